@@ -1,0 +1,98 @@
+/**
+ * Writes a large CSV of invented businesses: the same bytes for the same seed, whatever the machine.
+ * node bench/generate.js --records 1000000 --seed 1 --out FILE [--dialect comma|semicolon-crlf-latin1] [--gzip]
+ */
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import { createGzip } from 'node:zlib';
+import { cities, families, notes, owners, places, streets, trades } from './words.js';
+
+const DIALECTS = {
+  comma: { delimiter: ',', newline: '\n', encoding: 'utf8' },
+  'semicolon-crlf-latin1': { delimiter: ';', newline: '\r\n', encoding: 'latin1' },
+};
+const COLUMNS = ['Account', 'BusinessName', 'Address', 'City', 'State', 'Zip', 'Note'];
+const SLAB_CHARACTERS = 64 * 1024;
+
+/** Mulberry32: 32 bits of state, one multiplication chain a number; gives whole numbers below `limit`. */
+function createDice(seed) {
+  let state = seed >>> 0;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  };
+}
+
+/** Writes records, each with its delimiters and line end, into texts of about `SLAB_CHARACTERS`. */
+function* slabs(records, seed, { delimiter, newline }) {
+  const roll = createDice(seed);
+  const pick = (list) => list[roll(list.length)];
+  const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+  const field = (text) => (text.includes(delimiter) ? quoted(text) : text);
+
+  /** One name in eight says nothing of the trade, and so cannot be recognised. */
+  const businessName = () => {
+    const kind = roll(64);
+    if (kind < 8) return `${pick(families)} ${pick(owners)}`;
+    if (kind < 10) return quoted(`${pick(places)} "${pick(families)}" ${pick(trades)}`);
+    if (kind < 13) return field(`${pick(families)} ${pick(trades)}, Inc.`);
+    if (kind < 20) return field(`${pick(families)} & Sons ${pick(trades)}`);
+    if (kind < 28) return `${pick(places)} ${pick(trades)} LLC`;
+    return `${pick(places)} ${pick(trades)}`;
+  };
+  const address = () => {
+    const street = `${1 + roll(9899)} ${pick(streets)}`;
+    return roll(24) === 0 ? field(`${street}, Suite ${1 + roll(40)}`) : street;
+  };
+  const note = () => {
+    const kind = roll(64);
+    if (kind === 0) return quoted(`${pick(notes)}${newline}${pick(notes)}`);
+    if (kind === 1) return quoted(`${pick(notes)}${delimiter} said "${pick(notes)}"`);
+    return kind < 48 ? pick(notes) : '';
+  };
+
+  let slab = COLUMNS.join(delimiter) + newline;
+  for (let record = 1; record <= records; record += 1) {
+    const [city, state, zip] = pick(cities);
+    const start = `A${10_000_000 + record}${delimiter}${businessName()}${delimiter}${address()}`;
+    const end = `${delimiter}${zip}${10 + roll(90)}${delimiter}${note()}${newline}`;
+    slab += `${start}${delimiter}${city}${delimiter}${state}${end}`;
+    if (slab.length >= SLAB_CHARACTERS) {
+      yield slab;
+      slab = '';
+    }
+  }
+  yield slab;
+}
+
+function* encoded(texts, encoding) {
+  for (const text of texts) yield Buffer.from(text, encoding);
+}
+
+const { values } = parseArgs({
+  options: {
+    records: { type: 'string', default: '1000000' },
+    seed: { type: 'string', default: '1' },
+    out: { type: 'string' },
+    dialect: { type: 'string', default: 'comma' },
+    gzip: { type: 'boolean', default: false },
+  },
+});
+const records = Number(values.records);
+const seed = Number(values.seed);
+const dialect = Object.hasOwn(DIALECTS, values.dialect) ? DIALECTS[values.dialect] : undefined;
+if (!values.out || !Number.isSafeInteger(records) || records < 0 || !Number.isInteger(seed) || !dialect) {
+  console.error(
+    'usage: node bench/generate.js --records N --seed N --out FILE [--dialect comma|semicolon-crlf-latin1] [--gzip]',
+  );
+  process.exit(2);
+}
+const steps = values.gzip ? [createGzip()] : [];
+await pipeline(
+  encoded(slabs(records, seed, dialect), dialect.encoding),
+  ...steps,
+  createWriteStream(values.out),
+);

@@ -1,0 +1,59 @@
+/** The second half of a job: waits for the folios of a submitted run, fetches their parts and publishes. */
+import {
+  type Config,
+  downloadParts,
+  mergeResults,
+  openChunks,
+  publishOutput,
+  type RunOptions,
+  type RunSummary,
+  refetchParts,
+  runStages,
+  StillProcessingError,
+  summarizeRun,
+  trackFolios,
+  withRun,
+} from '../src/index.js';
+import { fetchFinished } from './fetch-finished.js';
+import { finishPublishing } from './finish-publishing.js';
+
+export interface CollectOptions extends RunOptions {
+  /** Ask each folio once and throw `StillProcessingError` when one is not finished. */
+  readonly wait?: boolean;
+}
+
+/**
+ * Uploads nothing.
+ * @throws ConfigError when there is no run to collect; StillProcessingError with `wait: false`.
+ */
+export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
+  const { wait = true, ...rest } = options;
+  return withRun(config, { ...rest, existing: true }, async (run) => {
+    const summary = () => summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+    if (run.found === 'done' || (await finishPublishing(run))) return summary();
+    await fetchFinished(run);
+    if (!wait) {
+      const { chunks } = await run.checkpoint.tally(run.id);
+      const open = chunks.submitted + chunks.finished;
+      if (open > 0) {
+        throw new StillProcessingError(
+          'STILL_PROCESSING',
+          `run ${run.id}: ${open} folios are still processing`,
+          {
+            hint: 'foliopipe collect --no-wait asks again; without --no-wait it waits',
+            facts: { run: run.id, open },
+          },
+        );
+      }
+    }
+    await runStages(
+      run.controller,
+      openChunks(run),
+      trackFolios(run),
+      downloadParts(run),
+      mergeResults(run, (chunk) => refetchParts(run, chunk)),
+      publishOutput(run),
+    );
+    return summary();
+  });
+}

@@ -1,0 +1,46 @@
+/** The whole night's job in one call: a source in, an enriched output out, resumed where it was interrupted. */
+import {
+  type Config,
+  chunkRecords,
+  downloadParts,
+  mergeResults,
+  publishOutput,
+  type RunOptions,
+  type RunSummary,
+  refetchParts,
+  runStages,
+  submitChunks,
+  summarizeRun,
+  trackFolios,
+  withRun,
+} from '../src/index.js';
+import { fetchFinished } from './fetch-finished.js';
+import { finishPublishing } from './finish-publishing.js';
+
+/**
+ * Starts a run of `config`, or goes on with the one that was interrupted; a run that is done already is left
+ * alone and costs nothing.
+ * @returns what the run has come to; `exitCode` is 0, or 3 where records failed beyond what is tolerated.
+ * @throws FoliopipeError of one of its subclasses, each with `exitCode`, `code`, `facts` and `hint`.
+ */
+export async function enrich(config: Config, options?: RunOptions): Promise<RunSummary> {
+  return withRun(config, options, async (run) => {
+    if (run.found === 'continued') {
+      if (await finishPublishing(run))
+        return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+      await fetchFinished(run);
+    }
+    if (run.found !== 'done') {
+      await runStages(
+        run.controller,
+        chunkRecords(run),
+        submitChunks(run),
+        trackFolios(run),
+        downloadParts(run),
+        mergeResults(run, (chunk) => refetchParts(run, chunk)),
+        publishOutput(run),
+      );
+    }
+    return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+  });
+}

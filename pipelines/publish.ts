@@ -1,0 +1,27 @@
+/** Writes the output of a run again from what was bought; the service is not asked. */
+import {
+  type Config,
+  mergeResults,
+  publishOutput,
+  type RunOptions,
+  type RunSummary,
+  runStages,
+  summarizeRun,
+  withRun,
+} from '../src/index.js';
+
+/**
+ * @param id a run of the config's pipeline; its source must be unchanged.
+ * @throws ConfigError when there is no such run; TroubleError when it is not complete yet.
+ */
+export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
+  return withRun(config, { ...options, existing: id }, async (run) => {
+    const row = await run.checkpoint.run(run.id);
+    if (row?.state !== 'open') await run.checkpoint.recordRepublish(run.id);
+    else await run.checkpoint.recordUnmerged(run.id, 1);
+    await runStages(run.controller, nothingToFetch, mergeResults(run), publishOutput(run));
+    return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+  });
+}
+
+async function* nothingToFetch(): AsyncGenerator<never> {}

@@ -1,0 +1,39 @@
+/** The first half of a job: everything is uploaded, and nothing is waited for but a free place at the service. */
+import {
+  type ChunkRow,
+  type Config,
+  chunkRecords,
+  drain,
+  type RunOptions,
+  type RunSummary,
+  runStages,
+  submitChunks,
+  summarizeRun,
+  trackFolios,
+  withRun,
+} from '../src/index.js';
+
+/**
+ * Uploads every chunk that has no folio yet. Folios are polled only as long as others wait for their place;
+ * `collect`, in this process or another, does the rest.
+ */
+export async function submit(config: Config, options?: RunOptions): Promise<RunSummary> {
+  return withRun(config, options, async (run) => {
+    if (run.found !== 'done') {
+      const allSubmitted = new AbortController();
+      const untilSubmitted = async function* (chunks: AsyncIterable<ChunkRow>) {
+        yield* chunks;
+        allSubmitted.abort();
+      };
+      await runStages(
+        run.controller,
+        chunkRecords(run),
+        submitChunks(run),
+        untilSubmitted,
+        trackFolios(run, allSubmitted.signal),
+        drain,
+      );
+    }
+    return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+  });
+}

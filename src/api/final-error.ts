@@ -1,0 +1,102 @@
+/** The error that a call ends with once its last failure is judged. */
+import {
+  AmbiguousUploadError,
+  ConfigError,
+  type ErrorFacts,
+  FolioLostError,
+  type FoliopipeError,
+  RefusedError,
+  TroubleError,
+} from '../errors/index.js';
+import type { Failure, Operation } from './failure.js';
+import type { Decision } from './retry-decision.js';
+
+/** One call of an operation, for messages and logs. Facts never hold the token. */
+export interface Call {
+  readonly operation: Operation;
+  /** Path of the request, without its query. */
+  readonly path: string;
+  readonly facts: ErrorFacts;
+}
+
+/** How a call ends that is not tried again; `gave-up` is a retry whose time is over. */
+export type Ending = Exclude<Decision['kind'], 'retry'> | 'gave-up';
+
+const AGAIN = 'run the same command again: it goes on where this one stopped';
+
+export function finalError(ending: Ending, failure: Failure, call: Call): FoliopipeError {
+  const what = describeFailure(failure);
+  const details = { facts: callFacts(call, failure) };
+  switch (ending) {
+    case 'refused':
+      return refusal(failure, call, details.facts);
+    case 'ambiguous':
+      return new AmbiguousUploadError(
+        call.operation === 'search' ? 'AMBIGUOUS_SEARCH' : 'AMBIGUOUS_UPLOAD',
+        `${call.operation}: nobody can know whether the service accepted it: ${what}`,
+        { ...details, hint: 'look at the service for it before it is sent, and paid, again' },
+      );
+    case 'lost':
+      return new FolioLostError('FOLIO_LOST', `${call.operation}: the service does not know it: ${what}`, {
+        ...details,
+        hint: 'ask the service provider about this folio',
+      });
+    case 'misconfigured':
+      return new ConfigError('CONFIG_CERTIFICATE', `the service's certificate does not verify: ${what}`, {
+        ...details,
+        hint: 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
+      });
+    case 'gave-up':
+      return new TroubleError(
+        'SERVICE_UNAVAILABLE',
+        `${call.operation}: given up after a long outage: ${what}`,
+        {
+          ...details,
+          hint: AGAIN,
+        },
+      );
+  }
+}
+
+/** What happened, in one line. */
+export function describeFailure(failure: Failure): string {
+  if (failure.kind === 'malformed') return failure.message;
+  if (failure.kind !== 'status') return `${failure.message} (${failure.code})`;
+  return failure.message === '' ? `HTTP ${failure.status}` : `HTTP ${failure.status}: ${failure.message}`;
+}
+
+/** Facts of a call and its last failure, for errors and logs. */
+export function callFacts(call: Call, failure: Failure): ErrorFacts {
+  const cause =
+    failure.kind === 'status'
+      ? { status: failure.status }
+      : { reason: failure.kind === 'malformed' ? 'MALFORMED_REPLY' : failure.code };
+  return { operation: call.operation, path: call.path, ...call.facts, ...cause };
+}
+
+function refusal(failure: Failure, call: Call, facts: ErrorFacts): RefusedError {
+  const status = failure.kind === 'status' ? failure.status : 0;
+  const message = `${call.operation}: the service refuses: ${describeFailure(failure)}`;
+  if (status >= 300 && status <= 399) {
+    return new RefusedError('SERVICE_REDIRECTS', message, {
+      hint: 'redirects are never followed; write the right address into service.baseUrl',
+      facts,
+    });
+  }
+  const known = REFUSALS[status];
+  if (known === undefined) return new RefusedError('SERVICE_REFUSED', message, { facts });
+  return new RefusedError(known.code, message, { hint: known.hint, facts });
+}
+
+const REFUSALS: Readonly<Record<number, { code: string; hint: string }>> = {
+  401: {
+    code: 'TOKEN_REFUSED',
+    hint: 'check service.token and service.tokenIn, then run the same command again',
+  },
+  402: {
+    code: 'QUOTA_REFUSED',
+    hint: 'renew the quota with the service provider, then run the same command again',
+  },
+  403: { code: 'TOKEN_REFUSED', hint: 'ask the service provider what this token may do' },
+  413: { code: 'FILE_TOO_LARGE', hint: 'lower chunks.maxBytes and start with --new' },
+};

@@ -1,0 +1,117 @@
+/** The four operations over HTTP: the only place where the network is reached. */
+import { setMaxListeners } from 'node:events';
+import { ConfigError, type ErrorFacts } from '../errors/index.js';
+import type { Milliseconds } from '../types.js';
+import type { ApiLogger } from './api-logger.js';
+import { consumePart } from './consume-part.js';
+import type { Proxies } from './dispatcher.js';
+import { AttemptError, type Operation } from './failure.js';
+import { openHttpClient } from './http-client.js';
+import type { PredictionApi } from './prediction-api.js';
+import { readJson } from './read-json.js';
+import { searchReply, trackReply, uploadReply } from './reply-schemas.js';
+import { RequestGate } from './request-gate.js';
+import { createRequests } from './requests.js';
+import { RetryLoop, type RetryTimes } from './retry-loop.js';
+import type { HttpReply, HttpRequest } from './send-request.js';
+import { createServiceText, type TokenSecret } from './service-text.js';
+import { statusFailure } from './status-failure.js';
+import { withDeadline } from './with-deadline.js';
+
+export interface ApiOptions {
+  readonly baseUrl: string;
+  /** Needed by `search` only. */
+  readonly legacyBaseUrl: string | null;
+  readonly token: TokenSecret;
+  /** Where the two GETs carry the token; the two POSTs have it in their body (interface, 4.1 and 4.4). */
+  readonly tokenIn: 'query' | 'header';
+  readonly requestsPerSecond: number;
+  readonly timeouts: {
+    /** Until a connection stands, TLS included. */
+    readonly connect: Milliseconds;
+    /** Without a byte from the service. Does not cut an upload that waits for its reply: that costs money. */
+    readonly idle: Milliseconds;
+    /** For a whole upload, its reply included. */
+    readonly upload: Milliseconds;
+  };
+  readonly retry: RetryTimes;
+  readonly proxies?: Proxies | undefined;
+  readonly logger: ApiLogger;
+}
+
+/**
+ * Opens the client; nothing is sent before the first call.
+ * @throws ConfigError when an address is none, or http:// and not on this machine.
+ */
+export function openPredictionApi(options: ApiOptions): PredictionApi {
+  const { timeouts, retry, logger } = options;
+  const show = createServiceText(options.token);
+  const requests = createRequests(options);
+  const loop = new RetryLoop({ gate: new RequestGate(options.requestsPerSecond), retry, logger, show });
+  const client = openHttpClient({
+    connectTimeout: timeouts.connect,
+    idleTimeout: timeouts.idle,
+    proxies: options.proxies ?? {},
+    show,
+  });
+
+  /** Makes attempts at an operation: each sends the request and hands a reply of success to `read`. */
+  const call = <T>(
+    operation: Operation,
+    request: HttpRequest,
+    facts: ErrorFacts,
+    signal: AbortSignal,
+    read: (reply: HttpReply) => Promise<T>,
+  ): Promise<T> => {
+    // Every call in flight and everything it waits for listens to the same signal.
+    setMaxListeners(0, signal);
+    const attempt = async (attemptSignal: AbortSignal): Promise<T> => {
+      const reply = await client.send(request, attemptSignal);
+      if (reply.status < 200 || reply.status > 299) {
+        throw new AttemptError(await statusFailure(reply, request.url, show));
+      }
+      return read(reply);
+    };
+    const once =
+      operation === 'upload' ? () => withDeadline(timeouts.upload, signal, attempt) : () => attempt(signal);
+    return loop.run({ operation, path: request.url.pathname, facts }, once, signal);
+  };
+
+  return {
+    upload: async (upload, signal) =>
+      call('upload', await requests.upload(upload), { fileName: upload.fileName }, signal, async (reply) => ({
+        ...(await readJson(reply.body, uploadReply)),
+        rehearsal: isRehearsal(reply),
+      })),
+
+    track: async (folio, signal) =>
+      call('track', requests.track(folio), { folio }, signal, async (reply) => {
+        const report = await readJson(reply.body, trackReply);
+        return { ...report, status: show(report.status), rehearsal: isRehearsal(reply) };
+      }),
+
+    download: async ({ folio, part, fileStatus, maxBytes }, consume, signal) => {
+      const facts = { folio, part, fileStatus };
+      return call('download', requests.download(folio, part, fileStatus), facts, signal, (reply) =>
+        consumePart(reply, consume, maxBytes, facts),
+      );
+    },
+
+    search: async (record, signal) => {
+      const request = requests.search(record);
+      if (request === undefined) {
+        throw new ConfigError('CONFIG_LEGACY_URL', 'the search has no address', {
+          hint: 'set service.legacyBaseUrl',
+        });
+      }
+      return call('search', request, {}, signal, (reply) => readJson(reply.body, searchReply));
+    },
+
+    close: () => client.close(),
+  };
+}
+
+/** Law 11: a local service says in each reply what it is. */
+function isRehearsal(reply: HttpReply): boolean {
+  return reply.header('foliopipe-service') === 'local';
+}

@@ -1,0 +1,83 @@
+/** The port to the prediction service: its four operations and nothing of how they travel. */
+import type { Bytes, FileStatus, FolioCounts } from '../types.js';
+
+export interface UploadRequest {
+  /** The chunk file on disk; streamed, never read whole. */
+  readonly path: string;
+  /** Name told to the service. */
+  readonly fileName: string;
+  readonly description: string;
+}
+
+/** What the upload's reply says (interface, 2.1). */
+export interface UploadReceipt {
+  readonly folio: string;
+  /** Records that the service read in our file, where it says so. */
+  readonly totalRecords: number | null;
+  /** The reply says that it comes from a local service. */
+  readonly rehearsal: boolean;
+}
+
+/** One poll of a folio (interface, 2.1), cleaned of what we do not rely on. */
+export interface FolioReport {
+  /** As the service wrote it, shortened and free of control characters: `PROCESSING`, `FINISHED` or unknown. */
+  readonly status: string;
+  /** 0 to 100, or null where it is missing or no number. */
+  readonly percentage: number | null;
+  readonly processed: number | null;
+  /** Null while the service does not give both counts. */
+  readonly counts: FolioCounts | null;
+  /** Numbers of the successful parts listed, ascending, each once. */
+  readonly successfulParts: readonly number[];
+  /** Records that the listed ranges add up to, or null where a range is missing or unreadable. Only waited by. */
+  readonly listedRecords: number | null;
+  /** Number of the failed part: `failedInfo.part`, or 0 where that is missing. */
+  readonly failedPart: number;
+  readonly rehearsal: boolean;
+}
+
+export interface DownloadRequest {
+  readonly folio: string;
+  readonly part: number;
+  readonly fileStatus: FileStatus;
+  /** More decoded bytes than this are refused as untrustworthy. */
+  readonly maxBytes: Bytes;
+}
+
+/** The business asked for by the single-record search: values by field name. */
+export type SearchRecord = Readonly<Record<string, string>>;
+
+/**
+ * The four operations. Every method throws `RefusedError` (401, 402, 403 and other final 4xx),
+ * `TroubleError` (given up after an outage) or the signal's reason; more is said at the methods.
+ */
+export interface PredictionApi {
+  /**
+   * The paid POST (interface, 4.1). Tried again only when it certainly was not accepted (law 3).
+   * @throws AmbiguousUploadError when nobody can know whether the service took the file.
+   */
+  upload(request: UploadRequest, signal: AbortSignal): Promise<UploadReceipt>;
+
+  /**
+   * One poll (interface, 4.2), tried again freely.
+   * @throws FolioLostError when the service says that it does not know the folio (404 or 410).
+   */
+  track(folio: string, signal: AbortSignal): Promise<FolioReport>;
+
+  /**
+   * Fetches one part (interface, 4.3) and hands its decoded bytes to `consume` as they arrive. A cut or
+   * malformed reply is fetched again, so `consume` may be called several times, each time from the start;
+   * the result of the one that ran to its end is returned.
+   * @throws FolioLostError when the service no longer knows folio or part (404 or 410, repeatedly).
+   */
+  download<T>(
+    request: DownloadRequest,
+    consume: (content: AsyncIterable<Buffer>) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T>;
+
+  /** The single-record search (interface, 4.4); any JSON comes back. Costs money: never retried when ambiguous. */
+  search(record: SearchRecord, signal: AbortSignal): Promise<unknown>;
+
+  close(): Promise<void>;
+}

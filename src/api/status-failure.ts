@@ -1,0 +1,52 @@
+/** Turns a reply whose status is no success into a failure, with what the service says in its body. */
+import type { Failure } from './failure.js';
+import { readBytes } from './read-json.js';
+import { parseRetryAfter } from './retry-after.js';
+import type { HttpReply } from './send-request.js';
+import type { ServiceText } from './service-text.js';
+
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Error replies may have any body or a broken one: whatever is in it, the status decides. */
+export async function statusFailure(reply: HttpReply, requested: URL, show: ServiceText): Promise<Failure> {
+  const { status } = reply;
+  const target =
+    status >= 300 && status <= 399 ? redirectOrigin(reply.header('location'), requested) : undefined;
+  const said = target ? `it redirects to ${target}` : await readSaid(reply);
+  const isThrottle = status === 429 || status === 503;
+  return {
+    kind: 'status',
+    status,
+    retryAfter: isThrottle ? parseRetryAfter(reply.header('retry-after'), Date.now()) : null,
+    message: show(said),
+  };
+}
+
+/** Only the origin: the rest of the address may repeat our query, and the token in it. */
+function redirectOrigin(location: string | undefined, requested: URL): string {
+  if (location === undefined || !URL.canParse(location, requested.href)) return 'an address that is none';
+  return new URL(location, requested).origin;
+}
+
+async function readSaid(reply: HttpReply): Promise<string> {
+  try {
+    const { bytes } = await readBytes(reply.body, MAX_ERROR_BYTES);
+    return messageOf(bytes.toString('utf8'));
+  } catch {
+    return '';
+  } finally {
+    reply.discard();
+  }
+}
+
+/** The `message` (or `error`) of a JSON object, else the text without its tags. */
+function messageOf(text: string): string {
+  try {
+    const { message, error } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof message === 'string') return message;
+    if (typeof error === 'string') return error;
+  } catch {
+    // Not JSON: a proxy's page, most of the time.
+  }
+  return text.replace(/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
+}

@@ -1,0 +1,66 @@
+/** What is fixed for, and what has reached, the work file. Merged chunks are the first n, without a gap. */
+import type { JoinWay } from '../../types.js';
+import type { Checkpoint, ChunkCounts } from '../checkpoint.js';
+import type { StateDatabase } from '../state-database.js';
+import { expectOne } from './expect-one.js';
+
+type MergeMethod = 'recordColumns' | 'recordJoin' | 'recordMerged' | 'recordUnmerged';
+
+/** Chunks of `@run` from `@fromChunk` on are no longer in the work file. */
+export const UNMERGE = `
+  UPDATE chunks INDEXED BY chunks_merged
+  SET merged_end = NULL, merged_successful = NULL, merged_failed = NULL,
+    merged_unprocessed = NULL, merged_indistinct = NULL
+  WHERE run = @run AND number >= @fromChunk AND merged_end IS NOT NULL`;
+
+/** Makes the four changes around the merge. */
+export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
+  // The header stands at the head of the work file: other columns are possible only while nothing is merged.
+  const fixColumns = db.prepare(`
+    UPDATE runs SET columns = @columns
+    WHERE id = @run AND state IN ('open', 'publishing') AND (columns IS NULL OR columns = @columns
+      OR NOT EXISTS (SELECT 1 FROM chunks WHERE run = @run AND merged_end IS NOT NULL))`);
+  const learnColumns = db.prepare(`
+    INSERT INTO pipeline_columns (pipeline, service, columns)
+    SELECT pipeline, service, @columns FROM runs WHERE id = @run
+    ON CONFLICT DO UPDATE SET columns = excluded.columns`);
+  const fixJoin = db.prepare(`
+    UPDATE runs SET join_way = @join
+    WHERE id = @run AND state IN ('open', 'publishing') AND (join_way IS NULL OR join_way = @join)`);
+  const merge = db.prepare(`
+    UPDATE chunks SET merged_end = @mergedEnd, merged_successful = @successful, merged_failed = @failed,
+      merged_unprocessed = @unprocessed, merged_indistinct = @indistinct
+    WHERE run = @run AND number = @chunk AND state IN ('downloaded', 'unprocessed') AND merged_end IS NULL
+      AND records = @successful + @failed + @unprocessed
+      AND (number = 1 OR EXISTS
+        (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk - 1 AND merged_end IS NOT NULL))`);
+  const unmerge = db.prepare(UNMERGE);
+
+  return {
+    recordColumns: db.change((run: string, columns: readonly string[], learned: boolean) => {
+      const fixed = fixColumns.run({ run, columns: JSON.stringify(columns) });
+      expectOne(fixed, 'recordColumns', `run ${run} has ended, or has merged chunks with other columns`);
+      if (learned) learnColumns.run({ run, columns: JSON.stringify(columns) });
+    }),
+    recordJoin: db.change((run: string, join: JoinWay) => {
+      const fixed = fixJoin.run({ run, join: joinText(join) });
+      expectOne(fixed, 'recordJoin', `run ${run} has ended, or joins in another way`);
+    }),
+    recordMerged: db.change((run: string, chunk: number, counts: ChunkCounts, mergedEnd: number) => {
+      const { successful, failed, unprocessed, indistinct } = counts;
+      const merged = merge.run({ run, chunk, successful, failed, unprocessed, indistinct, mergedEnd });
+      const missing = `chunk ${chunk} of run ${run} is not the next to merge, or has other counts`;
+      expectOne(merged, 'recordMerged', missing);
+    }),
+    recordUnmerged: db.change((run: string, fromChunk: number) => {
+      unmerge.run({ run, fromChunk });
+    }),
+  };
+}
+
+/** Equal ways give equal texts, whatever the order of their members. */
+function joinText(join: JoinWay): string {
+  return JSON.stringify(
+    join.by === 'key' ? { by: 'key', column: join.column } : { by: 'echo', columns: join.columns },
+  );
+}

@@ -1,0 +1,59 @@
+/** From a finished folio to a chunk whose parts are all on disk, or a chunk given up with its cause. */
+import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../types.js';
+import type { Checkpoint } from '../checkpoint.js';
+import type { StateDatabase } from '../state-database.js';
+import { expectOne } from './expect-one.js';
+
+type ResultMethod = 'recordFinished' | 'recordPart' | 'recordDownloaded' | 'recordUnprocessed';
+
+/** Makes the four changes that end a chunk's dealings with the service. */
+export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
+  const finish = db.prepare(`
+    UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed
+    WHERE run = @run AND number = @chunk AND state = 'submitted'`);
+  const listPart = db.prepare(`
+    INSERT INTO parts (run, chunk, file_status, part) VALUES (@run, @chunk, @fileStatus, @part)
+    ON CONFLICT DO NOTHING`);
+  const storePart = db.prepare(`
+    UPDATE parts SET bytes = @bytes, sha256 = @sha256, records = @records
+    WHERE run = @run AND chunk = @chunk AND file_status = @fileStatus AND part = @part AND EXISTS
+      (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded'))`);
+  const complete = db.prepare(`
+    UPDATE chunks SET state = 'downloaded'
+    WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded') AND NOT EXISTS
+      (SELECT 1 FROM parts WHERE run = @run AND chunk = @chunk AND sha256 IS NULL)`);
+  const giveUp = db.prepare(`
+    UPDATE chunks SET state = 'unprocessed', cause = @cause
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous', 'submitted', 'finished')`);
+
+  return {
+    recordFinished: db.change(
+      (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[]) => {
+        const { successful, failed } = counts;
+        const missing = `no chunk ${chunk} of run ${run} that is submitted`;
+        expectOne(finish.run({ run, chunk, successful, failed }), 'recordFinished', missing);
+        for (const { fileStatus, part } of parts) {
+          const doubled = `${fileStatus} part ${part} of chunk ${chunk} of run ${run} is listed twice`;
+          expectOne(listPart.run({ run, chunk, fileStatus, part }), 'recordFinished', doubled);
+        }
+      },
+    ),
+    recordPart: db.change((run: string, chunk: number, stored: StoredPart) => {
+      const { fileStatus, part, bytes, sha256, records } = stored;
+      const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
+      expectOne(
+        storePart.run({ run, chunk, fileStatus, part, bytes, sha256, records }),
+        'recordPart',
+        missing,
+      );
+    }),
+    recordDownloaded: db.change((run: string, chunk: number) => {
+      const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
+      expectOne(complete.run({ run, chunk }), 'recordDownloaded', missing);
+    }),
+    recordUnprocessed: db.change((run: string, chunk: number, cause: UnprocessedCause) => {
+      const missing = `no chunk ${chunk} of run ${run} that can be given up`;
+      expectOne(giveUp.run({ run, chunk, cause }), 'recordUnprocessed', missing);
+    }),
+  };
+}

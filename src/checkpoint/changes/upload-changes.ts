@@ -1,0 +1,95 @@
+/** The life of an upload attempt. Its row and its chunk's state change together (law 2). */
+import type { Checkpoint, Upload } from '../checkpoint.js';
+import { type UploadRow, uploadColumns } from '../reads/upload-reads.js';
+import type { StateDatabase } from '../state-database.js';
+import { expectOne } from './expect-one.js';
+
+type UploadMethod =
+  | 'recordIntent'
+  | 'recordAccepted'
+  | 'recordDropped'
+  | 'recordAmbiguous'
+  | 'recordInterrupted';
+
+/** Makes the five changes between `cut` and `submitted`. */
+export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
+  const beginAttempt = db.prepare(`
+    UPDATE chunks SET state = 'uploading', attempt = attempt + 1
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')`);
+  const attemptOf = db
+    .prepare<[{ run: string; chunk: number }], number>(
+      'SELECT attempt FROM chunks WHERE run = @run AND number = @chunk',
+    )
+    .pluck();
+  const insertUpload = db.prepare<[object], UploadRow>(`
+    INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at)
+    SELECT run, number, attempt, @fileName, records, @at FROM chunks WHERE run = @run AND number = @chunk
+    RETURNING ${uploadColumns}`);
+  const endAttempt = db.prepare(`
+    UPDATE uploads SET state = @state, folio = @folio, service_records = @serviceRecords, ended_at = @at
+    WHERE run = @run AND chunk = @chunk AND state = 'intent'`);
+  const submit = db.prepare(`
+    UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
+    WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
+  const drop = db.prepare(`
+    UPDATE chunks SET state = CASE
+      WHEN EXISTS (SELECT 1 FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous')
+      THEN 'ambiguous' ELSE 'cut' END
+    WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const doubt = db.prepare(`
+    UPDATE chunks SET state = 'ambiguous' WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const doubtAllChunks = db.prepare(`
+    UPDATE chunks INDEXED BY chunks_by_state SET state = 'ambiguous'
+    WHERE run = @run AND state = 'uploading'`);
+  const doubtAllUploads = db.prepare(`
+    UPDATE uploads INDEXED BY uploads_by_state SET state = 'ambiguous'
+    WHERE run = @run AND state = 'intent'`);
+
+  const notUploading = (run: string, chunk: number) => `no chunk ${chunk} of run ${run} that is uploading`;
+  const noReply = { folio: null, serviceRecords: null };
+
+  return {
+    recordIntent: db.change(
+      (run: string, chunk: number, fileName: (attempt: number) => string, at: number): Upload => {
+        const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
+        expectOne(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
+        const attempt = attemptOf.get({ run, chunk })!;
+        return insertUpload.get({ run, chunk, fileName: fileName(attempt), at })!;
+      },
+    ),
+    recordAccepted: db.change(
+      (
+        run: string,
+        chunk: number,
+        reply: { folio: string; serviceRecords: number | null; rehearsal: boolean },
+        at: number,
+      ) => {
+        const { folio, serviceRecords, rehearsal } = reply;
+        const missing = notUploading(run, chunk);
+        expectOne(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
+        const ended = endAttempt.run({ run, chunk, state: 'accepted', folio, serviceRecords, at });
+        expectOne(ended, 'recordAccepted', missing);
+        if (rehearsal) markRehearsal.run({ run });
+      },
+    ),
+    recordDropped: db.change((run: string, chunk: number, at: number) => {
+      const missing = notUploading(run, chunk);
+      expectOne(drop.run({ run, chunk }), 'recordDropped', missing);
+      expectOne(endAttempt.run({ run, chunk, state: 'dropped', ...noReply, at }), 'recordDropped', missing);
+    }),
+    recordAmbiguous: db.change((run: string, chunk: number, at: number) => {
+      const missing = notUploading(run, chunk);
+      expectOne(doubt.run({ run, chunk }), 'recordAmbiguous', missing);
+      expectOne(
+        endAttempt.run({ run, chunk, state: 'ambiguous', ...noReply, at }),
+        'recordAmbiguous',
+        missing,
+      );
+    }),
+    recordInterrupted: db.change((run: string) => {
+      doubtAllUploads.run({ run });
+      return doubtAllChunks.run({ run }).changes;
+    }),
+  };
+}

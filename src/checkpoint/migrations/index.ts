@@ -1,0 +1,4 @@
+/** All migrations in order. One that was released is never changed: a new one is added. */
+import { initialTables } from './0001-initial-tables.js';
+
+export const migrations: readonly string[] = [initialTables];

@@ -1,0 +1,57 @@
+/** Connections to checkpoint.db with the settings that the laws ask for. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
+import { migrations } from './migrations/index.js';
+import { openPrivateDatabase } from './open-private-database.js';
+import { damagedCheckpoint } from './translate-state-error.js';
+
+const BUSY_TIMEOUT_MS = 10_000;
+const WAL_RETRY_MS = 50;
+
+/** Opens for writing, making the file where it is missing: WAL, FULL, checked and migrated. */
+export async function openWritingConnection(path: string): Promise<Database.Database> {
+  const connection = openPrivateDatabase(path, BUSY_TIMEOUT_MS);
+  try {
+    await switchToWal(connection);
+    connection.pragma('synchronous = FULL');
+    refuseNewer(connection, migrations.length);
+    if (connection.pragma('quick_check(1)', { simple: true }) !== 'ok') throw damagedCheckpoint(path);
+    migrate(connection, migrations);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** Opens for reading only; undefined while the tables have not been made. */
+export function openReadingConnection(path: string): Database.Database | undefined {
+  const connection = new Database(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
+  try {
+    if (schemaVersion(connection) === 0) {
+      connection.close();
+      return undefined;
+    }
+    refuseNewer(connection, migrations.length);
+    refuseOlder(connection, migrations.length);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** SQLite does not wait for another process that is making the same switch: we do. */
+async function switchToWal(connection: Database.Database): Promise<void> {
+  for (let waited = 0; ; waited += WAL_RETRY_MS) {
+    try {
+      connection.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      const busy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+      if (!busy || waited >= BUSY_TIMEOUT_MS) throw error;
+      await sleep(WAL_RETRY_MS);
+    }
+  }
+}

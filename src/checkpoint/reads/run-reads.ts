@@ -1,0 +1,78 @@
+/** Runs, newest first. */
+import type { JoinWay, Source } from '../../types.js';
+import type { CheckpointReader, Publication, Run, RunState } from '../checkpoint.js';
+import type { StateDatabase } from '../state-database.js';
+
+interface RunRow {
+  id: string;
+  pipeline: string;
+  service: string;
+  label: string | null;
+  source: string;
+  frozen: string;
+  created_at: number;
+  state: RunState;
+  chunks: number | null;
+  columns: string | null;
+  join_way: string | null;
+  rehearsal: number;
+  publication: string | null;
+  finished_at: number | null;
+}
+
+const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC';
+
+/** Makes `run`, `runs`, `unfinishedRun`, `latestRun` and `doneRun`. */
+export function runReads(
+  db: StateDatabase,
+): Pick<CheckpointReader, 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRun'> {
+  const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
+  const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
+  const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
+  const unfinished = db.prepare<[string], RunRow>(`
+    SELECT * FROM runs WHERE pipeline = ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
+  const latest = db.prepare<[string], RunRow>(`
+    SELECT * FROM runs WHERE pipeline = ? AND state <> 'superseded' ${NEWEST_FIRST} LIMIT 1`);
+  const done = db.prepare<[string, string, string], RunRow>(`
+    SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ? AND state = 'done'
+    ${NEWEST_FIRST} LIMIT 1`);
+
+  return {
+    run: db.read((id: string) => toRunIfAny(byId.get(id))),
+    runs: db.read((pipeline?: string) =>
+      (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map(toRun),
+    ),
+    unfinishedRun: db.read((pipeline: string) => toRunIfAny(unfinished.get(pipeline))),
+    latestRun: db.read((pipeline: string) => toRunIfAny(latest.get(pipeline))),
+    doneRun: db.read((pipeline: string, service: string, sourceSha256: string) =>
+      toRunIfAny(done.get(pipeline, service, sourceSha256)),
+    ),
+  };
+}
+
+function toRunIfAny(row: RunRow | undefined): Run | undefined {
+  return row && toRun(row);
+}
+
+function toRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    pipeline: row.pipeline,
+    service: row.service,
+    label: row.label,
+    source: JSON.parse(row.source) as Source,
+    frozen: JSON.parse(row.frozen) as Run['frozen'],
+    createdAt: row.created_at,
+    state: row.state,
+    chunks: row.chunks,
+    columns: parseOrNull<string[]>(row.columns),
+    join: parseOrNull<JoinWay>(row.join_way),
+    rehearsal: row.rehearsal === 1,
+    publication: parseOrNull<Publication>(row.publication),
+    finishedAt: row.finished_at,
+  };
+}
+
+function parseOrNull<T>(json: string | null): T | null {
+  return json === null ? null : (JSON.parse(json) as T);
+}

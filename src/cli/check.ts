@@ -1,0 +1,54 @@
+/** `foliopipe check`: whether everything that a run needs is as it should be, without paying. */
+import type { Command } from 'commander';
+import { checkSetup, openApi } from '../../pipelines/index.js';
+import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
+import { createLogger } from './create-logger.js';
+import { openEmbeddedService } from './embedded-service.js';
+import { writeJson } from './json-lines.js';
+import type { Finish } from './program.js';
+import { environmentProxies } from './proxies.js';
+import { listenForStop } from './stop-signals.js';
+
+export function addCheck(program: Command, finish: Finish): void {
+  const command = program
+    .command('check')
+    .description('look at config, folders, source and service without paying; exit 0 when all is well')
+    .argument('[file]', 'config file');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (file: string | undefined, options: CommonOptions) => {
+      finish(await check(options, file));
+    },
+  );
+}
+
+async function check(options: CommonOptions, file: string | undefined): Promise<number> {
+  const config = await readConfig(options, file);
+  const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
+  const stop = listenForStop(() => undefined);
+  const service = await openEmbeddedService(config);
+  const impatient = { ...config, retry: { first: 200, max: 1_000, giveUpAfter: 10_000 } };
+  const api = openApi(impatient, {
+    logger,
+    proxies: environmentProxies(process.env),
+    ...(service && { endpoint: service.endpoint }),
+  });
+  let exitCode = 0;
+  try {
+    for await (const { item, told, error } of checkSetup(config, api, stop.signal)) {
+      exitCode ||= error?.exitCode ?? 0;
+      const hint = error?.hint ?? null;
+      if (options.json)
+        writeJson('check', { item, ok: error === null, told, code: error?.code ?? null, hint });
+      else
+        process.stdout.write(
+          `${error === null ? 'ok  ' : 'FAIL'}  ${item}: ${told}${hint ? `\n      next: ${hint}` : ''}\n`,
+        );
+    }
+    if (options.json) writeJson('summary', { ok: exitCode === 0, exitCode });
+    return exitCode;
+  } finally {
+    await api.close();
+    await service?.close();
+    stop.close();
+  }
+}

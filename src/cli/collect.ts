@@ -1,0 +1,22 @@
+/** `foliopipe collect`: fetches what was submitted, and publishes. */
+import type { Command } from 'commander';
+import { collect } from '../../pipelines/index.js';
+import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
+import type { Finish } from './program.js';
+import { runJob } from './session.js';
+
+interface Options extends CommonOptions {
+  readonly wait: boolean;
+}
+
+export function addCollect(program: Command, finish: Finish): void {
+  const command = program
+    .command('collect')
+    .description('the second half of run: wait for the folios, fetch their parts, publish; uploads nothing')
+    .argument('[file]', 'config file')
+    .option('--no-wait', 'ask each folio once; exit 10 while one is still processing');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const { wait } = options;
+    finish(await runJob(options, file, (config, rest) => collect(config, { ...rest, wait })));
+  });
+}

@@ -1,0 +1,19 @@
+/** `foliopipe publish`: writes an output again from what was bought. */
+import type { Command } from 'commander';
+import { publish } from '../../pipelines/index.js';
+import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
+import type { Finish } from './program.js';
+import { runJob } from './session.js';
+
+export function addPublish(program: Command, finish: Finish): void {
+  const command = program
+    .command('publish')
+    .description('write the output of a run again from what was bought, without the service')
+    .argument('<run>', 'id of the run, see: foliopipe runs')
+    .argument('[file]', 'config file');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (run: string, file: string | undefined, options: CommonOptions) => {
+      finish(await runJob(options, file, (config, rest) => publish(config, run, rest)));
+    },
+  );
+}

@@ -1,0 +1,34 @@
+/** `foliopipe run`: the whole job, begun or continued. */
+import type { Command } from 'commander';
+import { enrich } from '../../pipelines/index.js';
+import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
+import { refuseLaterFlags, withLaterRunFlags } from './later.js';
+import { printPlan } from './plan.js';
+import type { Finish } from './program.js';
+import { runJob } from './session.js';
+
+interface Options extends CommonOptions {
+  readonly new?: boolean;
+  readonly label?: string;
+  readonly dryRun?: boolean;
+}
+
+export function addRun(program: Command, finish: Finish): void {
+  const command = program
+    .command('run')
+    .description('enrich the source: begin, or go on with what was interrupted')
+    .argument('[file]', 'config file')
+    .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
+    .option('--label <text>', 'a note kept with a new run')
+    .option('--dry-run', 'the same as plan');
+  withLaterRunFlags(withOutputOptions(withConfigOptions(command))).action(
+    async (file: string | undefined, options: Options) => {
+      refuseLaterFlags(options);
+      if (options.dryRun) return printPlan(options, file).then(finish);
+      const { new: fresh = false, label } = options;
+      const job: Parameters<typeof runJob>[2] = (config, rest) =>
+        enrich(config, { ...rest, fresh, ...(label !== undefined && { label }) });
+      finish(await runJob(options, file, job));
+    },
+  );
+}

@@ -1,0 +1,62 @@
+/** `foliopipe runs`: the runs of a pipeline, newest first. */
+import type { Command } from 'commander';
+import type { Run } from '../../pipelines/index.js';
+import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
+import { formatCount } from './format.js';
+import { writeJson } from './json-lines.js';
+import type { Finish } from './program.js';
+import { openState } from './session.js';
+
+interface Options extends CommonOptions {
+  readonly all?: boolean;
+}
+
+export function addRuns(program: Command, finish: Finish): void {
+  const command = program
+    .command('runs')
+    .description('list the runs of this pipeline, newest first')
+    .argument('[file]', 'config file')
+    .option('--all', 'of every pipeline in the state folder');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const config = await readConfig(options, file);
+    const state = await openState(config);
+    try {
+      const runs = await state.runs(options.all ? undefined : config.pipeline);
+      for (const run of runs) {
+        if (options.json) writeJson('run', { ...runFields(run) });
+        else process.stdout.write(`${runText(run)}\n`);
+      }
+      if (options.json) writeJson('summary', { runs: runs.length, exitCode: 0 });
+      finish(0);
+    } finally {
+      await state.close();
+    }
+  });
+}
+
+function runFields({ id, pipeline, service, label, state, source, publication, rehearsal, createdAt }: Run) {
+  return {
+    run: id,
+    pipeline,
+    service,
+    label,
+    state,
+    rehearsal,
+    records: source.records,
+    exitCode: publication?.exitCode ?? null,
+    createdAt: new Date(createdAt).toISOString(),
+  };
+}
+
+function runText(run: Run): string {
+  const { id, pipeline, state, source, publication, rehearsal, label } = run;
+  const ended = publication === null ? state : `${state}, exit ${publication.exitCode}`;
+  return [
+    id,
+    pipeline,
+    `${formatCount(source.records)} records`,
+    ended,
+    ...(rehearsal ? ['rehearsal'] : []),
+    ...(label === null ? [] : [label]),
+  ].join('  ');
+}

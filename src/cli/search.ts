@@ -1,0 +1,51 @@
+/** `foliopipe search`: asks for a single business by the service's legacy operation. */
+import type { Command } from 'commander';
+import { openApi, type SearchRecord } from '../../pipelines/index.js';
+import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
+import { createLogger } from './create-logger.js';
+import { openEmbeddedService } from './embedded-service.js';
+import { writeJson } from './json-lines.js';
+import type { Finish } from './program.js';
+import { environmentProxies } from './proxies.js';
+import { listenForStop } from './stop-signals.js';
+
+interface Options extends CommonOptions {
+  readonly name: string;
+  readonly address?: string;
+  readonly state?: string;
+}
+
+export function addSearch(program: Command, finish: Finish): void {
+  const command = program
+    .command('search')
+    .description('ask the service for one business; it is paid for as one record')
+    .argument('[file]', 'config file')
+    .requiredOption('--name <text>', 'business name')
+    .option('--address <text>', 'street address')
+    .option('--state <text>', 'state of the business');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const config = await readConfig(options, file);
+    const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
+    const stop = listenForStop(() => undefined);
+    const service = await openEmbeddedService(config);
+    const api = openApi(config, {
+      logger,
+      proxies: environmentProxies(process.env),
+      ...(service && { endpoint: service.endpoint }),
+    });
+    try {
+      const answer = await api.search(searchRecord(options), stop.signal);
+      if (options.json) writeJson('summary', { answer, exitCode: 0 });
+      else process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+      finish(0);
+    } finally {
+      await api.close();
+      await service?.close();
+      stop.close();
+    }
+  });
+}
+
+function searchRecord({ name, address, state }: Options): SearchRecord {
+  return { name, ...(address !== undefined && { address }), ...(state !== undefined && { state }) };
+}

@@ -1,0 +1,67 @@
+/** What every command that works on a run has around it: config, log, signals, the embedded service, progress. */
+import {
+  type Config,
+  ConfigError,
+  openCheckpointReader,
+  type RunOptions,
+  type RunSummary,
+} from '../../pipelines/index.js';
+import { type CommonOptions, readConfig } from './common-options.js';
+import { crashAt } from './crash-at.js';
+import { createLogger } from './create-logger.js';
+import { openEmbeddedService } from './embedded-service.js';
+import { writeJson } from './json-lines.js';
+import { openProgress } from './progress.js';
+import { environmentProxies } from './proxies.js';
+import { listenForStop } from './stop-signals.js';
+import { summaryText } from './summary-text.js';
+
+/** One of the pipelines, called with what the command line knows. */
+export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
+
+/** Runs a job and says what came of it; returns the exit code. */
+export async function runJob(options: CommonOptions, file: string | undefined, job: Job): Promise<number> {
+  const config = await readConfig(options, file);
+  const secrets = config.service.embedded ? [] : [config.service.token.reveal()];
+  const logger = createLogger(options, secrets);
+  const stop = listenForStop((name) =>
+    logger.warn(`${name}: nothing more is submitted; uploads in flight are waited for; again to end at once`),
+  );
+  const service = await openEmbeddedService(config);
+  const progress = openProgress({ json: options.json === true, logger, open: () => openReader(config) });
+  const at = crashAt(process.env.FOLIOPIPE_CRASH_AT);
+  try {
+    const summary = await job(config, {
+      signal: stop.signal,
+      logger,
+      holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
+      proxies: environmentProxies(process.env),
+      onScan: progress.onScan,
+      onRun: progress.onRun,
+      ...(service && { endpoint: service.endpoint }),
+      ...(at && { at }),
+    });
+    await progress.close();
+    const exitCode = summary.exitCode ?? 0;
+    if (options.json) writeJson('summary', { ...summary, exitCode });
+    else process.stderr.write(summaryText(summary));
+    return exitCode;
+  } finally {
+    await progress.close();
+    await service?.close();
+    stop.close();
+  }
+}
+
+/** A reader of the config's state. @throws ConfigError when there is none yet. */
+export async function openState(config: Config) {
+  const reader = await openReader(config);
+  if (reader !== undefined) return reader;
+  throw new ConfigError('STATE_MISSING', `${config.stateDir} holds no state: nothing has been run yet`, {
+    hint: 'begin with: foliopipe run; or name the folder with --state-dir',
+  });
+}
+
+function openReader(config: Config) {
+  return openCheckpointReader(config.stateDir);
+}

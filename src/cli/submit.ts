@@ -1,0 +1,26 @@
+/** `foliopipe submit`: uploads everything and does not wait for the results. */
+import type { Command } from 'commander';
+import { submit } from '../../pipelines/index.js';
+import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
+import type { Finish } from './program.js';
+import { runJob } from './session.js';
+
+interface Options extends CommonOptions {
+  readonly new?: boolean;
+  readonly label?: string;
+}
+
+export function addSubmit(program: Command, finish: Finish): void {
+  const command = program
+    .command('submit')
+    .description('the first half of run: upload every chunk, and wait only for free places at the service')
+    .argument('[file]', 'config file')
+    .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
+    .option('--label <text>', 'a note kept with a new run');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const { new: fresh = false, label } = options;
+    const job: Parameters<typeof runJob>[2] = (config, rest) =>
+      submit(config, { ...rest, fresh, ...(label !== undefined && { label }) });
+    finish(await runJob(options, file, job));
+  });
+}

@@ -1,0 +1,54 @@
+/** What a run has come to, for a person. */
+import type { RunSummary } from '../../pipelines/index.js';
+import { countOf, formatBytes, formatCount, formatShare } from './format.js';
+
+export function summaryText(summary: RunSummary): string {
+  const lines = [headline(summary), ...published(summary), ...warnings(summary)];
+  return `${lines.join('\n')}\n`;
+}
+
+function headline({ run, found, state, chunks, rehearsal }: RunSummary): string {
+  const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
+  if (state !== 'done')
+    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: foliopipe collect`;
+  if (found === 'done')
+    return `${what} is done already; nothing was sent. --new does it afresh and pays again`;
+  return `${what} is done`;
+}
+
+function published({ counts, output, columns, manifest, marker }: RunSummary): string[] {
+  if (output === null) return [];
+  const { read, successful, failed, unprocessed, rejected } = counts;
+  return [
+    `  output    ${output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)})`,
+    `  records   ${formatCount(read)} read = ${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`,
+    `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.join(', ')}`,
+    `  manifest  ${manifest}`,
+    `  marker    ${marker}`,
+  ];
+}
+
+function warnings(summary: RunSummary): string[] {
+  const { rehearsal, uploads, ambiguousRecords, indistinct, counts, output, exitCode } = summary;
+  return [
+    ...(rehearsal
+      ? ['  This is a rehearsal: the local service answered, so the predictions are not real.']
+      : []),
+    ...(uploads.ambiguous > 0
+      ? [
+          `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}) may have been accepted without our knowing, ${uploads.resubmitted} sent again: those may have been paid for twice.`,
+        ]
+      : []),
+    ...(indistinct > 0
+      ? [
+          `  ${countOf(indistinct, 'record')} are equal in all that was sent but got different results; which got which is not known.`,
+        ]
+      : []),
+    ...(counts.rejected > 0 && output !== null
+      ? [`  ${countOf(counts.rejected, 'record')} rejected, see ${output.path}.rejects.csv`]
+      : []),
+    ...(exitCode === 3
+      ? ['  Exit 3: more records failed than failures.tolerate allows, or some are unprocessed.']
+      : []),
+  ];
+}

@@ -1,0 +1,61 @@
+/** The whole config: every key of the outside contract with its type and default, and nothing else. */
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { ambiguousSchema, budgetSchema, failuresSchema } from './guard-schema.js';
+import { filePath } from './leaves.js';
+import { outputSchema, resultSchema, retentionSchema } from './output-schema.js';
+import { chunksSchema, concurrencySchema, pollSchema, retrySchema, timeoutsSchema } from './pace-schema.js';
+import type { Secret } from './secret.js';
+import { serviceSchema } from './service-schema.js';
+import { sourceSchema, uploadSchema } from './source-schema.js';
+
+export const configSchema = z.strictObject({
+  pipeline: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/)
+    .describe('a name of 1 to 64 letters, digits, dots, dashes and underscores'),
+  source: sourceSchema,
+  upload: uploadSchema,
+  service: serviceSchema,
+  chunks: chunksSchema,
+  concurrency: concurrencySchema,
+  timeouts: timeoutsSchema,
+  poll: pollSchema,
+  retry: retrySchema,
+  ambiguous: ambiguousSchema,
+  failures: failuresSchema,
+  budget: budgetSchema,
+  result: resultSchema,
+  output: outputSchema,
+  retention: retentionSchema,
+  stateDir: filePath.transform((path) => resolve(path)).describe('the path of a folder'),
+});
+
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
+/** The config as the schema gives it: the token may still be in its file. */
+export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;
+
+interface ServicePace {
+  readonly tokenIn: 'query' | 'header';
+  readonly requestsPerSecond: number;
+}
+
+/** Who answers: the local service in this process, or one at an address that wants a token. */
+export type ServiceConfig =
+  | (ServicePace & {
+      readonly embedded: true;
+      readonly baseUrl: null;
+      readonly legacyBaseUrl: null;
+      readonly token: null;
+    })
+  | (ServicePace & {
+      readonly embedded: false;
+      /** Without a slash at its end. */
+      readonly baseUrl: string;
+      readonly legacyBaseUrl: string | null;
+      readonly token: Secret;
+    });
+
+/** The config ready for use: defaults filled in, durations in ms, sizes in bytes, shares 0..1, absolute paths. */
+export type Config = Omit<ParsedConfig, 'service'> & { readonly service: ServiceConfig };

@@ -1,0 +1,28 @@
+/** The named windows in which a kill hurts most; tests arm them from outside to stop a process right there. */
+
+export const crashPoints = [
+  'after-run-before-chunk',
+  'after-chunk-file-before-commit',
+  'after-cut-before-intent',
+  'after-intent-before-post',
+  'after-post-before-commit',
+  'after-accepted-before-poll',
+  'after-finished-reply-before-commit',
+  'after-finished-before-download',
+  'after-part-file-before-commit',
+  'after-part-before-downloaded',
+  'after-downloaded-before-merge',
+  'after-columns-before-merge',
+  'after-work-write-before-commit',
+  'after-merged-before-next',
+  'after-last-merge-before-publishing',
+  'after-publishing-before-rename',
+  'after-rename-before-manifest',
+  'after-manifest-before-marker',
+  'after-marker-before-done',
+] as const;
+
+export type CrashPoint = (typeof crashPoints)[number];
+
+/** Called when a run passes a window; in production it does nothing. */
+export type AtCrashPoint = (point: CrashPoint) => void;

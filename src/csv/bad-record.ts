@@ -1,0 +1,51 @@
+/** A record that cannot be used: what is wrong with it, where it stands, and the error that says so. */
+import { SourceError } from '../errors/index.js';
+import { showText } from './show-text.js';
+
+export type BadRecordCode =
+  | 'SOURCE_QUOTE_NOT_CLOSED'
+  | 'SOURCE_QUOTE_MISPLACED'
+  | 'SOURCE_FIELD_COUNT'
+  | 'SOURCE_NUL'
+  | 'SOURCE_ENCODING'
+  | 'SOURCE_RECORD_TOO_LARGE';
+
+export interface BadRecord {
+  readonly code: BadRecordCode;
+  /** Index of the source file. */
+  readonly file: number;
+  /** Its number: a bad record takes one like any other. */
+  readonly record: number;
+  /** Physical line on which it begins, 1-based, the header's lines included; 0 where it is not known. */
+  readonly line: number;
+  /** Decoded offset in the file at which it begins. */
+  readonly byte: number;
+  /** Its bytes without the line end, cut at `maxRecordBytes`; a copy. */
+  readonly raw: Uint8Array;
+  /** What is wrong, without the place. */
+  readonly message: string;
+}
+
+const REJECT = 'or set source.onBadRecord: reject to go on without such records';
+
+const HINTS: Readonly<Record<BadRecordCode, string>> = {
+  SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file, ${REJECT}`,
+  SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it, ${REJECT}`,
+  SOURCE_FIELD_COUNT: `mend the record (is a field with a delimiter unquoted?), check source.delimiter, ${REJECT}`,
+  SOURCE_NUL: `take the NUL bytes out; if the file is UTF-16, set source.encoding, for example utf16le; ${REJECT}`,
+  SOURCE_ENCODING: `set source.encoding to what the file is written in, for example windows-1252, ${REJECT}`,
+  SOURCE_RECORD_TOO_LARGE: `look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk), ${REJECT}`,
+};
+
+/** The error that stops a run at a bad record of the file at `path`. */
+export function badRecordError(bad: BadRecord, path: string): SourceError {
+  const place = bad.line > 0 ? `line ${bad.line}, byte ${bad.byte}` : `byte ${bad.byte}`;
+  return new SourceError(
+    bad.code,
+    `${path}: record ${bad.record} (${place}): ${bad.message}: ${showText(bad.raw)}`,
+    {
+      hint: HINTS[bad.code],
+      facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
+    },
+  );
+}

@@ -1,0 +1,110 @@
+/** A growing byte array that is written field by field in plain loops: no native call for a small field. */
+
+/** Above this, one native copy is cheaper than a loop. */
+const LOOP_BYTES = 64;
+
+const DIGIT_ZERO = 0x30;
+
+export class ByteWriter {
+  #bytes: Buffer;
+  #length = 0;
+
+  /** @param capacity bytes to begin with; it grows as needed. */
+  constructor(capacity: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(16, capacity));
+  }
+
+  /** Bytes written. */
+  get length(): number {
+    return this.#length;
+  }
+
+  byte(value: number): void {
+    if (this.#length === this.#bytes.length) this.#grow(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  /** Appends text whose every character is ASCII. */
+  ascii(text: string): void {
+    const bytes = this.#reserve(text.length);
+    let at = this.#length;
+    for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i);
+    this.#length = at;
+  }
+
+  /** Appends any text as UTF-8. */
+  utf8(text: string): void {
+    if (text.length <= LOOP_BYTES) {
+      const bytes = this.#reserve(text.length);
+      let at = this.#length;
+      let i = 0;
+      for (; i < text.length; i++) {
+        const code = text.charCodeAt(i);
+        if (code > 0x7f) break;
+        bytes[at++] = code;
+      }
+      if (i === text.length) {
+        this.#length = at;
+        return;
+      }
+    }
+    // A UTF-16 unit never becomes more than 3 bytes.
+    this.#length += this.#reserve(text.length * 3).write(text, this.#length, 'utf8');
+  }
+
+  /** Appends `source[start, end)`. */
+  copy(source: Uint8Array, start: number, end: number): void {
+    const size = end - start;
+    const bytes = this.#reserve(size);
+    if (size > LOOP_BYTES) {
+      bytes.set(source.subarray(start, end), this.#length);
+      this.#length += size;
+      return;
+    }
+    let at = this.#length;
+    for (let i = start; i < end; i++) bytes[at++] = source[i]!;
+    this.#length = at;
+  }
+
+  /** Appends a whole number of 0 or more in decimal digits. */
+  number(value: number): void {
+    const bytes = this.#reserve(16);
+    let digits = 1;
+    for (let power = 10; power <= value; power *= 10) digits++;
+    let rest = value;
+    for (let at = this.#length + digits - 1; at >= this.#length; at--) {
+      const next = Math.floor(rest / 10);
+      bytes[at] = DIGIT_ZERO + (rest - next * 10);
+      rest = next;
+    }
+    this.#length += digits;
+  }
+
+  /** What was written, as a Buffer of its own; the writer is empty after. */
+  take(): Buffer {
+    const taken = Buffer.from(this.view());
+    this.clear();
+    return taken;
+  }
+
+  /** What was written so far; valid until the next write. */
+  view(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  /** The array, with room for `size` bytes more. */
+  #reserve(size: number): Buffer {
+    if (this.#length + size > this.#bytes.length) this.#grow(size);
+    return this.#bytes;
+  }
+
+  #grow(size: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#length + size));
+    larger.set(this.view());
+    this.#bytes = larger;
+  }
+}

@@ -1,0 +1,59 @@
+/** A file's bytes as the scanner wants them: unzipped, UTF-8, without byte order mark. */
+import iconv from 'iconv-lite';
+import type { Dialect } from '../types.js';
+import { type ReadOptions, readUnzipped } from './read-unzipped.js';
+
+const BOM_BYTES = 3;
+
+/** Whether a file's bytes have to be decoded from another encoding. */
+export function isTranscoded(dialect: Pick<Dialect, 'encoding'>): boolean {
+  return dialect.encoding !== 'utf8';
+}
+
+/**
+ * The decoded bytes of a file from a decoded offset on. Plain UTF-8 files seek there; others are decoded
+ * from their beginning, and what lies before is dropped.
+ *
+ * @param options `onRaw` sees the bytes as on disk: all of them where `from` is 0.
+ * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`; the signal's reason.
+ */
+export async function* readDecoded(
+  file: { readonly path: string; readonly dialect: Dialect },
+  from: number,
+  options: ReadOptions,
+): AsyncGenerator<Buffer, void, undefined> {
+  const { path, dialect } = file;
+  const { gzip, bom } = dialect;
+  const mark = bom && !isTranscoded(dialect) ? BOM_BYTES : 0;
+  const start = gzip || isTranscoded(dialect) || from === 0 ? 0 : from + mark;
+  const unzipped = readUnzipped({ path, gzip }, start, options);
+  const decoded = isTranscoded(dialect) ? transcoded(unzipped, dialect.encoding) : unzipped;
+
+  let drop = start === 0 ? from + mark : 0;
+  for await (const piece of decoded) {
+    if (drop >= piece.length) {
+      drop -= piece.length;
+      continue;
+    }
+    yield drop === 0 ? piece : piece.subarray(drop);
+    drop = 0;
+  }
+}
+
+/** Decodes from another encoding into UTF-8; iconv-lite takes a byte order mark off itself. */
+async function* transcoded(
+  input: AsyncIterable<Buffer>,
+  encoding: string,
+): AsyncGenerator<Buffer, void, undefined> {
+  const decoder = iconv.getDecoder(encoding);
+  let held = '';
+  for await (const piece of input) {
+    const text = held + decoder.write(piece);
+    // Half of a surrogate pair alone would become U+FFFD: it waits for its other half.
+    const cut = /[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
+    held = text.slice(cut);
+    if (cut > 0) yield Buffer.from(text.slice(0, cut));
+  }
+  const rest = held + (decoder.end() ?? '');
+  if (rest !== '') yield Buffer.from(rest);
+}

@@ -1,0 +1,102 @@
+/** The header of a CSV: the column names, and where the first record may begin. */
+import { isUtf8 } from 'node:buffer';
+import { CsvError, type Info, parse } from 'csv-parse/sync';
+import { SourceError } from '../errors/index.js';
+import { NUL } from './ascii.js';
+import { showText } from './show-text.js';
+
+export interface Header {
+  /** Distinct and not empty. */
+  readonly columns: string[];
+  /** Decoded bytes before the first record. */
+  readonly bytes: number;
+}
+
+/**
+ * Reads a header.
+ *
+ * @param decoded a file's first decoded bytes, enough to hold the whole header.
+ * @param name what messages call the file.
+ * @throws SourceError `SOURCE_EMPTY` when there is none, `SOURCE_QUOTE_NOT_CLOSED`, `SOURCE_QUOTE_MISPLACED`,
+ * `SOURCE_NUL` or `SOURCE_ENCODING` when it is malformed, `SOURCE_COLUMN_TWICE` or `SOURCE_COLUMN_UNNAMED`.
+ */
+export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV'): Header {
+  const { record: columns, info } = parseFirst(decoded, delimiter, name);
+  const bytes = decoded.subarray(0, info.bytes);
+  if (bytes.indexOf(NUL) !== -1) {
+    throw malformed(
+      'SOURCE_NUL',
+      name,
+      'a NUL byte',
+      'if the file is UTF-16, set source.encoding, for example utf16le',
+    );
+  }
+  if (!isUtf8(bytes)) {
+    throw malformed(
+      'SOURCE_ENCODING',
+      name,
+      'bytes that are not UTF-8',
+      'set source.encoding, for example windows-1252',
+    );
+  }
+  for (const [at, column] of columns.entries()) {
+    if (column.trim() === '') {
+      throw malformed(
+        'SOURCE_COLUMN_UNNAMED',
+        name,
+        `column ${at + 1} has no name`,
+        'give every column a name',
+      );
+    }
+    if (columns.indexOf(column) !== at) {
+      throw malformed(
+        'SOURCE_COLUMN_TWICE',
+        name,
+        `columns ${columns.indexOf(column) + 1} and ${at + 1} are both called ${showText(column)}`,
+        'give every column a name of its own',
+      );
+    }
+  }
+  return { columns, bytes: bytes.length };
+}
+
+interface FirstRecord {
+  readonly record: string[];
+  readonly info: Pick<Info, 'bytes'>;
+}
+
+function parseFirst(decoded: Buffer, delimiter: string, name: string): FirstRecord {
+  let found: FirstRecord[];
+  try {
+    found = parse(decoded, {
+      delimiter,
+      record_delimiter: ['\r\n', '\n'],
+      skip_empty_lines: true,
+      to: 1,
+      info: true,
+    }) as unknown as FirstRecord[];
+  } catch (cause) {
+    if (!(cause instanceof CsvError)) throw cause;
+    const code = cause.code === 'CSV_QUOTE_NOT_CLOSED' ? 'SOURCE_QUOTE_NOT_CLOSED' : 'SOURCE_QUOTE_MISPLACED';
+    throw malformed(
+      code,
+      name,
+      'a quote that is never closed, or stands where none may',
+      'mend the first line',
+      cause,
+    );
+  }
+  if (found[0] !== undefined) return found[0];
+  throw new SourceError('SOURCE_EMPTY', `${name}: there is no header`, {
+    hint: 'the first line must hold the column names',
+    facts: { file: name },
+  });
+}
+
+function malformed(code: string, name: string, reason: string, hint: string, cause?: unknown): SourceError {
+  return new SourceError(code, `${name}: header (line 1, byte 0): ${reason}`, {
+    hint,
+    facts: { file: name, line: 1, byte: 0 },
+    cause,
+  });
+}

@@ -1,0 +1,44 @@
+/** The records of a checked source, file after file, from any position on. */
+import type { Position, Source } from '../types.js';
+import type { BadRecord } from './bad-record.js';
+import type { Batch } from './batch.js';
+import { isTranscoded, readDecoded } from './read-decoded.js';
+import { scanRecords } from './scan-records.js';
+
+export interface ReadRecordsOptions {
+  /** A record's bytes without its line end. */
+  readonly maxRecordBytes: number;
+  /** Throws to stop, returns to skip the record; its `line` is not known here. */
+  readonly onBadRecord: (bad: BadRecord) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * All records of a source from a position on; numbers run on over the files.
+ *
+ * @param from where a record begins, and its number.
+ * @throws SourceError when a file cannot be read; the signal's reason; what `onBadRecord` throws.
+ */
+export async function* readRecords(
+  source: Pick<Source, 'files' | 'columns'>,
+  from: { readonly position: Position; readonly record: number },
+  options: ReadRecordsOptions,
+): AsyncGenerator<Batch, void, undefined> {
+  const { maxRecordBytes, onBadRecord, signal } = options;
+  let firstRecord = from.record;
+  for (const [index, file] of source.files.entries()) {
+    if (index < from.position.file) continue;
+    const base = index === from.position.file ? from.position.offset : file.dataStart;
+    const decoded = readDecoded(file, base, signal === undefined ? {} : { signal });
+    firstRecord = yield* scanRecords(decoded, {
+      delimiter: file.dialect.delimiter,
+      fields: source.columns.length,
+      maxRecordBytes,
+      file: index,
+      base,
+      firstRecord,
+      transcoded: isTranscoded(file.dialect),
+      onBadRecord,
+    });
+  }
+}

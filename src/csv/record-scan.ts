@@ -1,0 +1,205 @@
+/**
+ * The scan of one file, window after window: Batches of good records, each bad record told, and the place
+ * from which scanning goes on after it. What is found never depends on where the windows are cut.
+ */
+import { CR, LF } from './ascii.js';
+import type { BadRecord, BadRecordCode } from './bad-record.js';
+import { badText } from './bad-text.js';
+import type { Batch } from './batch.js';
+import { WindowScan } from './scan-window.js';
+
+export interface ScanOptions {
+  /** One ASCII character. */
+  readonly delimiter: string;
+  /** Fields that every record must have. */
+  readonly fields: number;
+  /** A record's bytes without its line end; a larger one is bad, and never held whole. */
+  readonly maxRecordBytes: number;
+  /** Index of the source file. */
+  readonly file: number;
+  /** Decoded offset in the file of the first byte scanned, which begins a record. */
+  readonly base: number;
+  /** Number of the first record. */
+  readonly firstRecord: number;
+  /** Physical line of the first byte; left out where it is not known. */
+  readonly firstLine?: number;
+  /** The bytes were decoded from another encoding than UTF-8. */
+  readonly transcoded?: boolean;
+  /** Throws to stop, returns to skip the record. */
+  readonly onBadRecord: (bad: BadRecord) => void;
+}
+
+export class RecordScan {
+  /** Number of the next record. */
+  record: number;
+  readonly #options: ScanOptions;
+  readonly #window: WindowScan;
+  #line: number;
+  /** Inside a physical line whose record was already refused. */
+  #skipping = false;
+
+  constructor(options: ScanOptions) {
+    const { fields, maxRecordBytes } = options;
+    this.#options = options;
+    this.#window = new WindowScan({ delimiter: options.delimiter.charCodeAt(0), fields, maxRecordBytes });
+    this.record = options.firstRecord;
+    this.#line = options.firstLine ?? 0;
+  }
+
+  /** Bytes that are always enough to get on: a window of this size is never left wholly unscanned. */
+  get horizon(): number {
+    return this.#window.horizon;
+  }
+
+  /**
+   * Scans `bytes[from, to)`; `bytes[0]` has the decoded offset `base`. Returns where scanning must go on
+   * with more bytes: `from` itself where the window was too small. With `isLast` all is taken.
+   */
+  *scan(
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    isLast: boolean,
+    base: number,
+  ): Generator<Batch, number, undefined> {
+    const window = this.#window;
+    let at = from;
+    if (this.#skipping) {
+      const lineFeed = indexOfLineFeed(bytes, from, to);
+      if (lineFeed === -1) return to;
+      this.#skipping = false;
+      at = lineFeed + 1;
+      this.#line += 1;
+    }
+    for (;;) {
+      window.run(bytes, at, to, isLast);
+      if (window.count > 0) yield* this.#batches(bytes, at, base);
+      this.#line += window.lines;
+      at = window.next;
+      if (window.stop === 'FULL') continue;
+      if (window.stop === 'END') return at;
+
+      const lineFeed = this.#endOfRejected(bytes, to);
+      const isCut = lineFeed === -1 && !isLast;
+      if (isCut && to - at < this.horizon) return at;
+      const next = lineFeed === -1 ? to : lineFeed + 1;
+      const end = lineFeed === -1 ? to : contentEnd(bytes, at, lineFeed);
+      this.#tell(window.stop, bytes, at, end, base, this.#line);
+      this.#line += countLineFeeds(bytes, at, next);
+      this.#skipping = isCut;
+      if (next === to) return to;
+      at = next;
+    }
+  }
+
+  /** The line feed that ends the bytes given up with a malformed record, or -1. */
+  #endOfRejected(bytes: Uint8Array, to: number): number {
+    const { stop, seenAt, next } = this.#window;
+    // A wrong field count costs exactly its record, a misplaced quote the physical line in which it was
+    // seen. Where no end was found, a quote is open that swallows what follows: only the first line goes.
+    const isSeen = stop === 'SOURCE_FIELD_COUNT' || stop === 'SOURCE_QUOTE_MISPLACED';
+    return indexOfLineFeed(bytes, isSeen ? seenAt : next, to);
+  }
+
+  /** The window's records as one Batch or, where text is bad, as Batches around the bad ones. */
+  *#batches(bytes: Uint8Array, from: number, base: number): Generator<Batch, void, undefined> {
+    const { starts, ends, count } = this.#window;
+    const { fields, transcoded = false } = this.#options;
+    const end = ends[count * fields - 1]!;
+    if (badText(bytes.subarray(starts[0]!, end), transcoded) === undefined) {
+      yield this.#batch(bytes, base, 0, count);
+      return;
+    }
+    let first = 0;
+    let line = this.#line;
+    let counted = from;
+    for (let record = 0; record < count; record++) {
+      const start = starts[record]!;
+      const recordEnd = ends[(record + 1) * fields - 1]!;
+      const code = badText(bytes.subarray(start, recordEnd), transcoded);
+      if (code === undefined) continue;
+      if (record > first) yield this.#batch(bytes, base, first, record);
+      line += countLineFeeds(bytes, counted, start);
+      counted = start;
+      this.#tell(code, bytes, start, recordEnd, base, line);
+      first = record + 1;
+    }
+    if (count > first) yield this.#batch(bytes, base, first, count);
+  }
+
+  #batch(bytes: Uint8Array, base: number, first: number, last: number): Batch {
+    const { starts, ends } = this.#window;
+    const { file, fields } = this.#options;
+    const firstRecord = this.record;
+    const count = last - first;
+    this.record += count;
+    return {
+      file,
+      bytes,
+      base,
+      firstRecord,
+      count,
+      fields,
+      starts: starts.subarray(first, last),
+      ends: ends.subarray(first * fields, last * fields),
+    };
+  }
+
+  #tell(
+    code: BadRecordCode,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    base: number,
+    line: number,
+  ): void {
+    const { file, maxRecordBytes, onBadRecord } = this.#options;
+    const raw = Buffer.from(bytes.subarray(start, Math.min(end, start + maxRecordBytes)));
+    const known = this.#options.firstLine === undefined ? 0 : line;
+    const record = this.record++;
+    onBadRecord({
+      code,
+      file,
+      record,
+      line: known,
+      byte: base + start,
+      raw,
+      message: this.#message(code, start),
+    });
+  }
+
+  #message(code: BadRecordCode, start: number): string {
+    const { fields, maxRecordBytes, transcoded } = this.#options;
+    const { found, seenAt } = this.#window;
+    switch (code) {
+      case 'SOURCE_QUOTE_NOT_CLOSED':
+        return 'a quoted field is never closed';
+      case 'SOURCE_QUOTE_MISPLACED':
+        return `the quote at byte ${seenAt - start} of the record neither opens nor closes a field`;
+      case 'SOURCE_FIELD_COUNT':
+        return `the number of fields is ${found}, not ${fields}`;
+      case 'SOURCE_RECORD_TOO_LARGE':
+        return `no end within ${maxRecordBytes} bytes`;
+      case 'SOURCE_NUL':
+        return 'a NUL byte';
+      case 'SOURCE_ENCODING':
+        return transcoded ? 'bytes without meaning in the encoding of the file' : 'bytes that are not UTF-8';
+    }
+  }
+}
+
+function indexOfLineFeed(bytes: Uint8Array, from: number, to: number): number {
+  const index = bytes.subarray(from, to).indexOf(LF);
+  return index === -1 ? -1 : from + index;
+}
+
+/** Where a line's content ends, given its line feed. */
+function contentEnd(bytes: Uint8Array, start: number, lineFeed: number): number {
+  return lineFeed > start && bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
+}
+
+function countLineFeeds(bytes: Uint8Array, from: number, to: number): number {
+  let count = 0;
+  for (let i = from; i < to; i++) if (bytes[i] === LF) count++;
+  return count;
+}

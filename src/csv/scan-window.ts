@@ -1,0 +1,178 @@
+/**
+ * The byte loop that finds records and fields; pure, and the hottest code there is. What it decides never
+ * depends on where a window begins or ends.
+ */
+import { CR, LF, QUOTE } from './ascii.js';
+import type { BadRecordCode } from './bad-record.js';
+
+export interface Grammar {
+  /** An ASCII byte. */
+  readonly delimiter: number;
+  /** Fields of a record. */
+  readonly fields: number;
+  /** A record's bytes without its line end. */
+  readonly maxRecordBytes: number;
+}
+
+/** Why a scan stopped: the window's end, no more room in the arrays, or a malformed record. */
+export type Stop = 'END' | 'FULL' | Exclude<BadRecordCode, 'SOURCE_NUL' | 'SOURCE_ENCODING'>;
+
+/** Ends found in one scan at most (where a record has not more fields): keeps the arrays in the cache. */
+const MAX_ENDS = 65_536;
+
+/** Stands for the byte after the last one of the file. */
+const END = 256;
+
+/**
+ * Scans windows of one file by the strict rules of csv-parse's defaults with the record delimiters CRLF
+ * and LF and `skip_empty_lines`: a lone CR is data; quotes open only at a field's begin and close only
+ * before a delimiter, a line end or the file's end; an empty line is nothing.
+ */
+export class WindowScan {
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
+  /** Records found before the stop. */
+  count = 0;
+  /** Where the first record that was not taken begins. */
+  next = 0;
+  /** Line feeds before `next`. */
+  lines = 0;
+  stop: Stop = 'END';
+  /** Where the trouble was seen: the misplaced quote, or the end of a record with a wrong field count. */
+  seenAt = 0;
+  /** Fields of a record with a wrong field count. */
+  found = 0;
+  readonly #grammar: Grammar;
+  /** 1 for what ends a run of plain bytes. */
+  readonly #special = new Uint8Array(END + 1);
+
+  constructor(grammar: Grammar) {
+    this.#grammar = grammar;
+    const capacity = Math.max(1, Math.floor(MAX_ENDS / grammar.fields));
+    this.starts = new Int32Array(capacity);
+    this.ends = new Int32Array(capacity * grammar.fields);
+    for (const byte of [grammar.delimiter, LF, QUOTE, END]) this.#special[byte] = 1;
+  }
+
+  /**
+   * From this many bytes on, a record without an end is too large: its line end and the two bytes that
+   * tell whether a quote closes could not come later.
+   */
+  get horizon(): number {
+    return this.#grammar.maxRecordBytes + 4;
+  }
+
+  /** Scans `bytes[from, to)`, which begins at a record; with `isLast` the file ends at `to`. */
+  run(bytes: Uint8Array, from: number, to: number, isLast: boolean): void {
+    const { starts, ends } = this;
+    const special = this.#special;
+    const { delimiter, fields, maxRecordBytes } = this.#grammar;
+    const capacity = starts.length;
+    let count = 0;
+    let lines = 0;
+    let stop: Stop = 'END';
+    let start = from;
+    let quotedLines = 0;
+    let slot = 0;
+    let limit = fields;
+    let i = from;
+
+    for (;;) {
+      let c = i < to ? bytes[i]! : END;
+      if (c === QUOTE) {
+        // Leaves i behind the closing quote, or at `to` with c still QUOTE where there is none.
+        i++;
+        while (i < to) {
+          const inner = bytes[i++]!;
+          if (inner === LF) quotedLines++;
+          else if (inner === QUOTE) {
+            c = i < to ? bytes[i]! : END;
+            if (c !== QUOTE) break;
+            i++;
+          }
+        }
+        if (c === QUOTE) {
+          if (isLast)
+            stop = to - start > maxRecordBytes ? 'SOURCE_RECORD_TOO_LARGE' : 'SOURCE_QUOTE_NOT_CLOSED';
+          break;
+        }
+        if (c === CR) {
+          if (i + 1 < to) {
+            if (bytes[i + 1] === LF) {
+              c = LF;
+              i++;
+            }
+          } else if (!isLast) break;
+        }
+        if (special[c] === 0) {
+          stop = this.#misplaced(start, i - 1);
+          break;
+        }
+      } else {
+        while (special[c] === 0) {
+          i++;
+          if (i === to) {
+            c = END;
+            break;
+          }
+          c = bytes[i]!;
+        }
+        if (c === QUOTE) {
+          stop = this.#misplaced(start, i);
+          break;
+        }
+      }
+
+      if (c === delimiter) {
+        if (slot < limit) ends[slot] = i;
+        slot++;
+        i++;
+        continue;
+      }
+      if (c === END && (!isLast || start === i)) break;
+
+      const end = c === LF && i > start && bytes[i - 1] === CR ? i - 1 : i;
+      if (end !== start) {
+        if (end - start > maxRecordBytes) {
+          stop = 'SOURCE_RECORD_TOO_LARGE';
+          break;
+        }
+        if (slot + 1 !== limit) {
+          this.found = slot + 1 - limit + fields;
+          this.seenAt = i;
+          stop = 'SOURCE_FIELD_COUNT';
+          break;
+        }
+        ends[slot] = end;
+        slot++;
+        limit += fields;
+        starts[count] = start;
+        count++;
+      }
+      if (c === LF) {
+        lines += quotedLines + 1;
+        quotedLines = 0;
+        i++;
+      }
+      start = i;
+      if (count === capacity) {
+        stop = 'FULL';
+        break;
+      }
+    }
+
+    if (stop === 'END' && !isLast && to - start >= this.horizon) stop = 'SOURCE_RECORD_TOO_LARGE';
+    this.count = count;
+    this.lines = lines;
+    this.next = start;
+    this.stop = stop;
+  }
+
+  #misplaced(start: number, quote: number): Stop {
+    this.seenAt = quote;
+    // Too large wins, as it would have in a window that ends before the quote.
+    return quote - start > this.#grammar.maxRecordBytes
+      ? 'SOURCE_RECORD_TOO_LARGE'
+      : 'SOURCE_QUOTE_MISPLACED';
+  }
+}

@@ -1,0 +1,78 @@
+/** A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { constants, createGzip, gunzip } from 'node:zlib';
+import { writeFileAtomically } from '../streams/atomic-file.js';
+import type { PartReference } from '../types.js';
+import { DamagedPartError, type RunFiles } from './run-files.js';
+
+const inflate = promisify(gunzip);
+
+/** Creates the run's folder where it is missing. */
+export async function createLocalRunFiles(stateDir: string, run: string): Promise<RunFiles> {
+  const folder = join(stateDir, 'runs', run);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
+  const partPath = (chunk: number, { fileStatus, part }: PartReference) =>
+    join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}.csv.gz`);
+
+  return {
+    chunkPath,
+    writeChunk: (number, bytes) =>
+      writeFileAtomically(chunkPath(number), 0o600, async (file) => {
+        await file.writeFile(bytes);
+      }),
+    hasChunk: async (number, sha256) => (await hashOf(chunkPath(number))) === sha256,
+    removeChunk: (number) => rm(chunkPath(number), { force: true }),
+
+    writePart: (chunk, part, content) =>
+      writeFileAtomically(partPath(chunk, part), 0o600, async (file) => {
+        const hash = createHash('sha256');
+        let bytes = 0;
+        const measured = async function* () {
+          for await (const piece of content) {
+            hash.update(piece);
+            bytes += piece.length;
+            yield piece;
+          }
+        };
+        const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 });
+        await pipeline(measured, gzip, async (compressed: AsyncIterable<Buffer>) => {
+          for await (const piece of compressed) await file.writeFile(piece);
+        });
+        return { bytes, sha256: hash.digest('hex') };
+      }),
+
+    readPart: async (chunk, part) => {
+      try {
+        const compressed = await readFile(partPath(chunk, part));
+        const bytes = await inflate(compressed, { maxOutputLength: Math.max(part.bytes, 1) });
+        const sha256 = createHash('sha256').update(bytes).digest('hex');
+        if (sha256 !== part.sha256) throw new Error('its content is not what was written');
+        return bytes;
+      } catch (error) {
+        throw new DamagedPartError(chunk, part, error);
+      }
+    },
+  };
+}
+
+function digits(number: number): string {
+  return String(number).padStart(6, '0');
+}
+
+/** Hash of a file's content, or undefined when there is no such file. */
+async function hashOf(path: string): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  try {
+    for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,47 @@
+/** The library's face: what a pipeline, or a program that embeds one, is made of. */
+export type {
+  DownloadRequest,
+  FolioReport,
+  PredictionApi,
+  SearchRecord,
+  UploadReceipt,
+  UploadRequest,
+} from './api/prediction-api.js';
+export type {
+  Checkpoint,
+  CheckpointReader,
+  ChunkRow,
+  ChunkState,
+  Publication,
+  Run,
+  RunState,
+  Tally,
+  Upload,
+} from './checkpoint/checkpoint.js';
+export { openCheckpointReader } from './checkpoint/open-checkpoint-reader.js';
+export { loadConfig } from './config/load-config.js';
+export { parseConfig } from './config/parse-config.js';
+export type { Config } from './config/schema.js';
+export { Secret } from './config/secret.js';
+export { type AtCrashPoint, type CrashPoint, crashPoints } from './crash-points.js';
+export * from './errors/index.js';
+export type { Logger } from './logger.js';
+export { type RunSummary, summarizeRun } from './report/run-summary.js';
+export { type CheckedItem, checkSetup } from './run/check-setup.js';
+export { embeddedServiceFolder, type OpenRun, openApi, openRun, serviceIdentity } from './run/open-run.js';
+export { type Plan, planRun } from './run/plan-run.js';
+export type { RunOptions, ServiceEndpoint } from './run/run-options.js';
+export { withRun } from './run/with-run.js';
+export type { RunContext } from './run-context.js';
+export { chunkRecords, openChunks } from './stages/chunk-records.js';
+export { downloadParts } from './stages/download-parts.js';
+export { refetchParts } from './stages/fetch-parts.js';
+export { type MergedChunk, mergeResults } from './stages/merge-results.js';
+export { publishOutput } from './stages/publish-output.js';
+export { putInPlace } from './stages/put-in-place.js';
+export { type ScanSourceOptions, scanSource } from './stages/scan-source.js';
+export { submitChunks } from './stages/submit-chunks.js';
+export { trackFolios } from './stages/track-folios.js';
+export { mapConcurrent } from './streams/map-concurrent.js';
+export { drain, runStages, type SinkStage, type SourceStage, type Stage } from './streams/run-stages.js';
+export type * from './types.js';

@@ -1,0 +1,12 @@
+/** The exit code that a publication ends with (contract, "Exit codes"): a pure decision. */
+import type { Counts } from '../types.js';
+
+/**
+ * 0 when nothing is UNPROCESSED and the share of FAILED among the records sent is tolerated, else 3.
+ * @param tolerate share from 0 to 1.
+ */
+export function runExitCode(counts: Counts, tolerate: number): 0 | 3 {
+  const sent = counts.successful + counts.failed + counts.unprocessed;
+  if (counts.unprocessed > 0) return 3;
+  return counts.failed <= tolerate * sent ? 0 : 3;
+}

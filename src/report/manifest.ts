@@ -1,0 +1,78 @@
+/** `<output>.manifest.json`: what was read, bought and published, chunk by chunk; written as a stream. */
+import type { Checkpoint, ChunkRow, Publication } from '../checkpoint/checkpoint.js';
+import { eachChunk } from '../checkpoint/each-chunk.js';
+import { createOutputLayout, outputColumns } from '../results/output-layout.js';
+import type { RunContext } from '../run-context.js';
+import { writeFileAtomically } from '../streams/atomic-file.js';
+import { manifestPath } from './paths.js';
+import { countsOf } from './run-summary.js';
+
+export type ManifestNeeds = Pick<RunContext, 'id' | 'config' | 'source'> & {
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn'>;
+};
+
+export async function writeManifest(run: ManifestNeeds, publication: Publication): Promise<void> {
+  const { path, mode } = run.config.output;
+  const head = await manifestHead(run, publication);
+  await writeFileAtomically(manifestPath(path), mode, async (file) => {
+    await file.writeFile(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
+    let separator = '\n';
+    for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded', 'unprocessed'])) {
+      await file.writeFile(`${separator}    ${JSON.stringify(manifestChunk(chunk))}`);
+      separator = ',\n';
+    }
+    await file.writeFile('\n  ]\n}\n');
+  });
+}
+
+async function manifestHead(run: ManifestNeeds, publication: Publication) {
+  const row = (await run.checkpoint.run(run.id))!;
+  const tally = await run.checkpoint.tally(run.id);
+  const counts = countsOf(run.source, tally);
+  const layout = createOutputLayout(run.source, run.config.output);
+  return {
+    manifestVersion: 1,
+    status: row.rehearsal ? 'REHEARSAL' : publication.exitCode === 0 ? 'SUCCESS' : 'PARTIAL',
+    exitCode: publication.exitCode,
+    complete: counts.unprocessed === 0,
+    run: run.id,
+    pipeline: row.pipeline,
+    label: row.label,
+    service: row.service,
+    createdAt: new Date(row.createdAt).toISOString(),
+    source: run.source.files.map(({ path, bytes, records, sha256, dialect }) => ({
+      path,
+      bytes,
+      records,
+      sha256,
+      dialect,
+    })),
+    counts,
+    uploads: { ...tally.uploads, ambiguousRecords: tally.ambiguousRecords },
+    indistinct: tally.counts.indistinct,
+    columns: outputColumns(layout, row.columns ?? []),
+    output: {
+      path: run.config.output.path,
+      bytes: publication.bytes,
+      records: publication.records,
+      sha256: publication.sha256,
+    },
+  };
+}
+
+function manifestChunk(chunk: ChunkRow) {
+  const { number, firstRecord, lastRecord, records, folio, attempt, sha256, cause, merged } = chunk;
+  return {
+    chunk: number,
+    firstRecord,
+    lastRecord,
+    records,
+    folio,
+    attempt,
+    sha256,
+    successful: merged?.successful ?? 0,
+    failed: merged?.failed ?? 0,
+    unprocessed: merged?.unprocessed ?? 0,
+    cause,
+  };
+}

@@ -1,0 +1,76 @@
+/** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
+import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
+import type { Counts, Source } from '../types.js';
+import { manifestPath, markerPath } from './paths.js';
+
+export interface RunSummary {
+  readonly run: string;
+  readonly pipeline: string;
+  readonly service: string;
+  readonly state: Run['state'];
+  /** Exit code of the publication, or null while there is none. */
+  readonly exitCode: number | null;
+  /** Answers came from a local service, so nothing here is real (law 11). */
+  readonly rehearsal: boolean;
+  /** Whether this process found the run begun, or done, by an earlier one. */
+  readonly found: 'new' | 'continued' | 'done';
+  readonly counts: Counts;
+  readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
+  readonly uploads: Tally['uploads'];
+  /** Records that may have been paid for twice or in vain. */
+  readonly ambiguousRecords: number;
+  /** Records whose equal tuples had different results. */
+  readonly indistinct: number;
+  readonly columns: readonly string[];
+  readonly output: {
+    readonly path: string;
+    readonly bytes: number;
+    readonly records: number;
+    readonly sha256: string;
+  } | null;
+  readonly manifest: string | null;
+  readonly marker: string | null;
+  readonly createdAt: number;
+  readonly finishedAt: number | null;
+}
+
+/** @param output path that the pipeline publishes to. */
+export async function summarizeRun(
+  checkpoint: Pick<CheckpointReader, 'run' | 'tally'>,
+  id: string,
+  found: RunSummary['found'],
+  output: string,
+): Promise<RunSummary> {
+  const run = (await checkpoint.run(id))!;
+  const tally = await checkpoint.tally(id);
+  const { publication } = run;
+  const published = run.state === 'done' && publication !== null;
+  return {
+    run: id,
+    pipeline: run.pipeline,
+    service: run.service,
+    state: run.state,
+    exitCode: published ? publication.exitCode : null,
+    rehearsal: run.rehearsal,
+    found,
+    counts: countsOf(run.source, tally),
+    chunks: { all: run.chunks, byState: tally.chunks },
+    uploads: tally.uploads,
+    ambiguousRecords: tally.ambiguousRecords,
+    indistinct: tally.counts.indistinct,
+    columns: run.columns ?? [],
+    output: published
+      ? { path: output, bytes: publication.bytes, records: publication.records, sha256: publication.sha256 }
+      : null,
+    manifest: published ? manifestPath(output) : null,
+    marker: published ? markerPath(output, run.rehearsal, publication.exitCode) : null,
+    createdAt: run.createdAt,
+    finishedAt: run.finishedAt,
+  };
+}
+
+/** The counts of law 1: the source's from the check, the others from what is merged. */
+export function countsOf(source: Pick<Source, 'records' | 'rejected'>, tally: Tally): Counts {
+  const { successful, failed, unprocessed } = tally.counts;
+  return { read: source.records, successful, failed, unprocessed, rejected: source.rejected };
+}

@@ -1,0 +1,82 @@
+/** Which columns the output has, in which order, and where the source's ones come from (contract, "Files"). */
+import { stringify } from 'csv-stringify/sync';
+import { ConfigError } from '../errors/index.js';
+import type { Dialect } from '../types.js';
+
+export interface OutputLayout {
+  /** Places of the kept source columns, or null when every record is copied as it stands. */
+  readonly sourceFields: readonly number[] | null;
+  /** Byte of the source's delimiter. */
+  readonly delimiter: number;
+  readonly sourceColumns: readonly string[];
+  readonly prefix: string;
+  readonly lineage: boolean;
+}
+
+/** What a layout must know of a source. */
+export interface LaidOutSource {
+  readonly columns: readonly string[];
+  readonly files: readonly { readonly dialect: Pick<Dialect, 'delimiter'> }[];
+}
+
+export interface OutputOptions {
+  readonly columns: 'all' | readonly string[];
+  readonly prefix: string;
+  readonly lineage: boolean;
+}
+
+/** @throws ConfigError when a chosen column is not there, or a kept one could be taken for one of ours. */
+export function createOutputLayout(source: LaidOutSource, output: OutputOptions): OutputLayout {
+  const kept = output.columns === 'all' ? source.columns : output.columns;
+  const fields = kept.map((column) => fieldOf(source.columns, column, 'output.columns'));
+  const taken = kept.find((column) => column.startsWith(output.prefix));
+  if (taken !== undefined) {
+    throw new ConfigError(
+      'OUTPUT_COLUMN_TAKEN',
+      `the source's column ${JSON.stringify(taken)} begins with ${output.prefix}, as the columns that are added do`,
+      { hint: 'set output.prefix to something else, or leave the column out with output.columns' },
+    );
+  }
+  const delimiter = source.files[0]!.dialect.delimiter.charCodeAt(0);
+  const asTheyStand = output.columns === 'all' && delimiter === comma;
+  return {
+    sourceFields: asTheyStand ? null : fields,
+    delimiter,
+    sourceColumns: kept,
+    prefix: output.prefix,
+    lineage: output.lineage,
+  };
+}
+
+/** The output's column names, given those that the service adds. */
+export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
+  const own = [
+    'status',
+    'error_code',
+    'error',
+    ...added,
+    ...(layout.lineage ? ['run', 'folio', 'part', 'record'] : []),
+  ];
+  return [...layout.sourceColumns, ...own.map((column) => layout.prefix + column)];
+}
+
+/** The output's first line. */
+export function outputHeader(layout: OutputLayout, added: readonly string[]): Buffer {
+  return Buffer.from(stringify([outputColumns(layout, added)]));
+}
+
+/**
+ * Place of a column in the source.
+ * @throws ConfigError naming the config key when it is not there.
+ */
+export function fieldOf(columns: readonly string[], column: string, key: string): number {
+  const at = columns.indexOf(column);
+  if (at >= 0) return at;
+  throw new ConfigError(
+    'CONFIG_COLUMN_MISSING',
+    `${key}: the source has no column ${JSON.stringify(column)}; it has ${columns.join(', ')}`,
+    { hint: `correct ${key}, or see the columns with: foliopipe plan` },
+  );
+}
+
+const comma = 0x2c;

@@ -1,0 +1,162 @@
+/** Writes a chunk's records with their answers as rows of the output; bytes in, bytes out. */
+import type { ChunkCounts } from '../checkpoint/checkpoint.js';
+import { ByteWriter } from '../csv/byte-writer.js';
+import { fieldText, writeField, writeValue } from '../csv/write-field.js';
+import type { UnprocessedCause } from '../types.js';
+import type { Joined } from './joined.js';
+import type { OutputLayout } from './output-layout.js';
+import { fieldStart, type PartTable } from './part-table.js';
+import type { RecordBlock } from './record-block.js';
+
+export interface Enriched {
+  readonly bytes: Buffer;
+  readonly counts: ChunkCounts;
+}
+
+/** What the rows of one chunk have in common. */
+export interface ChunkLineage {
+  readonly run: string;
+  readonly folio: string | null;
+}
+
+/** Rows of a chunk whose every record has its result. `columns` are those that the service adds. */
+export function writeEnriched(
+  records: RecordBlock,
+  joined: Joined,
+  layout: OutputLayout,
+  columns: readonly string[],
+  sentColumns: ReadonlySet<string>,
+  lineage: ChunkLineage,
+): Enriched {
+  const out = new ByteWriter(records.bytes.length * 2);
+  const writers = joined.parts.map((part) => resultWriter(part, columns, sentColumns));
+  let failed = 0;
+  for (let i = 0; i < records.count; i++) {
+    writeSourceFields(out, records, i, layout);
+    const at = joined.part[i]!;
+    const part = joined.parts[at]!;
+    if (part.reference.fileStatus === 'FAILED') failed += 1;
+    writers[at]!(out, joined.result[i]!);
+    if (layout.lineage) writeLineage(out, lineage, part.reference.part, records.numbers[i]!);
+    out.byte(lineFeed);
+  }
+  const counts = {
+    successful: records.count - failed,
+    failed,
+    unprocessed: 0,
+    indistinct: joined.indistinct,
+  };
+  return { bytes: out.take(), counts };
+}
+
+/** Rows of a chunk that was given up: every record UNPROCESSED with the cause. */
+export function writeUnprocessed(
+  records: RecordBlock,
+  cause: UnprocessedCause,
+  layout: OutputLayout,
+  columns: readonly string[],
+  lineage: ChunkLineage,
+): Enriched {
+  const out = new ByteWriter(records.bytes.length * 2);
+  const answer = `,UNPROCESSED,${cause},${causeTexts[cause]}${','.repeat(columns.length)}`;
+  for (let i = 0; i < records.count; i++) {
+    writeSourceFields(out, records, i, layout);
+    out.utf8(answer);
+    if (layout.lineage) writeLineage(out, lineage, null, records.numbers[i]!);
+    out.byte(lineFeed);
+  }
+  const counts = { successful: 0, failed: 0, unprocessed: records.count, indistinct: 0 };
+  return { bytes: out.take(), counts };
+}
+
+const lineFeed = 0x0a;
+const comma = 0x2c;
+
+const causeTexts: Readonly<Record<UnprocessedCause, string>> = {
+  AMBIGUOUS_HELD: 'the upload may or may not have been accepted and was not sent again',
+  FOLIO_LOST: 'the service no longer knows the folio of this record',
+  DEADLINE: 'the deadline was reached before the service was done',
+};
+
+function writeSourceFields(out: ByteWriter, records: RecordBlock, i: number, layout: OutputLayout): void {
+  const first = i * records.fields;
+  const start = records.starts[i]!;
+  if (layout.sourceFields === null) {
+    out.copy(records.bytes, start, records.ends[first + records.fields - 1]!);
+    return;
+  }
+  for (const [at, field] of layout.sourceFields.entries()) {
+    if (at > 0) out.byte(comma);
+    const from = field === 0 ? start : records.ends[first + field - 1]! + 1;
+    writeField(out, records.bytes, from, records.ends[first + field]!, layout.delimiter);
+  }
+}
+
+type ResultWriter = (out: ByteWriter, result: number) => void;
+
+function resultWriter(
+  part: PartTable,
+  columns: readonly string[],
+  sentColumns: ReadonlySet<string>,
+): ResultWriter {
+  const successful = part.reference.fileStatus === 'SUCCESSFUL';
+  return successful ? successWriter(part, columns) : failureWriter(part, columns, sentColumns);
+}
+
+function successWriter(part: PartTable, columns: readonly string[]): ResultWriter {
+  const fields = columns.map((column) => part.columns.indexOf(column));
+  const stride = part.columns.length;
+  return (out, result) => {
+    out.ascii(',SUCCESSFUL,,');
+    for (const field of fields) {
+      out.byte(comma);
+      if (field < 0) continue;
+      writeField(
+        out,
+        part.bytes,
+        fieldStart(part, result, field),
+        part.ends[result * stride + field]!,
+        comma,
+      );
+    }
+  };
+}
+
+/** Columns that only a failed part has become the error's text: one its value, several `name: value; ...`. */
+function failureWriter(
+  part: PartTable,
+  columns: readonly string[],
+  sentColumns: ReadonlySet<string>,
+): ResultWriter {
+  const stride = part.columns.length;
+  const reasons = part.columns.flatMap((column, field) =>
+    sentColumns.has(column) || columns.includes(column) ? [] : [{ column, field }],
+  );
+  const empty = ','.repeat(columns.length);
+  return (out, result) => {
+    out.ascii(',FAILED,SERVICE_FAILED,');
+    const values = reasons.map(({ column, field }) => ({
+      column,
+      value: fieldText(part.bytes, fieldStart(part, result, field), part.ends[result * stride + field]!),
+    }));
+    const told = values.filter(({ value }) => value !== '');
+    writeValue(
+      out,
+      reasons.length === 1
+        ? (values[0]?.value ?? '')
+        : told.map(({ column, value }) => `${column}: ${value}`).join('; '),
+    );
+    out.ascii(empty);
+  };
+}
+
+function writeLineage(out: ByteWriter, lineage: ChunkLineage, part: number | null, record: number): void {
+  out.byte(comma);
+  out.ascii(lineage.run);
+  out.byte(comma);
+  writeValue(out, lineage.folio ?? '');
+  out.byte(comma);
+  if (part !== null) out.number(part);
+  out.byte(comma);
+  out.number(record);
+}

@@ -1,0 +1,28 @@
+/** What a run has at hand; each stage names the part of it that it needs. */
+import type { PredictionApi } from './api/prediction-api.js';
+import type { Checkpoint } from './checkpoint/checkpoint.js';
+import type { Config } from './config/schema.js';
+import type { AtCrashPoint } from './crash-points.js';
+import type { RunFiles } from './files/run-files.js';
+import type { Logger } from './logger.js';
+import type { Clock } from './streams/clock.js';
+import type { Permits } from './streams/permits.js';
+import type { Source } from './types.js';
+
+export interface RunContext {
+  /** The run's id. */
+  readonly id: string;
+  readonly config: Config;
+  readonly source: Source;
+  readonly checkpoint: Checkpoint;
+  readonly files: RunFiles;
+  readonly api: PredictionApi;
+  /** Folios open at the service: taken before a POST, given back when FINISHED is committed. */
+  readonly folioPermits: Permits;
+  /** Aborts everything when the caller, or a failing stage, says so. */
+  readonly controller: AbortController;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly at: AtCrashPoint;
+}

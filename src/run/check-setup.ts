@@ -1,0 +1,83 @@
+/** Looks at everything that a run needs without paying: folders, source, service and token. */
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { PredictionApi } from '../api/prediction-api.js';
+import { refuseNetworkFolder } from '../checkpoint/refuse-network-folder.js';
+import type { Config } from '../config/schema.js';
+import { findFiles } from '../csv/find-files.js';
+import { inspectFile } from '../csv/inspect-file.js';
+import { ConfigError, FolioLostError, FoliopipeError, RefusedError } from '../errors/index.js';
+import { createOutputLayout } from '../results/output-layout.js';
+import { createUploadLayout } from '../stages/cut-chunks.js';
+
+export interface CheckedItem {
+  readonly item: 'state folder' | 'output folder' | 'source' | 'service';
+  /** What was found, for a person. */
+  readonly told: string;
+  readonly error: FoliopipeError | null;
+}
+
+/** Every item is looked at, whatever the ones before it say. Reads the header of each source file, no more. */
+export async function* checkSetup(
+  config: Config,
+  api: PredictionApi,
+  signal: AbortSignal,
+): AsyncGenerator<CheckedItem> {
+  yield await look('state folder', () => checkStateFolder(config.stateDir));
+  yield await look('output folder', () => checkFolder(dirname(config.output.path), 'output.path'));
+  yield await look('source', () => checkSourceHeader(config));
+  yield await look('service', () => checkService(api, signal));
+}
+
+async function look(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
+  try {
+    return { item, told: await check(), error: null };
+  } catch (error) {
+    if (!(error instanceof FoliopipeError)) throw error;
+    return { item, told: error.message, error };
+  }
+}
+
+async function checkStateFolder(path: string): Promise<string> {
+  const told = await checkFolder(path, 'stateDir');
+  await refuseNetworkFolder(path);
+  return told;
+}
+
+async function checkFolder(path: string, key: string): Promise<string> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await access(path, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new ConfigError('FOLDER_UNWRITABLE', `${key}: ${path} cannot be written to`, {
+      hint: 'choose another folder, or let this user write there',
+      cause,
+    });
+  }
+  return `${path} can be written to`;
+}
+
+async function checkSourceHeader(config: Config): Promise<string> {
+  const paths = await findFiles(config.source.path);
+  const files = await Promise.all(paths.map((path) => inspectFile(path, config.source)));
+  for (const { columns, dialect, path } of files) {
+    const source = { columns, files: [{ path, dialect }] };
+    createUploadLayout(source, config.upload);
+    createOutputLayout(source, config.output);
+  }
+  const { columns, dialect } = files[0]!;
+  return `${paths.join(', ')}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}`;
+}
+
+/** Asks for a folio that cannot be: a service that says so has taken the token, and nothing is paid. */
+async function checkService(api: PredictionApi, signal: AbortSignal): Promise<string> {
+  try {
+    await api.track('foliopipe-check', signal);
+  } catch (error) {
+    const status = error instanceof RefusedError ? error.facts.status : undefined;
+    const isUnknownFolio = error instanceof FolioLostError || status === 400 || status === 422;
+    if (!isUnknownFolio) throw error;
+  }
+  return 'answers and takes the token';
+}

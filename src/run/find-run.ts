@@ -1,0 +1,128 @@
+/** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
+import { randomBytes } from 'node:crypto';
+import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import { checkFrozen, frozenValues } from '../config/frozen.js';
+import type { Config } from '../config/schema.js';
+import { ConfigError, SourceError } from '../errors/index.js';
+import type { Logger } from '../logger.js';
+import type { Clock } from '../streams/clock.js';
+import type { Source } from '../types.js';
+import { checkSource } from './check-source.js';
+import type { RunOptions } from './run-options.js';
+
+export interface FoundRun {
+  readonly run: Run;
+  readonly found: 'new' | 'continued' | 'done';
+}
+
+export interface FindRunNeeds {
+  readonly config: Config;
+  /** Who answers: results are never reused for another service. */
+  readonly service: string;
+  readonly checkpoint: Checkpoint;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * @throws ConfigError when a frozen value differs; SourceError when the unfinished run's source changed.
+ */
+export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise<FoundRun> {
+  const { config, checkpoint, service, signal } = needs;
+  if (options.existing !== undefined) return findExisting(needs, options, options.existing);
+  const frozen = frozenValues(config, service);
+  const unfinished = await checkpoint.unfinishedRun(config.pipeline);
+  if (unfinished !== undefined && !options.fresh) {
+    checkFrozen(unfinished.frozen, frozen, unfinished.id);
+    const source = await checkSource(config, { ...options, signal }, unfinished);
+    return continueRun(needs, unfinished, source);
+  }
+  const latest = await checkpoint.latestRun(config.pipeline);
+  const source = await checkSource(config, { ...options, signal }, sameParsing(latest, frozen));
+  if (!options.fresh) {
+    const done = await checkpoint.doneRun(config.pipeline, service, source.sha256);
+    if (done !== undefined) return { run: done, found: 'done' };
+  }
+  if (unfinished !== undefined) await checkpoint.recordSuperseded(unfinished.id);
+  return beginRun(needs, options, source, frozen);
+}
+
+/** A run that is there already: to be collected, or published again. */
+async function findExisting(
+  { config, checkpoint, service, signal, ...needs }: FindRunNeeds,
+  options: RunOptions,
+  which: true | string,
+): Promise<FoundRun> {
+  const run = await (which === true
+    ? checkpoint.unfinishedRun(config.pipeline).then((open) => open ?? checkpoint.latestRun(config.pipeline))
+    : checkpoint.run(which));
+  if (run === undefined || run.pipeline !== config.pipeline || run.state === 'superseded') {
+    const what = which === true ? 'no run' : `no run ${which} that can be published`;
+    throw new ConfigError('RUN_UNKNOWN', `pipeline ${config.pipeline} has ${what}`, {
+      hint: 'see the runs with: foliopipe runs; begin one with: foliopipe run',
+    });
+  }
+  if (which === true && run.state === 'done') return { run, found: 'done' };
+  const frozen = Object.entries(frozenValues(config, service));
+  const compared = which === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
+  checkFrozen(run.frozen, Object.fromEntries(compared), run.id);
+  const source = await checkSource(config, { ...options, signal }, run);
+  return continueRun({ config, checkpoint, service, signal, ...needs }, run, source);
+}
+
+/** A check is relied on only where the source was read in the same way. */
+function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, string>>): Run | undefined {
+  const same = Object.keys(frozen)
+    .filter((key) => key.startsWith('source.') || key.startsWith('chunks.') || key.startsWith('upload.'))
+    .every((key) => run?.frozen[key] === frozen[key]);
+  return same ? run : undefined;
+}
+
+async function continueRun(needs: FindRunNeeds, run: Run, source: Source): Promise<FoundRun> {
+  if (source.sha256 !== run.source.sha256) {
+    throw new SourceError(
+      'SOURCE_CHANGED',
+      `run ${run.id} is unfinished, and its source is no longer the same: ${run.source.records} records then, ${source.records} now`,
+      {
+        hint: `put the old file back to finish run ${run.id}, or begin afresh with: foliopipe run --new`,
+        facts: { run: run.id, before: run.source.sha256, now: source.sha256 },
+      },
+    );
+  }
+  if (source !== run.source) await needs.checkpoint.recordSourceStamp(run.id, source);
+  const interrupted = await needs.checkpoint.recordInterrupted(run.id);
+  if (interrupted > 0) {
+    needs.logger.warn(
+      { run: run.id, chunks: interrupted },
+      `${interrupted} uploads were cut off when the last process ended; whether the service accepted them is not known`,
+    );
+  }
+  return { run: (await needs.checkpoint.run(run.id))!, found: 'continued' };
+}
+
+async function beginRun(
+  needs: FindRunNeeds,
+  options: RunOptions,
+  source: Source,
+  frozen: Readonly<Record<string, string>>,
+): Promise<FoundRun> {
+  const createdAt = needs.clock.now();
+  const id = runId(createdAt);
+  await needs.checkpoint.recordRun({
+    id,
+    pipeline: needs.config.pipeline,
+    service: needs.service,
+    label: options.label ?? null,
+    source,
+    frozen,
+    createdAt,
+  });
+  return { run: (await needs.checkpoint.run(id))!, found: 'new' };
+}
+
+/** Sortable by time and unique: `20261121T031002-4f9c1a`. */
+function runId(at: number): string {
+  const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d+Z/g, '');
+  return `${time}-${randomBytes(3).toString('hex')}`;
+}

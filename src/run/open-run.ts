@@ -1,0 +1,122 @@
+/** Opens everything that a run needs, finds or begins it, and closes it all again in reverse order. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openPredictionApi } from '../api/open-prediction-api.js';
+import type { PredictionApi } from '../api/prediction-api.js';
+import { openSqliteCheckpoint } from '../checkpoint/open-sqlite-checkpoint.js';
+import { openPipelineLock } from '../checkpoint/pipeline-lock.js';
+import type { Config } from '../config/schema.js';
+import { ConfigError } from '../errors/index.js';
+import { createLocalRunFiles } from '../files/local-run-files.js';
+import { silentLogger } from '../logger.js';
+import type { RunContext } from '../run-context.js';
+import { systemClock } from '../streams/clock.js';
+import { createPermits } from '../streams/permits.js';
+import { type FoundRun, findRun } from './find-run.js';
+import { createReleasers } from './releasers.js';
+import type { RunOptions } from './run-options.js';
+
+export interface OpenRun extends RunContext {
+  readonly found: FoundRun['found'];
+  close(): Promise<void>;
+}
+
+/**
+ * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
+ * @throws LockedError, ConfigError, SourceError; nothing stays open then.
+ */
+export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
+  const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
+  const releasers = createReleasers();
+  try {
+    const controller = linkedController(options.signal, releasers);
+    const { signal } = controller;
+    signal.throwIfAborted();
+    await mkdir(config.stateDir, { recursive: true, mode: 0o700 });
+    const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
+    releasers.add(await openPipelineLock(config.stateDir, config.pipeline, holder));
+    const checkpoint = await openSqliteCheckpoint(config.stateDir);
+    releasers.add(checkpoint);
+    const api = openApi(config, options);
+    releasers.add(api);
+
+    const service = serviceIdentity(config);
+    const needs = { config, service, checkpoint, signal, clock, logger };
+    const { run, found } = await findRun(needs, options);
+    options.onRun?.(run.id);
+    if (found === 'new') at('after-run-before-chunk');
+    return {
+      id: run.id,
+      found,
+      config,
+      source: run.source,
+      checkpoint,
+      files: await createLocalRunFiles(config.stateDir, run.id),
+      api,
+      folioPermits: createPermits(config.concurrency.folios),
+      controller,
+      signal,
+      clock,
+      logger,
+      at,
+      close: () => releasers.close(),
+    };
+  } catch (error) {
+    await releasers.close();
+    throw error;
+  }
+}
+
+/** What tells one service from another: its address, or the embedded one's data folder. */
+export function serviceIdentity(config: Config): string {
+  return config.service.embedded ? `embedded:${embeddedServiceFolder(config)}` : config.service.baseUrl;
+}
+
+/** Where the embedded service keeps its folios. */
+export function embeddedServiceFolder(config: Pick<Config, 'stateDir'>): string {
+  return join(config.stateDir, 'service');
+}
+
+/** The client of the configured service, or of the embedded one at its endpoint. */
+export function openApi(
+  config: Config,
+  options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies'>,
+): PredictionApi {
+  const { service, timeouts, retry } = config;
+  const { endpoint } = options;
+  if (service.embedded && endpoint === undefined) {
+    throw new ConfigError(
+      'SERVICE_NOT_STARTED',
+      'service.embedded: the local service is started by the command line',
+      {
+        hint: 'start one with `foliopipe serve` and set service.baseUrl, or hand in an endpoint',
+      },
+    );
+  }
+  const address = service.embedded
+    ? { baseUrl: endpoint!.baseUrl, legacyBaseUrl: endpoint!.baseUrl, token: endpoint!.token }
+    : { baseUrl: service.baseUrl, legacyBaseUrl: service.legacyBaseUrl, token: service.token };
+  return openPredictionApi({
+    ...address,
+    tokenIn: service.tokenIn,
+    requestsPerSecond: service.requestsPerSecond,
+    timeouts,
+    retry,
+    logger: options.logger ?? silentLogger,
+    ...(options.proxies && { proxies: options.proxies }),
+  });
+}
+
+/** A controller of the run's own that follows the caller's signal. */
+function linkedController(
+  signal: AbortSignal | undefined,
+  releasers: ReturnType<typeof createReleasers>,
+): AbortController {
+  const controller = new AbortController();
+  if (signal === undefined) return controller;
+  const follow = () => controller.abort(signal.reason);
+  if (signal.aborted) follow();
+  signal.addEventListener('abort', follow, { once: true });
+  releasers.add({ close: async () => signal.removeEventListener('abort', follow) });
+  return controller;
+}

@@ -1,0 +1,91 @@
+/** What a run would do, found out without the network, the lock or a change: the whole check, chunks and cost. */
+import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
+import { openCheckpointReader } from '../checkpoint/open-checkpoint-reader.js';
+import { checkFrozen, frozenValues } from '../config/frozen.js';
+import type { Config } from '../config/schema.js';
+import { createUploadLayout, cutChunks } from '../stages/cut-chunks.js';
+import { firstPlace, recordsFrom } from '../stages/read-source.js';
+import type { Source } from '../types.js';
+import { checkSource } from './check-source.js';
+import { serviceIdentity } from './open-run.js';
+import type { RunOptions } from './run-options.js';
+
+export interface Plan {
+  readonly pipeline: string;
+  readonly service: string;
+  readonly source: Source;
+  /** The whole source cut: how many files, and what they hold. */
+  readonly chunks: { readonly count: number; readonly records: number; readonly bytes: number };
+  /** What `foliopipe run` would do now. */
+  readonly next: PlannedStep;
+  /** Null where no price is configured. */
+  readonly cost: { readonly amount: number; readonly currency: string } | null;
+}
+
+export interface PlannedStep {
+  readonly kind: 'begin' | 'continue' | 'done' | 'changed';
+  /** The run that is gone on with, is done, or has another source. */
+  readonly run: string | null;
+  /** Chunks and records that would still be uploaded, ambiguous ones included. */
+  readonly chunks: number;
+  readonly records: number;
+}
+
+/** @throws SourceError, ConfigError as a run would. */
+export async function planRun(
+  config: Config,
+  options: Pick<RunOptions, 'onScan' | 'fresh'> & { readonly signal: AbortSignal },
+): Promise<Plan> {
+  const source = await checkSource(config, options);
+  const chunks = await foreseeChunks(config, source, options.signal);
+  const service = serviceIdentity(config);
+  const reader = await openCheckpointReader(config.stateDir);
+  try {
+    const next = await nextStep(config, service, source, chunks, options.fresh ? undefined : reader);
+    const { pricePerRecord, currency } = config.budget;
+    const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
+    return { pipeline: config.pipeline, service, source, chunks, next, cost };
+  } finally {
+    await reader?.close();
+  }
+}
+
+async function foreseeChunks(config: Config, source: Source, signal: AbortSignal): Promise<Plan['chunks']> {
+  const total = { count: 0, records: 0, bytes: 0 };
+  const records = recordsFrom({ source, config, signal }, firstPlace(source));
+  const layout = createUploadLayout(source, config.upload);
+  for await (const { chunk } of cutChunks(records, layout, config.chunks, 1)) {
+    total.count += 1;
+    total.records += chunk.records;
+    total.bytes += chunk.bytes;
+  }
+  return total;
+}
+
+async function nextStep(
+  config: Config,
+  service: string,
+  source: Source,
+  all: Plan['chunks'],
+  reader: CheckpointReader | undefined,
+): Promise<PlannedStep> {
+  const begin: PlannedStep = { kind: 'begin', run: null, chunks: all.count, records: all.records };
+  if (reader === undefined) return begin;
+  const unfinished = await reader.unfinishedRun(config.pipeline);
+  if (unfinished !== undefined) {
+    checkFrozen(unfinished.frozen, frozenValues(config, service), unfinished.id);
+    const same = unfinished.source.sha256 === source.sha256;
+    return same
+      ? continuing(reader, unfinished, all)
+      : { kind: 'changed', run: unfinished.id, chunks: 0, records: 0 };
+  }
+  const done = await reader.doneRun(config.pipeline, service, source.sha256);
+  return done === undefined ? begin : { kind: 'done', run: done.id, chunks: 0, records: 0 };
+}
+
+async function continuing(reader: CheckpointReader, run: Run, all: Plan['chunks']): Promise<PlannedStep> {
+  const { chunks, records } = await reader.tally(run.id);
+  const settled = chunks.submitted + chunks.finished + chunks.downloaded + chunks.unprocessed;
+  const bought = records.submitted + records.finished + records.downloaded + records.unprocessed;
+  return { kind: 'continue', run: run.id, chunks: all.count - settled, records: all.records - bought };
+}

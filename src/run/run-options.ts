@@ -1,0 +1,33 @@
+/** What a caller may hand to a run besides its config. */
+import type { AtCrashPoint } from '../crash-points.js';
+import type { Logger } from '../logger.js';
+import type { Clock } from '../streams/clock.js';
+
+/** Where the service of `service.embedded` listens; whoever starts it says so. */
+export interface ServiceEndpoint {
+  readonly baseUrl: string;
+  readonly token: { reveal(): string };
+}
+
+export interface RunOptions {
+  /** Abort it to stop: nothing more is submitted, uploads in flight are waited for, everything is kept. */
+  readonly signal?: AbortSignal;
+  readonly logger?: Logger;
+  /** Begin a new run even where one is unfinished or done; what it sends is paid for again. */
+  readonly fresh?: boolean;
+  /** Never begin a run: take the run of this id, or with `true` the unfinished or else the last one. */
+  readonly existing?: true | string;
+  /** A note kept with a new run. */
+  readonly label?: string;
+  readonly endpoint?: ServiceEndpoint;
+  /** Proxies as the environment would name them; the library does not read it. */
+  readonly proxies?: { readonly httpsProxy?: string; readonly httpProxy?: string; readonly noProxy?: string };
+  /** Told to whoever finds the pipeline locked. */
+  readonly holder?: { readonly pid: number; readonly command: string };
+  /** Called while the source is checked: bytes of the files and records read so far. */
+  readonly onScan?: (progress: { readonly bytes: number; readonly records: number }) => void;
+  /** Called once with the run's id, as soon as that is known. */
+  readonly onRun?: (run: string) => void;
+  readonly clock?: Clock;
+  readonly at?: AtCrashPoint;
+}

@@ -1,0 +1,40 @@
+/** Runs a body within an open run: closed whatever happens, and the disk's own errors told in our words. */
+import type { Config } from '../config/schema.js';
+import { TroubleError } from '../errors/index.js';
+import { type OpenRun, openRun } from './open-run.js';
+import type { RunOptions } from './run-options.js';
+
+export async function withRun<T>(
+  config: Config,
+  options: RunOptions | undefined,
+  body: (run: OpenRun) => Promise<T>,
+): Promise<T> {
+  const run = await openRun(config, options).catch(translateDiskError);
+  try {
+    return await body(run);
+  } catch (error) {
+    return translateDiskError(error);
+  } finally {
+    await run.close();
+  }
+}
+
+const diskTroubles: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EACCES: 'access is denied',
+  EPERM: 'the operation is not permitted',
+  EIO: 'the disk reports an error',
+  EMFILE: 'too many files are open',
+};
+
+function translateDiskError(error: unknown): never {
+  const { code, path } = error as NodeJS.ErrnoException;
+  const trouble = code === undefined ? undefined : diskTroubles[code];
+  if (!(error instanceof Error) || trouble === undefined) throw error;
+  throw new TroubleError(`DISK_${code}`, `${trouble}${path ? `: ${path}` : ''}`, {
+    hint: 'mend that and run the same command again: it goes on where this one stopped',
+    cause: error,
+  });
+}

@@ -1,0 +1,40 @@
+/** GET of a part (interface, 4.3), streamed from the store. */
+import type { FastifyRequest } from 'fastify';
+import type { FileStatus } from '../../types.js';
+import type { Answer } from '../http/answer.js';
+import { base64Json } from '../http/base64-json.js';
+import { HttpRefusal } from '../http/http-refusal.js';
+import { requiredNumber, requiredText } from '../http/parameters.js';
+import type { Folio } from '../store/folio.js';
+import type { FolioStore } from '../store/folio-store.js';
+import { findFolio } from './find-folio.js';
+import { findSegment } from './segments.js';
+
+/** What the service adds to the uploaded columns. */
+const ADDED_COLUMNS: Readonly<Record<FileStatus, string>> = {
+  SUCCESSFUL: 'naics_code,naics_title,confidence',
+  FAILED: 'reason',
+};
+
+/** Refuses with 400, 404 for an unknown folio or part, 409 while the folio is PROCESSING. */
+export function download(request: FastifyRequest, store: FolioStore): Answer {
+  const folio = findFolio(request, store);
+  const fileStatus = requiredText(request.query, 'fileStatus');
+  if (!isFileStatus(fileStatus)) throw new HttpRefusal(400, 'fileStatus is neither SUCCESSFUL nor FAILED');
+  const part = requiredNumber(request.query, 'part');
+  if (folio.status === 'PROCESSING') throw new HttpRefusal(409, 'the folio is still being processed');
+  const segment = findSegment(folio, fileStatus, part);
+  if (segment === undefined) throw new HttpRefusal(404, `the folio has no such ${fileStatus} part`);
+  const content = partContent(folio, fileStatus, part, store);
+  const message = `records ${segment.range} of status ${fileStatus}`;
+  return { status: 200, body: base64Json({ content, filename: segment.filename, message }) };
+}
+
+function* partContent(folio: Folio, fileStatus: FileStatus, part: number, store: FolioStore) {
+  yield Buffer.concat([folio.header, Buffer.from(`,${ADDED_COLUMNS[fileStatus]}\n`)]);
+  yield* store.content({ folioId: folio.id, fileStatus, part });
+}
+
+function isFileStatus(text: string): text is FileStatus {
+  return Object.hasOwn(ADDED_COLUMNS, text);
+}

@@ -1,0 +1,75 @@
+/** POST of a file (interface, 4.1): the folio is given only when file and folio are on disk. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { type Answer, answer } from '../http/answer.js';
+import { requestToken, type TokenCheck } from '../http/check-token.js';
+import { HttpRefusal } from '../http/http-refusal.js';
+import { isoTimestamp } from '../http/iso-timestamp.js';
+import type { Processor } from '../processing/open-processor.js';
+import type { Folio } from '../store/folio.js';
+import type { FolioStore } from '../store/folio-store.js';
+import { inspectUpload } from '../uploads/inspect-upload.js';
+import { receiveUpload } from '../uploads/receive-upload.js';
+import type { UploadFolder } from '../uploads/upload-folder.js';
+import type { Admission } from './admission.js';
+
+export interface UploadContext {
+  readonly checkToken: TokenCheck;
+  readonly admission: Admission;
+  readonly store: FolioStore;
+  readonly uploads: UploadFolder;
+  readonly processor: Processor;
+  readonly maxUploadBytes: number;
+  readonly segmentRecords: number;
+}
+
+/** Refuses with 400, 401, 413 or 429; then nothing of the upload is left. */
+export async function upload(request: FastifyRequest, context: UploadContext): Promise<Answer> {
+  const givenToken = requestToken(request);
+  if (givenToken !== undefined) context.checkToken(givenToken);
+  if (!request.isMultipart()) throw new HttpRefusal(400, 'an upload is multipart/form-data');
+  let release: (() => void) | undefined;
+  try {
+    const folio = await acceptFile(request, context, (fieldToken) => {
+      context.checkToken(givenToken ?? fieldToken);
+      release ??= context.admission.enter();
+    });
+    context.processor.add(folio);
+    return answer(
+      {
+        folio: folio.folio,
+        fileName: folio.fileName,
+        dateUpload: isoTimestamp(folio.createdAt),
+        status: folio.status,
+        totalRecords: folio.records,
+      },
+      `the file was read: ${folio.records} records to predict`,
+    );
+  } finally {
+    release?.();
+  }
+}
+
+async function acceptFile(
+  request: FastifyRequest,
+  context: UploadContext,
+  admit: (fieldToken: unknown) => void,
+): Promise<Folio> {
+  const folio = randomUUID().replaceAll('-', '');
+  const path = context.uploads.path(folio);
+  try {
+    const received = await receiveUpload(request, { maxUploadBytes: context.maxUploadBytes, path, admit });
+    const inspected = await inspectUpload(path);
+    await context.uploads.sync();
+    return context.store.recordUploaded({
+      ...received,
+      ...inspected,
+      folio,
+      createdAt: Date.now(),
+      segmentRecords: context.segmentRecords,
+    });
+  } catch (error) {
+    await context.uploads.remove(folio);
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Everything that the service remembers. Progress and the results it speaks of are one transaction:
+ * after a kill there is never a result without its progress, nor progress without its results.
+ */
+import type Database from 'better-sqlite3';
+import { TroubleError } from '../../errors/index.js';
+import type { FileStatus } from '../../types.js';
+import type { Folio, NewFolio, Slice } from './folio.js';
+import { openDatabase } from './open-database.js';
+
+const FOLIO_COLUMNS = `id, folio, file_name AS fileName, description, created_at AS createdAt, header, records,
+  segment_records AS segmentRecords, status, "offset", successful, failed`;
+
+/** Which part of a folio. */
+export interface PartKey {
+  readonly folioId: number;
+  readonly fileStatus: FileStatus;
+  readonly part: number;
+}
+
+type SliceRow = PartKey & { readonly processed: number; readonly content: Uint8Array };
+
+export class FolioStore {
+  readonly #db: Database.Database;
+  readonly #insertFolio: Database.Statement<[NewFolio]>;
+  readonly #selectFolio: Database.Statement<[string], Folio>;
+  readonly #updateProgress: Database.Statement<[Omit<Folio, 'status'> & { readonly before: number }]>;
+  readonly #insertSlice: Database.Statement<[SliceRow]>;
+  readonly #updateFinished: Database.Statement<[number]>;
+  readonly #selectNextSlice: Database.Statement<
+    [PartKey & { readonly after: number }],
+    { processed: number; content: Buffer }
+  >;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#insertFolio = db.prepare(`INSERT INTO folios (folio, file_name, description, created_at, header,
+      records, segment_records, status, "offset", successful, failed) VALUES (@folio, @fileName, @description,
+      @createdAt, @header, @records, @segmentRecords, 'PROCESSING', @offset, 0, 0)`);
+    this.#selectFolio = db.prepare(`SELECT ${FOLIO_COLUMNS} FROM folios WHERE folio = ?`);
+    this.#updateProgress = db.prepare(`UPDATE folios SET "offset" = @offset, successful = @successful,
+      failed = @failed WHERE id = @id AND status = 'PROCESSING' AND "offset" = @before`);
+    this.#insertSlice = db.prepare(`INSERT INTO slices (folio_id, file_status, part, processed, content)
+      VALUES (@folioId, @fileStatus, @part, @processed, @content)`);
+    this.#updateFinished = db.prepare(`UPDATE folios SET status = 'FINISHED'
+      WHERE id = ? AND status = 'PROCESSING' AND successful + failed = records`);
+    this.#selectNextSlice = db.prepare(`SELECT processed, content FROM slices WHERE folio_id = @folioId
+      AND file_status = @fileStatus AND part = @part AND processed > @after ORDER BY processed LIMIT 1`);
+  }
+
+  /** A new folio, PROCESSING; on disk when this returns. */
+  recordUploaded(folio: NewFolio): Folio {
+    this.#durably(() => this.#insertFolio.run(folio));
+    return this.find(folio.folio)!;
+  }
+
+  find(folio: string): Folio | undefined {
+    return this.#selectFolio.get(folio);
+  }
+
+  /** All folios that are PROCESSING, oldest first. */
+  processing(): Folio[] {
+    return this.#db
+      .prepare<[], Folio>(`SELECT ${FOLIO_COLUMNS} FROM folios WHERE status = 'PROCESSING' ORDER BY id`)
+      .all();
+  }
+
+  /**
+   * Takes a PROCESSING folio from the state given to the one returned. Survives a kill of the process;
+   * a crash of the machine may take back the last slices, each whole, and they are processed again.
+   */
+  recordSlice(folio: Folio, slice: Slice): Folio {
+    const next: Folio = {
+      ...folio,
+      offset: slice.offset,
+      successful: folio.successful + slice.successful,
+      failed: folio.failed + slice.failed,
+    };
+    const row = { folioId: folio.id, processed: next.successful + next.failed };
+    const part = Math.floor(folio.successful / folio.segmentRecords);
+    this.#db.transaction(() => {
+      this.#expectOne(this.#updateProgress.run({ ...next, before: folio.offset }), folio);
+      if (slice.successful > 0) {
+        this.#insertSlice.run({ ...row, fileStatus: 'SUCCESSFUL', part, content: slice.successfulBytes });
+      }
+      if (slice.failed > 0) {
+        this.#insertSlice.run({ ...row, fileStatus: 'FAILED', part: 0, content: slice.failedBytes });
+      }
+    })();
+    return next;
+  }
+
+  /** PROCESSING, with every record processed, to FINISHED; on disk when this returns. */
+  recordFinished(folio: Folio): void {
+    this.#durably(() => this.#expectOne(this.#updateFinished.run(folio.id), folio));
+  }
+
+  /** The results of a part, one slice in memory at a time. */
+  *content(part: PartKey): Generator<Buffer> {
+    let slice = this.#selectNextSlice.get({ ...part, after: 0 });
+    while (slice !== undefined) {
+      yield slice.content;
+      slice = this.#selectNextSlice.get({ ...part, after: slice.processed });
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /** Waits for the disk, which the many slices do not. */
+  #durably(change: () => void): void {
+    this.#db.pragma('synchronous = FULL');
+    try {
+      change();
+    } finally {
+      this.#db.pragma('synchronous = NORMAL');
+    }
+  }
+
+  #expectOne(result: Database.RunResult, folio: Folio): void {
+    if (result.changes === 1) return;
+    throw new TroubleError('SERVICE_STATE', `folio ${folio.folio} is not in the state that the work left`, {
+      hint: 'start the service again: it goes on from what its data folder holds',
+      facts: { folio: folio.folio, offset: folio.offset, records: folio.records },
+    });
+  }
+}
+
+/** Must be closed. @throws LockedError, ConfigError: see `openDatabase`. */
+export function openFolioStore(path: string): FolioStore {
+  const db = openDatabase(path);
+  db.pragma('synchronous = NORMAL');
+  return new FolioStore(db);
+}

@@ -1,0 +1,57 @@
+/** Streams the multipart body of an upload to disk: fields, then one file, never whole in memory. */
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { MultipartFile } from '@fastify/multipart';
+import type { FastifyRequest } from 'fastify';
+import { HttpRefusal } from '../http/http-refusal.js';
+
+export interface ReceivedUpload {
+  readonly fileName: string;
+  readonly description: string;
+}
+
+export interface ReceiveOptions {
+  readonly maxUploadBytes: number;
+  /** Where the file goes; on disk when `receiveUpload` returns. */
+  readonly path: string;
+  /** Sees the token of a field, if any, when the file begins; throws to refuse it. */
+  readonly admit: (fieldToken: unknown) => void;
+}
+
+/** @throws HttpRefusal 400 without a file, 413 when it is too large, or what `admit` throws. */
+export async function receiveUpload(
+  request: FastifyRequest,
+  options: ReceiveOptions,
+): Promise<ReceivedUpload> {
+  const limits = { fileSize: options.maxUploadBytes, files: 1, fields: 20, parts: 21 };
+  const fields: Record<string, unknown> = {};
+  let fileName: string | undefined;
+  for await (const part of request.parts({ limits })) {
+    if (part.type === 'field') {
+      fields[part.fieldname] = part.value;
+    } else {
+      await receiveFile(part, fields.token, options);
+      fileName = part.filename;
+    }
+  }
+  if (fileName === undefined) {
+    options.admit(fields.token);
+    throw new HttpRefusal(400, 'file is missing');
+  }
+  const { description } = fields;
+  return { fileName, description: typeof description === 'string' ? description : '' };
+}
+
+async function receiveFile(part: MultipartFile, token: unknown, options: ReceiveOptions): Promise<void> {
+  try {
+    options.admit(token);
+    if (part.fieldname !== 'file') throw new HttpRefusal(400, `${part.fieldname} is no file of an upload`);
+  } catch (error) {
+    part.file.resume(); // the rest is read and dropped, so that the client gets round to reading the reply
+    throw error;
+  }
+  await pipeline(part.file, createWriteStream(options.path, { mode: 0o600, flags: 'wx', flush: true }));
+  if (part.file.truncated) {
+    throw new HttpRefusal(413, `the file is larger than ${options.maxUploadBytes} bytes`);
+  }
+}

@@ -1,0 +1,57 @@
+/** First stage: the chunks that still need the service, those with an open folio first, then newly cut ones. */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { eachChunk } from '../checkpoint/each-chunk.js';
+import type { RunContext } from '../run-context.js';
+import { createUploadLayout, cutChunks } from './cut-chunks.js';
+import { checkSourceStamp, firstPlace, recordsFrom } from './read-source.js';
+
+export type ChunkRecordsNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'files' | 'signal' | 'at'> & {
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'chunksIn' | 'chunk' | 'lastChunk' | 'recordCut' | 'recordAllCut' | 'run'
+  >;
+};
+
+/**
+ * Chunk files are cut just before they are asked for; a resume goes on behind the last one that was cut.
+ * @throws SourceError when the source is no longer the one that was checked.
+ */
+export function chunkRecords(run: ChunkRecordsNeeds): () => AsyncGenerator<ChunkRow> {
+  return async function* () {
+    yield* eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
+    yield* eachChunk(run.checkpoint, run.id, ['cut']);
+    const row = await run.checkpoint.run(run.id);
+    if (row?.chunks === null) yield* cutRest(run);
+  };
+}
+
+/** The chunks that were sent and are not all here yet: what needs no upload. */
+export function openChunks(
+  run: Pick<ChunkRecordsNeeds, 'checkpoint' | 'id'>,
+): () => AsyncGenerator<ChunkRow> {
+  return () => eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
+}
+
+async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow> {
+  const layout = createUploadLayout(run.source, run.config.upload);
+  const last = await run.checkpoint.lastChunk(run.id);
+  const place =
+    last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
+  let cut = last?.number ?? 0;
+  for await (const { chunk, content } of cutChunks(
+    recordsFrom(run, place),
+    layout,
+    run.config.chunks,
+    cut + 1,
+  )) {
+    run.signal.throwIfAborted();
+    await checkSourceStamp(run.source);
+    await run.files.writeChunk(chunk.number, content);
+    run.at('after-chunk-file-before-commit');
+    await run.checkpoint.recordCut(run.id, chunk);
+    run.at('after-cut-before-intent');
+    cut = chunk.number;
+    yield (await run.checkpoint.chunk(run.id, cut))!;
+  }
+  await run.checkpoint.recordAllCut(run.id, cut);
+}

@@ -1,0 +1,32 @@
+/** Fourth stage: fetches the parts of finished folios to the disk, a bounded number of chunks at once. */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { FolioLostError } from '../errors/index.js';
+import { mapConcurrent } from '../streams/map-concurrent.js';
+import { type FetchPartsNeeds, fetchParts } from './fetch-parts.js';
+
+export type DownloadPartsNeeds = FetchPartsNeeds & {
+  readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed'>;
+};
+
+/** Passes on chunks that are downloaded, and those given up. */
+export function downloadParts(
+  run: DownloadPartsNeeds,
+): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
+  const download = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
+    if (chunk.state !== 'finished') return chunk;
+    try {
+      await fetchParts(run, chunk);
+      await run.files.removeChunk(chunk.number);
+      run.at('after-downloaded-before-merge');
+    } catch (error) {
+      if (!(error instanceof FolioLostError)) throw error;
+      run.logger.error(
+        { chunk: chunk.number, folio: chunk.folio, code: error.code },
+        `chunk ${chunk.number}: ${error.message}; its ${chunk.records} records become UNPROCESSED`,
+      );
+      await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_LOST');
+    }
+    return run.checkpoint.chunk(run.id, chunk.number);
+  };
+  return (chunks) => mapConcurrent(chunks, run.config.concurrency.downloads, download);
+}

@@ -1,0 +1,119 @@
+/** Merges one chunk: its records out of the source, its parts off the disk, joined, proven and written as rows. */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { UntrustedError } from '../errors/index.js';
+import { DamagedPartError } from '../files/run-files.js';
+import { joinResults } from '../results/join-results.js';
+import { checkJoinWay, joinWayOf } from '../results/join-way.js';
+import { createOutputLayout, fieldOf } from '../results/output-layout.js';
+import { readPartTable } from '../results/part-table.js';
+import type { BlockReader, RecordBlock } from '../results/record-block.js';
+import { checkAddedColumns } from '../results/result-columns.js';
+import { type Enriched, writeEnriched, writeUnprocessed } from '../results/write-enriched.js';
+import type { RunContext } from '../run-context.js';
+import { sourceChanged } from './read-source.js';
+import { sentColumns } from './sent-columns.js';
+
+export type ChunkMergerNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'files' | 'logger'> & {
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'parts' | 'recordJoin'>;
+};
+
+export interface ChunkMerger {
+  /** Chunks must come in the order of the source, none left out. `columns` are those that the service adds. */
+  merge(chunk: ChunkRow, columns: readonly string[]): Promise<Enriched>;
+}
+
+/** @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final. */
+export function createChunkMerger(
+  run: ChunkMergerNeeds,
+  records: BlockReader,
+  refetch?: (chunk: ChunkRow) => Promise<void>,
+): ChunkMerger {
+  const layout = createOutputLayout(run.source, run.config.output);
+  const sent = sentColumns(run.config.upload);
+  const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
+  const sourceFields = new Map(
+    Object.entries(run.config.upload.columns).map(([name, column]) => [
+      name,
+      fieldOf(run.source.columns, column, `upload.columns.${name}`),
+    ]),
+  );
+
+  const mergeParts = async (
+    chunk: ChunkRow,
+    block: RecordBlock,
+    columns: readonly string[],
+  ): Promise<Enriched> => {
+    const tables = [];
+    for (const part of await run.checkpoint.parts(run.id, chunk.number)) {
+      tables.push(readPartTable(part, await run.files.readPart(chunk.number, part)));
+    }
+    for (const table of tables) {
+      if (table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
+      checkAddedColumns(table, sent, columns, run.config.result.onChange);
+    }
+    const way = joinWayOf(tables, sent);
+    const { join } = (await run.checkpoint.run(run.id))!;
+    if (join === null) await run.checkpoint.recordJoin(run.id, way);
+    else checkJoinWay(join, way);
+    const joined = joinResults(tables, way, block, sourceFields);
+    const lineage = { run: run.id, folio: chunk.folio };
+    return writeEnriched(block, joined, layout, columns, sentNames, lineage);
+  };
+
+  return {
+    merge: async (chunk, columns) => {
+      const block = await records.take(chunk.records);
+      checkBlock(run, chunk, block);
+      if (chunk.state === 'unprocessed') {
+        return writeUnprocessed(block, chunk.cause!, layout, columns, { run: run.id, folio: chunk.folio });
+      }
+      try {
+        return await mergeParts(chunk, block, columns);
+      } catch (error) {
+        const mayHeal = error instanceof DamagedPartError || error instanceof UntrustedError;
+        if (!mayHeal || refetch === undefined) throw named(chunk, error);
+        run.logger.warn(
+          { chunk: chunk.number, folio: chunk.folio },
+          `chunk ${chunk.number}: ${error.message}; its parts are fetched once more`,
+        );
+      }
+      await refetch(chunk);
+      return await mergeParts(chunk, block, columns).catch((error: unknown) => {
+        throw named(chunk, error);
+      });
+    },
+  };
+}
+
+function checkBlock(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: RecordBlock): void {
+  const same =
+    block.count === chunk.records &&
+    block.numbers[0] === chunk.firstRecord &&
+    block.numbers[block.count - 1] === chunk.lastRecord;
+  if (same) return;
+  const file = run.source.files[chunk.start.file]!.path;
+  throw sourceChanged(file, `chunk ${chunk.number} no longer holds the same records`);
+}
+
+/** The same error with the chunk in it, for those that know only their part. */
+function named(chunk: ChunkRow, error: unknown): unknown {
+  const where = `chunk ${chunk.number} (folio ${chunk.folio})`;
+  const facts = { chunk: chunk.number, folio: chunk.folio };
+  if (error instanceof UntrustedError) {
+    return new UntrustedError(error.code, `${where}: ${error.message}`, {
+      hint:
+        error.hint ??
+        'nothing is published; ask the service provider about this folio, then run the same command again',
+      facts: { ...error.facts, ...facts },
+      cause: error,
+    });
+  }
+  if (error instanceof DamagedPartError) {
+    return new UntrustedError('PART_DAMAGED', `${where}: ${error.message}`, {
+      hint: 'foliopipe run fetches it again from the service',
+      facts,
+      cause: error,
+    });
+  }
+  return error;
+}

@@ -1,0 +1,70 @@
+/**
+ * Fifth stage, and the only one that keeps an order: joins each chunk's results to its records and gives the
+ * rows of the output, chunk after chunk in the order of the source. Chunks that come early wait on the disk.
+ */
+import type { Checkpoint, ChunkCounts, ChunkRow } from '../checkpoint/checkpoint.js';
+import { createBlockReader } from '../results/record-block.js';
+import type { RunContext } from '../run-context.js';
+import { createChunkMerger } from './merge-chunk.js';
+import { firstPlace, recordsFrom } from './read-source.js';
+import { createResultColumns } from './settle-columns.js';
+
+export type MergeResultsNeeds = Pick<
+  RunContext,
+  'id' | 'source' | 'config' | 'files' | 'signal' | 'logger' | 'at'
+> & {
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'run' | 'chunk' | 'lastMerged' | 'parts' | 'recordColumns' | 'recordJoin' | 'knownColumns'
+  >;
+};
+
+/** The rows of one whole chunk. */
+export interface MergedChunk {
+  readonly number: number;
+  readonly bytes: Buffer;
+  readonly counts: ChunkCounts;
+  /** Columns that the service adds, fixed for the run: what the output's header is made of. */
+  readonly columns: readonly string[];
+}
+
+/**
+ * Gives whole chunks, beginning behind the last one that is merged already. Ends without the rest where a
+ * chunk is missing; whether the run is complete then is for the next stage to say.
+ * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
+ * @throws UntrustedError when results do not match after they were fetched once more.
+ */
+export function mergeResults(
+  run: MergeResultsNeeds,
+  refetch?: (chunk: ChunkRow) => Promise<void>,
+): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedChunk> {
+  return async function* (chunks) {
+    const last = await run.checkpoint.lastMerged(run.id);
+    const place =
+      last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
+    const records = createBlockReader(recordsFrom(run, place));
+    const columns = createResultColumns(run, (last?.number ?? 0) + 1);
+    const merger = createChunkMerger(run, records, refetch);
+    let next = (last?.number ?? 0) + 1;
+
+    const mergeReady = async function* (allSettled: boolean): AsyncGenerator<MergedChunk> {
+      const added = await columns.settle(allSettled);
+      if (added === undefined) return;
+      for (;;) {
+        const chunk = await run.checkpoint.chunk(run.id, next);
+        if (chunk?.state !== 'downloaded' && chunk?.state !== 'unprocessed') return;
+        yield { number: next, columns: added, ...(await merger.merge(chunk, added)) };
+        run.at('after-merged-before-next');
+        next += 1;
+      }
+    };
+
+    try {
+      yield* mergeReady(false);
+      for await (const _ of chunks) yield* mergeReady(false);
+      yield* mergeReady(true);
+    } finally {
+      await records.close();
+    }
+  };
+}

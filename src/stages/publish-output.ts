@@ -1,0 +1,48 @@
+/** Last stage: appends merged chunks to the work file, and puts it in place once every chunk is in it. */
+import type { Checkpoint, Publication } from '../checkpoint/checkpoint.js';
+import { createOutputLayout, outputHeader } from '../results/output-layout.js';
+import type { RunContext } from '../run-context.js';
+import { incompleteError } from './incomplete-error.js';
+import type { MergedChunk } from './merge-results.js';
+import { type PutInPlaceNeeds, preparePublication, putInPlace } from './put-in-place.js';
+import { openWorkFile, type WorkFileNeeds } from './work-file.js';
+
+export type PublishOutputNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> &
+  WorkFileNeeds &
+  PutInPlaceNeeds & { readonly checkpoint: Pick<Checkpoint, 'recordMerged'> };
+
+/**
+ * @returns what was published.
+ * @throws TroubleError (or UntrustedError, GuardError by cause) when chunks are missing; the run goes on later.
+ */
+export function publishOutput(
+  run: PublishOutputNeeds,
+): (chunks: AsyncIterable<MergedChunk>) => Promise<Publication> {
+  return async (chunks) => {
+    await appendChunks(run, chunks);
+    const row = (await run.checkpoint.run(run.id))!;
+    const last = await run.checkpoint.lastMerged(run.id);
+    if (row.chunks === null || (last?.number ?? 0) < row.chunks) {
+      throw incompleteError(run.id, row.chunks, await run.checkpoint.tally(run.id));
+    }
+    run.at('after-last-merge-before-publishing');
+    const publication = await preparePublication(run);
+    await putInPlace(run, publication);
+    return publication;
+  };
+}
+
+async function appendChunks(run: PublishOutputNeeds, chunks: AsyncIterable<MergedChunk>): Promise<void> {
+  const layout = createOutputLayout(run.source, run.config.output);
+  const work = await openWorkFile(run);
+  try {
+    for await (const { number, bytes, counts, columns } of chunks) {
+      if (work.length === 0) await work.append(outputHeader(layout, columns), bytes);
+      else await work.append(bytes);
+      run.at('after-work-write-before-commit');
+      await run.checkpoint.recordMerged(run.id, number, counts, work.length);
+    }
+  } finally {
+    await work.close();
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Publishing, by law 7 in this order: the source checked again, "publishing" committed with length and hash,
+ * old markers removed, the work file renamed, the folder synced, manifest, marker. A resume goes on from there.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { chmod, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Checkpoint, Publication } from '../checkpoint/checkpoint.js';
+import { TroubleError, UntrustedError } from '../errors/index.js';
+import { runExitCode } from '../report/exit-code.js';
+import { writeManifest } from '../report/manifest.js';
+import { writeMarker } from '../report/marker.js';
+import { markerPaths } from '../report/paths.js';
+import { countsOf } from '../report/run-summary.js';
+import type { RunContext } from '../run-context.js';
+import { syncFolder } from '../streams/atomic-file.js';
+import { verifySource } from './verify-source.js';
+import { workPath } from './work-file.js';
+import { writeRejects } from './write-rejects.js';
+
+export type PutInPlaceNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> & {
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'run' | 'tally' | 'chunksIn' | 'lastMerged' | 'recordPublishing' | 'recordDone' | 'recordRepublish'
+  >;
+};
+
+/**
+ * Checks the balance, the source and the work file, and commits "publishing".
+ * @throws UntrustedError when the run does not balance; SourceError when the source changed.
+ */
+export async function preparePublication(run: PutInPlaceNeeds): Promise<Publication> {
+  const tally = await run.checkpoint.tally(run.id);
+  const counts = countsOf(run.source, tally);
+  const merged = counts.successful + counts.failed + counts.unprocessed;
+  if (counts.read !== merged + counts.rejected || tally.merged.records !== merged) {
+    throw new UntrustedError(
+      'RUN_UNBALANCED',
+      `run ${run.id}: ${counts.read} records were read, and ${counts.successful} successful, ` +
+        `${counts.failed} failed, ${counts.unprocessed} unprocessed and ${counts.rejected} rejected do not add up to them`,
+      { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
+    );
+  }
+  await verifySource(run.source);
+  const last = await run.checkpoint.lastMerged(run.id);
+  const work = await hashFile(workPath(run));
+  if (work === undefined || work.bytes !== last?.mergedEnd) {
+    throw new TroubleError('WORK_FILE_CHANGED', `${workPath(run)} is not as it was written`, {
+      hint: 'run the same command again: it writes the file anew from what was bought',
+    });
+  }
+  const publication = {
+    ...work,
+    records: merged,
+    exitCode: runExitCode(counts, run.config.failures.tolerate),
+  };
+  await run.checkpoint.recordPublishing(run.id, publication);
+  run.at('after-publishing-before-rename');
+  return publication;
+}
+
+/** Puts the work file in place, or goes on where a killed process left that. */
+export async function putInPlace(run: PutInPlaceNeeds, publication: Publication): Promise<void> {
+  const output = run.config.output.path;
+  for (const marker of markerPaths(output)) await rm(marker, { force: true });
+  await renameWorkFile(run, publication);
+  run.at('after-rename-before-manifest');
+  await writeRejects(run);
+  await writeManifest(run, publication);
+  run.at('after-manifest-before-marker');
+  await writeMarker(run, publication);
+  run.at('after-marker-before-done');
+  await run.checkpoint.recordDone(run.id, run.clock.now());
+}
+
+async function renameWorkFile(run: PutInPlaceNeeds, publication: Publication): Promise<void> {
+  const { path, mode } = run.config.output;
+  const isWhole = async (file: string) => {
+    const found = await hashFile(file);
+    return found?.sha256 === publication.sha256 && found.bytes === publication.bytes;
+  };
+  const work = workPath(run);
+  const written = await stat(work).then(
+    () => true,
+    () => false,
+  );
+  if (written ? await isWhole(work) : await isWhole(path)) {
+    if (written) {
+      await chmod(work, mode);
+      await rename(work, path);
+    }
+    await syncFolder(dirname(path));
+    return;
+  }
+  await run.checkpoint.recordRepublish(run.id);
+  throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {
+    hint: 'run the same command again: it writes the file anew from what was bought',
+  });
+}
+
+async function hashFile(path: string): Promise<{ bytes: number; sha256: string } | undefined> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  try {
+    for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+      hash.update(piece as Buffer);
+      bytes += (piece as Buffer).length;
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  return { bytes, sha256: hash.digest('hex') };
+}

@@ -1,0 +1,26 @@
+/** Makes sure that a chunk's file is there with the bytes that were cut, cutting it again where it is not. */
+import type { RunContext } from '../run-context.js';
+import type { Chunk } from '../types.js';
+import { createUploadLayout, cutChunks } from './cut-chunks.js';
+import { checkSourceStamp, recordsFrom, sourceChanged } from './read-source.js';
+
+/** @throws SourceError when the source no longer gives the same chunk. */
+export async function restoreChunk(
+  run: Pick<RunContext, 'source' | 'config' | 'files' | 'signal'>,
+  chunk: Chunk,
+): Promise<void> {
+  if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
+  await checkSourceStamp(run.source);
+  const layout = createUploadLayout(run.source, run.config.upload);
+  const records = recordsFrom(run, { position: chunk.start, record: chunk.firstRecord });
+  const limits = { maxRecords: chunk.records, maxBytes: Number.MAX_SAFE_INTEGER };
+  for await (const { chunk: again, content } of cutChunks(records, layout, limits, chunk.number)) {
+    if (again.sha256 !== chunk.sha256) break;
+    await run.files.writeChunk(chunk.number, content);
+    return;
+  }
+  throw sourceChanged(
+    run.source.files[chunk.start.file]!.path,
+    `chunk ${chunk.number} is no longer the same`,
+  );
+}

@@ -1,0 +1,62 @@
+/**
+ * Finds out which columns the service adds before the first row is written: from the config, from the
+ * pipeline's earlier runs, or from the run's first chunk, in the source's order, that has a success.
+ */
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import { readPartTable } from '../results/part-table.js';
+import { addedColumns } from '../results/result-columns.js';
+import type { RunContext } from '../run-context.js';
+import { sentColumns } from './sent-columns.js';
+
+export type ResultColumnsNeeds = Pick<RunContext, 'id' | 'config' | 'files' | 'at'> & {
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'chunk' | 'parts' | 'recordColumns' | 'knownColumns'>;
+};
+
+export interface ResultColumns {
+  /**
+   * The columns once they are fixed, else undefined.
+   * @param allSettled no chunk will come any more: without a success in the whole run there are none.
+   */
+  settle(allSettled: boolean): Promise<readonly string[] | undefined>;
+}
+
+export function createResultColumns(run: ResultColumnsNeeds, firstChunk: number): ResultColumns {
+  let fixed: readonly string[] | undefined;
+  let probe = firstChunk;
+
+  const fix = async (columns: readonly string[], learned: boolean) => {
+    await run.checkpoint.recordColumns(run.id, columns, learned);
+    run.at('after-columns-before-merge');
+    fixed = columns;
+    return columns;
+  };
+
+  return {
+    settle: async (allSettled) => {
+      if (fixed !== undefined) return fixed;
+      const row = (await run.checkpoint.run(run.id))!;
+      fixed = row.columns ?? undefined;
+      if (fixed !== undefined) return fixed;
+      const declared = run.config.result.columns;
+      if (declared.length > 0) return fix(declared, false);
+      const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
+      if (known !== undefined) return fix(known, false);
+      for (; ; probe++) {
+        const chunk = await run.checkpoint.chunk(run.id, probe);
+        if (chunk === undefined)
+          return allSettled && probe > (row.chunks ?? Infinity) ? fix([], false) : undefined;
+        if (chunk.state !== 'downloaded' && chunk.state !== 'unprocessed') return undefined;
+        if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
+          return fix(await learn(run, chunk.number), true);
+        }
+      }
+    },
+  };
+}
+
+async function learn(run: ResultColumnsNeeds, chunk: number): Promise<readonly string[]> {
+  const parts = await run.checkpoint.parts(run.id, chunk);
+  const part = parts.find(({ fileStatus, records }) => fileStatus === 'SUCCESSFUL' && records > 0)!;
+  const table = readPartTable(part, await run.files.readPart(chunk, part));
+  return addedColumns(table, sentColumns(run.config.upload));
+}

@@ -1,0 +1,68 @@
+/**
+ * The output while it grows: `<output>.<run>.partial` (law 7). Invariant: what the checkpoint calls merged is
+ * on the disk; what is longer is cut off, and where the file is shorter the run goes back to its last whole chunk.
+ */
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import type { RunContext } from '../run-context.js';
+
+export type WorkFileNeeds = Pick<RunContext, 'id' | 'config' | 'at'> & {
+  readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'chunk' | 'recordUnmerged'>;
+};
+
+export interface WorkFile {
+  /** Length in bytes. */
+  readonly length: number;
+  /** Appends and makes durable. */
+  append(...pieces: Uint8Array[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function workPath(run: Pick<RunContext, 'id' | 'config'>): string {
+  return `${run.config.output.path}.${run.id}.partial`;
+}
+
+/** Opens the work file at the end of its last whole chunk. */
+export async function openWorkFile(run: WorkFileNeeds): Promise<WorkFile> {
+  const path = workPath(run);
+  await mkdir(dirname(path), { recursive: true });
+  const file = await open(path, 'a+', 0o600);
+  try {
+    const length = await restoreLength(run, file);
+    await file.truncate(length);
+    return growingFile(file, length);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function restoreLength(run: WorkFileNeeds, file: FileHandle): Promise<number> {
+  const { size } = await file.stat();
+  let last = await run.checkpoint.lastMerged(run.id);
+  if (last === undefined) return 0;
+  const merged = last.number;
+  while (last !== undefined && last.mergedEnd! > size) {
+    last = last.number === 1 ? undefined : await run.checkpoint.chunk(run.id, last.number - 1);
+  }
+  if (last?.number !== merged) await run.checkpoint.recordUnmerged(run.id, (last?.number ?? 0) + 1);
+  return last?.mergedEnd ?? 0;
+}
+
+function growingFile(file: FileHandle, from: number): WorkFile {
+  let length = from;
+  return {
+    get length() {
+      return length;
+    },
+    append: async (...pieces) => {
+      for (const piece of pieces) {
+        await file.writeFile(piece);
+        length += piece.length;
+      }
+      await file.datasync();
+    },
+    close: () => file.close(),
+  };
+}

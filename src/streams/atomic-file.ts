@@ -1,0 +1,41 @@
+/** Files that appear whole or not at all (law 7): written beside, synced, renamed, the folder synced. */
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Writes a file through `write`; it stands under its name only when all of it is on the disk.
+ * @param mode permission bits of the file.
+ */
+export async function writeFileAtomically<T>(
+  path: string,
+  mode: number,
+  write: (file: FileHandle) => Promise<T>,
+): Promise<T> {
+  const beside = `${path}.tmp`;
+  await rm(beside, { force: true });
+  const file = await open(beside, 'wx', mode);
+  let result: T;
+  try {
+    result = await write(file);
+    await file.chmod(mode);
+    await file.sync();
+  } catch (error) {
+    await file.close();
+    await rm(beside, { force: true });
+    throw error;
+  }
+  await file.close();
+  await rename(beside, path);
+  await syncFolder(dirname(path));
+  return result;
+}
+
+/** Makes renames and removals in a folder durable. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

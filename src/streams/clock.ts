@@ -1,0 +1,21 @@
+/** The time and waiting for it, as an argument, so that hours can be tested in milliseconds. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Milliseconds } from '../types.js';
+
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Throws the signal's reason when that aborts first. */
+  sleep(time: Milliseconds, signal: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: async (time, signal) => {
+    try {
+      await wait(time, undefined, { signal });
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    }
+  },
+};

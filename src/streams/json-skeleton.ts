@@ -1,0 +1,180 @@
+/**
+ * A JSON document without the text of one string, which may be huge. Finding that string needs no more than
+ * quotes, brackets and keys; that the document is JSON at all is proved at its end by `JSON.parse`, since a
+ * valid string left out of a document changes nothing in whether the rest of it is valid.
+ */
+import { MalformedReplyError } from './malformed-reply-error.js';
+
+export interface JsonSkeletonOptions {
+  /** Keys of nested objects that lead to the string. */
+  readonly path: readonly string[];
+  /** Largest size of everything beside the string's text. */
+  readonly maxOtherBytes: number;
+}
+
+const MAX_DEPTH = 64;
+const FIRST_SIZE = 1024;
+/** What stands in the stack for an array, and for an object that is not on the path. */
+const ARRAY = -2;
+const ELSEWHERE = -1;
+
+export class JsonSkeleton {
+  readonly #options: JsonSkeletonOptions;
+  #bytes = Buffer.allocUnsafe(FIRST_SIZE);
+  #length = 0;
+  /** For each open bracket: how many keys of the path lead to it, `ARRAY` or `ELSEWHERE`. */
+  readonly #stack: number[] = [];
+  #inString = false;
+  #escaped = false;
+  /** Where the string being read begins if it is a key, else -1. */
+  #keyStart = -1;
+  #expectsKey = false;
+  /** The last key is the next one of the path, and its value has not begun. */
+  #onPath = false;
+  #found = false;
+
+  constructor(options: JsonSkeletonOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Reads on from `start`. Gives the place behind the opening quote of the string looked for, or
+   * `bytes.length`; `found` turns true in the first case, and the next call starts behind its text.
+   * @throws MalformedReplyError when the string comes twice or a bound is passed.
+   */
+  read(bytes: Buffer, start: number): { readonly stoppedAt: number; readonly found: boolean } {
+    for (let at = start; at < bytes.length; at += 1) {
+      const byte = bytes[at]!;
+      this.#keep(byte);
+      if (this.#inString) {
+        this.#readInString(byte);
+      } else if (this.#readBetween(byte)) {
+        return { stoppedAt: at + 1, found: true };
+      }
+    }
+    return { stoppedAt: bytes.length, found: false };
+  }
+
+  /** The text of the string is over: its closing quote was read. */
+  close(): void {
+    this.#keep(0x22);
+  }
+
+  /** @throws MalformedReplyError when the document is no JSON or holds no string at the path. */
+  end(): void {
+    let value = parse(this.#bytes.subarray(0, this.#length));
+    for (const key of this.#options.path) {
+      value = Object(value) === value && Object.hasOwn(value as object, key) ? at(value, key) : undefined;
+    }
+    if (!this.#found || value !== '') {
+      throw new MalformedReplyError(`the reply has no string at ${this.#options.path.join('.')}`);
+    }
+  }
+
+  #readInString(byte: number): void {
+    if (this.#escaped) {
+      this.#escaped = false;
+    } else if (byte === 0x5c) {
+      this.#escaped = true;
+    } else if (byte === 0x22) {
+      this.#inString = false;
+      if (this.#keyStart !== -1) {
+        this.#onPath = this.#isKeyOfPath();
+        this.#keyStart = -1;
+      }
+    }
+  }
+
+  /** A byte outside strings; true where the string looked for opens. */
+  #readBetween(byte: number): boolean {
+    switch (byte) {
+      case 0x22: // "
+        return this.#openString();
+      case 0x7b: // {
+        this.#push(this.#depthOnPath());
+        this.#expectsKey = true;
+        break;
+      case 0x5b: // [
+        this.#push(ARRAY);
+        this.#expectsKey = false;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        this.#stack.pop();
+        this.#onPath = false;
+        this.#expectsKey = false;
+        break;
+      case 0x2c: // ,
+        this.#onPath = false;
+        this.#expectsKey = (this.#stack.at(-1) ?? ARRAY) !== ARRAY;
+        break;
+      case 0x3a: // :
+        this.#expectsKey = false;
+        break;
+    }
+    return false;
+  }
+
+  #openString(): boolean {
+    if (this.#onPath && !this.#expectsKey && this.#depthOnPath() === this.#options.path.length) {
+      if (this.#found) {
+        throw new MalformedReplyError(`the reply has ${this.#options.path.join('.')} twice`);
+      }
+      this.#found = true;
+      this.#onPath = false;
+      return true;
+    }
+    this.#inString = true;
+    this.#onPath = false;
+    this.#keyStart = this.#expectsKey ? this.#length - 1 : -1;
+    return false;
+  }
+
+  /** How many keys of the path lead to the value that begins here. */
+  #depthOnPath(): number {
+    const top = this.#stack.at(-1);
+    if (top === undefined) {
+      return 0;
+    }
+    return this.#onPath ? top + 1 : ELSEWHERE;
+  }
+
+  #push(entry: number): void {
+    if (this.#stack.length === MAX_DEPTH) {
+      throw new MalformedReplyError(`the reply is nested deeper than ${MAX_DEPTH} levels`);
+    }
+    this.#stack.push(entry);
+    this.#onPath = false;
+  }
+
+  #isKeyOfPath(): boolean {
+    const depth = this.#stack.at(-1) ?? ARRAY;
+    return (
+      depth >= 0 && parse(this.#bytes.subarray(this.#keyStart, this.#length)) === this.#options.path[depth]
+    );
+  }
+
+  #keep(byte: number): void {
+    if (this.#length === this.#options.maxOtherBytes) {
+      throw new MalformedReplyError(
+        `the reply has more than ${this.#length} bytes beside ${this.#options.path.join('.')}`,
+      );
+    }
+    if (this.#length === this.#bytes.length) {
+      this.#bytes = Buffer.concat([this.#bytes], this.#length * 2);
+    }
+    this.#bytes[this.#length++] = byte;
+  }
+}
+
+function at(value: unknown, key: string): unknown {
+  return (value as Record<string, unknown>)[key];
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new MalformedReplyError('the reply is not JSON, or is cut');
+  }
+}

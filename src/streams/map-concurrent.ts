@@ -1,0 +1,92 @@
+/**
+ * A bounded concurrent map over an async iterable. Results leave in the order in which they are done, and
+ * work goes on while the consumer is busy: at most `concurrency` items are in work or waiting to be taken.
+ */
+import pLimit from 'p-limit';
+
+/**
+ * Maps each item through `work`, up to `concurrency` at once; an `undefined` result is passed over.
+ * When a call fails, or the consumer leaves early, the source is closed and what is in flight is awaited
+ * before the generator ends; the first failure is the one that is thrown.
+ */
+export async function* mapConcurrent<In, Out>(
+  source: AsyncIterable<In>,
+  concurrency: number,
+  work: (item: In) => Promise<Out | undefined>,
+): AsyncGenerator<Out> {
+  const limit = pLimit(concurrency);
+  const items = source[Symbol.asyncIterator]();
+  const running = new Set<Promise<void>>();
+  const ready: Out[] = [];
+  const failures: unknown[] = [];
+  let closed = false;
+  const change = createSignal();
+  const fail = (error: unknown) => void failures.push(error);
+  const start = (item: In) => {
+    const run = limit(() => work(item))
+      .then((result) => void (result !== undefined && ready.push(result)), fail)
+      .finally(() => {
+        running.delete(run);
+        change.notify();
+      });
+    running.add(run);
+  };
+  const read = async () => {
+    while (!closed && failures.length === 0) {
+      if (running.size + ready.length >= concurrency) {
+        await change.next();
+        continue;
+      }
+      const next = await items.next();
+      if (next.done) return;
+      start(next.value);
+    }
+  };
+
+  let reading = true;
+  const reader = read()
+    .catch(fail)
+    .finally(() => {
+      reading = false;
+      change.notify();
+    });
+
+  let finished = false;
+  try {
+    while (failures.length === 0 && (reading || running.size > 0 || ready.length > 0)) {
+      if (ready.length === 0) {
+        await change.next();
+        continue;
+      }
+      yield ready.shift()!;
+      change.notify();
+    }
+    if (failures.length > 0) throw failures[0];
+    finished = true;
+  } finally {
+    closed = true;
+    if (!finished) {
+      change.notify();
+      const closing = Promise.resolve(items.return?.()).catch(() => undefined);
+      await Promise.all([closing, reader, ...running]);
+    }
+  }
+}
+
+/** Lets several loops wait for the next change of what they share. */
+function createSignal() {
+  let wake: () => void = () => undefined;
+  let waiting: Promise<void> | undefined;
+  return {
+    next: () => {
+      waiting ??= new Promise((resolve) => {
+        wake = resolve;
+      });
+      return waiting;
+    },
+    notify: () => {
+      waiting = undefined;
+      wake();
+    },
+  };
+}

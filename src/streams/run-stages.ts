@@ -1,0 +1,58 @@
+/**
+ * Runs a chain of stages to its end under `stream/promises.pipeline`. Invariant: when any stage fails or
+ * leaves early, whatever the others are waiting for is aborted, and each has ended before the chain does.
+ */
+import { pipeline } from 'node:stream/promises';
+
+/** The first stage of a chain. */
+export type SourceStage<Out> = () => AsyncIterable<Out>;
+/** A function from a stream to a stream. */
+export type Stage<In, Out> = (items: AsyncIterable<In>) => AsyncIterable<Out>;
+/** The last stage of a chain. */
+export type SinkStage<In, Result> = (items: AsyncIterable<In>) => Promise<Result>;
+
+type AnyStage = (items: AsyncIterable<never>) => AsyncIterable<unknown> | Promise<unknown>;
+
+/**
+ * @param controller aborted when a stage fails or ends early; the stages must be waiting on its signal.
+ * @returns what the last stage returns.
+ */
+export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
+  controller: AbortController,
+  ...stages:
+    | [SourceStage<A>, SinkStage<A, Result>]
+    | [SourceStage<A>, Stage<A, B>, SinkStage<B, Result>]
+    | [SourceStage<A>, Stage<A, B>, Stage<B, C>, SinkStage<C, Result>]
+    | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, SinkStage<D, Result>]
+    | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, Stage<D, E>, SinkStage<E, Result>]
+): Promise<Result> {
+  const [first, ...rest] = stages as unknown as [SourceStage<never>, ...AnyStage[]];
+  const guarded = rest.map((stage) => (items: AsyncIterable<never>) => stage(guard(items, controller)));
+  const run = pipeline as unknown as (...chain: unknown[]) => Promise<Result>;
+  controller.signal.throwIfAborted();
+  return run(first, ...guarded);
+}
+
+/** The same items; a failure on the way, or a consumer that leaves, aborts the controller first. */
+function guard<T>(items: AsyncIterable<T>, controller: AbortController): AsyncIterable<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () =>
+        iterator.next().catch((error: unknown) => {
+          controller.abort(error);
+          throw error;
+        }),
+      return: async () => {
+        controller.abort(new Error('the stage after this one has ended'));
+        await iterator.return?.();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+/** A last stage that wants nothing of what arrives. */
+export async function drain(items: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of items);
+}

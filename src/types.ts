@@ -1,0 +1,119 @@
+/** The words of the project as types: what passes between the layers, and nothing that does work. */
+
+/** A span of time in milliseconds. */
+export type Milliseconds = number;
+/** A size in bytes. */
+export type Bytes = number;
+
+/** How the bytes of one source file are to be read; detected from the bytes or fixed by the config. */
+export interface Dialect {
+  /** Name as iconv-lite knows it: `utf8`, `utf16le`, `utf16be`, `windows-1252`, `latin1`, ... */
+  readonly encoding: string;
+  /** Whether the file begins with a byte order mark (never part of the first column's name). */
+  readonly bom: boolean;
+  /** One ASCII character. */
+  readonly delimiter: string;
+  /** What the sample showed. Records may end with LF or CRLF wherever they like, whatever stands here. */
+  readonly newline: 'LF' | 'CRLF' | 'mixed' | 'none';
+  readonly gzip: boolean;
+}
+
+/** One file of a source, as the whole scan found it. */
+export interface SourceFile {
+  readonly path: string;
+  /** Size on disk. */
+  readonly bytes: Bytes;
+  /** Size, times and inode as one text: equal stamps let a resume skip reading the file again. */
+  readonly stamp: string;
+  /** Of the bytes on disk, hex. */
+  readonly sha256: string;
+  /** Records of this file, rejected ones included, the header not. */
+  readonly records: number;
+  readonly dialect: Dialect;
+  /** Offset of the first record in the decoded (unzipped, UTF-8, without BOM) bytes. */
+  readonly dataStart: Bytes;
+}
+
+/** A source after the whole check of law 5. */
+export interface Source {
+  readonly files: readonly SourceFile[];
+  /** Column names, the same in every file. */
+  readonly columns: readonly string[];
+  /** Records read, rejected ones included. */
+  readonly records: number;
+  readonly rejected: number;
+  /** Of all files' contents in order, hex: what makes two sources the same. */
+  readonly sha256: string;
+}
+
+/** Where a record begins: which file, and the offset in its decoded bytes. */
+export interface Position {
+  readonly file: number;
+  readonly offset: Bytes;
+}
+
+/** Consecutive records, cut by count and bytes, written as one uploadable file. */
+export interface Chunk {
+  /** 1-based place among the run's chunks. */
+  readonly number: number;
+  /** Number of its first record in the source. */
+  readonly firstRecord: number;
+  /** Number of its last record; more than `firstRecord + records - 1` where rejected records lie between. */
+  readonly lastRecord: number;
+  readonly records: number;
+  readonly start: Position;
+  /** Just behind the last record's content; its newline, read again, is an empty line and so no record. */
+  readonly end: Position;
+  /** Size of the uploadable file. */
+  readonly bytes: Bytes;
+  /** Of the uploadable file, hex. */
+  readonly sha256: string;
+}
+
+/** Which records a part holds: the interface's `fileStatus`. */
+export type FileStatus = 'SUCCESSFUL' | 'FAILED';
+
+/** A value of the output's status column. */
+export type PredictionStatus = FileStatus | 'UNPROCESSED';
+
+/** Why a chunk's records have no answer. UNPROCESSED always carries one of these (law 1). */
+export type UnprocessedCause = 'AMBIGUOUS_HELD' | 'FOLIO_LOST' | 'DEADLINE';
+
+/** A value of the output's error code column. */
+export type PredictionErrorCode = 'SERVICE_FAILED' | 'RECORD_REFUSED' | UnprocessedCause;
+
+/** What the service says it holds of a finished folio. */
+export interface FolioCounts {
+  readonly successful: number;
+  readonly failed: number;
+}
+
+/** A part that the service lists for download. */
+export interface PartReference {
+  readonly fileStatus: FileStatus;
+  readonly part: number;
+}
+
+/** A decoded part on disk. */
+export interface StoredPart extends PartReference {
+  /** Decoded size. */
+  readonly bytes: Bytes;
+  /** Of the decoded bytes, hex. */
+  readonly sha256: string;
+  /** Records in it, the header not counted. */
+  readonly records: number;
+}
+
+/** How many records of a chunk, or of a whole run, ended how. */
+export interface Counts {
+  readonly read: number;
+  readonly successful: number;
+  readonly failed: number;
+  readonly unprocessed: number;
+  readonly rejected: number;
+}
+
+/** How results are matched to records (law 8): by the number we sent, or by the columns given back. */
+export type JoinWay =
+  | { readonly by: 'key'; readonly column: string }
+  | { readonly by: 'echo'; readonly columns: readonly string[] };

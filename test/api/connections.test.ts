@@ -1,0 +1,121 @@
+/** TLS and proxies: what is a matter of the config, what is passing, and that nothing goes round in circles. */
+import http from 'node:http';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { afterEach, expect, test } from 'vitest';
+import type { ApiOptions } from '../../src/api/open-prediction-api.js';
+import { ConfigError, TroubleError } from '../../src/errors/index.js';
+import { certificate } from '../helpers/api-certificate.js';
+import { errorOf, noSignal, openTestClient } from '../helpers/api-client.js';
+
+const GIVE_UP_SOON = { first: 10, max: 20, giveUpAfter: 150 };
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function listen(server: net.Server): Promise<number> {
+  const sockets = new Set<net.Socket>();
+  server.on('connection', (socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+function open(url: string, changes: Partial<ApiOptions> = {}) {
+  const client = openTestClient(url, { retry: GIVE_UP_SOON, ...changes });
+  closers.push(() => client.close());
+  return client;
+}
+
+/** Treats every CONNECT as the test says. */
+async function openProxy(onConnect: (target: string, socket: Duplex) => void): Promise<string> {
+  const proxy = http.createServer((_request, response) => response.writeHead(405).end());
+  proxy.on('connect', (request, socket) => {
+    socket.on('error', () => undefined);
+    onConnect(request.url ?? '', socket);
+  });
+  return `http://127.0.0.1:${await listen(proxy)}`;
+}
+
+test('a certificate that does not verify is a matter of the config, not of hours of waiting', async () => {
+  const port = await listen(https.createServer(certificate, (_request, response) => response.end()));
+  const error = await errorOf(open(`https://localhost:${port}`).track('F', noSignal));
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(error).toMatchObject({
+    code: 'CONFIG_CERTIFICATE',
+    hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
+    facts: { reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
+  });
+});
+
+test('a service that speaks no TLS gets nothing, so the search is tried again', async () => {
+  const port = await listen(net.createServer((socket) => socket.end('HTTP/1.1 400 Bad\r\n\r\n')));
+  const error = await errorOf(open(`https://127.0.0.1:${port}`).search({ name: 'x' }, noSignal));
+  expect(error).toBeInstanceOf(TroubleError);
+  expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+});
+
+test('a TLS handshake that takes too long is given up and tried again', async () => {
+  let connections = 0;
+  const port = await listen(net.createServer(() => (connections += 1)));
+  const client = open(`https://127.0.0.1:${port}`, { timeouts: { connect: 50, idle: 1000, upload: 1000 } });
+  const error = await errorOf(client.search({ name: 'x' }, noSignal));
+  expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { reason: 'UND_ERR_CONNECT_TIMEOUT' } });
+  expect(connections).toBeGreaterThan(1);
+});
+
+test('https goes through the proxy by CONNECT; its certificate is checked behind it', async () => {
+  const port = await listen(https.createServer(certificate, (_request, response) => response.end()));
+  const targets: string[] = [];
+  const proxy = await openProxy((target, socket) => {
+    targets.push(target);
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    const behind = net.connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.pipe(behind).pipe(socket);
+  });
+  const client = open('https://service.example', { proxies: { httpsProxy: proxy.slice('http://'.length) } });
+  expect(await errorOf(client.track('F', noSignal))).toMatchObject({ code: 'CONFIG_CERTIFICATE' });
+  expect(targets).toEqual(['service.example:443']);
+});
+
+test.each<[string, string, (socket: Duplex) => void]>([
+  ['cuts', 'PROXY_CUT', (socket) => socket.destroy()],
+  ['refuses', 'UND_ERR_ABORTED', (socket) => socket.end('HTTP/1.1 407 Who are you\r\n\r\n')],
+  ['is silent', 'UND_ERR_HEADERS_TIMEOUT', () => undefined],
+])('a proxy that %s is tried again with back-off: nothing was sent', async (_name, reason, treat) => {
+  let connects = 0;
+  const httpsProxy = await openProxy((_target, socket) => {
+    connects += 1;
+    treat(socket);
+  });
+  const client = open('https://service.example', {
+    proxies: { httpsProxy },
+    timeouts: { connect: 50, idle: 1000, upload: 1000 },
+  });
+  const error = await errorOf(client.search({ name: 'x' }, noSignal));
+  expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { reason } });
+  expect(connects).toBeGreaterThan(1);
+  expect(connects).toBeLessThan(20);
+});
+
+test('this machine is never reached through a proxy', async () => {
+  let connects = 0;
+  const proxy = await openProxy(() => (connects += 1));
+  const port = await listen(http.createServer((_request, response) => response.end('{"ok":true}')));
+  const client = open(`http://127.0.0.1:${port}`, { proxies: { httpProxy: proxy, httpsProxy: proxy } });
+  expect(await client.search({ name: 'x' }, noSignal)).toEqual({ ok: true });
+  expect(connects).toBe(0);
+});
+
+test('a proxy whose address is none is a matter of the config and is not repeated', () => {
+  const proxies = { httpsProxy: 'http://me:pass word@:99999' };
+  expect(() => openTestClient('https://service.example', { proxies })).toThrow(ConfigError);
+  expect(() => openTestClient('https://service.example', { proxies })).not.toThrow(/pass/);
+});

@@ -1,0 +1,154 @@
+/** A part: decoded while it arrives, fetched again until it is whole, bounded. */
+import { randomBytes } from 'node:crypto';
+import { buffer as collect } from 'node:stream/consumers';
+import { afterEach, expect, test } from 'vitest';
+import type { ApiOptions } from '../../src/api/open-prediction-api.js';
+import type { DownloadRequest } from '../../src/api/prediction-api.js';
+import { FolioLostError, RefusedError, UntrustedError } from '../../src/errors/index.js';
+import { errorOf, noSignal, openTestClient, TOKEN, type TestClient } from '../helpers/api-client.js';
+import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+
+const PART: DownloadRequest = { folio: 'F-1', part: 3, fileStatus: 'FAILED', maxBytes: 1_000_000 };
+const CSV = Buffer.from('record_id,naics_code\n1,Ä722511\n');
+const reply = (csv: Buffer) => ({
+  message: 'ok',
+  response: { filename: '../../x', content: csv.toString('base64') },
+});
+
+let server: ApiServer;
+let client: TestClient;
+
+afterEach(async () => {
+  await client.close();
+  await server.close();
+});
+
+async function open(answer: Answer, changes: Partial<ApiOptions> = {}): Promise<void> {
+  server = await openApiServer(answer);
+  client = openTestClient(server.url, changes);
+}
+
+const download = (part = PART) => client.download(part, collect, noSignal);
+
+test('asks for the part and hands its decoded bytes on', async () => {
+  await open((response) => sendJson(response, reply(CSV)));
+  expect(await download()).toEqual(CSV);
+  const [request] = server.seen;
+  expect(request).toMatchObject({ method: 'GET', path: '/naics/naics/external/upload/file/download' });
+  expect(Object.fromEntries(request!.query)).toEqual({
+    folio: 'F-1',
+    part: '3',
+    fileStatus: 'FAILED',
+    token: TOKEN,
+  });
+});
+
+test('a large part comes in pieces', async () => {
+  const csv = randomBytes(5_000_000);
+  await open((response) => sendJson(response, reply(csv)));
+  let pieces = 0;
+  const counted = (content: AsyncIterable<Buffer>) => {
+    async function* count() {
+      for await (const piece of content) {
+        pieces += 1;
+        yield piece;
+      }
+    }
+    return collect(count());
+  };
+  const got = await client.download({ ...PART, maxBytes: 5_000_000 }, counted, noSignal);
+  expect(got.equals(csv)).toBe(true);
+  expect(pieces).toBeGreaterThan(10);
+});
+
+test('an empty part is an empty file', async () => {
+  await open((response) => sendJson(response, reply(Buffer.alloc(0))));
+  expect(await download()).toHaveLength(0);
+});
+
+const text = JSON.stringify(reply(CSV));
+const passing: [string, Answer][] = [
+  ['cut without a reply', (response) => cut(response)],
+  ['HTTP 500', (response) => sendJson(response, { message: 'oops' }, 500)],
+  ['a part that is listed early: 404', (response) => sendJson(response, { message: 'not yet' }, 404)],
+  ['a part that is listed early: 409', (response) => sendJson(response, { message: 'not yet' }, 409)],
+  ['a body shorter than its content-length', (response) => {
+    response.writeHead(200, { 'content-length': text.length + 10 });
+    response.write(text, () => cut(response));
+  }],
+  ['a body cut in the content', (response) => {
+    response.writeHead(200, { 'content-length': text.length });
+    response.write(text.slice(0, 80), () => cut(response));
+  }],
+  ['JSON cut at its end, the reply whole', (response) => response.end(text.slice(0, -1))],
+  ['JSON with more behind it', (response) => response.end(`${text}}`)],
+  ['no base64', (response) => sendJson(response, { response: { content: 'QUJD*UJD' } })],
+  ['no content', (response) => sendJson(response, { response: { filename: 'x' } })],
+  ['a page', (response) => response.end('<html>login</html>')],
+  ['a stall in the middle', (response) => response.write(text.slice(0, 80))],
+];
+
+test.each(passing)('%s: fetched again, from the start', async (_name, answer) => {
+  await open((response, request, nth) => (nth === 1 ? answer(response, request, nth) : response.end(text)), {
+    timeouts: { connect: 1000, idle: 100, upload: 1000 },
+  });
+  expect(await download()).toEqual(CSV);
+  expect(server.seen).toHaveLength(2);
+});
+
+test('a consumer that hides the trouble, or throws its own because of it, changes nothing', async () => {
+  await open((response, _request, nth) => response.end(nth < 3 ? text.slice(0, -2) : text));
+  let calls = 0;
+  const hide = async (content: AsyncIterable<Buffer>) => {
+    calls += 1;
+    try {
+      return await collect(content);
+    } catch {
+      if (calls === 1) return Buffer.from('half');
+      throw new Error('my file is not whole');
+    }
+  };
+  expect(await client.download(PART, hide, noSignal)).toEqual(CSV);
+  expect(calls).toBe(3);
+});
+
+test('an error of the consumer itself ends the call as it is', async () => {
+  await open((response) => response.end(text));
+  const full = Object.assign(new Error('disk full'), { code: 'ENOSPC' });
+  const fail = async (content: AsyncIterable<Buffer>) => {
+    for await (const _piece of content) throw full;
+  };
+  expect(await errorOf(client.download(PART, fail, noSignal))).toBe(full);
+  expect(server.seen).toHaveLength(1);
+});
+
+test('more bytes than allowed are not trusted', async () => {
+  await open((response) => response.end(text));
+  const error = await errorOf(download({ ...PART, maxBytes: CSV.length - 1 }));
+  expect(error).toBeInstanceOf(UntrustedError);
+  expect(error).toMatchObject({ code: 'PART_TOO_LARGE', exitCode: 6, facts: { folio: 'F-1', part: 3 } });
+  expect(server.seen).toHaveLength(1);
+  expect(await download({ ...PART, maxBytes: CSV.length })).toEqual(CSV);
+});
+
+test('a part that stays unknown is lost', async () => {
+  await open((response) => sendJson(response, {}, 410));
+  expect(await errorOf(download())).toBeInstanceOf(FolioLostError);
+  expect(server.seen).toHaveLength(12);
+});
+
+test('HTTP 403 is final', async () => {
+  await open((response) => sendJson(response, {}, 403));
+  expect(await errorOf(download())).toBeInstanceOf(RefusedError);
+  expect(server.seen).toHaveLength(1);
+});
+
+test('an abort in the middle of a part ends with its reason', async () => {
+  const controller = new AbortController();
+  await open((response) => response.write(text.slice(0, 80)));
+  const reason = new Error('stop');
+  const stop = async (content: AsyncIterable<Buffer>) => {
+    for await (const _piece of content) controller.abort(reason);
+  };
+  expect(await errorOf(client.download(PART, stop, controller.signal))).toBe(reason);
+});

@@ -1,0 +1,111 @@
+/** What is taken from replies, and what makes one malformed. */
+import { expect, test } from 'vitest';
+import { trackReply, uploadReply } from '../../src/api/reply-schemas.js';
+
+const PROGRESS = {
+  status: 'FINISHED',
+  processedPercentage: 100,
+  processedRecords: 12,
+  successfulRecords: 10,
+  failedRecords: 2,
+};
+const reply = (response: object) => ({ response, message: 'ok' });
+const finished = (more: object = {}) => reply({ progressInfo: PROGRESS, ...more });
+
+test('a whole tracking reply', () => {
+  const segmentation = [
+    { part: 1, range: '[6-10]', filename: '../../etc/passwd' },
+    { part: '0', range: '[1-5]', other: true },
+    { part: 1, range: '[6-10]' },
+  ];
+  expect(trackReply.parse(finished({ segmentation, failedInfo: { part: 3, range: '[1-2]' } }))).toEqual({
+    status: 'FINISHED',
+    percentage: 100,
+    processed: 12,
+    counts: { successful: 10, failed: 2 },
+    successfulParts: [0, 1],
+    listedRecords: 10,
+    failedPart: 3,
+  });
+});
+
+test('the least tracking reply', () => {
+  expect(trackReply.parse(reply({ progressInfo: { status: 'QUEUED' } }))).toEqual({
+    status: 'QUEUED',
+    percentage: null,
+    processed: null,
+    counts: null,
+    successfulParts: [],
+    listedRecords: 0,
+    failedPart: 0,
+  });
+});
+
+test.each([null, undefined, {}, [], '', { part: null }, { part: 'x' }, { part: -1 }, { range: '[0-0]' }])(
+  'failedInfo %j: the failed part is 0',
+  (failedInfo) => {
+    expect(trackReply.parse(finished({ failedInfo })).failedPart).toBe(0);
+  },
+);
+
+test.each([
+  [45, 45],
+  [45.5, 45.5],
+  ['45', 45],
+  [-3, 0],
+  [250, 100],
+  ['many', null],
+  [null, null],
+  [{}, null],
+  ['', null],
+  [true, null],
+])('a percentage of %j is %j', (processedPercentage, percentage) => {
+  const progressInfo = { ...PROGRESS, processedPercentage };
+  expect(trackReply.parse(reply({ progressInfo })).percentage).toBe(percentage);
+});
+
+test('counts as text are counts, and one alone is none', () => {
+  const both = { ...PROGRESS, successfulRecords: '10', failedRecords: '0' };
+  expect(trackReply.parse(reply({ progressInfo: both })).counts).toEqual({ successful: 10, failed: 0 });
+  const one = { ...PROGRESS, failedRecords: null };
+  expect(trackReply.parse(reply({ progressInfo: one })).counts).toBeNull();
+});
+
+test.each([['[0-0]', 0], ['[1-1]', 1], [' [ 5 - 10 ] ', 6], ['[9-3]', 0], ['1 to 5', null], [undefined, null]])(
+  'a range of %j holds %j records',
+  (range, listedRecords) => {
+    expect(trackReply.parse(finished({ segmentation: [{ part: 0, range }] })).listedRecords).toBe(listedRecords);
+  },
+);
+
+test.each([
+  ['no object', 'text'],
+  ['no response', { message: 'x' }],
+  ['no progressInfo', reply({})],
+  ['a status that is no text', reply({ progressInfo: { status: 1 } })],
+  ['a count that is none', reply({ progressInfo: { ...PROGRESS, failedRecords: -1 } })],
+  ['a count with a fraction', reply({ progressInfo: { ...PROGRESS, successfulRecords: 1.5 } })],
+  ['segments that are no list', finished({ segmentation: {} })],
+  ['a segment without part', finished({ segmentation: [{ range: '[1-5]' }] })],
+  ['a segment with a path for a part', finished({ segmentation: [{ part: '../1' }] })],
+])('%s is malformed', (_name, value) => {
+  expect(trackReply.safeParse(value).success).toBe(false);
+});
+
+test.each([
+  ['F-1', 5, 'F-1', 5],
+  ['{8f2c}:~/x=', '5', '{8f2c}:~/x=', 5],
+  [12, null, '12', null],
+  ['a'.repeat(200), -1, 'a'.repeat(200), null],
+  ['F', 'many', 'F', null],
+  ['F', undefined, 'F', null],
+])('the folio %j with a total of %j is taken', (folio, totalRecords, taken, total) => {
+  expect(uploadReply.parse(reply({ folio, totalRecords }))).toEqual({ folio: taken, totalRecords: total });
+});
+
+test.each([undefined, null, '', 'a b', 'a\n', 'ä', 'a'.repeat(201), 1.5, -1, {}, ['F']])(
+  'the folio %j is none',
+  (folio) => {
+    expect(uploadReply.safeParse(reply({ folio })).success).toBe(false);
+  },
+);

@@ -1,0 +1,56 @@
+/** Law 3 as a table. */
+import { describe, expect, test } from 'vitest';
+import type { Failure, Operation } from '../../src/api/failure.js';
+import { decideRetry, isMissing } from '../../src/api/retry-decision.js';
+
+const OPERATIONS: Operation[] = ['upload', 'track', 'download', 'search'];
+const status = (code: number): Failure => ({ kind: 'status', status: code, retryAfter: 7, message: '' });
+const network = (kind: 'unsent' | 'cut' | 'certificate'): Failure => ({ kind, code: 'X', message: '' });
+
+/** What happens, and what becomes of it for upload, track, download and search. */
+const table: [string, Failure, string, string, string, string][] = [
+  ['nothing sent', network('unsent'), 'retry', 'retry', 'retry', 'retry'],
+  ['cut after it began', network('cut'), 'ambiguous', 'retry', 'retry', 'ambiguous'],
+  ['certificate', network('certificate'), ...all('misconfigured')],
+  ['malformed', { kind: 'malformed', message: '' }, 'ambiguous', 'retry', 'retry', 'ambiguous'],
+  ...[301, 302, 304, 307, 308].map((code) => row(code, ...all('refused'))),
+  ...[400, 401, 402, 403, 405, 406, 413, 415, 422, 451].map((code) => row(code, ...all('refused'))),
+  ...[404, 410].map((code) => row(code, 'refused', 'retry', 'retry', 'refused')),
+  row(409, 'refused', 'refused', 'retry', 'refused'),
+  ...[408, 425, 429, 503].map((code) => row(code, ...all('retry'))),
+  ...[500, 501, 502, 504, 520, 599].map((code) => row(code, 'ambiguous', 'retry', 'retry', 'ambiguous')),
+  row(600, 'ambiguous', 'retry', 'retry', 'ambiguous'),
+];
+
+function all(kind: string): [string, string, string, string] {
+  return [kind, kind, kind, kind];
+}
+
+function row(code: number, ...kinds: [string, string, string, string]): (typeof table)[number] {
+  return [`HTTP ${code}`, status(code), ...kinds];
+}
+
+describe.each(table)('%s', (_name, failure, ...kinds) => {
+  test.each(OPERATIONS.map((operation, index) => [operation, kinds[index]!] as const))(
+    'of %s: %s',
+    (operation, kind) => {
+      expect(decideRetry(operation, failure, isMissing(failure) ? 1 : 0).kind).toBe(kind);
+    },
+  );
+});
+
+test('only 429 and 503 hand on the time that the service named', () => {
+  expect(decideRetry('upload', status(429), 0)).toEqual({ kind: 'retry', after: 7 });
+  expect(decideRetry('track', status(503), 0)).toEqual({ kind: 'retry', after: 7 });
+  expect(decideRetry('track', status(500), 0)).toEqual({ kind: 'retry', after: null });
+});
+
+test.each([
+  ['track', 404, 5],
+  ['track', 410, 5],
+  ['download', 404, 12],
+  ['download', 410, 12],
+] as const)('%s is lost when HTTP %i was said %i times in a row', (operation, code, times) => {
+  expect(decideRetry(operation, status(code), times - 1).kind).toBe('retry');
+  expect(decideRetry(operation, status(code), times).kind).toBe('lost');
+});

@@ -1,0 +1,121 @@
+/** Attempts, back-off, giving up and what is logged of it. */
+import { expect, test } from 'vitest';
+import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
+import { RequestGate } from '../../src/api/request-gate.js';
+import { RetryLoop } from '../../src/api/retry-loop.js';
+import { FolioLostError, TroubleError } from '../../src/errors/index.js';
+import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
+import { errorOf, noSignal } from '../helpers/api-client.js';
+
+const CUT: Failure = { kind: 'cut', code: 'ECONNRESET', message: 'reset' };
+const status = (code: number, retryAfter: number | null = null): Failure => ({
+  kind: 'status',
+  status: code,
+  retryAfter,
+  message: 'no',
+});
+
+function createLoop(giveUpAfter = 60_000) {
+  const log: string[] = [];
+  const loop = new RetryLoop({
+    gate: new RequestGate(10_000),
+    retry: { first: 1, max: 3, giveUpAfter },
+    logger: {
+      debug: () => log.push('debug'),
+      info: (_fields, message) => log.push(`info ${message}`),
+      warn: (_fields, message) => log.push(`warn ${message}`),
+    },
+    show: (text) => text,
+  });
+  const run = <T>(operation: Operation, attempt: () => Promise<T>, signal = noSignal) =>
+    loop.run({ operation, path: '/x', facts: { folio: 'F' } }, attempt, signal);
+  return { run, log };
+}
+
+/** Fails in these ways, one an attempt, then gives `done`. */
+function failing(...failures: (Failure | Error)[]): { attempt: () => Promise<string>; attempts: () => number } {
+  let attempts = 0;
+  return {
+    attempts: () => attempts,
+    attempt: async () => {
+      const failure = failures[attempts++];
+      if (failure === undefined) return 'done';
+      throw failure instanceof Error ? failure : new AttemptError(failure);
+    },
+  };
+}
+
+test('an outage is told when it begins and when it is over, its attempts only at debug', async () => {
+  const { run, log } = createLoop();
+  const { attempt } = failing(CUT, CUT, status(500), new MalformedReplyError('the reply is not JSON'));
+  expect(await run('track', attempt)).toBe('done');
+  expect(log.filter((line) => line === 'debug')).toHaveLength(4);
+  expect(log.filter((line) => line !== 'debug')).toEqual([
+    'warn track fails and is tried again: reset (ECONNRESET)',
+    'info track works again after 0 s',
+  ]);
+});
+
+test('a folio is lost only when that was said five times in a row', async () => {
+  const { run } = createLoop();
+  const gone = status(404);
+  const blip = failing(gone, gone, gone, gone, status(502), gone, gone, status(410), gone);
+  expect(await run('track', blip.attempt)).toBe('done');
+  const lost = failing(gone, gone, status(410), gone, gone);
+  const error = await errorOf(run('track', lost.attempt));
+  expect(error).toBeInstanceOf(FolioLostError);
+  expect(error).toMatchObject({ code: 'FOLIO_LOST', facts: { folio: 'F', status: 404, operation: 'track' } });
+});
+
+test('gives up when the outage is longer than giveUpAfter; the next call does not wait as long again', async () => {
+  const { run } = createLoop(30);
+  const always = { attempts: 0 };
+  const attempt = async () => {
+    always.attempts += 1;
+    throw new AttemptError(CUT);
+  };
+  const error = await errorOf(run('track', attempt));
+  expect(error).toBeInstanceOf(TroubleError);
+  expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', hint: expect.stringContaining('same command') });
+  expect(always.attempts).toBeGreaterThan(2);
+  always.attempts = 0;
+  await errorOf(run('track', attempt));
+  expect(always.attempts).toBe(1);
+});
+
+test('a value that came together with the abort is not thrown away', async () => {
+  const { run } = createLoop();
+  const controller = new AbortController();
+  const attempt = async () => {
+    controller.abort();
+    return 'folio';
+  };
+  expect(await run('upload', attempt, controller.signal)).toBe('folio');
+});
+
+test('an abort ends a wait with its own reason, whatever that is', async () => {
+  const { run } = createLoop();
+  const controller = new AbortController();
+  const attempt = async () => {
+    setTimeout(() => controller.abort('enough'), 5);
+    throw new AttemptError(status(503, 3_600_000));
+  };
+  expect(await errorOf(run('track', attempt, controller.signal))).toBe('enough');
+});
+
+test('an error that is no failure of the service ends the call as it is', async () => {
+  const { run } = createLoop();
+  const full = Object.assign(new Error('disk full'), { code: 'ENOSPC' });
+  expect(await errorOf(run('download', failing(full).attempt))).toBe(full);
+});
+
+test('a Retry-After of nothing does not turn into a storm of requests', async () => {
+  const { run } = createLoop(100);
+  let attempts = 0;
+  const attempt = async () => {
+    attempts += 1;
+    throw new AttemptError(status(429, 0));
+  };
+  await errorOf(run('upload', attempt));
+  expect(attempts).toBeLessThan(101);
+});

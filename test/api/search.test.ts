@@ -1,0 +1,57 @@
+/** The single-record search: any JSON comes back, and it is paid for. */
+import { afterEach, expect, test } from 'vitest';
+import { AmbiguousUploadError, ConfigError, RefusedError } from '../../src/errors/index.js';
+import { errorOf, noSignal, openTestClient, TOKEN, type TestClient } from '../helpers/api-client.js';
+import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+
+let server: ApiServer;
+let client: TestClient;
+
+afterEach(async () => {
+  await client.close();
+  await server.close();
+});
+
+async function open(answer: Answer): Promise<void> {
+  server = await openApiServer(answer);
+  client = openTestClient(server.url);
+}
+
+const search = () => client.search({ name: 'Ä & Co', state: 'MT', token: 'mine' }, noSignal);
+
+test('sends the token with the record as JSON and gives back what came', async () => {
+  await open((response) => sendJson(response, [{ code: '722511' }]));
+  expect(await search()).toEqual([{ code: '722511' }]);
+  const [request] = server.seen;
+  expect(request).toMatchObject({ method: 'POST', path: '/naics/naics/search/additional/' });
+  expect(request!.headers['content-type']).toBe('application/json');
+  expect(JSON.parse(request!.body)).toEqual({ name: 'Ä & Co', state: 'MT', token: TOKEN });
+});
+
+test.each<[string, Answer]>([
+  ['cut', (response) => cut(response)],
+  ['HTTP 500', (response) => sendJson(response, {}, 500)],
+  ['a page', (response) => response.end('<html>')],
+])('%s is ambiguous', async (_name, answer) => {
+  await open(answer);
+  const error = await errorOf(search());
+  expect(error).toBeInstanceOf(AmbiguousUploadError);
+  expect(error).toMatchObject({ code: 'AMBIGUOUS_SEARCH' });
+  expect(server.seen).toHaveLength(1);
+});
+
+test('HTTP 422 is refused', async () => {
+  await open((response) => sendJson(response, { error: 'state is missing' }, 422));
+  const error = await errorOf(search());
+  expect(error).toBeInstanceOf(RefusedError);
+  expect((error as Error).message).toContain('state is missing');
+});
+
+test('without an address it is a matter of the config', async () => {
+  await open((response) => sendJson(response, {}));
+  const error = await errorOf(
+    openTestClient(server.url, { legacyBaseUrl: null }).search({ name: 'x' }, noSignal),
+  );
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(server.seen).toHaveLength(0);
+});

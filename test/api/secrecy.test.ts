@@ -1,0 +1,63 @@
+/** Law 10: whatever goes wrong, and whatever the service echoes, the token shows up nowhere. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { buffer as collect } from 'node:stream/consumers';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TroubleError } from '../../src/errors/index.js';
+import { errorOf, noSignal, openTestClient, TOKEN } from '../helpers/api-client.js';
+import { type Answer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+
+const ECHO = `?token=${encodeURIComponent(TOKEN)}&${new URLSearchParams({ token: TOKEN })} ${TOKEN}`;
+const answers: [string, Answer][] = [
+  ['a cut', (response) => cut(response)],
+  ['a page that echoes', (response) => response.writeHead(500).end(`<p>${ECHO}</p>`)],
+  ['a message that echoes', (response) => sendJson(response, { message: ECHO }, 400)],
+  ['a refusal that echoes', (response) => sendJson(response, { error: ECHO }, 401)],
+  ['an unknown folio', (response) => sendJson(response, { message: ECHO }, 404)],
+  ['a redirect that repeats the query', (response, request) => {
+    response.writeHead(302, { location: `/login?next=${request.path}${ECHO.slice(0, 40)}` }).end();
+  }],
+  ['a redirect to a host of that name', (response) => {
+    response.writeHead(302, { location: `https://${encodeURIComponent(TOKEN)}/` }).end();
+  }],
+  ['a success that echoes', (response) => response.end(ECHO)],
+  ['JSON that echoes', (response) => sendJson(response, { [TOKEN]: TOKEN, response: TOKEN })],
+  ['a header that is no HTTP', (response) => response.socket?.end(`HTTP/1.1 ${TOKEN}\r\n${ECHO}\r\n\r\n`)],
+  ['a throttle that echoes', (response) => sendJson(response, { message: ECHO }, 429)],
+  ['a silent service', () => undefined],
+  ['a stall in the body', (response) => response.write(ECHO)],
+];
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'foliopipe-api-'));
+  await writeFile(path.join(folder, 'chunk.csv'), 'a\n1\n');
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test.each(answers)('%s', async (_name, answer) => {
+  const server = await openApiServer(answer);
+  const client = openTestClient(server.url, {
+    timeouts: { connect: 500, idle: 60, upload: 60 },
+    retry: { first: 1, max: 2, giveUpAfter: 30 },
+  });
+  const upload = { path: path.join(folder, 'chunk.csv'), fileName: 'chunk.csv', description: '' };
+  const part = { folio: 'F', part: 0, fileStatus: 'SUCCESSFUL' as const, maxBytes: 1000 };
+  const calls = [
+    client.upload(upload, noSignal),
+    client.track('F', noSignal),
+    client.download(part, collect, noSignal),
+    client.search({ name: 'x' }, noSignal).then((value) => {
+      throw new TroubleError('ANSWERED', typeof value);
+    }),
+  ];
+  const errors = await Promise.all(calls.map(errorOf));
+  await client.close();
+  await server.close();
+  const shown = inspect([errors, client.log], { depth: 20, showHidden: true, maxStringLength: null });
+  for (const secret of [TOKEN, encodeURIComponent(TOKEN), new URLSearchParams({ TOKEN }).toString().slice(6)]) {
+    expect(shown).not.toContain(secret);
+  }
+});

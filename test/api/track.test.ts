@@ -1,0 +1,139 @@
+/** One poll: tried again freely, whatever comes; lost only when that is said often. */
+import { afterEach, expect, test } from 'vitest';
+import type { ApiOptions } from '../../src/api/open-prediction-api.js';
+import { FolioLostError, RefusedError, TroubleError } from '../../src/errors/index.js';
+import { errorOf, noSignal, openTestClient, TOKEN, type TestClient } from '../helpers/api-client.js';
+import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+
+const PROGRESS = { status: 'PROCESSING', processedPercentage: 40, processedRecords: 4 };
+const REPLY = { response: { progressInfo: PROGRESS, segmentation: [] }, message: 'wait' };
+
+let server: ApiServer;
+let client: TestClient;
+
+afterEach(async () => {
+  await client.close();
+  await server.close();
+});
+
+async function open(answer: Answer, changes: Partial<ApiOptions> = {}): Promise<void> {
+  server = await openApiServer(answer);
+  client = openTestClient(server.url, changes);
+}
+
+const track = () => client.track('F 1&part=2', noSignal);
+
+test('asks with folio and token in the query', async () => {
+  await open((response) => sendJson(response, REPLY));
+  expect(await track()).toMatchObject({ status: 'PROCESSING', percentage: 40, processed: 4, counts: null });
+  const [request] = server.seen;
+  expect(request).toMatchObject({ method: 'GET', path: '/naics/naics/external/upload/file/info' });
+  expect(Object.fromEntries(request!.query)).toEqual({ folio: 'F 1&part=2', token: TOKEN });
+  expect(request!.headers.token).toBeUndefined();
+});
+
+test('or with the token in a header', async () => {
+  await open((response) => sendJson(response, REPLY), { tokenIn: 'header' });
+  await track();
+  expect(server.seen[0]!.headers.token).toBe(TOKEN);
+  expect(server.seen[0]!.query.has('token')).toBe(false);
+});
+
+test('polls go over one connection', async () => {
+  await open((response) => sendJson(response, REPLY));
+  for (let poll = 0; poll < 6; poll += 1) {
+    await track();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(new Set(server.seen.map(({ port }) => port)).size).toBeLessThan(3);
+  console.log(server.seen.map(({ port }) => port));
+});
+
+test('the status is cleaned and shortened', async () => {
+  const status = `\u001b[2JWAIT\n${TOKEN}${'!'.repeat(300)}`;
+  await open((response) => sendJson(response, { response: { progressInfo: { status } } }));
+  const report = await track();
+  expect(report.status).toMatch(/^\[2JWAIT \[token\]!+…$/);
+  expect(report.status).toHaveLength(200);
+});
+
+test('a byte order mark and white space before the JSON are skipped', async () => {
+  await open((response) => response.end(`\ufeff \r\n${JSON.stringify(REPLY)}\n`));
+  expect((await track()).status).toBe('PROCESSING');
+});
+
+const passing: [string, Answer][] = [
+  ['cut without a reply', (response) => cut(response)],
+  ['HTTP 500', (response) => sendJson(response, { message: 'oops' }, 500)],
+  ['HTTP 503 with a page', (response) => response.writeHead(503).end('<html>maintenance</html>')],
+  ['HTTP 429 at once', (response) => response.writeHead(429, { 'retry-after': '0' }).end()],
+  ['HTTP 404 once', (response) => sendJson(response, { message: 'unknown folio' }, 404)],
+  ['a success that is HTML', (response) => response.end('<html>login</html>')],
+  ['an empty success', (response) => response.end()],
+  ['another shape', (response) => sendJson(response, { response: {} })],
+  ['UTF-8 that is none', (response) => response.end(Buffer.from([0x7b, 0xff, 0x7d]))],
+  ['a body cut in the middle', (response) => {
+    response.writeHead(200, { 'content-length': 500 });
+    response.write('{"response":', () => cut(response));
+  }],
+  ['a chunked body cut in the middle', (response) => {
+    response.write('{"response":', () => cut(response));
+  }],
+  ['a silent service', () => undefined],
+  ['a service that falls silent', (response) => response.write('{')],
+];
+
+test.each(passing)('%s is passing trouble', async (_name, answer) => {
+  await open((response, request, nth) => (nth === 1 ? answer(response, request, nth) : sendJson(response, REPLY)), {
+    timeouts: { connect: 1000, idle: 100, upload: 1000 },
+  });
+  expect((await track()).status).toBe('PROCESSING');
+  expect(server.seen).toHaveLength(2);
+});
+
+test('a folio that stays unknown is lost, with the words of the service', async () => {
+  await open((response) => sendJson(response, { message: 'no such document' }, 404));
+  const error = await errorOf(track());
+  expect(error).toBeInstanceOf(FolioLostError);
+  expect((error as Error).message).toContain('HTTP 404: no such document');
+  expect(server.seen).toHaveLength(5);
+});
+
+test.each([401, 402, 403, 400, 302])('HTTP %i is final', async (status) => {
+  await open((response) => response.writeHead(status, { location: '/login' }).end());
+  expect(await errorOf(track())).toBeInstanceOf(RefusedError);
+  expect(server.seen).toHaveLength(1);
+});
+
+test('a reply that is never right ends as an outage that says so', async () => {
+  await open((response) => sendJson(response, { response: { progressInfo: { status: 7 } } }), {
+    retry: { first: 1, max: 2, giveUpAfter: 40 },
+  });
+  const error = await errorOf(track());
+  expect(error).toBeInstanceOf(TroubleError);
+  expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { reason: 'MALFORMED_REPLY' } });
+  expect((error as Error).message).toContain('response.progressInfo.status');
+});
+
+test('one 429 holds every request until its Retry-After', async () => {
+  const order: string[] = [];
+  await open((response, request, nth) => {
+    order.push(request.query.get('folio')!);
+    if (nth === 1) response.writeHead(429, { 'retry-after': '1' }).end();
+    else sendJson(response, REPLY);
+  });
+  const first = client.track('a', noSignal);
+  await expect.poll(() => order).toEqual(['a']);
+  await expect.poll(() => client.log.length).toBeGreaterThan(0);
+  const others = ['b', 'c', 'd'].map((folio) => client.track(folio, noSignal));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(order).toEqual(['a']);
+  await Promise.all([first, ...others]);
+  expect(order.slice(1).sort()).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('an abort ends a poll with its reason', async () => {
+  const controller = new AbortController();
+  await open(() => controller.abort(new Error('stop')));
+  expect(await errorOf(client.track('F', controller.signal))).toBe(controller.signal.reason);
+});

@@ -1,0 +1,169 @@
+/** The paid POST: what is sent, what is tried again, and what is ambiguous (law 3). */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { ApiOptions } from '../../src/api/open-prediction-api.js';
+import type { UploadRequest } from '../../src/api/prediction-api.js';
+import { AmbiguousUploadError, RefusedError, TroubleError } from '../../src/errors/index.js';
+import { errorOf, noSignal, openTestClient, TOKEN, type TestClient } from '../helpers/api-client.js';
+import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+
+const ACCEPTED = { response: { folio: 'F-1', totalRecords: 2, status: 'PROCESSING' }, message: 'read' };
+
+let folder: string;
+let file: UploadRequest;
+let server: ApiServer;
+let client: TestClient;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'foliopipe-api-'));
+  file = { path: path.join(folder, 'chunk.csv'), fileName: 'nightly-1-1.csv', description: 'néw "run"' };
+  await writeFile(file.path, 'record_id,name\n1,Ä\n2,b\n');
+});
+afterAll(() => rm(folder, { recursive: true }));
+afterEach(async () => {
+  await client.close();
+  await server.close();
+});
+
+async function open(answer: Answer, changes: Partial<ApiOptions> = {}): Promise<void> {
+  server = await openApiServer(answer);
+  client = openTestClient(server.url, changes);
+}
+
+const upload = (signal: AbortSignal = noSignal) => client.upload(file, signal);
+
+test('sends token and description before the file, on a path below the base', async () => {
+  server = await openApiServer((response) => sendJson(response, ACCEPTED));
+  client = openTestClient(`${server.url}/v1/`);
+  expect(await upload()).toEqual({ folio: 'F-1', totalRecords: 2, rehearsal: false });
+  const [request] = server.seen;
+  expect(request).toMatchObject({ method: 'POST', path: '/v1/naics/naics/external/upload' });
+  expect([...request!.query]).toEqual([]);
+  const names = [...request!.body.matchAll(/form-data; name="(\w+)"/g)].map(([, name]) => name);
+  expect(names).toEqual(['token', 'description', 'file']);
+  expect(request!.body).toContain(`\r\n\r\n${TOKEN}\r\n`);
+  expect(request!.body).toContain('\r\n\r\nnéw "run"\r\n');
+  expect(request!.body).toContain('filename="nightly-1-1.csv"');
+  expect(request!.body).toContain('\r\n\r\nrecord_id,name\n1,Ä\n2,b\n\r\n');
+});
+
+test('says when a local service answers', async () => {
+  await open((response) => sendJson(response, ACCEPTED, 200, { 'foliopipe-service': 'local' }));
+  expect((await upload()).rehearsal).toBe(true);
+});
+
+test('takes a number for a folio, and no total', async () => {
+  await open((response) => sendJson(response, { response: { folio: 17 } }));
+  expect(await upload()).toEqual({ folio: '17', totalRecords: null, rehearsal: false });
+});
+
+test('uses a connection of its own each time', async () => {
+  await open((response) => sendJson(response, ACCEPTED));
+  await upload();
+  await upload();
+  expect(server.seen[0]!.port).not.toBe(server.seen[1]!.port);
+  expect(server.seen[0]!.headers.connection).toBe('close');
+});
+
+test.each([429, 503, 408, 425])('HTTP %i was certainly not accepted and is tried again', async (status) => {
+  await open((response, _request, nth) =>
+    nth < 3 ? sendJson(response, { message: 'later' }, status) : sendJson(response, ACCEPTED),
+  );
+  expect((await upload()).folio).toBe('F-1');
+  expect(server.seen).toHaveLength(3);
+});
+
+test('a service that is not there is tried again until the outage is too long', async () => {
+  await open((response) => sendJson(response, ACCEPTED));
+  await server.close();
+  await client.close();
+  client = openTestClient(server.url, { retry: { first: 1, max: 5, giveUpAfter: 50 } });
+  const error = await errorOf(upload());
+  expect(error).toBeInstanceOf(TroubleError);
+  expect(error).not.toBeInstanceOf(AmbiguousUploadError);
+  expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { reason: 'ECONNREFUSED' } });
+});
+
+test.each([
+  [400, 'SERVICE_REFUSED'],
+  [401, 'TOKEN_REFUSED'],
+  [402, 'QUOTA_REFUSED'],
+  [403, 'TOKEN_REFUSED'],
+  [404, 'SERVICE_REFUSED'],
+  [409, 'SERVICE_REFUSED'],
+  [413, 'FILE_TOO_LARGE'],
+  [422, 'SERVICE_REFUSED'],
+])('HTTP %i is refused at once as %s, in the words of the service', async (status, code) => {
+  await open((response) => sendJson(response, { message: 'column\u0007  name\nis missing' }, status));
+  const error = await errorOf(upload());
+  expect(error).toBeInstanceOf(RefusedError);
+  expect(error).toMatchObject({ code, facts: { status, fileName: file.fileName } });
+  expect((error as Error).message).toContain('column name is missing');
+  expect(server.seen).toHaveLength(1);
+});
+
+test('a redirect is refused and never followed; only its origin is named', async () => {
+  await open((response) => {
+    response.writeHead(307, { location: 'https://elsewhere.example/x?secret=1' }).end();
+  });
+  const error = (await errorOf(upload())) as RefusedError;
+  expect(error).toMatchObject({ code: 'SERVICE_REDIRECTS', exitCode: 7 });
+  expect(error.message).toContain('https://elsewhere.example');
+  expect(error.message).not.toContain('secret');
+  expect(server.seen).toHaveLength(1);
+});
+
+const ambiguous: [string, Answer][] = [
+  ['cut without a reply', (response) => cut(response)],
+  ['HTTP 500', (response) => sendJson(response, { message: 'oops' }, 500)],
+  ['HTTP 502 with a page', (response) => response.writeHead(502).end('<html><h1>Bad gateway</h1></html>')],
+  ['HTTP 504', (response) => response.writeHead(504).end()],
+  ['a success that is HTML', (response) => response.end('<html>welcome</html>')],
+  ['a success without a body', (response) => response.writeHead(204).end()],
+  ['a success without a folio', (response) => sendJson(response, { response: {}, message: 'ok' })],
+  ['a folio with a space', (response) => sendJson(response, { response: { folio: 'a b' } })],
+  ['a reply cut in its body', (response) => {
+    response.writeHead(200, { 'content-length': 100 });
+    response.write('{"response":{"folio":"F-1"', () => cut(response));
+  }],
+  ['a reply that is too large', (response) => {
+    response.end(Buffer.alloc(9 * 1024 * 1024, 0x20));
+  }],
+  ['a status that is none', (response) => response.socket?.end('HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n')],
+  ['what is no HTTP', (response) => response.socket?.end('hello\r\n\r\n')],
+];
+
+test.each(ambiguous)('%s is ambiguous and not tried again', async (_name, answer) => {
+  await open(answer);
+  const error = await errorOf(upload());
+  expect(error).toBeInstanceOf(AmbiguousUploadError);
+  expect(error).toMatchObject({ code: 'AMBIGUOUS_UPLOAD', exitCode: 5 });
+  expect(server.seen).toHaveLength(1);
+});
+
+test('an upload without a reply in time is ambiguous, and is not cut by the idle time', async () => {
+  await open((response, _request, nth) => {
+    if (nth === 1) setTimeout(() => sendJson(response, ACCEPTED), 150);
+  }, { timeouts: { connect: 1000, idle: 50, upload: 400 } });
+  expect((await upload()).folio).toBe('F-1');
+  const error = await errorOf(upload());
+  expect(error).toBeInstanceOf(AmbiguousUploadError);
+  expect(server.seen).toHaveLength(2);
+});
+
+test('an abort after the request began is ambiguous, one before it is just the abort', async () => {
+  const controller = new AbortController();
+  await open(() => controller.abort(new Error('stop')));
+  expect(await errorOf(upload(controller.signal))).toBeInstanceOf(AmbiguousUploadError);
+  expect(await errorOf(upload(controller.signal))).toBe(controller.signal.reason);
+  expect(server.seen).toHaveLength(1);
+});
+
+test('a file that cannot be opened fails before anything is sent', async () => {
+  await open((response) => sendJson(response, ACCEPTED));
+  const error = await errorOf(client.upload({ ...file, path: path.join(folder, 'none.csv') }, noSignal));
+  expect(error).not.toBeInstanceOf(AmbiguousUploadError);
+  expect(server.seen).toHaveLength(0);
+});

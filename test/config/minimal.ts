@@ -1,0 +1,34 @@
+/** The least that a config must say, for tests that add to it. */
+import { ConfigError } from '../../src/errors/index.js';
+
+/** With a real service, whose token is `t0ken`. */
+export function minimal(): Record<string, Record<string, unknown> | string> {
+  return {
+    pipeline: 'nightly',
+    source: { path: 'in.csv' },
+    upload: { columns: { name: 'BusinessName' } },
+    service: { baseUrl: 'https://predict.example', token: 't0ken' },
+    output: { path: 'out.csv' },
+  };
+}
+
+/** `minimal()` with some sections replaced. */
+export function minimalWith(sections: Record<string, unknown>): Record<string, unknown> {
+  return { ...minimal(), ...sections };
+}
+
+/** Runs what must throw a ConfigError, and gives it. */
+export async function configErrorOf(run: () => unknown): Promise<ConfigError> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error('no ConfigError was thrown');
+}
+
+/** `${NAME}`, kept apart from template literals. */
+export function variable(inside: string): string {
+  return `\${${inside}}`;
+}

@@ -1,0 +1,194 @@
+import { expect, test } from 'vitest';
+import { parseConfig } from '../../src/config/parse-config.js';
+import { Secret } from '../../src/config/secret.js';
+import { configErrorOf, minimal, minimalWith, variable } from './minimal.js';
+
+async function problemsOf(value: unknown): Promise<Readonly<Record<string, unknown>>> {
+  return (await configErrorOf(() => parseConfig(value, '/base'))).facts;
+}
+
+test('fills in every default of the outside contract', () => {
+  const { service, ...rest } = parseConfig(minimal(), '/base');
+  expect(rest).toEqual({
+    pipeline: 'nightly',
+    source: {
+      path: '/base/in.csv',
+      encoding: 'auto',
+      delimiter: 'auto',
+      onBadRecord: 'fail',
+      onChange: 'fail',
+    },
+    upload: {
+      columns: { name: 'BusinessName' },
+      keyColumn: 'record_id',
+      description: '{pipeline} {run} {chunk} {hash}',
+    },
+    chunks: { maxRecords: 10_000, maxBytes: 8_388_608, canary: 0 },
+    concurrency: { uploads: 4, folios: 16, downloads: 4 },
+    timeouts: { connect: 10_000, idle: 60_000, upload: 900_000, shutdown: 25_000 },
+    poll: { first: 1000, max: 300_000, timeout: 21_600_000 },
+    retry: { first: 500, max: 60_000, giveUpAfter: 7_200_000 },
+    ambiguous: { policy: 'resubmit', maxRecords: 100_000 },
+    failures: { tolerate: 0.05, rounds: 0, rescue: 'none', maxSplits: 64 },
+    budget: {
+      perRun: null,
+      perDay: null,
+      perMonth: null,
+      pricePerRecord: null,
+      currency: 'USD',
+      timeZone: 'UTC',
+    },
+    result: { columns: [], onChange: 'fail' },
+    output: { path: '/base/out.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
+    retention: { results: 2_592_000_000 },
+    stateDir: '/base/.foliopipe',
+  });
+  const { token, ...address } = service;
+  expect(address).toEqual({
+    embedded: false,
+    baseUrl: 'https://predict.example',
+    legacyBaseUrl: null,
+    tokenIn: 'query',
+    requestsPerSecond: 10,
+  });
+  expect(token).toBeInstanceOf(Secret);
+  expect(token?.reveal()).toBe('t0ken');
+});
+
+test('lists every problem at once, each with its key', async () => {
+  const facts = await problemsOf({
+    pipeline: 'a b',
+    upload: { columns: {} },
+    service: { baseUrl: 'ftp://x', token: 't' },
+    chunks: { maxRecord: 5, maxBytes: '10B' },
+    concurrency: { uploads: 0, folios: 1.5, downloads: '4' },
+    poll: { first: '10m', max: '1m', timeout: 60 },
+    retry: 7,
+    failures: { tolerate: '150%' },
+    output: { path: 'o.csv', columns: [], prefix: 'a-b', mode: '0240', lineage: 'yes' },
+    nonsense: true,
+  });
+  expect(Object.keys(facts).sort()).toEqual(
+    [
+      'pipeline',
+      'source.path',
+      'upload.columns',
+      'service.baseUrl',
+      'chunks.maxRecord',
+      'chunks.maxBytes',
+      'concurrency.uploads',
+      'concurrency.folios',
+      'concurrency.downloads',
+      'poll.timeout',
+      'retry',
+      'failures.tolerate',
+      'output.columns',
+      'output.prefix',
+      'output.mode',
+      'output.lineage',
+      'nonsense',
+    ].sort(),
+  );
+  expect(facts['source.path']).toBe('is missing; expected the path of a CSV file, or a glob');
+  expect(facts['chunks.maxRecord']).toBe('unknown key, did you mean maxRecords?');
+  expect(facts['concurrency.uploads']).toBe('expected a whole number, 1 or more, got 0');
+  expect(facts['concurrency.downloads']).toBe('expected a whole number, 1 or more, got "4"');
+  expect(facts['service.baseUrl']).toMatch(/^expected an https:.* got "ftp:\/\/x"$/);
+});
+
+test('the error says what to do, and its message holds what its facts hold', async () => {
+  const error = await configErrorOf(() =>
+    parseConfig(minimalWith({ chunks: { canary: -1, x: 1 } }), '/base'),
+  );
+  expect(error).toMatchObject({ code: 'CONFIG_INVALID', exitCode: 2 });
+  expect(error.message).toContain('the config has 2 problems:\n  chunks.canary: expected');
+  expect(error.message).toContain('\n  chunks.x: unknown key; known here are maxRecords, maxBytes, canary');
+  expect(error.hint).toBeTruthy();
+});
+
+test.each([
+  ['chunks', { maxBites: '8MB' }, 'chunks.maxBites', 'did you mean maxBytes?'],
+  ['Source', { path: 'x' }, 'Source', 'did you mean source?'],
+  ['maxRecords', 5, 'maxRecords', 'did you mean chunks.maxRecords?'],
+  ['poll', { giveUpAfter: '1h' }, 'poll.giveUpAfter', 'did you mean retry.giveUpAfter?'],
+])('an unknown key gets the nearest known name: %s', async (section, value, key, text) => {
+  expect((await problemsOf(minimalWith({ [section]: value })))[key]).toContain(text);
+});
+
+test.each([
+  ['poll.first', { poll: { first: '2m', max: '1m' } }, 'is longer than poll.max'],
+  ['retry.first', { retry: { first: '2m', max: '1m' } }, 'is longer than retry.max'],
+  ['upload.keyColumn', { upload: { columns: { id: 'Id' }, keyColumn: 'id' } }, 'choose another name'],
+  ['upload.columns.7', { upload: { columns: { 7: 'Id' } } }, 'by a number alone'],
+  ['upload.columns.a', { upload: { columns: { a: '' } } }, 'expected the name of a source column'],
+  ['upload.description', { upload: { columns: { a: 'A' }, description: '{date}' } }, '{chunk}'],
+  ['source.encoding', { source: { path: 'x', encoding: 'klingon' } }, 'got "klingon"'],
+  ['source.delimiter', { source: { path: 'x', delimiter: '"' } }, 'not a quote'],
+  ['source.delimiter', { source: { path: 'x', delimiter: '||' } }, 'one ASCII character'],
+  ['source.path', { source: { path: '~/in.csv' } }, 'not read by a shell'],
+  ['output.columns', { output: { path: 'o', columns: ['a', 'a'] } }, 'each once'],
+  ['output.path', { output: { path: 'out/' } }, 'names a folder'],
+  ['output.path', { output: { path: './in.csv' } }, 'is the source itself'],
+  ['output.path', { output: { path: 'state/x/out.csv' }, stateDir: 'state/x/' }, 'lies in stateDir'],
+  ['output.path', { output: { path: 'state' }, stateDir: 'state' }, 'lies in stateDir'],
+  ['output.mode', { output: { path: 'o', mode: 640 } }, 'in quotes'],
+  ['result.columns', { result: { columns: ['a', 'a'] } }, 'each once'],
+  ['budget.timeZone', { budget: { timeZone: 'Mars/Olympus' } }, 'America/Denver'],
+  ['budget.currency', { budget: { currency: 'dollars' } }, 'USD'],
+  ['service.requestsPerSecond', { service: { embedded: true, requestsPerSecond: 0 } }, 'above 0'],
+  ['upload', { upload: null }, ''],
+  ['config', null, ''],
+])('%s is refused: %j', async (key, sections, text) => {
+  const facts = await problemsOf(sections === null ? 'a text' : minimalWith(sections));
+  const found = Object.entries(facts).find(([name]) => name === key || name.startsWith(`${key}.`));
+  expect(found?.[1]).toContain(text);
+  expect(found).toBeDefined();
+});
+
+test.each([
+  ['source.onChange', { source: { path: 'x', onChange: 'supersede' } }],
+  ['chunks.canary', { chunks: { canary: 100 } }],
+  ['failures.rounds', { failures: { rounds: 2 } }],
+  ['failures.rescue', { failures: { rescue: 'search' } }],
+  ['failures.maxSplits', { failures: { maxSplits: 8 } }],
+  ['budget.perRun', { budget: { perRun: 1 } }],
+  ['budget.perDay', { budget: { perDay: 0 } }],
+  ['budget.perMonth', { budget: { perMonth: 1 } }],
+  ['result.onChange', { result: { onChange: 'add' } }],
+  ['retention.results', { retention: { results: '10d' } }],
+])('%s cannot be used yet, and says so', async (key, sections) => {
+  expect((await problemsOf(minimalWith(sections)))[key]).toMatch(/ comes with a later release; leave it at /);
+});
+
+test('accepts what is built: policies, prices, chosen columns, no key column', () => {
+  const config = parseConfig(
+    minimalWith({
+      upload: { columns: { z: 'Z', a: 'A' }, keyColumn: null },
+      ambiguous: { policy: 'hold' },
+      result: { columns: ['naics_code'], onChange: 'ignore' },
+      budget: { pricePerRecord: 0.004, currency: 'EUR', timeZone: 'Europe/Berlin' },
+      output: { path: '/abs/out.csv', columns: ['Id', 'Name'], mode: '600' },
+    }),
+    '/base',
+  );
+  expect(Object.keys(config.upload.columns)).toEqual(['z', 'a']);
+  expect(config.output).toMatchObject({ path: '/abs/out.csv', columns: ['Id', 'Name'], mode: 0o600 });
+});
+
+test('has no environment: a reference to a variable is a problem, an escaped one is a text', async () => {
+  const facts = await problemsOf(minimalWith({ source: { path: variable('HOME') } }));
+  expect(facts['source.path']).toBe('the variable HOME is not set');
+  const config = parseConfig(minimalWith({ source: { path: `$${variable('x')}.csv` } }), '/base');
+  expect(config.source.path).toBe(`/base/${variable('x')}.csv`);
+});
+
+test('the key __proto__ is refused and sets nothing', async () => {
+  const facts = await problemsOf(
+    JSON.parse('{"__proto__": {"polluted": 1}, "upload": {"columns": {"__proto__": "A"}}}'),
+  );
+  expect(facts).toMatchObject({
+    '__proto__.polluted': 'cannot be a key',
+    'upload.columns.__proto__': 'cannot be a key',
+  });
+  expect(Object.keys(Object.prototype)).toEqual([]);
+});

@@ -1,0 +1,164 @@
+/** Contract: upload attempts, the ambiguous ones above all (laws 2 and 3). */
+import { describe, expect, it } from 'vitest';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js';
+import { nothingTallied, sampleRun } from '../helpers/checkpoint-samples.js';
+import type { WithCheckpoint } from './checkpoint-contract.js';
+
+export function uploadContract(withCheckpoint: WithCheckpoint): void {
+  const withRun: WithCheckpoint = (use) =>
+    withCheckpoint(async (checkpoint) => {
+      await checkpoint.recordRun(sampleRun('r1'));
+      await use(checkpoint);
+    });
+
+  describe('uploads', () => {
+    it('commits the intent with the number of the attempt and its file name', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'cut');
+        const intent = await beginUpload(checkpoint, 'r1', 1, 7);
+        expect(intent).toEqual({
+          run: 'r1',
+          chunk: 1,
+          attempt: 1,
+          fileName: 'r1-1-1.csv',
+          records: 10,
+          state: 'intent',
+          folio: null,
+          serviceRecords: null,
+          startedAt: 7,
+          endedAt: null,
+        });
+        expect(await checkpoint.uploads('r1', 0, 10)).toEqual([intent]);
+        expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'uploading', attempt: 1 });
+        await expect(beginUpload(checkpoint, 'r1', 1)).rejects.toThrow(CheckpointStateError);
+        await expect(beginUpload(checkpoint, 'r1', 2)).rejects.toThrow(CheckpointStateError);
+        expect(await checkpoint.uploads('r1', 0, 10)).toHaveLength(1);
+      }));
+
+    it('keeps the folio of an accepted attempt', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'uploading');
+        const reply = { folio: 'F1', serviceRecords: null, rehearsal: false };
+        await checkpoint.recordAccepted('r1', 1, reply, 9);
+        const chunk = await checkpoint.chunk('r1', 1);
+        expect(chunk).toMatchObject({ state: 'submitted', folio: 'F1', submittedAt: 9 });
+        const [upload] = await checkpoint.uploads('r1', 0, 10);
+        expect(upload).toMatchObject({ state: 'accepted', folio: 'F1', serviceRecords: null, endedAt: 9 });
+        expect((await checkpoint.run('r1'))?.rehearsal).toBe(false);
+        await expect(checkpoint.recordAccepted('r1', 1, reply, 9)).rejects.toThrow(CheckpointStateError);
+      }));
+
+    it('marks the run as a rehearsal for good', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'uploading');
+        await checkpoint.recordAccepted('r1', 1, { ...sampleReply(1), rehearsal: true }, 9);
+        await addChunk(checkpoint, 'r1', 2, 'submitted');
+        expect((await checkpoint.run('r1'))?.rehearsal).toBe(true);
+      }));
+
+    it('takes a dropped attempt back to cut, and the next one has the next number', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'uploading');
+        await checkpoint.recordDropped('r1', 1, 9);
+        expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut', attempt: 1 });
+        expect(await beginUpload(checkpoint, 'r1', 1)).toMatchObject({ attempt: 2, fileName: 'r1-1-2.csv' });
+        const states = (await checkpoint.uploads('r1', 0, 10)).map(({ state, endedAt }) => [state, endedAt]);
+        expect(states).toEqual([
+          ['dropped', 9],
+          ['intent', null],
+        ]);
+      }));
+
+    it('takes a dropped attempt back to ambiguous where an earlier one still is', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'ambiguous');
+        await beginUpload(checkpoint, 'r1', 1);
+        await checkpoint.recordDropped('r1', 1, 9);
+        expect((await checkpoint.chunk('r1', 1))?.state).toBe('ambiguous');
+        const states = (await checkpoint.uploads('r1', 0, 10)).map((upload) => upload.state);
+        expect(states).toEqual(['ambiguous', 'dropped']);
+      }));
+
+    it('makes what a dead process was uploading ambiguous, in this run only', () =>
+      withRun(async (checkpoint) => {
+        for (const [index, state] of (['uploading', 'submitted', 'uploading', 'cut'] as const).entries()) {
+          await addChunk(checkpoint, 'r1', index + 1, state);
+        }
+        await checkpoint.recordRun(sampleRun('r2'));
+        await addChunk(checkpoint, 'r2', 1, 'uploading');
+        expect(await checkpoint.recordInterrupted('r1')).toBe(2);
+        expect(await checkpoint.recordInterrupted('r1')).toBe(0);
+        const chunks = await checkpoint.chunksIn('r1', ['ambiguous'], 0, 10);
+        expect(chunks.map((chunk) => chunk.number)).toEqual([1, 3]);
+        const uploads = await checkpoint.uploads('r1', 0, 10);
+        expect(uploads.map((upload) => upload.state)).toEqual(['ambiguous', 'accepted', 'ambiguous']);
+        expect((await checkpoint.chunk('r2', 1))?.state).toBe('uploading');
+      }));
+
+    it('refuses the end of an attempt that was not begun', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'cut');
+        await expect(checkpoint.recordAccepted('r1', 1, sampleReply(1), 9)).rejects.toThrow(
+          CheckpointStateError,
+        );
+        await expect(checkpoint.recordDropped('r1', 1, 9)).rejects.toThrow(CheckpointStateError);
+        await expect(checkpoint.recordAmbiguous('r1', 1, 9)).rejects.toThrow(CheckpointStateError);
+      }));
+
+    it('pages through attempts without dividing those of a chunk', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'cut');
+        for (const chunk of [2, 3]) {
+          await addChunk(checkpoint, 'r1', chunk, 'uploading');
+          await checkpoint.recordDropped('r1', chunk, 9);
+          await beginUpload(checkpoint, 'r1', chunk);
+        }
+        const page = async (after: number, limit: number) =>
+          (await checkpoint.uploads('r1', after, limit)).map(({ chunk, attempt }) => [chunk, attempt]);
+        expect(await page(0, 1)).toEqual([
+          [2, 1],
+          [2, 2],
+        ]);
+        expect(await page(2, 5)).toEqual([
+          [3, 1],
+          [3, 2],
+        ]);
+        expect(await page(3, 5)).toEqual([]);
+      }));
+
+    it('tallies accepted, ambiguous and resubmitted attempts', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'submitted');
+        // Ambiguous, dropped, ambiguous again, at last accepted: the latter two were resubmitted.
+        await addChunk(checkpoint, 'r1', 2, 'ambiguous');
+        await beginUpload(checkpoint, 'r1', 2);
+        await checkpoint.recordDropped('r1', 2, 3);
+        await beginUpload(checkpoint, 'r1', 2);
+        await checkpoint.recordAmbiguous('r1', 2, 4);
+        await beginUpload(checkpoint, 'r1', 2);
+        await checkpoint.recordAccepted('r1', 2, sampleReply(2), 5);
+        // Ambiguous and being sent again: not resubmitted until it has reached the service.
+        await addChunk(checkpoint, 'r1', 3, 'ambiguous');
+        await beginUpload(checkpoint, 'r1', 3);
+
+        const tally = await checkpoint.tally('r1');
+        expect(tally.uploads).toEqual({ accepted: 2, ambiguous: 3, resubmitted: 2 });
+        expect(tally.ambiguousRecords).toBe(30);
+        expect(tally.chunks).toEqual({ ...nothingTallied, submitted: 2, uploading: 1 });
+        expect(tally.records).toEqual({ ...nothingTallied, submitted: 20, uploading: 10 });
+      }));
+
+    it('tallies nothing for a run without chunks', () =>
+      withRun(async (checkpoint) => {
+        expect(await checkpoint.tally('r1')).toEqual({
+          chunks: nothingTallied,
+          records: nothingTallied,
+          merged: { chunks: 0, records: 0 },
+          counts: { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 },
+          uploads: { accepted: 0, ambiguous: 0, resubmitted: 0 },
+          ambiguousRecords: 0,
+        });
+      }));
+  });
+}

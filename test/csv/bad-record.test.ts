@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { badRecordError } from '../../src/csv/bad-record.js';
+import { showText } from '../../src/csv/show-text.js';
+
+const bad = {
+  code: 'SOURCE_ENCODING',
+  file: 0,
+  record: 12,
+  line: 14,
+  byte: 345,
+  raw: Buffer.from('caf\xe9,\x1b[31m', 'latin1'),
+  message: 'bytes that are not UTF-8',
+} as const;
+
+it('says file, record, line, byte and what to do', () => {
+  expect(badRecordError(bad, 'in.csv')).toMatchObject({
+    code: 'SOURCE_ENCODING',
+    exitCode: 4,
+    message: 'in.csv: record 12 (line 14, byte 345): bytes that are not UTF-8: "caf\u{fffd},\\u{1b}[31m"',
+    hint: expect.stringContaining('windows-1252'),
+    facts: { file: 'in.csv', record: 12, line: 14, byte: 345 },
+  });
+});
+
+it('leaves out a line that is not known', () => {
+  expect(badRecordError({ ...bad, line: 0 }, 'in.csv').message).toContain('record 12 (byte 345)');
+});
+
+it.each([
+  ['a"b', '"a"b"'],
+  ['a\r\n\tb', '"a\\u{d}\\u{a}\\u{9}b"'],
+  ['\u{202e}evil\u{2028}', '"\\u{202e}evil\\u{2028}"'],
+  ['0123456789ab', '"0123456789…"'],
+  ['📒'.repeat(11), `"${'📒'.repeat(10)}…"`],
+  ['📒'.repeat(10), `"${'📒'.repeat(10)}"`],
+])('shows %j as %s', (text, shown) => {
+  expect(showText(text, 10)).toBe(shown);
+  expect(showText(Buffer.from(text), 10)).toBe(shown);
+});

@@ -1,0 +1,47 @@
+/** The client under test with short times and a log that can be looked into. */
+import { type ApiOptions, openPredictionApi } from '../../src/api/open-prediction-api.js';
+import type { PredictionApi } from '../../src/api/prediction-api.js';
+
+export const TOKEN = 'tok/en+of=the tests';
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn';
+  readonly fields: object;
+  readonly message: string;
+}
+
+export interface TestClient extends PredictionApi {
+  readonly log: readonly LogLine[];
+}
+
+export function openTestClient(baseUrl: string, changes: Partial<ApiOptions> = {}): TestClient {
+  const log: LogLine[] = [];
+  const write = (level: LogLine['level']) => (fields: object, message: string) => {
+    log.push({ level, fields, message });
+  };
+  const api = openPredictionApi({
+    baseUrl,
+    legacyBaseUrl: baseUrl,
+    token: { reveal: () => TOKEN },
+    tokenIn: 'query',
+    requestsPerSecond: 1000,
+    timeouts: { connect: 1000, idle: 1000, upload: 5000 },
+    retry: { first: 1, max: 5, giveUpAfter: 5000 },
+    logger: { debug: write('debug'), info: write('info'), warn: write('warn') },
+    ...changes,
+  });
+  return { ...api, log };
+}
+
+/** The error that a call ends with; fails where there is none. */
+export async function errorOf(call: Promise<unknown>): Promise<unknown> {
+  let value: unknown;
+  try {
+    value = await call;
+  } catch (error) {
+    return error;
+  }
+  throw new Error(`the call ended well with ${JSON.stringify(value)}`);
+}
+
+export const noSignal = new AbortController().signal;

@@ -1,0 +1,40 @@
+/**
+ * A process to be killed: `lock <stateDir> <pipeline>` takes the lock and holds it; `write <stateDir> <run>
+ * <chunks>` records a run and its chunks. It prints a line when it is there, and runs until it is killed. A
+ * line on its stdin forces a garbage collection (under --expose-gc), answered by a line. Runs what is built.
+ */
+import { createInterface } from 'node:readline';
+import { openSqliteCheckpoint } from '../../dist/src/checkpoint/open-sqlite-checkpoint.js';
+import { openPipelineLock } from '../../dist/src/checkpoint/pipeline-lock.js';
+
+const [task, stateDir, name, chunks] = process.argv.slice(2);
+if (task === 'lock') {
+  try {
+    await openPipelineLock(stateDir, name, { pid: process.pid, command: 'foliopipe run', since: 0 });
+  } catch (error) {
+    process.stdout.write(`${error.code}\n`);
+    process.exit(error.exitCode);
+  }
+} else {
+  const checkpoint = await openSqliteCheckpoint(stateDir);
+  const source = { files: [], columns: ['name'], records: 1, rejected: 0, sha256: 'aa' };
+  const run = { id: name, pipeline: name, service: 's', label: null, source, frozen: {}, createdAt: 1 };
+  await checkpoint.recordRun(run);
+  for (let number = 1; number <= Number(chunks); number++) {
+    const place = { file: 0, offset: 0 };
+    const records = { firstRecord: number, lastRecord: number, records: 1 };
+    await checkpoint.recordCut(name, {
+      number,
+      ...records,
+      start: place,
+      end: place,
+      bytes: 1,
+      sha256: 'bb',
+    });
+  }
+}
+process.stdout.write('ready\n');
+for await (const _line of createInterface({ input: process.stdin })) {
+  globalThis.gc();
+  process.stdout.write('collected\n');
+}

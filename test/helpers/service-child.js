@@ -1,0 +1,13 @@
+/** A process that runs the local service from its TypeScript source, to be killed; prints its URL. */
+import { createViteServer } from 'vitest/node';
+
+const vite = await createViteServer({
+  configFile: false,
+  server: { middlewareMode: true, ws: false, watch: null },
+  appType: 'custom',
+  logLevel: 'error',
+  optimizeDeps: { noDiscovery: true },
+});
+const { openService } = await vite.ssrLoadModule('/src/service/open-service.ts');
+const { url } = await openService(JSON.parse(process.argv[2]));
+process.stdout.write(`${url}\n`);

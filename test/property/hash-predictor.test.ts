@@ -1,0 +1,18 @@
+/** The hash predictor answers alike for a name as text and as a raw CSV field, quoted or not. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { createHashPredictor } from '../../src/service/predictors/hash-predictor.js';
+
+it('predictRaw is predict', () => {
+  const predictor = createHashPredictor();
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (name, quote) => {
+      const quoted = quote || /[",\r\n]/.test(name);
+      const raw = quoted ? `"${name.replaceAll('"', '""')}"` : name;
+      const bytes = Buffer.from(`before,${raw},after`);
+      const outcome = predictor.predictRaw?.(bytes, 7, bytes.length - 6);
+      expect(outcome).toEqual(predictor.predict(name, '', ''));
+    }),
+    { numRuns: 2000, interruptAfterTimeLimit: 2000 },
+  );
+});

@@ -1,0 +1,125 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { BadRecordCode } from '../../src/csv/bad-record.js';
+import { RecordScan, type ScanOptions } from '../../src/csv/record-scan.js';
+import { scanRecords } from '../../src/csv/scan-records.js';
+import { cutAt, type Found, foundBy } from '../helpers/csv-batches.js';
+
+const FIELDS = 3;
+const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false };
+
+const CODES: Readonly<Record<string, BadRecordCode>> = {
+  CSV_QUOTE_NOT_CLOSED: 'SOURCE_QUOTE_NOT_CLOSED',
+  CSV_INVALID_CLOSING_QUOTE: 'SOURCE_QUOTE_MISPLACED',
+  INVALID_OPENING_QUOTE: 'SOURCE_QUOTE_MISPLACED',
+  CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: 'SOURCE_FIELD_COUNT',
+};
+
+/** What csv-parse finds up to its first error, with that error's code of ours as the last element. */
+function byCsvParse(text: string): unknown[] {
+  const found: unknown[] = [];
+  try {
+    // A first record of the right length teaches csv-parse how many fields there are.
+    parse(`h,h,h\n${text}`, {
+      record_delimiter: ['\r\n', '\n'],
+      skip_empty_lines: true,
+      on_record: (record: string[]) => {
+        found.push(record);
+      },
+    });
+  } catch (error) {
+    found.push(CODES[(error as { code: string }).code] ?? error);
+  }
+  return found.slice(1);
+}
+
+async function byScanner(pieces: Buffer[]): Promise<unknown[]> {
+  const found = await foundBy(FIELDS, {}, (options) => scanRecords(pieces, options));
+  const all = found.map((one) => ('values' in one ? one.values : one.code));
+  const firstBad = all.findIndex((one) => typeof one === 'string');
+  return firstBad === -1 ? all : all.slice(0, firstBad + 1);
+}
+
+/** Anything made of the characters that matter. */
+const noise = fc
+  .array(fc.constantFrom('a', 'é', ' ', ',', ',', '"', '""', '\r', '\n', '\n', '\r\n', 'a,b,c\n', '"x",'), {
+    maxLength: 24,
+  })
+  .map((tokens) => tokens.join(''));
+
+/** Well-formed CSV of three fields, in any mixture of line ends and quotes. */
+const value = fc
+  .array(fc.constantFrom('a', 'ü', '\u{1f4d2}', ' ', ',', '"', '\r', '\n'), { maxLength: 4 })
+  .map((v) => v.join(''));
+const field = fc
+  .tuple(value, fc.boolean())
+  .map(([v, quote]) => (quote || /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v));
+const wellFormed = fc
+  .array(fc.tuple(field, field, field, fc.constantFrom('\n', '\r\n', '\n\n', '\r\n\n')), { maxLength: 8 })
+  .map((records) => records.map(([a, b, c, end]) => `${a},${b},${c}${end}`).join(''));
+
+const cuts = fc.array(fc.nat(80), { maxLength: 6 });
+
+it('finds the records, fields and refusals of csv-parse', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(noise, wellFormed), cuts, async (text, offsets) => {
+      expect(await byScanner(cutAt(Buffer.from(text), offsets))).toEqual(byCsvParse(text));
+    }),
+    BUDGET,
+  );
+});
+
+/** Feeds a scan windows of the given sizes, growing one where nothing was taken. */
+function scanWindows(bytes: Buffer, sizes: readonly number[], options: ScanOptions) {
+  const scan = new RecordScan(options);
+  return (function* () {
+    let from = 0;
+    let turn = 0;
+    let extra = 0;
+    for (;;) {
+      const to = Math.min(bytes.length, from + (sizes[turn++ % sizes.length] ?? 1) + extra);
+      const isLast = to === bytes.length;
+      const taken: number = yield* scan.scan(bytes, from, to, isLast, 0);
+      if (isLast) return;
+      extra = taken === from ? extra + 1 : 0;
+      from = taken;
+    }
+  })();
+}
+
+it('finds the same good and bad records whatever its windows are', async () => {
+  const bytes = fc
+    .array(fc.oneof(noise, fc.constantFrom('\0', 'a,b,c\n', '\xff,b,c\r\n', 'a,"b\nc",d\n', 'xxxxxxxxxx')), {
+      maxLength: 4,
+    })
+    .map((parts) => Buffer.from(parts.join(''), 'latin1'));
+  const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 4 });
+  const scanWith = (windows: number[], content: Buffer, maxRecordBytes: number): Promise<Found[]> =>
+    foundBy(FIELDS, { maxRecordBytes }, (options) => scanWindows(content, windows, options));
+  await fc.assert(
+    fc.asyncProperty(bytes, sizes, fc.integer({ min: 1, max: 20 }), async (content, windows, max) => {
+      expect(await scanWith(windows, content, max)).toEqual(await scanWith([1_000], content, max));
+    }),
+    BUDGET,
+  );
+});
+
+it('numbers every record once, and loses no byte that is not a line end or given up', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(noise, wellFormed),
+      fc.integer({ min: 1, max: 20 }),
+      async (text, maxRecordBytes) => {
+        const found = await foundBy(FIELDS, { maxRecordBytes }, (o) => scanRecords([Buffer.from(text)], o));
+        expect(found.map((one) => one.record)).toEqual(found.map((_, i) => i + 1));
+        // Nothing but line ends stands before the first record.
+        const first = found[0]?.byte ?? Buffer.byteLength(text);
+        expect(Buffer.from(text).subarray(0, first).toString()).toMatch(/^(\r?\n)*$/);
+        const starts = found.map((one) => one.byte);
+        expect(starts).toEqual([...new Set(starts)].sort((a, b) => a - b));
+      },
+    ),
+    BUDGET,
+  );
+});

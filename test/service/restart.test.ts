@@ -1,0 +1,119 @@
+/** A killed service knows its folios when it is started again, and gives the same results. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LockedError } from '../../src/errors/index.js';
+import { openService, type ServiceOptions } from '../../src/service/open-service.js';
+import {
+  acceptedFolio,
+  makeDataDir,
+  partText,
+  removeDataDir,
+  serviceOptions,
+  track,
+  trackFinished,
+  trackUntil,
+} from '../helpers/service-client.js';
+import { expectedResults, FAILED_HEADER, SUCCESSFUL_HEADER, uploadCsv } from '../helpers/service-results.js';
+
+const CHILD = fileURLToPath(new URL('../helpers/service-child.js', import.meta.url));
+const RECORDS = 20_000;
+
+async function startChild(options: ServiceOptions) {
+  const child = spawn(process.execPath, [CHILD, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(child.stdout, 'data');
+  return { url: String(line).trim(), child };
+}
+
+describe('a service on the folder of an earlier one', () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await makeDataDir();
+  });
+  afterEach(() => removeDataDir(dataDir));
+
+  async function expectFinishedAlike(options: ServiceOptions, folio: string): Promise<void> {
+    const service = await openService(options);
+    try {
+      const { progressInfo } = await trackFinished(service.url, folio);
+      const { successful, failed } = expectedResults(RECORDS);
+      expect(progressInfo).toMatchObject({
+        successfulRecords: successful.length,
+        failedRecords: failed.length,
+      });
+      for (let part = 0; part * 3000 < successful.length; part++) {
+        const expected = SUCCESSFUL_HEADER + successful.slice(part * 3000, (part + 1) * 3000).join('');
+        expect((await partText(service.url, folio, part)) === expected).toBe(true);
+      }
+      const failedText = await partText(service.url, folio, 0, 'FAILED');
+      expect(failedText).toBe(FAILED_HEADER + failed.join(''));
+    } finally {
+      await service.close();
+    }
+  }
+
+  it('goes on where a killed process was', async () => {
+    const slow = serviceOptions(dataDir, { recordsPerSecond: 10_000, segmentRecords: 3000 });
+    const { url, child } = await startChild(slow);
+    const folio = await acceptedFolio(url, uploadCsv(RECORDS));
+    const before = await trackUntil(url, folio, ({ segmentation }) => segmentation.length > 1);
+    expect(before.progressInfo.status).toBe('PROCESSING');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const idle = await openService({ ...slow, recordsPerSecond: 1 });
+    const after = (await track(idle.url, folio)).body.response;
+    await idle.close();
+    expect(after.progressInfo.processedRecords).toBeGreaterThanOrEqual(before.progressInfo.processedRecords);
+    expect(after.createdAt).toBe(before.createdAt);
+
+    await expectFinishedAlike({ ...slow, recordsPerSecond: 0 }, folio);
+  });
+
+  it('goes on from the disk of a moment in the middle, with parts of the size that the folio began with', async () => {
+    const slow = serviceOptions(dataDir, { recordsPerSecond: 20_000, segmentRecords: 3000 });
+    const service = await openService(slow);
+    const folio = await acceptedFolio(service.url, uploadCsv(RECORDS));
+    await trackUntil(service.url, folio, ({ progressInfo }) => progressInfo.processedRecords > 5000);
+    await service.close();
+    const image = await makeDataDir();
+    await cp(dataDir, image, { recursive: true });
+    await expectFinishedAlike(serviceOptions(image, { segmentRecords: 7 }), folio);
+    await removeDataDir(image);
+  });
+
+  it('removes half uploads of an earlier one', async () => {
+    await (await openService(serviceOptions(dataDir))).close();
+    await writeFile(path.join(dataDir, 'uploads', 'half.csv'), 'name\nAc');
+    await (await openService(serviceOptions(dataDir))).close();
+    expect(await readdir(path.join(dataDir, 'uploads'))).toEqual([]);
+  });
+
+  it('is refused while the earlier one runs', async () => {
+    const service = await openService(serviceOptions(dataDir));
+    await expect(openService(serviceOptions(dataDir))).rejects.toThrow(LockedError);
+    await service.close();
+  });
+
+  it('tells of a data folder that cannot be used', async () => {
+    const file = path.join(dataDir, 'file');
+    await writeFile(file, '');
+    await expect(openService(serviceOptions(file))).rejects.toMatchObject({ code: 'SERVICE_DATA_DIR' });
+  });
+
+  it('tells of a port that is taken, and lets go of the folder', async () => {
+    const service = await openService(serviceOptions(dataDir));
+    const other = await makeDataDir();
+    const port = Number(new URL(service.url).port);
+    const taken = openService(serviceOptions(other, { port }));
+    await expect(taken).rejects.toMatchObject({ code: 'SERVICE_CANNOT_LISTEN', exitCode: 2 });
+    await (await openService(serviceOptions(other))).close();
+    await service.close();
+    await removeDataDir(other);
+  });
+});

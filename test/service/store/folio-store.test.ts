@@ -1,0 +1,107 @@
+/** What the store remembers, and the changes of state that it refuses, on a real SQLite file. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigError, LockedError, TroubleError } from '../../../src/errors/index.js';
+import type { NewFolio, Slice } from '../../../src/service/store/folio.js';
+import { type FolioStore, openFolioStore } from '../../../src/service/store/folio-store.js';
+
+const NEW: NewFolio = {
+  folio: 'f1',
+  fileName: 'a.csv',
+  description: 'ours',
+  createdAt: 1,
+  header: Buffer.from('name'),
+  records: 5,
+  segmentRecords: 2,
+  offset: 5,
+};
+
+function slice(offset: number, successful: string, failed = ''): Slice {
+  return {
+    offset,
+    successful: successful.length,
+    failed: failed.length,
+    successfulBytes: Buffer.from(successful),
+    failedBytes: Buffer.from(failed),
+  };
+}
+
+describe('FolioStore', () => {
+  let folder: string;
+  let file: string;
+  let store: FolioStore;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'foliopipe-store-'));
+    file = path.join(folder, 'service.db');
+    store = openFolioStore(file);
+  });
+  afterEach(async () => {
+    store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const contentOf = (folioId: number, fileStatus: 'SUCCESSFUL' | 'FAILED', part: number) =>
+    Buffer.concat([...store.content({ folioId, fileStatus, part })]).toString();
+
+  it('remembers a folio with its progress and its results', () => {
+    let folio = store.recordUploaded(NEW);
+    folio = store.recordSlice(folio, slice(7, 'a', 'x'));
+    folio = store.recordSlice(folio, slice(9, 'b'));
+    folio = store.recordSlice(folio, slice(11, 'c', 'y'));
+    store.recordFinished(folio);
+    store.close();
+    store = openFolioStore(file);
+    expect(store.find('f1')).toEqual({
+      ...NEW,
+      id: folio.id,
+      status: 'FINISHED',
+      offset: 11,
+      successful: 3,
+      failed: 2,
+    });
+    expect(contentOf(folio.id, 'SUCCESSFUL', 0)).toBe('ab');
+    expect(contentOf(folio.id, 'SUCCESSFUL', 1)).toBe('c');
+    expect(contentOf(folio.id, 'FAILED', 0)).toBe('xy');
+    expect(contentOf(folio.id + 1, 'FAILED', 0)).toBe('');
+  });
+
+  it('lists the folios that are PROCESSING, oldest first', () => {
+    const first = store.recordUploaded({ ...NEW, records: 1 });
+    store.recordUploaded({ ...NEW, folio: 'f3' });
+    store.recordUploaded({ ...NEW, folio: 'f2' });
+    store.recordFinished(store.recordSlice(first, slice(6, 'a')));
+    expect(store.processing().map(({ folio }) => folio)).toEqual(['f3', 'f2']);
+  });
+
+  it('refuses a slice that does not go on from the committed state, and keeps nothing of it', () => {
+    const folio = store.recordUploaded(NEW);
+    store.recordSlice(folio, slice(7, 'a'));
+    expect(() => store.recordSlice(folio, slice(8, 'bc'))).toThrow(TroubleError);
+    expect(contentOf(folio.id, 'SUCCESSFUL', 0)).toBe('a');
+  });
+
+  it('finishes a folio only when every record is processed, and once', () => {
+    const folio = store.recordUploaded({ ...NEW, records: 2 });
+    const half = store.recordSlice(folio, slice(7, 'a'));
+    expect(() => store.recordFinished(half)).toThrow(TroubleError);
+    const whole = store.recordSlice(half, slice(9, '', 'x'));
+    store.recordFinished(whole);
+    expect(() => store.recordFinished(whole)).toThrow(TroubleError);
+  });
+
+  it('is for one process at a time', () => {
+    expect(() => openFolioStore(file)).toThrow(LockedError);
+  });
+
+  it('refuses a file of a newer version', () => {
+    store.close();
+    const db = new Database(file);
+    db.pragma('user_version = 99');
+    db.close();
+    expect(() => openFolioStore(file)).toThrow(ConfigError);
+    store = openFolioStore(path.join(folder, 'other.db'));
+  });
+});
