@@ -22,6 +22,11 @@ export interface Call {
 /** How a call ends that is not tried again; `gave-up` is a retry whose time is over. */
 export type Ending = Exclude<Decision['kind'], 'retry'> | 'gave-up';
 
+const AMBIGUOUS_HINTS = {
+  upload:
+    'where the service shows it: foliopipe adopt --run RUN --chunk CHUNK FOLIO; sent again, it may be paid twice',
+  search: 'asked again, it may be paid twice',
+};
 const AGAIN = 'run the same command again: it goes on where this one stopped';
 
 export function finalError(ending: Ending, failure: Failure, call: Call): FoliopipeError {
@@ -34,13 +39,17 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
       return new AmbiguousUploadError(
         call.operation === 'search' ? 'AMBIGUOUS_SEARCH' : 'AMBIGUOUS_UPLOAD',
         `${call.operation}: nobody can know whether the service accepted it: ${what}`,
-        { ...details, hint: 'look at the service for it before it is sent, and paid, again' },
+        { ...details, hint: AMBIGUOUS_HINTS[call.operation === 'search' ? 'search' : 'upload'] },
       );
     case 'lost':
-      return new FolioLostError('FOLIO_LOST', `${call.operation}: the service does not know it: ${what}`, {
-        ...details,
-        hint: 'ask the service provider about this folio',
-      });
+      return new FolioLostError(
+        'FOLIO_LOST',
+        `${call.operation}: the service keeps saying that it does not know folio ${call.facts.folio}: ${what}`,
+        {
+          ...details,
+          hint: 'ask the service provider about this folio',
+        },
+      );
     case 'misconfigured':
       return new ConfigError('CONFIG_CERTIFICATE', `the service's certificate does not verify: ${what}`, {
         ...details,
@@ -49,7 +58,7 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
     case 'gave-up':
       return new TroubleError(
         'SERVICE_UNAVAILABLE',
-        `${call.operation}: given up after a long outage: ${what}`,
+        `${call.operation}: still failing after retry.giveUpAfter: ${what}`,
         {
           ...details,
           hint: AGAIN,

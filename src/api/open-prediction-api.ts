@@ -33,6 +33,8 @@ export interface ApiOptions {
     readonly idle: Milliseconds;
     /** For a whole upload, its reply included. */
     readonly upload: Milliseconds;
+    /** What an upload in flight is left when the call is aborted: it may be paid for already. */
+    readonly shutdown: Milliseconds;
   };
   readonly retry: RetryTimes;
   readonly proxies?: Proxies | undefined;
@@ -73,7 +75,9 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       return read(reply);
     };
     const once =
-      operation === 'upload' ? () => withDeadline(timeouts.upload, signal, attempt) : () => attempt(signal);
+      operation === 'upload'
+        ? () => withDeadline({ time: timeouts.upload, grace: timeouts.shutdown }, signal, attempt)
+        : () => attempt(signal);
     return loop.run({ operation, path: request.url.pathname, facts }, once, signal);
   };
 

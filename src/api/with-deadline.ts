@@ -1,21 +1,37 @@
-/** A signal that aborts with another one, or after a time. */
+/** A signal for work that is paid for: it ends after a time, and follows another signal only after a grace. */
 import type { Milliseconds } from '../types.js';
 
-/** Runs `work` under the signal; timer and listener are gone when it has ended. */
+export interface DeadlineTimes {
+  /** For the whole of the work. */
+  readonly time: Milliseconds;
+  /** What is left to work that has begun when the other signal aborts. */
+  readonly grace: Milliseconds;
+}
+
+/**
+ * Runs `work` under such a signal; timers and listener are gone when it has ended.
+ * @throws the signal's reason when that is aborted already: nothing begins then.
+ */
 export async function withDeadline<T>(
-  time: Milliseconds,
+  { time, grace }: DeadlineTimes,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const controller = new AbortController();
-  const forward = (): void => controller.abort(signal.reason);
+  const timers = [
+    setTimeout(() => {
+      controller.abort(Object.assign(new Error(`not done after ${time} ms`), { code: 'TIMEOUT' }));
+    }, time),
+  ];
+  const forward = (): void => {
+    timers.push(setTimeout(() => controller.abort(signal.reason), grace));
+  };
   signal.addEventListener('abort', forward, { once: true });
-  const timer = setTimeout(() => controller.abort(new Error(`not done after ${time} ms`)), time);
   try {
     return await work(controller.signal);
   } finally {
-    clearTimeout(timer);
+    timers.forEach(clearTimeout);
     signal.removeEventListener('abort', forward);
   }
 }

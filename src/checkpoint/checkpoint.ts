@@ -185,7 +185,10 @@ export interface Checkpoint extends CheckpointReader {
   /** `uploading` to `ambiguous`. */
   recordAmbiguous(run: string, chunk: number, at: number): Promise<void>;
 
-  /** `submitted` to `finished`, with the counts and the parts that cover them. */
+  /**
+   * `submitted` to `finished`, with the counts and the parts that cover them. A `finished` or `downloaded`
+   * chunk that is not merged may be listed anew: it is `finished` with none of its parts stored.
+   */
   recordFinished(
     run: string,
     chunk: number,

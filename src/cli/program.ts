@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { addCheck } from './check.js';
 import { addCollect } from './collect.js';
+import type { Finish } from './finish.js';
 import { addLaterCommands } from './later.js';
 import { addPlan } from './plan.js';
 import { addPublish } from './publish.js';
@@ -12,9 +13,6 @@ import { addServe } from './serve.js';
 import { addStatus } from './status.js';
 import { addSubmit } from './submit.js';
 import { version } from './version.js';
-
-/** Told the exit code of a command that came to its end. */
-export type Finish = (exitCode: number) => void;
 
 export function createProgram(finish: Finish): Command {
   const program = new Command('foliopipe')

@@ -4,7 +4,7 @@ import { enrich } from '../../pipelines/index.js';
 import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
 import { refuseLaterFlags, withLaterRunFlags } from './later.js';
 import { printPlan } from './plan.js';
-import type { Finish } from './program.js';
+import type { Finish } from './finish.js';
 import { runJob } from './session.js';
 
 interface Options extends CommonOptions {

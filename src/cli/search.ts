@@ -5,7 +5,7 @@ import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } 
 import { createLogger } from './create-logger.js';
 import { openEmbeddedService } from './embedded-service.js';
 import { writeJson } from './json-lines.js';
-import type { Finish } from './program.js';
+import type { Finish } from './finish.js';
 import { environmentProxies } from './proxies.js';
 import { listenForStop } from './stop-signals.js';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import bytes from 'bytes';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger } from './create-logger.js';
-import type { Finish } from './program.js';
+import type { Finish } from './finish.js';
 import { listenForStop } from './stop-signals.js';
 
 interface Options {

@@ -4,7 +4,7 @@ import { type CheckpointReader, ConfigError, type Run, summarizeRun } from '../.
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import { formatSpan } from './format.js';
 import { writeJson } from './json-lines.js';
-import type { Finish } from './program.js';
+import type { Finish } from './finish.js';
 import { progressText } from './progress-text.js';
 import { openState } from './session.js';
 import { summaryText } from './summary-text.js';

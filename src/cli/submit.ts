@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { submit } from '../../pipelines/index.js';
 import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
-import type { Finish } from './program.js';
+import type { Finish } from './finish.js';
 import { runJob } from './session.js';
 
 interface Options extends CommonOptions {

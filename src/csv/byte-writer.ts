@@ -1,7 +1,9 @@
 /** A growing byte array that is written field by field in plain loops: no native call for a small field. */
 
+import { COMMA, CR, LF, QUOTE } from './ascii.js';
+
 /** Above this, one native copy is cheaper than a loop. */
-const LOOP_BYTES = 64;
+const LOOP_BYTES = 256;
 
 const DIGIT_ZERO = 0x30;
 
@@ -66,6 +68,22 @@ export class ByteWriter {
     this.#length = at;
   }
 
+  /**
+   * Appends `source[start, end)` if no byte of it needs quotes in a comma CSV, and returns whether it did.
+   * To look and to copy in one loop is half again as fast as one after the other.
+   */
+  copyPlain(source: Uint8Array, start: number, end: number): boolean {
+    const bytes = this.#reserve(end - start);
+    let at = this.#length;
+    for (let i = start; i < end; i++) {
+      const byte = source[i]!;
+      if (byte <= COMMA && isSpecial(byte)) return false;
+      bytes[at++] = byte;
+    }
+    this.#length = at;
+    return true;
+  }
+
   /** Appends a whole number of 0 or more in decimal digits. */
   number(value: number): void {
     const bytes = this.#reserve(16);
@@ -107,4 +125,9 @@ export class ByteWriter {
     larger.set(this.view());
     this.#bytes = larger;
   }
+}
+
+/** Letters and digits lie above all four: the caller's one comparison with the comma spares most of this. */
+function isSpecial(byte: number): boolean {
+  return byte === COMMA || byte === CR || byte === LF || byte === QUOTE;
 }

@@ -6,7 +6,7 @@ import { CR, LF } from './ascii.js';
 import type { BadRecord, BadRecordCode } from './bad-record.js';
 import { badText } from './bad-text.js';
 import type { Batch } from './batch.js';
-import { WindowScan } from './scan-window.js';
+import { WindowScan } from './window-scan.js';
 
 export interface ScanOptions {
   /** One ASCII character. */

@@ -1,5 +1,5 @@
 /** Fields as bytes: from a source's raw ones to a comma CSV's, and to text. */
-import { COMMA, CR, LF, QUOTE } from './ascii.js';
+import { COMMA, QUOTE } from './ascii.js';
 import type { ByteWriter } from './byte-writer.js';
 
 /**
@@ -16,16 +16,16 @@ export function writeField(
   end: number,
   delimiter: number,
 ): void {
-  if (bytes[start] === QUOTE && end > start) {
-    if (delimiter === COMMA || needsQuotes(bytes, start + 1, end - 1)) out.copy(bytes, start, end);
-    else out.copy(bytes, start + 1, end - 1);
-  } else if (needsQuotes(bytes, start, end)) {
+  const isQuoted = bytes[start] === QUOTE && end > start;
+  if (isQuoted && delimiter === COMMA) {
+    out.copy(bytes, start, end);
+  } else if (isQuoted) {
+    if (!out.copyPlain(bytes, start + 1, end - 1)) out.copy(bytes, start, end);
+  } else if (!out.copyPlain(bytes, start, end)) {
     // Unquoted, it holds no quote that would have to be doubled.
     out.byte(QUOTE);
     out.copy(bytes, start, end);
     out.byte(QUOTE);
-  } else {
-    out.copy(bytes, start, end);
   }
 }
 
@@ -64,13 +64,4 @@ export function fieldText(bytes: Uint8Array, start: number, end: number): string
   const size = (isQuoted ? end - 1 : end) - from;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, size).toString('utf8');
   return isQuoted && text.includes('""') ? text.replaceAll('""', '"') : text;
-}
-
-function needsQuotes(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) {
-    const byte = bytes[i]!;
-    // Letters and digits lie above all four: one comparison for most bytes.
-    if (byte <= COMMA && (byte === COMMA || byte === CR || byte === LF || byte === QUOTE)) return true;
-  }
-  return false;
 }

@@ -14,21 +14,21 @@ export interface RecordBlock {
 }
 
 export interface BlockReader {
-  /** The next records, in source order; fewer only where the source ends. */
+  /** The next records, in source order; fewer only where the source ends. Valid until the next call. */
   take(count: number): Promise<RecordBlock>;
   close(): Promise<void>;
 }
 
-/** Cuts a stream of batches into blocks of any number of records. */
+/** Cuts a stream of batches into blocks of any number of records; its arrays grow to the largest block and stay. */
 export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
+  const block = createGrowingBlock();
   let batch: Batch | undefined;
   let next = 0;
 
   return {
     take: async (count) => {
-      const pieces: RecordBlock[] = [];
-      let missing = count;
-      while (missing > 0) {
+      block.clear();
+      for (let missing = count; missing > 0; ) {
         if (batch === undefined || next === batch.count) {
           const read = await batches.next();
           if (read.done) break;
@@ -37,11 +37,11 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
           continue;
         }
         const taken = Math.min(missing, batch.count - next);
-        pieces.push(copyOut(batch, next, taken));
+        block.append(batch, next, taken);
         next += taken;
         missing -= taken;
       }
-      return concatenate(pieces);
+      return block.view();
     },
     close: async () => {
       await batches.return(undefined);
@@ -49,42 +49,54 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
   };
 }
 
-function copyOut(batch: Batch, from: number, count: number): RecordBlock {
-  const { fields } = batch;
-  const first = batch.starts[from]!;
-  const last = batch.ends[(from + count) * fields - 1]!;
+function createGrowingBlock() {
+  let bytes = new Uint8Array(256 * 1024);
+  let starts = new Int32Array(1024);
+  let ends = new Int32Array(8192);
+  let numbers = new Int32Array(1024);
+  let length = 0;
+  let count = 0;
+  let fields = 0;
+
   return {
-    bytes: new Uint8Array(batch.bytes.subarray(first, last)),
-    count,
-    fields,
-    starts: batch.starts.slice(from, from + count).map((at) => at - first),
-    ends: batch.ends.slice(from * fields, (from + count) * fields).map((at) => at - first),
-    numbers: Int32Array.from({ length: count }, (_, i) => batch.firstRecord + from + i),
+    clear: () => {
+      length = 0;
+      count = 0;
+    },
+    append: (batch: Batch, from: number, taken: number) => {
+      fields = batch.fields;
+      const first = batch.starts[from]!;
+      const last = batch.ends[(from + taken) * fields - 1]!;
+      bytes = grown(bytes, length + last - first);
+      starts = grown(starts, count + taken);
+      numbers = grown(numbers, count + taken);
+      ends = grown(ends, (count + taken) * fields);
+      bytes.set(batch.bytes.subarray(first, last), length);
+      const shift = length - first;
+      for (let i = 0; i < taken; i++) {
+        starts[count + i] = batch.starts[from + i]! + shift;
+        numbers[count + i] = batch.firstRecord + from + i;
+      }
+      for (let i = 0; i < taken * fields; i++)
+        ends[count * fields + i] = batch.ends[from * fields + i]! + shift;
+      length += last - first;
+      count += taken;
+    },
+    view: (): RecordBlock => ({
+      bytes: bytes.subarray(0, length),
+      count,
+      fields,
+      starts: starts.subarray(0, count),
+      ends: ends.subarray(0, count * fields),
+      numbers: numbers.subarray(0, count),
+    }),
   };
 }
 
-function concatenate(pieces: readonly RecordBlock[]): RecordBlock {
-  if (pieces.length === 1) return pieces[0]!;
-  const count = pieces.reduce((sum, piece) => sum + piece.count, 0);
-  const fields = pieces[0]?.fields ?? 0;
-  const block = {
-    bytes: new Uint8Array(pieces.reduce((sum, piece) => sum + piece.bytes.length, 0)),
-    count,
-    fields,
-    starts: new Int32Array(count),
-    ends: new Int32Array(count * fields),
-    numbers: new Int32Array(count),
-  };
-  let byte = 0;
-  let record = 0;
-  for (const piece of pieces) {
-    block.bytes.set(piece.bytes, byte);
-    block.numbers.set(piece.numbers, record);
-    for (let i = 0; i < piece.count; i++) block.starts[record + i] = piece.starts[i]! + byte;
-    const end = record * fields;
-    for (let i = 0; i < piece.ends.length; i++) block.ends[end + i] = piece.ends[i]! + byte;
-    byte += piece.bytes.length;
-    record += piece.count;
-  }
-  return block;
+/** The same array, or a larger copy where it is too small. */
+function grown<T extends Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer>>(array: T, size: number): T {
+  if (size <= array.length) return array;
+  const larger = new (array.constructor as new (length: number) => T)(Math.max(size, array.length * 2));
+  larger.set(array);
+  return larger;
 }

@@ -13,60 +13,61 @@ export interface Enriched {
   readonly counts: ChunkCounts;
 }
 
-/** What the rows of one chunk have in common. */
-export interface ChunkLineage {
+/** What all rows of a run have in common. */
+export interface RowOptions {
   readonly run: string;
-  readonly folio: string | null;
+  readonly layout: OutputLayout;
+  /** Columns that the service adds, in output order. */
+  readonly columns: readonly string[];
+  /** Names of the uploaded file's columns, the key's included. */
+  readonly sentColumns: ReadonlySet<string>;
 }
 
-/** Rows of a chunk whose every record has its result. `columns` are those that the service adds. */
-export function writeEnriched(
-  records: RecordBlock,
-  joined: Joined,
-  layout: OutputLayout,
-  columns: readonly string[],
-  sentColumns: ReadonlySet<string>,
-  lineage: ChunkLineage,
-): Enriched {
-  const out = new ByteWriter(records.bytes.length * 2);
-  const writers = joined.parts.map((part) => resultWriter(part, columns, sentColumns));
-  let failed = 0;
-  for (let i = 0; i < records.count; i++) {
-    writeSourceFields(out, records, i, layout);
-    const at = joined.part[i]!;
-    const part = joined.parts[at]!;
-    if (part.reference.fileStatus === 'FAILED') failed += 1;
-    writers[at]!(out, joined.result[i]!);
-    if (layout.lineage) writeLineage(out, lineage, part.reference.part, records.numbers[i]!);
+export interface RowWriter {
+  /** Rows of a chunk whose every record has its result. */
+  enriched(records: RecordBlock, joined: Joined, folio: string | null): Enriched;
+  /** Rows of a chunk that was given up: every record UNPROCESSED with the cause. */
+  unprocessed(records: RecordBlock, cause: UnprocessedCause, folio: string | null): Enriched;
+}
+
+export function createRowWriter(options: RowOptions): RowWriter {
+  const { layout, columns, sentColumns, run } = options;
+  // One writer for all chunks: it grows to the largest and stays, and each chunk takes a copy of its length.
+  const out = new ByteWriter(64 * 1024);
+  const endRow = (folio: string | null, part: number | null, record: number) => {
+    if (layout.lineage) writeLineage(out, run, folio, part, record);
     out.byte(lineFeed);
-  }
-  const counts = {
-    successful: records.count - failed,
-    failed,
-    unprocessed: 0,
-    indistinct: joined.indistinct,
   };
-  return { bytes: out.take(), counts };
-}
 
-/** Rows of a chunk that was given up: every record UNPROCESSED with the cause. */
-export function writeUnprocessed(
-  records: RecordBlock,
-  cause: UnprocessedCause,
-  layout: OutputLayout,
-  columns: readonly string[],
-  lineage: ChunkLineage,
-): Enriched {
-  const out = new ByteWriter(records.bytes.length * 2);
-  const answer = `,UNPROCESSED,${cause},${causeTexts[cause]}${','.repeat(columns.length)}`;
-  for (let i = 0; i < records.count; i++) {
-    writeSourceFields(out, records, i, layout);
-    out.utf8(answer);
-    if (layout.lineage) writeLineage(out, lineage, null, records.numbers[i]!);
-    out.byte(lineFeed);
-  }
-  const counts = { successful: 0, failed: 0, unprocessed: records.count, indistinct: 0 };
-  return { bytes: out.take(), counts };
+  return {
+    enriched: (records, joined, folio) => {
+      const writers = joined.parts.map((part) => resultWriter(part, columns, sentColumns));
+      let failed = 0;
+      for (let i = 0; i < records.count; i++) {
+        writeSourceFields(out, records, i, layout);
+        const at = joined.part[i]!;
+        const { fileStatus, part } = joined.parts[at]!.reference;
+        if (fileStatus === 'FAILED') failed += 1;
+        writers[at]!(out, joined.result[i]!);
+        endRow(folio, part, records.numbers[i]!);
+      }
+      const successful = records.count - failed;
+      return {
+        bytes: out.take(),
+        counts: { successful, failed, unprocessed: 0, indistinct: joined.indistinct },
+      };
+    },
+    unprocessed: (records, cause, folio) => {
+      const answer = `,UNPROCESSED,${cause},${causeTexts[cause]}${','.repeat(columns.length)}`;
+      for (let i = 0; i < records.count; i++) {
+        writeSourceFields(out, records, i, layout);
+        out.utf8(answer);
+        endRow(folio, null, records.numbers[i]!);
+      }
+      const counts = { successful: 0, failed: 0, unprocessed: records.count, indistinct: 0 };
+      return { bytes: out.take(), counts };
+    },
+  };
 }
 
 const lineFeed = 0x0a;
@@ -85,7 +86,8 @@ function writeSourceFields(out: ByteWriter, records: RecordBlock, i: number, lay
     out.copy(records.bytes, start, records.ends[first + records.fields - 1]!);
     return;
   }
-  for (const [at, field] of layout.sourceFields.entries()) {
+  for (let at = 0; at < layout.sourceFields.length; at++) {
+    const field = layout.sourceFields[at]!;
     if (at > 0) out.byte(comma);
     const from = field === 0 ? start : records.ends[first + field - 1]! + 1;
     writeField(out, records.bytes, from, records.ends[first + field]!, layout.delimiter);
@@ -108,7 +110,8 @@ function successWriter(part: PartTable, columns: readonly string[]): ResultWrite
   const stride = part.columns.length;
   return (out, result) => {
     out.ascii(',SUCCESSFUL,,');
-    for (const field of fields) {
+    for (let at = 0; at < fields.length; at++) {
+      const field = fields[at]!;
       out.byte(comma);
       if (field < 0) continue;
       writeField(
@@ -150,11 +153,17 @@ function failureWriter(
   };
 }
 
-function writeLineage(out: ByteWriter, lineage: ChunkLineage, part: number | null, record: number): void {
+function writeLineage(
+  out: ByteWriter,
+  run: string,
+  folio: string | null,
+  part: number | null,
+  record: number,
+): void {
   out.byte(comma);
-  out.ascii(lineage.run);
+  out.ascii(run);
   out.byte(comma);
-  writeValue(out, lineage.folio ?? '');
+  writeValue(out, folio ?? '');
   out.byte(comma);
   if (part !== null) out.number(part);
   out.byte(comma);

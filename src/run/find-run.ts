@@ -1,5 +1,6 @@
 /** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
 import { randomBytes } from 'node:crypto';
+import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
@@ -92,6 +93,7 @@ async function continueRun(needs: FindRunNeeds, run: Run, source: Source): Promi
   }
   if (source !== run.source) await needs.checkpoint.recordSourceStamp(run.id, source);
   const interrupted = await needs.checkpoint.recordInterrupted(run.id);
+  await tellContinuing(needs, run);
   if (interrupted > 0) {
     needs.logger.warn(
       { run: run.id, chunks: interrupted },
@@ -99,6 +101,22 @@ async function continueRun(needs: FindRunNeeds, run: Run, source: Source): Promi
     );
   }
   return { run: (await needs.checkpoint.run(run.id))!, found: 'continued' };
+}
+
+/** A resume is loud: it says which run, how old, and how much of it is left. */
+async function tellContinuing({ checkpoint, clock, logger }: FindRunNeeds, run: Run): Promise<void> {
+  const { chunks } = await checkpoint.tally(run.id);
+  const here = chunks.downloaded + chunks.unprocessed;
+  const cut = Object.values(chunks).reduce((sum, count) => sum + count, 0);
+  const age = ms(Math.max(clock.now() - run.createdAt, 0));
+  const left =
+    run.chunks === null
+      ? `${cut - here} of the ${cut} chunks cut so far`
+      : `${run.chunks - here} of ${run.chunks} chunks`;
+  logger.info(
+    { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },
+    `continuing run ${run.id} of ${age} ago, ${left} left, ${chunks.submitted} folios open at the service`,
+  );
 }
 
 async function beginRun(

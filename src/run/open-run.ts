@@ -1,5 +1,4 @@
 /** Opens everything that a run needs, finds or begins it, and closes it all again in reverse order. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
@@ -32,7 +31,6 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     const controller = linkedController(options.signal, releasers);
     const { signal } = controller;
     signal.throwIfAborted();
-    await mkdir(config.stateDir, { recursive: true, mode: 0o700 });
     const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
     releasers.add(await openPipelineLock(config.stateDir, config.pipeline, holder));
     const checkpoint = await openSqliteCheckpoint(config.stateDir);

@@ -128,7 +128,8 @@ function writeUploadRecord(out: ByteWriter, batch: Batch, r: number, layout: Upl
   const first = r * batch.fields;
   const before = out.length;
   if (layout.hasKey) out.number(batch.firstRecord + r);
-  for (const [at, field] of layout.fields.entries()) {
+  for (let at = 0; at < layout.fields.length; at++) {
+    const field = layout.fields[at]!;
     if (at > 0 || layout.hasKey) out.byte(comma);
     const start = field === 0 ? batch.starts[r]! : batch.ends[first + field - 1]! + 1;
     writeField(out, batch.bytes, start, batch.ends[first + field]!, layout.delimiter);

@@ -8,7 +8,7 @@ import { createOutputLayout, fieldOf } from '../results/output-layout.js';
 import { readPartTable } from '../results/part-table.js';
 import type { BlockReader, RecordBlock } from '../results/record-block.js';
 import { checkAddedColumns } from '../results/result-columns.js';
-import { type Enriched, writeEnriched, writeUnprocessed } from '../results/write-enriched.js';
+import { createRowWriter, type Enriched } from '../results/write-enriched.js';
 import type { RunContext } from '../run-context.js';
 import { sourceChanged } from './read-source.js';
 import { sentColumns } from './sent-columns.js';
@@ -18,19 +18,24 @@ export type ChunkMergerNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'fi
 };
 
 export interface ChunkMerger {
-  /** Chunks must come in the order of the source, none left out. `columns` are those that the service adds. */
-  merge(chunk: ChunkRow, columns: readonly string[]): Promise<Enriched>;
+  /** Chunks must come in the order of the source, none left out. */
+  merge(chunk: ChunkRow): Promise<Enriched>;
 }
 
-/** @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final. */
+/**
+ * @param columns those that the service adds, in output order.
+ * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
+ */
 export function createChunkMerger(
   run: ChunkMergerNeeds,
   records: BlockReader,
+  columns: readonly string[],
   refetch?: (chunk: ChunkRow) => Promise<void>,
 ): ChunkMerger {
   const layout = createOutputLayout(run.source, run.config.output);
   const sent = sentColumns(run.config.upload);
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
+  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames });
   const sourceFields = new Map(
     Object.entries(run.config.upload.columns).map(([name, column]) => [
       name,
@@ -38,11 +43,7 @@ export function createChunkMerger(
     ]),
   );
 
-  const mergeParts = async (
-    chunk: ChunkRow,
-    block: RecordBlock,
-    columns: readonly string[],
-  ): Promise<Enriched> => {
+  const mergeParts = async (chunk: ChunkRow, block: RecordBlock): Promise<Enriched> => {
     const tables = [];
     for (const part of await run.checkpoint.parts(run.id, chunk.number)) {
       tables.push(readPartTable(part, await run.files.readPart(chunk.number, part)));
@@ -56,19 +57,18 @@ export function createChunkMerger(
     if (join === null) await run.checkpoint.recordJoin(run.id, way);
     else checkJoinWay(join, way);
     const joined = joinResults(tables, way, block, sourceFields);
-    const lineage = { run: run.id, folio: chunk.folio };
-    return writeEnriched(block, joined, layout, columns, sentNames, lineage);
+    return rows.enriched(block, joined, chunk.folio);
   };
 
   return {
-    merge: async (chunk, columns) => {
+    merge: async (chunk) => {
       const block = await records.take(chunk.records);
       checkBlock(run, chunk, block);
       if (chunk.state === 'unprocessed') {
-        return writeUnprocessed(block, chunk.cause!, layout, columns, { run: run.id, folio: chunk.folio });
+        return rows.unprocessed(block, chunk.cause!, chunk.folio);
       }
       try {
-        return await mergeParts(chunk, block, columns);
+        return await mergeParts(chunk, block);
       } catch (error) {
         const mayHeal = error instanceof DamagedPartError || error instanceof UntrustedError;
         if (!mayHeal || refetch === undefined) throw named(chunk, error);
@@ -78,7 +78,7 @@ export function createChunkMerger(
         );
       }
       await refetch(chunk);
-      return await mergeParts(chunk, block, columns).catch((error: unknown) => {
+      return await mergeParts(chunk, block).catch((error: unknown) => {
         throw named(chunk, error);
       });
     },

@@ -5,7 +5,7 @@
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../checkpoint/checkpoint.js';
 import { createBlockReader } from '../results/record-block.js';
 import type { RunContext } from '../run-context.js';
-import { createChunkMerger } from './merge-chunk.js';
+import { type ChunkMerger, createChunkMerger } from './merge-chunk.js';
 import { firstPlace, recordsFrom } from './read-source.js';
 import { createResultColumns } from './settle-columns.js';
 
@@ -44,16 +44,17 @@ export function mergeResults(
       last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
     const records = createBlockReader(recordsFrom(run, place));
     const columns = createResultColumns(run, (last?.number ?? 0) + 1);
-    const merger = createChunkMerger(run, records, refetch);
+    let merger: ChunkMerger | undefined;
     let next = (last?.number ?? 0) + 1;
 
     const mergeReady = async function* (allSettled: boolean): AsyncGenerator<MergedChunk> {
       const added = await columns.settle(allSettled);
       if (added === undefined) return;
+      merger ??= createChunkMerger(run, records, added, refetch);
       for (;;) {
         const chunk = await run.checkpoint.chunk(run.id, next);
         if (chunk?.state !== 'downloaded' && chunk?.state !== 'unprocessed') return;
-        yield { number: next, columns: added, ...(await merger.merge(chunk, added)) };
+        yield { number: next, columns: added, ...(await merger.merge(chunk)) };
         run.at('after-merged-before-next');
         next += 1;
       }

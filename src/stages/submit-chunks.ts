@@ -5,7 +5,7 @@
  */
 import type { Checkpoint, ChunkRow, Upload } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/each-chunk.js';
-import { AmbiguousUploadError, UntrustedError } from '../errors/index.js';
+import { AmbiguousUploadError, FoliopipeError, UntrustedError } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { restoreChunk } from './restore-chunk.js';
@@ -96,13 +96,19 @@ async function post(run: SubmitChunksNeeds, intent: Upload, description: string)
     return await run.api.upload({ path, fileName: intent.fileName, description }, run.signal);
   } catch (error) {
     const now = run.clock.now();
-    if (error instanceof AmbiguousUploadError) {
-      await run.checkpoint.recordAmbiguous(run.id, intent.chunk, now);
-    } else {
+    if (isCertainlyNotAccepted(error, run.signal)) {
       await run.checkpoint.recordDropped(run.id, intent.chunk, now);
+    } else {
+      await run.checkpoint.recordAmbiguous(run.id, intent.chunk, now);
     }
     throw error;
   }
+}
+
+/** The port promises it for every error but one; what is none of ours is a fault that proves nothing. */
+function isCertainlyNotAccepted(error: unknown, signal: AbortSignal): boolean {
+  if (error instanceof AmbiguousUploadError) return false;
+  return error instanceof FoliopipeError || (signal.aborted && error === signal.reason);
 }
 
 /** Sends an ambiguous chunk again, at most once in a process and within the run's allowance, or gives it up. */

@@ -13,14 +13,20 @@ export class Base64Decoder {
    * @throws MalformedReplyError at a character outside the alphabet, padding in the middle included.
    */
   decode(text: string): Buffer {
-    const whole = this.#carry + text;
-    if (whole.length <= QUANTUM) {
-      this.#carry = whole;
+    const length = this.#carry.length + text.length;
+    if (length <= QUANTUM) {
+      this.#carry += text;
       return Buffer.alloc(0);
     }
-    const end = whole.length - (((whole.length - 1) % QUANTUM) + 1);
-    this.#carry = whole.slice(end);
-    return decodeQuanta(whole.slice(0, end));
+    // The text itself is never joined to the carry: that would copy all of it.
+    const begin = (QUANTUM - this.#carry.length) % QUANTUM;
+    const end = text.length - (((length - 1) % QUANTUM) + 1);
+    const head = this.#carry + text.slice(0, begin);
+    const bytes = Buffer.allocUnsafeSlow(((head.length + end - begin) / QUANTUM) * 3);
+    const written = decodeQuanta(head, bytes, 0);
+    decodeQuanta(text.slice(begin, end), bytes, written);
+    this.#carry = text.slice(end);
+    return bytes;
   }
 
   /**
@@ -37,10 +43,11 @@ export class Base64Decoder {
 }
 
 /** Node's decoder skips what it does not know and takes the URL alphabet too, so both are looked for. */
-function decodeQuanta(text: string): Buffer {
-  const bytes = Buffer.from(text, 'base64');
-  if (bytes.length !== (text.length / QUANTUM) * 3 || text.includes('-') || text.includes('_')) {
+function decodeQuanta(text: string, into: Buffer, at: number): number {
+  const size = (text.length / QUANTUM) * 3;
+  const written = into.write(text, at, size, 'base64');
+  if (written !== size || text.includes('=') || text.includes('-') || text.includes('_')) {
     throw new MalformedReplyError('the base64 text holds characters outside its alphabet');
   }
-  return bytes;
+  return written;
 }

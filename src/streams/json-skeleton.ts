@@ -62,10 +62,8 @@ export class JsonSkeleton {
 
   /** @throws MalformedReplyError when the document is no JSON or holds no string at the path. */
   end(): void {
-    let value = parse(this.#bytes.subarray(0, this.#length));
-    for (const key of this.#options.path) {
-      value = Object(value) === value && Object.hasOwn(value as object, key) ? at(value, key) : undefined;
-    }
+    const document = parse(this.#bytes.subarray(0, this.#length));
+    const value = this.#options.path.reduce(memberOf, document);
     if (!this.#found || value !== '') {
       throw new MalformedReplyError(`the reply has no string at ${this.#options.path.join('.')}`);
     }
@@ -167,8 +165,9 @@ export class JsonSkeleton {
   }
 }
 
-function at(value: unknown, key: string): unknown {
-  return (value as Record<string, unknown>)[key];
+function memberOf(value: unknown, key: string): unknown {
+  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+  return isObject ? (value as Record<string, unknown>)[key] : undefined;
 }
 
 function parse(bytes: Buffer): unknown {

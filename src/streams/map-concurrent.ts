@@ -38,7 +38,8 @@ export async function* mapConcurrent<In, Out>(
         continue;
       }
       const next = await items.next();
-      if (next.done) return;
+      // What the source gives after the end is not begun: nobody would wait for it.
+      if (next.done || closed || failures.length > 0) return;
       start(next.value);
     }
   };

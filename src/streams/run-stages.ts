@@ -14,8 +14,10 @@ export type SinkStage<In, Result> = (items: AsyncIterable<In>) => Promise<Result
 type AnyStage = (items: AsyncIterable<never>) => AsyncIterable<unknown> | Promise<unknown>;
 
 /**
- * @param controller aborted when a stage fails or ends early; the stages must be waiting on its signal.
+ * @param controller aborted when a stage fails or ends early; the stages must be waiting on its signal, and
+ * throw its reason.
  * @returns what the last stage returns.
+ * @throws what the first stage that failed has thrown, not what others made of the abort that followed.
  */
 export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
   controller: AbortController,
@@ -27,24 +29,40 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
     | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, Stage<D, E>, SinkStage<E, Result>]
 ): Promise<Result> {
   const [first, ...rest] = stages as unknown as [SourceStage<never>, ...AnyStage[]];
-  const guarded = rest.map((stage) => (items: AsyncIterable<never>) => stage(guard(items, controller)));
+  const failures: unknown[] = [];
+  const guarded = rest.map(
+    (stage) => (items: AsyncIterable<never>) => stage(guard(items, controller, failures)),
+  );
   const run = pipeline as unknown as (...chain: unknown[]) => Promise<Result>;
   controller.signal.throwIfAborted();
-  return run(first, ...guarded);
+  try {
+    return await run(first, ...guarded);
+  } catch (error) {
+    // A stage that fails closes its source before its error is seen, so what waits after it may throw first.
+    throw failures.find((failure) => !(failure instanceof StageEnded)) ?? error;
+  }
 }
 
+/** Why the others are aborted when a stage has ended; never the reason that anybody is told. */
+class StageEnded extends Error {}
+
 /** The same items; a failure on the way, or a consumer that leaves, aborts the controller first. */
-function guard<T>(items: AsyncIterable<T>, controller: AbortController): AsyncIterable<T> {
+function guard<T>(
+  items: AsyncIterable<T>,
+  controller: AbortController,
+  failures: unknown[],
+): AsyncIterable<T> {
   const iterator = items[Symbol.asyncIterator]();
   return {
     [Symbol.asyncIterator]: () => ({
       next: () =>
         iterator.next().catch((error: unknown) => {
+          failures.push(error);
           controller.abort(error);
           throw error;
         }),
       return: async () => {
-        controller.abort(new Error('the stage after this one has ended'));
+        controller.abort(new StageEnded('the stage after this one has ended'));
         await iterator.return?.();
         return { done: true, value: undefined };
       },

@@ -65,7 +65,9 @@ test('a service that speaks no TLS gets nothing, so the search is tried again', 
 test('a TLS handshake that takes too long is given up and tried again', async () => {
   let connections = 0;
   const port = await listen(net.createServer(() => (connections += 1)));
-  const client = open(`https://127.0.0.1:${port}`, { timeouts: { connect: 50, idle: 1000, upload: 1000 } });
+  const client = open(`https://127.0.0.1:${port}`, {
+    timeouts: { connect: 50, idle: 1000, upload: 1000, shutdown: 0 },
+  });
   const error = await errorOf(client.search({ name: 'x' }, noSignal));
   expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { reason: 'UND_ERR_CONNECT_TIMEOUT' } });
   expect(connections).toBeGreaterThan(1);
@@ -97,7 +99,7 @@ test.each<[string, string, (socket: Duplex) => void]>([
   });
   const client = open('https://service.example', {
     proxies: { httpsProxy },
-    timeouts: { connect: 50, idle: 1000, upload: 1000 },
+    timeouts: { connect: 50, idle: 1000, upload: 1000, shutdown: 0 },
   });
   const error = await errorOf(client.search({ name: 'x' }, noSignal));
   expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { reason } });

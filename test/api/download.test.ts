@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import type { DownloadRequest } from '../../src/api/prediction-api.js';
 import { FolioLostError, RefusedError, UntrustedError } from '../../src/errors/index.js';
-import { errorOf, noSignal, openTestClient, TOKEN, type TestClient } from '../helpers/api-client.js';
+import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../helpers/api-client.js';
 import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
 
 const PART: DownloadRequest = { folio: 'F-1', part: 3, fileStatus: 'FAILED', maxBytes: 1_000_000 };
@@ -72,14 +72,20 @@ const passing: [string, Answer][] = [
   ['HTTP 500', (response) => sendJson(response, { message: 'oops' }, 500)],
   ['a part that is listed early: 404', (response) => sendJson(response, { message: 'not yet' }, 404)],
   ['a part that is listed early: 409', (response) => sendJson(response, { message: 'not yet' }, 409)],
-  ['a body shorter than its content-length', (response) => {
-    response.writeHead(200, { 'content-length': text.length + 10 });
-    response.write(text, () => cut(response));
-  }],
-  ['a body cut in the content', (response) => {
-    response.writeHead(200, { 'content-length': text.length });
-    response.write(text.slice(0, 80), () => cut(response));
-  }],
+  [
+    'a body shorter than its content-length',
+    (response) => {
+      response.writeHead(200, { 'content-length': text.length + 10 });
+      response.write(text, () => cut(response));
+    },
+  ],
+  [
+    'a body cut in the content',
+    (response) => {
+      response.writeHead(200, { 'content-length': text.length });
+      response.write(text.slice(0, 80), () => cut(response));
+    },
+  ],
   ['JSON cut at its end, the reply whole', (response) => response.end(text.slice(0, -1))],
   ['JSON with more behind it', (response) => response.end(`${text}}`)],
   ['no base64', (response) => sendJson(response, { response: { content: 'QUJD*UJD' } })],
@@ -90,7 +96,7 @@ const passing: [string, Answer][] = [
 
 test.each(passing)('%s: fetched again, from the start', async (_name, answer) => {
   await open((response, request, nth) => (nth === 1 ? answer(response, request, nth) : response.end(text)), {
-    timeouts: { connect: 1000, idle: 100, upload: 1000 },
+    timeouts: { connect: 1000, idle: 100, upload: 1000, shutdown: 0 },
   });
   expect(await download()).toEqual(CSV);
   expect(server.seen).toHaveLength(2);

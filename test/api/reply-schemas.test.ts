@@ -71,12 +71,18 @@ test('counts as text are counts, and one alone is none', () => {
   expect(trackReply.parse(reply({ progressInfo: one })).counts).toBeNull();
 });
 
-test.each([['[0-0]', 0], ['[1-1]', 1], [' [ 5 - 10 ] ', 6], ['[9-3]', 0], ['1 to 5', null], [undefined, null]])(
-  'a range of %j holds %j records',
-  (range, listedRecords) => {
-    expect(trackReply.parse(finished({ segmentation: [{ part: 0, range }] })).listedRecords).toBe(listedRecords);
-  },
-);
+test.each([
+  ['[0-0]', 0],
+  ['[1-1]', 1],
+  [' [ 5 - 10 ] ', 6],
+  ['[9-3]', 0],
+  ['1 to 5', null],
+  [undefined, null],
+])('a range of %j holds %j records', (range, listedRecords) => {
+  expect(trackReply.parse(finished({ segmentation: [{ part: 0, range }] })).listedRecords).toBe(
+    listedRecords,
+  );
+});
 
 test.each([
   ['no object', 'text'],

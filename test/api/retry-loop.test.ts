@@ -33,7 +33,10 @@ function createLoop(giveUpAfter = 60_000) {
 }
 
 /** Fails in these ways, one an attempt, then gives `done`. */
-function failing(...failures: (Failure | Error)[]): { attempt: () => Promise<string>; attempts: () => number } {
+function failing(...failures: (Failure | Error)[]): {
+  attempt: () => Promise<string>;
+  attempts: () => number;
+} {
   let attempts = 0;
   return {
     attempts: () => attempts,

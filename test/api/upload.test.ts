@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import type { UploadRequest } from '../../src/api/prediction-api.js';
 import { AmbiguousUploadError, RefusedError, TroubleError } from '../../src/errors/index.js';
-import { errorOf, noSignal, openTestClient, TOKEN, type TestClient } from '../helpers/api-client.js';
+import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../helpers/api-client.js';
 import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
 
 const ACCEPTED = { response: { folio: 'F-1', totalRecords: 2, status: 'PROCESSING' }, message: 'read' };
@@ -124,14 +124,23 @@ const ambiguous: [string, Answer][] = [
   ['a success without a body', (response) => response.writeHead(204).end()],
   ['a success without a folio', (response) => sendJson(response, { response: {}, message: 'ok' })],
   ['a folio with a space', (response) => sendJson(response, { response: { folio: 'a b' } })],
-  ['a reply cut in its body', (response) => {
-    response.writeHead(200, { 'content-length': 100 });
-    response.write('{"response":{"folio":"F-1"', () => cut(response));
-  }],
-  ['a reply that is too large', (response) => {
-    response.end(Buffer.alloc(9 * 1024 * 1024, 0x20));
-  }],
-  ['a status that is none', (response) => response.socket?.end('HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n')],
+  [
+    'a reply cut in its body',
+    (response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('{"response":{"folio":"F-1"', () => cut(response));
+    },
+  ],
+  [
+    'a reply that is too large',
+    (response) => {
+      response.end(Buffer.alloc(9 * 1024 * 1024, 0x20));
+    },
+  ],
+  [
+    'a status that is none',
+    (response) => response.socket?.end('HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n'),
+  ],
   ['what is no HTTP', (response) => response.socket?.end('hello\r\n\r\n')],
 ];
 
@@ -144,12 +153,16 @@ test.each(ambiguous)('%s is ambiguous and not tried again', async (_name, answer
 });
 
 test('an upload without a reply in time is ambiguous, and is not cut by the idle time', async () => {
-  await open((response, _request, nth) => {
-    if (nth === 1) setTimeout(() => sendJson(response, ACCEPTED), 150);
-  }, { timeouts: { connect: 1000, idle: 50, upload: 400 } });
+  await open(
+    (response, _request, nth) => {
+      if (nth === 1) setTimeout(() => sendJson(response, ACCEPTED), 150);
+    },
+    { timeouts: { connect: 1000, idle: 50, upload: 400, shutdown: 0 } },
+  );
   expect((await upload()).folio).toBe('F-1');
   const error = await errorOf(upload());
   expect(error).toBeInstanceOf(AmbiguousUploadError);
+  expect(error).toMatchObject({ facts: { reason: 'TIMEOUT' } });
   expect(server.seen).toHaveLength(2);
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChunkState } from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import { addChunk } from '../helpers/advance-chunk.js';
-import { samplePart, sampleRun } from '../helpers/checkpoint-samples.js';
+import { allSuccessful, samplePart, sampleRun } from '../helpers/checkpoint-samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 
 export function resultContract(withCheckpoint: WithCheckpoint): void {
@@ -33,8 +33,37 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
           { fileStatus: 'FAILED', part: 0 },
         ]);
         expect(await checkpoint.parts('r1', 1)).toEqual([]);
-        await expect(checkpoint.recordFinished('r1', 1, counts, [])).rejects.toThrow(CheckpointStateError);
       }));
+
+    for (const state of ['finished', 'downloaded'] as const) {
+      it(`forgets the parts of a ${state} chunk that is listed anew, until it is merged`, () =>
+        withChunk(state, async (checkpoint) => {
+          await checkpoint.recordPart('r1', 1, samplePart(0));
+          const counts = { successful: 9, failed: 1 };
+          const anew = [
+            { fileStatus: 'SUCCESSFUL' as const, part: 0 },
+            { fileStatus: 'SUCCESSFUL' as const, part: 1 },
+          ];
+          await checkpoint.recordFinished('r1', 1, counts, anew);
+          expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'finished', counts });
+          expect(await checkpoint.listedParts('r1', 1)).toEqual(anew);
+          expect(await checkpoint.parts('r1', 1)).toEqual([]);
+          for (const part of [0, 1]) await checkpoint.recordPart('r1', 1, samplePart(part));
+          await checkpoint.recordDownloaded('r1', 1);
+          await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+          await expect(checkpoint.recordFinished('r1', 1, counts, anew)).rejects.toThrow(
+            CheckpointStateError,
+          );
+        }));
+    }
+
+    for (const state of ['cut', 'uploading', 'ambiguous', 'unprocessed'] as const) {
+      it(`lists no parts of a chunk that is ${state}`, () =>
+        withChunk(state, async (checkpoint) => {
+          const listed = checkpoint.recordFinished('r1', 1, { successful: 10, failed: 0 }, []);
+          await expect(listed).rejects.toThrow(CheckpointStateError);
+        }));
+    }
 
     it('refuses a part that is listed twice, and keeps nothing of that list', () =>
       withChunk('submitted', async (checkpoint) => {

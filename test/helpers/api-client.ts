@@ -25,7 +25,7 @@ export function openTestClient(baseUrl: string, changes: Partial<ApiOptions> = {
     token: { reveal: () => TOKEN },
     tokenIn: 'query',
     requestsPerSecond: 1000,
-    timeouts: { connect: 1000, idle: 1000, upload: 5000 },
+    timeouts: { connect: 1000, idle: 1000, upload: 5000, shutdown: 0 },
     retry: { first: 1, max: 5, giveUpAfter: 5000 },
     logger: { debug: write('debug'), info: write('info'), warn: write('warn') },
     ...changes,

@@ -10,7 +10,9 @@ type ResultMethod = 'recordFinished' | 'recordPart' | 'recordDownloaded' | 'reco
 export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
   const finish = db.prepare(`
     UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed
-    WHERE run = @run AND number = @chunk AND state = 'submitted'`);
+    WHERE run = @run AND number = @chunk AND state IN ('submitted', 'finished', 'downloaded')
+      AND merged_end IS NULL`);
+  const forgetParts = db.prepare('DELETE FROM parts WHERE run = @run AND chunk = @chunk');
   const listPart = db.prepare(`
     INSERT INTO parts (run, chunk, file_status, part) VALUES (@run, @chunk, @fileStatus, @part)
     ON CONFLICT DO NOTHING`);
@@ -30,8 +32,9 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     recordFinished: db.change(
       (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[]) => {
         const { successful, failed } = counts;
-        const missing = `no chunk ${chunk} of run ${run} that is submitted`;
+        const missing = `no chunk ${chunk} of run ${run} that has a folio and is not merged`;
         expectOne(finish.run({ run, chunk, successful, failed }), 'recordFinished', missing);
+        forgetParts.run({ run, chunk });
         for (const { fileStatus, part } of parts) {
           const doubled = `${fileStatus} part ${part} of chunk ${chunk} of run ${run} is listed twice`;
           expectOne(listPart.run({ run, chunk, fileStatus, part }), 'recordFinished', doubled);

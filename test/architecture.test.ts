@@ -1,0 +1,177 @@
+/** Holds the import lines of the sources to the layers of DESIGN.md, section 2. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const base = ['types', 'errors', 'logger', 'crash-points'];
+const middle = ['results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
+
+/**
+ * Who may import whom besides itself: a folder of `src`, a file of `src` without its ending, or `pipelines`.
+ * `type x` allows `import type` alone.
+ */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  cli: ['pipelines', 'service'],
+  pipelines: ['index'],
+  index: ['run', 'stages', 'report', ...middle, ...base, 'type run-context'],
+  run: ['stages', 'report', ...middle, ...base, 'type run-context'],
+  stages: ['report', ...middle, ...base, 'type run-context'],
+  report: ['results', 'checkpoint', 'streams', 'config', ...base, 'type run-context'],
+  'run-context': [...middle, ...base].map((name) => `type ${name}`),
+  results: ['csv', 'type checkpoint', ...base],
+  files: ['streams', ...base],
+  api: ['streams', ...base],
+  service: ['csv', 'streams', 'types', 'errors'],
+  checkpoint: ['types', 'errors'],
+  csv: ['types', 'errors'],
+  streams: ['types', 'errors'],
+  config: ['types', 'errors'],
+  errors: [],
+  types: [],
+  logger: [],
+  'crash-points': [],
+};
+
+/** Packages that only some folders may know. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  'better-sqlite3': ['src/checkpoint/', 'src/service/store/'],
+  undici: ['src/api/'],
+  commander: ['src/cli/'],
+  pino: ['src/cli/'],
+  'pino-pretty': ['src/cli/'],
+  fastify: ['src/service/'],
+  zod: ['src/config/', 'src/api/', 'src/service/'],
+  'iconv-lite': ['src/csv/', 'src/config/'],
+  'p-limit': ['src/streams/'],
+  'p-retry': ['src/api/'],
+};
+
+/** Files of src/stages that are a stage; the others help them. */
+const stages = [
+  'scan-source',
+  'chunk-records',
+  'submit-chunks',
+  'track-folios',
+  'download-parts',
+  'merge-results',
+  'publish-output',
+].map((name) => `src/stages/${name}.ts`);
+
+interface Import {
+  readonly from: string;
+  /** A file of ours, or a package's name. */
+  readonly to: string;
+  readonly isOurs: boolean;
+  readonly isTypeOnly: boolean;
+}
+
+const files = ['src', 'pipelines'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name)),
+);
+const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+const imports = files.flatMap(importsOf);
+
+function importsOf(from: string): Import[] {
+  const statement =
+    /^(?:import|export)\s+(type\s)?(?:[\w*\s{},]*?\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
+  return [...text.get(from)!.matchAll(statement)].map(([, type, named, called]) => {
+    const name = (named ?? called)!;
+    const isOurs = name.startsWith('.');
+    const to = isOurs ? normalize(join(dirname(from), name)).replace(/\.js$/, '.ts') : packageOf(name);
+    return { from, to, isOurs, isTypeOnly: type !== undefined };
+  });
+}
+
+function packageOf(name: string): string {
+  return name.startsWith('@') ? name.split('/').slice(0, 2).join('/') : name.split('/')[0]!;
+}
+
+/** The layer that a file belongs to. */
+function layerOf(file: string): string {
+  return file.startsWith('pipelines/') ? 'pipelines' : file.split('/')[1]!.replace(/\.ts$/, '');
+}
+
+function mayImport({ from, to, isTypeOnly }: Import): boolean {
+  const [layer, target] = [layerOf(from), layerOf(to)];
+  const names = allowed[layer] ?? [];
+  return layer === target || names.includes(target) || (isTypeOnly && names.includes(`type ${target}`));
+}
+
+const arrows = (found: readonly Import[]) => found.map(({ from, to }) => `${from} -> ${to}`);
+
+describe('imports', () => {
+  it('are found', () => {
+    expect(files.length).toBeGreaterThan(100);
+    expect(arrows(imports)).toContain('pipelines/enrich.ts -> src/index.ts');
+    expect(arrows(imports)).toContain('src/cli.ts -> src/cli/main.ts');
+    const ours = imports.filter(({ isOurs, to }) => isOurs && !to.endsWith('.json'));
+    expect(arrows(ours.filter(({ to }) => !text.has(to) && !to.endsWith('.d.ts')))).toEqual([]);
+  });
+
+  it('point down only', () => {
+    const ours = imports.filter(({ isOurs, to }) => isOurs && text.has(to));
+    expect(arrows(ours.filter((one) => !mayImport(one)))).toEqual([]);
+  });
+
+  it('never go from one stage to another', () => {
+    expect(stages.filter((stage) => !text.has(stage))).toEqual([]);
+    const between = imports.filter(
+      ({ from, to, isTypeOnly }) => stages.includes(from) && stages.includes(to) && !isTypeOnly,
+    );
+    expect(arrows(between)).toEqual([]);
+  });
+
+  it('make no circle, types included', () => {
+    const targets = new Map(files.map((file) => [file, imports.filter(({ from }) => from === file)]));
+    const ended = new Set<string>();
+    const circles: string[] = [];
+    const walk = (file: string, path: readonly string[]) => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+      if (ended.has(file) || path.includes(file)) return;
+      for (const { to } of targets.get(file) ?? []) walk(to, [...path, file]);
+      ended.add(file);
+    };
+    for (const file of files) walk(file, []);
+    expect(circles).toEqual([]);
+  });
+
+  it.each(Object.entries(packages))('of %s stand in their folders alone', (name, folders) => {
+    const users = imports.filter(({ to, isOurs }) => !isOurs && to === name);
+    expect(users.length).toBeGreaterThan(0);
+    expect(arrows(users.filter(({ from }) => !folders.some((folder) => from.startsWith(folder))))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('a file', () => {
+  it('outside the command line knows no process and no console', () => {
+    const shy = files.filter((file) => layerOf(file) !== 'cli');
+    const uses = shy.filter((file) =>
+      /\b(?:process\.[a-z]|console\.[a-z])|node:process/.test(withoutComments(text.get(file)!)),
+    );
+    expect(uses).toEqual([]);
+  });
+
+  it('has 250 lines at most, and half of them have fewer than 80', () => {
+    const lengths = files.map((file) => ({ file, lines: text.get(file)!.split('\n').length - 1 }));
+    expect(lengths.filter(({ lines }) => lines > 250)).toEqual([]);
+    expect(lengths.filter(({ lines }) => lines < 80).length).toBeGreaterThan(files.length / 2);
+  });
+
+  it('exports by name only', () => {
+    expect(files.filter((file) => /^export default/m.test(text.get(file)!))).toEqual([]);
+  });
+});
+
+function withoutComments(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+}
+
+it('the table names every layer there is', () => {
+  const layers = new Set(files.map(layerOf));
+  expect([...layers].filter((layer) => allowed[layer] === undefined)).toEqual([]);
+});

@@ -1,0 +1,96 @@
+/** The built command `foliopipe` in a process of its own: its output, its end, and ways to stop it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const cliPath = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+
+export interface CliOptions {
+  readonly cwd?: string;
+  /** Added to an environment without any variable of ours. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface CliEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliProcess {
+  readonly pid: number;
+  readonly ended: Promise<CliEnd>;
+  /** Waits until stdout or stderr holds a match; fails when the process ends without one. */
+  waitFor(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Children that a failed test leaves behind end with this process. */
+const alive = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of alive) child.kill('SIGKILL');
+});
+
+export function spawnCli(args: readonly string[], options: CliOptions = {}): CliProcess {
+  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
+  const child = spawn(process.execPath, [cliPath, ...args], {
+    cwd: options.cwd,
+    env: { PATH, HOME, TMPDIR, NO_COLOR: '1', ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  alive.add(child);
+  const output = { stdout: '', stderr: '' };
+  const watchers = new Set<() => void>();
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+      for (const look of watchers) look();
+    });
+  }
+  const ended = new Promise<CliEnd>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      alive.delete(child);
+      resolve({ code, signal, ...output });
+    });
+  });
+
+  return {
+    pid: child.pid!,
+    ended,
+    waitFor: (stream, pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = pattern.exec(output[stream]);
+          if (found === null) return;
+          watchers.delete(look);
+          resolve(found);
+        };
+        watchers.add(look);
+        void ended.then(({ code, stdout, stderr }) => {
+          look();
+          reject(
+            new Error(`foliopipe ${args.join(' ')} ended with ${code} before ${pattern}\n${stdout}\n${stderr}`),
+          );
+        }, reject);
+        look();
+      }),
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliEnd> {
+  return spawnCli(args, options).ended;
+}
+
+/** The objects that stand line by line in a text; fails on a line that is none. */
+export function jsonLines(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const value = JSON.parse(line) as unknown;
+      if (typeof value !== 'object' || value === null) throw new Error(`no JSON object: ${line}`);
+      return value as Record<string, unknown>;
+    });
+}

@@ -1,0 +1,18 @@
+/** A folder for each test, made when it is first asked for and removed afterwards. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from 'vitest';
+
+/** Returns a function that gives the path of the test's folder. */
+export function useFolder(): () => Promise<string> {
+  let folder: Promise<string> | undefined;
+  afterEach(async () => {
+    if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
+    folder = undefined;
+  });
+  return () => {
+    folder ??= mkdtemp(join(tmpdir(), 'foliopipe-test-'));
+    return folder;
+  };
+}

@@ -1,0 +1,99 @@
+/** A job for the command line on the disk: a source with awkward records and a config beside it. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { serveToken } from './serve.js';
+
+export interface JobOptions {
+  readonly pipeline?: string;
+  readonly baseUrl?: string;
+  readonly records?: number;
+  /** Records a chunk. */
+  readonly chunk?: number;
+  /** Further sections; a key of theirs replaces ours. */
+  readonly settings?: Readonly<Record<string, object>>;
+}
+
+export interface Job {
+  readonly folder: string;
+  readonly config: string;
+  readonly source: string;
+  readonly output: string;
+  readonly stateDir: string;
+  /** What the config asks of the environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A folder of this test file's own, removed when its tests have ended. */
+export function useFolder(): () => Promise<string> {
+  let made: Promise<string> | undefined;
+  afterAll(async () => {
+    if (made !== undefined) await rm(await made, { recursive: true, force: true });
+  });
+  return () => {
+    made ??= mkdtemp(join(tmpdir(), 'foliopipe-cli-'));
+    return made;
+  };
+}
+
+/** Writes source and config into `<folder>/<pipeline>`; nothing listens at the address unless one is given. */
+export async function createJob(parent: string, options: JobOptions = {}): Promise<Job> {
+  const { pipeline = 'nightly', baseUrl = 'http://127.0.0.1:9', records = 60, chunk = 10 } = options;
+  const folder = join(parent, pipeline);
+  await mkdir(folder, { recursive: true });
+  const sections: Record<string, object> = {
+    source: { path: 'source.csv' },
+    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
+    service: { baseUrl, token: '${FOLIOPIPE_TOKEN}', requestsPerSecond: 1000 },
+    chunks: { maxRecords: chunk },
+    poll: { first: '20ms', max: '100ms' },
+    retry: { first: '20ms', max: '100ms' },
+    failures: { tolerate: '100%' },
+    output: { path: 'out/enriched.csv' },
+  };
+  for (const [name, section] of Object.entries(options.settings ?? {})) {
+    sections[name] = { ...sections[name], ...section };
+  }
+  const paths = { config: join(folder, 'job.yaml'), source: join(folder, 'source.csv') };
+  // JSON is YAML.
+  await writeFile(paths.config, JSON.stringify({ pipeline, ...sections, stateDir: 'state' }, null, 2));
+  await writeFile(paths.source, sourceText(records));
+  return {
+    ...paths,
+    folder,
+    output: join(folder, 'out', 'enriched.csv'),
+    stateDir: join(folder, 'state'),
+    env: { FOLIOPIPE_TOKEN: serveToken },
+  };
+}
+
+/** Quoted commas, quotes and newlines, equal records, an empty name, letters beyond ASCII. */
+export function sourceText(records: number): string {
+  const kinds = [
+    (n: number) => `Harbor Hardware ${n},${n} Main St,MT,plain`,
+    (n: number) => `"Zamora, Inc. ${n}","${n} Oak Ave, Suite 5",MA,"said ""open"""`,
+    (n: number) => `"Benoît\nHoldings ${n}",${n} Church St,ID,"two\nlines"`,
+    () => 'Twin Rivers Roofing,9155 Higgins Ave,MT,the same each time',
+    (n: number) => `,${n} Elm St,ME,no name`,
+  ];
+  const rows = Array.from({ length: records }, (_, at) => kinds[at % kinds.length]!(at + 1));
+  return `BusinessName,Address,State,Note\n${rows.join('\n')}\n`;
+}
+
+/** Paths of all files under a folder, relative to it. */
+export async function filesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+}
+
+/** Files under a folder whose bytes hold a text. */
+export async function filesHolding(folder: string, text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const file of await filesUnder(folder)) {
+    if ((await readFile(join(folder, file))).includes(text)) found.push(file);
+  }
+  return found;
+}

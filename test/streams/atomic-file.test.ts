@@ -1,0 +1,61 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeFileAtomically } from '../../src/streams/atomic-file.js';
+import { useFolder } from '../helpers/folder.js';
+
+const folder = useFolder();
+
+describe('a file written atomically', () => {
+  it('stands under its name with its mode, and what the writer returns comes back', async () => {
+    const path = join(await folder(), 'a.txt');
+    const returned = await writeFileAtomically(path, 0o604, async (file) => {
+      await file.writeFile('one ');
+      await file.writeFile('two');
+      return 7;
+    });
+    expect(returned).toBe(7);
+    expect(await readFile(path, 'utf8')).toBe('one two');
+    expect((await stat(path)).mode & 0o777).toBe(0o604);
+    expect(await readdir(await folder())).toEqual(['a.txt']);
+  });
+
+  it('is seen whole or not at all while it is written', async () => {
+    const path = join(await folder(), 'a.txt');
+    await writeFile(path, 'old');
+    await writeFileAtomically(path, 0o600, async (file) => {
+      await file.writeFile('half');
+      expect(await readFile(path, 'utf8')).toBe('old');
+      await file.writeFile(' and half');
+    });
+    expect(await readFile(path, 'utf8')).toBe('half and half');
+  });
+
+  it('leaves the old one and nothing beside it when writing fails', async () => {
+    const path = join(await folder(), 'a.txt');
+    await writeFile(path, 'old');
+    const write = writeFileAtomically(path, 0o600, async (file) => {
+      await file.writeFile('new');
+      throw new Error('no more');
+    });
+    await expect(write).rejects.toThrow('no more');
+    expect(await readFile(path, 'utf8')).toBe('old');
+    expect(await readdir(await folder())).toEqual(['a.txt']);
+  });
+
+  it('takes the place of what a killed process left half written', async () => {
+    const path = join(await folder(), 'a.txt');
+    await writeFile(`${path}.tmp`, 'rubbish that is longer than the file', { mode: 0o777 });
+    await writeFileAtomically(path, 0o600, (file) => file.writeFile('new'));
+    expect(await readFile(path, 'utf8')).toBe('new');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(await folder())).toEqual(['a.txt']);
+  });
+
+  it('is no folder: what stands there is kept and named in the error', async () => {
+    const path = join(await folder(), 'a.txt');
+    await mkdir(path);
+    const write = writeFileAtomically(path, 0o600, (file) => file.writeFile('new'));
+    await expect(write).rejects.toMatchObject({ code: 'EISDIR' });
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { createPermits } from '../../src/streams/permits.js';
+import { turns } from '../helpers/gates.js';
+
+const patience = new AbortController().signal;
+
+describe('permits', () => {
+  it('are as many as said, and the next is given to whoever waited longest', async () => {
+    const permits = createPermits(2);
+    const held: number[] = [];
+    for (const holder of [1, 2, 3, 4]) {
+      void permits.acquire(holder, patience).then(() => held.push(holder));
+    }
+    await turns();
+    expect(held).toEqual([1, 2]);
+    permits.release(2);
+    await turns();
+    expect(held).toEqual([1, 2, 3]);
+    permits.release(1);
+    await turns();
+    expect(held).toEqual([1, 2, 3, 4]);
+  });
+
+  it('are given back once, whoever says so twice or never had one', async () => {
+    const permits = createPermits(1);
+    await permits.acquire(1, patience);
+    permits.release(7);
+    permits.release(1);
+    permits.release(1);
+    await permits.acquire(2, patience);
+    let third = false;
+    void permits.acquire(3, patience).then(() => {
+      third = true;
+    });
+    await turns();
+    expect(third).toBe(false);
+  });
+
+  it('may be taken again by the same holder', async () => {
+    const permits = createPermits(1);
+    for (let i = 0; i < 3; i++) {
+      await permits.acquire(1, patience);
+      permits.release(1);
+    }
+  });
+});
+
+describe('waiting for a permit', () => {
+  it('ends with the reason of the abort, and costs nobody a permit', async () => {
+    const permits = createPermits(1);
+    await permits.acquire(1, patience);
+    const controller = new AbortController();
+    const waiting = permits.acquire(2, controller.signal);
+    const behind = permits.acquire(3, patience);
+    controller.abort(new Error('stop'));
+    await expect(waiting).rejects.toThrow('stop');
+    permits.release(1);
+    await behind;
+    permits.release(2);
+    permits.release(3);
+    await permits.acquire(4, patience);
+  });
+
+  it('is refused at once after the abort', async () => {
+    const permits = createPermits(1);
+    await expect(permits.acquire(1, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
+    await permits.acquire(2, patience);
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/streams/clock.js';
+import { mapConcurrent } from '../../src/streams/map-concurrent.js';
+import { drain, runStages } from '../../src/streams/run-stages.js';
+import { turns } from '../helpers/gates.js';
+
+const hour = 60 * 60 * 1000;
+
+/** Stages that say when they have ended; any of them fails, leaves or waits as a test says. */
+function createChain() {
+  const controller = new AbortController();
+  const ended: string[] = [];
+  const within = (name: string) =>
+    async function* <T>(items: AsyncIterable<T>, each: (item: T) => Promise<void> | void = () => undefined) {
+      try {
+        for await (const item of items) {
+          await each(item);
+          yield item;
+        }
+      } finally {
+        // Cleaning up takes its time: whoever does not wait for it is found out.
+        await turns();
+        ended.push(name);
+      }
+    };
+  const numbers = async function* () {
+    for (let n = 1; ; n++) {
+      await turns(1);
+      yield n;
+    }
+  };
+  /** Lets the first number pass and keeps the others for an hour. */
+  const sleepy = (items: AsyncIterable<number>) =>
+    mapConcurrent(items, 20, async (n) => {
+      if (n > 1) await systemClock.sleep(hour, controller.signal);
+      return n;
+    });
+  return { controller, ended, within, numbers, sleepy };
+}
+
+it('returns what the last stage returns, and aborts nothing', async () => {
+  const { controller } = createChain();
+  const sum = await runStages(
+    controller,
+    async function* () {
+      yield* [1, 2, 3];
+    },
+    async function* (items) {
+      for await (const item of items) yield item * 10;
+    },
+    async (items) => {
+      let total = 0;
+      for await (const item of items) total += item;
+      return total;
+    },
+  );
+  expect(sum).toBe(60);
+  expect(controller.signal.aborted).toBe(false);
+});
+
+describe('a failure', () => {
+  const failing = (at: number) => (n: number) => {
+    if (n === at) throw new Error(`failed at ${at}`);
+  };
+
+  it.each(['first', 'middle', 'last'])('of the %s stage ends all of them, and is what is thrown', async (where) => {
+    const { controller, ended, within, numbers } = createChain();
+    const fail = (name: string) => (name === where ? failing(3) : undefined);
+    const chain = runStages(
+      controller,
+      () => within('first')(numbers(), fail('first')),
+      (items) => within('middle')(items, fail('middle')),
+      async (items) => drain(within('last')(items, fail('last'))),
+    );
+    await expect(chain).rejects.toThrow('failed at 3');
+    expect(ended.sort()).toEqual(['first', 'last', 'middle']);
+    expect(controller.signal.aborted).toBe(true);
+  });
+
+  it('is what is thrown although the stages after it were waiting for something', async () => {
+    const { controller, ended, within, numbers, sleepy } = createChain();
+    const chain = runStages(
+      controller,
+      () => within('first')(numbers()),
+      (items) =>
+        mapConcurrent(items, 2, async (n) => {
+          if (n === 5) throw new Error('refused');
+          return n;
+        }),
+      sleepy,
+      (items) => within('last')(items),
+      drain,
+    );
+    await expect(chain).rejects.toThrow('refused');
+    expect(ended).toEqual(['first', 'last']);
+  });
+
+  it('is what is thrown although the stages before it were waiting for something', async () => {
+    const { controller, ended, within, numbers, sleepy } = createChain();
+    const chain = runStages(
+      controller,
+      () => within('first')(numbers()),
+      sleepy,
+      async function* (items) {
+        for await (const item of items) {
+          await turns(10);
+          throw new Error(`the disk is full at ${item}`);
+        }
+      },
+      drain,
+    );
+    await expect(chain).rejects.toThrow('the disk is full');
+    expect(ended).toEqual(['first']);
+  });
+
+  it('of the last stage alone is thrown when the others have ended', async () => {
+    const { controller, ended, within, numbers } = createChain();
+    const chain = runStages(
+      controller,
+      () => within('first')(numbers()),
+      (items) => within('middle')(items),
+      async (items) => {
+        for await (const item of items) if (item === 2) throw new Error('no room');
+      },
+    );
+    await expect(chain).rejects.toThrow('no room');
+    expect(ended).toEqual(['first', 'middle']);
+  });
+});
+
+describe('an abort from outside', () => {
+  it('ends a chain whose stage waits for hours, with its own reason', async () => {
+    const { controller, ended, within, numbers, sleepy } = createChain();
+    const chain = runStages(
+      controller,
+      () => within('first')(numbers()),
+      sleepy,
+      (items) => within('last')(items),
+      drain,
+    );
+    await turns(10);
+    controller.abort(new Error('SIGTERM'));
+    await expect(chain).rejects.toThrow('SIGTERM');
+    expect(ended).toEqual(['first', 'last']);
+  });
+
+  it('before the begin begins nothing', async () => {
+    const { controller, ended, within, numbers } = createChain();
+    controller.abort(new Error('too late'));
+    await expect(runStages(controller, () => within('first')(numbers()), drain)).rejects.toThrow('too late');
+    expect(ended).toEqual([]);
+  });
+});
+
+it('a last stage that leaves early ends the others and is no failure', async () => {
+  const { controller, ended, within, numbers } = createChain();
+  const found = await runStages(
+    controller,
+    () => within('first')(numbers()),
+    async (items) => {
+      for await (const item of items) if (item === 3) return item;
+      return undefined;
+    },
+  );
+  expect(found).toBe(3);
+  expect(ended).toEqual(['first']);
+});
