@@ -35,7 +35,7 @@ export const uploadReply = upload.transform(
   }),
 );
 
-const segment = z.object({ part: count, range: z.unknown() });
+const segment = z.object({ part: count, range: z.unknown().optional() });
 
 const track = z.object({
   response: z.object({

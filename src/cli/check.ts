@@ -4,8 +4,8 @@ import { checkSetup, openApi } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import { createLogger } from './create-logger.js';
 import { openEmbeddedService } from './embedded-service.js';
-import { writeJson } from './json-lines.js';
 import type { Finish } from './finish.js';
+import { writeJson } from './json-lines.js';
 import { environmentProxies } from './proxies.js';
 import { listenForStop } from './stop-signals.js';
 
@@ -23,7 +23,12 @@ export function addCheck(program: Command, finish: Finish): void {
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file);
-  const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
+  // What the client meets is told as the item's result; its attempts only to whoever looks for a fault.
+  const logLevel = options.logLevel === 'debug' ? 'debug' : 'error';
+  const logger = createLogger(
+    { ...options, logLevel },
+    config.service.embedded ? [] : [config.service.token.reveal()],
+  );
   const stop = listenForStop(() => undefined);
   const service = await openEmbeddedService(config);
   const impatient = { ...config, retry: { first: 200, max: 1_000, giveUpAfter: 10_000 } };

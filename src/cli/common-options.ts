@@ -1,7 +1,10 @@
 /** The flags that most commands share, and the config that they make. */
 import { existsSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../../pipelines/index.js';
+
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const logFormats = ['text', 'json'] as const;
 
 export interface CommonOptions {
   readonly config?: readonly string[];
@@ -11,8 +14,8 @@ export interface CommonOptions {
   readonly stateDir?: string;
   readonly set?: readonly string[];
   readonly json?: boolean;
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  readonly logFormat: 'text' | 'json';
+  readonly logLevel: (typeof logLevels)[number];
+  readonly logFormat: (typeof logFormats)[number];
   readonly logFile?: string;
 }
 
@@ -37,8 +40,12 @@ export function withConfigOptions(command: Command): Command {
 export function withOutputOptions(command: Command): Command {
   return command
     .option('--json', 'objects a line each on stdout, the last one of type "summary"')
-    .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
-    .option('--log-format <format>', 'text, or json: an object a line', 'text')
+    .addOption(
+      new Option('--log-level <level>', 'how much is told on stderr').choices(logLevels).default('info'),
+    )
+    .addOption(
+      new Option('--log-format <format>', 'json: an object a line').choices(logFormats).default('text'),
+    )
     .option('--log-file <file>', 'also write the log there, as JSON lines');
 }
 

@@ -9,6 +9,11 @@ export function crashAt(armed: string | undefined): AtCrashPoint | undefined {
       hint: `one of ${crashPoints.join(', ')}`,
     });
   }
+  if (!/^[1-9]\d*$/.test(count)) {
+    throw new ConfigError('USAGE', `FOLIOPIPE_CRASH_AT: ${count} is no number of a passing`, {
+      hint: 'write point:n, with n from 1',
+    });
+  }
   let left = Number(count);
   return (point) => {
     if (point !== name) return;

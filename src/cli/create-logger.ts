@@ -1,28 +1,32 @@
 /** pino to stderr, as text or JSON lines, and to a file; the token is blotted out wherever it could stand. */
 import pino from 'pino';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
+import { ConfigError } from '../../pipelines/index.js';
 import type { CommonOptions } from './common-options.js';
+import { createTerminal, type Terminal } from './terminal.js';
 
 export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile'>;
 
-/** @param secrets texts that must not be written, whatever brought them into a line. */
-export function createLogger(options: LogOptions, secrets: readonly string[]): pino.Logger {
+/**
+ * @param secrets texts that must not be written, whatever brought them into a line.
+ * @throws ConfigError when the log file cannot be written.
+ */
+export function createLogger(
+  options: LogOptions,
+  secrets: readonly string[],
+  terminal: Pick<Terminal, 'write'> = createTerminal(),
+): pino.Logger {
   const { logLevel: level, logFormat, logFile } = options;
-  const terminal =
-    logFormat === 'json'
-      ? pino.destination({ fd: 2, sync: true })
-      : pretty({
-          colorize: process.stderr.isTTY,
-          destination: 2,
-          sync: true,
-          translateTime: 'SYS:HH:MM:ss',
-          ignore: 'pid,hostname',
-          hideObject: true,
-        });
-  const streams: pino.StreamEntry[] = [{ level: 'debug', stream: terminal }];
+  const asText = prettyFactory({
+    colorize: process.stderr.isTTY,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+    hideObject: true,
+  });
+  const write = (line: string) => terminal.write(logFormat === 'json' ? line : asText(line));
+  const streams: pino.StreamEntry[] = [{ level: 'debug', stream: { write } }];
   if (logFile !== undefined) {
-    const file = pino.destination({ dest: logFile, sync: true, mkdir: true, mode: 0o600 });
-    streams.push({ level: 'debug', stream: file });
+    streams.push({ level: 'debug', stream: openLogFile(logFile) });
   }
   return pino(
     {
@@ -33,6 +37,18 @@ export function createLogger(options: LogOptions, secrets: readonly string[]): p
     },
     pino.multistream(streams),
   );
+}
+
+function openLogFile(path: string): pino.DestinationStream {
+  try {
+    return pino.destination({ dest: path, sync: true, mkdir: true, mode: 0o600 });
+  } catch (cause) {
+    throw new ConfigError('LOG_FILE_UNWRITABLE', `--log-file: ${path} cannot be written`, {
+      hint: 'name a file in a folder where this user may write',
+      facts: { path },
+      cause,
+    });
+  }
 }
 
 function blot(line: string, secrets: readonly string[]): string {

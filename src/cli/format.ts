@@ -14,7 +14,8 @@ export function formatBytes(size: number): string {
 
 /** Such as `2h` or `45s`. */
 export function formatSpan(time: number): string {
-  return ms(Math.max(0, Math.round(time / 1000) * 1000));
+  const seconds = Math.max(0, Math.round(time / 1000));
+  return seconds === 0 ? '0s' : ms(seconds * 1000);
 }
 
 export function formatShare(part: number, whole: number): string {

@@ -1,5 +1,6 @@
 /** Runs one command from its arguments to its exit code; the only place where an error becomes one. */
 import { CommanderError } from 'commander';
+import { ConfigError } from '../../pipelines/index.js';
 import { createProgram } from './program.js';
 import { reportFailure } from './report-failure.js';
 
@@ -13,8 +14,14 @@ export async function main(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv);
     return exit.code;
   } catch (error) {
-    // Commander has said it already: help and version end with 0, wrong usage with 2.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    return reportFailure(error, argv.includes('--json'));
+    if (!(error instanceof CommanderError)) return reportFailure(error, argv);
+    // Help and version: commander has written them.
+    if (error.exitCode === 0) return 0;
+    return reportFailure(usageError(error), argv);
   }
+}
+
+function usageError({ code, message }: CommanderError): ConfigError {
+  const what = code === 'commander.help' ? 'no command was given' : message.replace(/^error: /, '');
+  return new ConfigError('USAGE', what, { hint: 'see the commands and flags with: foliopipe --help' });
 }

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { type Plan, planRun } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
+import type { Finish } from './finish.js';
 import { formatBytes, formatCount } from './format.js';
 import { writeJson } from './json-lines.js';
-import type { Finish } from './finish.js';
 import { listenForStop } from './stop-signals.js';
 
 interface Options extends CommonOptions {

@@ -21,7 +21,8 @@ export function createProgram(finish: Finish): Command {
     )
     .version(version)
     .exitOverride()
-    .showHelpAfterError('(see foliopipe --help)')
+    // Wrong usage is told like every other error, by `main`.
+    .configureOutput({ outputError: () => undefined })
     .configureHelp({ sortSubcommands: false })
     .addHelpText('after', exitCodes);
   for (const add of [

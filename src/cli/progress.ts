@@ -2,15 +2,24 @@
  * Progress of a run, read from the checkpoint (the run does not know that it is watched): one line that is
  * rewritten on a terminal; elsewhere a line when something changed, and at least one a minute.
  */
-import { clearLine, cursorTo } from 'node:readline';
 import type { CheckpointReader, Logger, Run, Tally } from '../../pipelines/index.js';
 import { writeJson } from './json-lines.js';
 import { createRate, progressText, scanText } from './progress-text.js';
+import type { Terminal } from './terminal.js';
 
 export interface ProgressOptions {
   readonly json: boolean;
   readonly logger: Logger;
+  readonly terminal: Terminal;
   readonly open: () => Promise<(CheckpointReader & { close(): Promise<void> }) | undefined>;
+  readonly pace?: ProgressPace;
+}
+
+/** Milliseconds between two looks, between two lines where something changed, and at most between any two. */
+export interface ProgressPace {
+  readonly lookEvery: number;
+  readonly changeEvery: number;
+  readonly repeatEvery: number;
 }
 
 export interface Progress {
@@ -19,8 +28,11 @@ export interface Progress {
   close(): Promise<void>;
 }
 
+const usualPace: ProgressPace = { lookEvery: 500, changeEvery: 2_000, repeatEvery: 60_000 };
+
 export function openProgress(options: ProgressOptions): Progress {
-  const line = process.stderr.isTTY && !options.json ? createStatusLine() : undefined;
+  const { lookEvery, changeEvery, repeatEvery } = options.pace ?? usualPace;
+  const { terminal } = options;
   const rate = createRate();
   let reader: (CheckpointReader & { close(): Promise<void> }) | undefined;
   let run: string | undefined;
@@ -29,14 +41,14 @@ export function openProgress(options: ProgressOptions): Progress {
   let pending = Promise.resolve();
 
   const tell = (state: string, text: string, fields: object) => {
-    line?.show(text);
+    terminal.status(text);
     const now = Date.now();
-    const changed = state !== lastState && now - lastTold >= changeEveryMs;
-    if (!changed && now - lastTold < repeatEveryMs) return;
+    const changed = state !== lastState && now - lastTold >= changeEvery;
+    if (!changed && now - lastTold < repeatEvery) return;
     lastState = state;
     lastTold = now;
     if (options.json) writeJson('progress', { run, ...fields });
-    if (line === undefined) options.logger.info({ type: 'progress', run, ...fields }, text);
+    if (!terminal.hasStatus) options.logger.info({ type: 'progress', run, ...fields }, text);
   };
   const look = async () => {
     if (run === undefined) return;
@@ -50,28 +62,24 @@ export function openProgress(options: ProgressOptions): Progress {
   const timer = setInterval(() => {
     // A look that fails is only a line that is not shown; the run itself will meet the same trouble and say it.
     pending = pending.then(look).catch(() => undefined);
-  }, lookEveryMs);
+  }, lookEvery);
   timer.unref();
 
   return {
-    onScan: ({ bytes, records }) => line?.show(scanText(bytes, records)),
+    onScan: ({ bytes, records }) => terminal.status(scanText(bytes, records)),
     onRun: (id) => {
       run = id;
     },
     close: async () => {
       clearInterval(timer);
       await pending;
-      line?.clear();
+      terminal.status('');
       await reader?.close();
       reader = undefined;
       run = undefined;
     },
   };
 }
-
-const lookEveryMs = 500;
-const changeEveryMs = 2_000;
-const repeatEveryMs = 60_000;
 
 function settled(tally: Tally): number {
   return tally.records.downloaded + tally.records.unprocessed;
@@ -83,20 +91,5 @@ function progressFields(run: Run, tally: Tally): object {
     chunks: run.chunks,
     byState: tally.chunks,
     merged: tally.merged,
-  };
-}
-
-function createStatusLine() {
-  const { stderr } = process;
-  const clear = () => {
-    clearLine(stderr, 0);
-    cursorTo(stderr, 0);
-  };
-  return {
-    show: (text: string) => {
-      clear();
-      stderr.write(text.slice(0, Math.max(stderr.columns - 1, 20)));
-    },
-    clear,
   };
 }

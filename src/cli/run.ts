@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { enrich } from '../../pipelines/index.js';
 import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
+import type { Finish } from './finish.js';
 import { refuseLaterFlags, withLaterRunFlags } from './later.js';
 import { printPlan } from './plan.js';
-import type { Finish } from './finish.js';
 import { runJob } from './session.js';
 
 interface Options extends CommonOptions {

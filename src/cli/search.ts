@@ -4,8 +4,8 @@ import { openApi, type SearchRecord } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import { createLogger } from './create-logger.js';
 import { openEmbeddedService } from './embedded-service.js';
-import { writeJson } from './json-lines.js';
 import type { Finish } from './finish.js';
+import { writeJson } from './json-lines.js';
 import { environmentProxies } from './proxies.js';
 import { listenForStop } from './stop-signals.js';
 

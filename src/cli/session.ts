@@ -15,21 +15,24 @@ import { openProgress } from './progress.js';
 import { environmentProxies } from './proxies.js';
 import { listenForStop } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
+import { createTerminal } from './terminal.js';
 
 /** One of the pipelines, called with what the command line knows. */
 export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
 
 /** Runs a job and says what came of it; returns the exit code. */
 export async function runJob(options: CommonOptions, file: string | undefined, job: Job): Promise<number> {
+  const at = crashAt(process.env.FOLIOPIPE_CRASH_AT);
   const config = await readConfig(options, file);
   const secrets = config.service.embedded ? [] : [config.service.token.reveal()];
-  const logger = createLogger(options, secrets);
+  const terminal = createTerminal();
+  const logger = createLogger(options, secrets, terminal);
   const stop = listenForStop((name) =>
     logger.warn(`${name}: nothing more is submitted; uploads in flight are waited for; again to end at once`),
   );
   const service = await openEmbeddedService(config);
-  const progress = openProgress({ json: options.json === true, logger, open: () => openReader(config) });
-  const at = crashAt(process.env.FOLIOPIPE_CRASH_AT);
+  const open = () => openReader(config);
+  const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {
     const summary = await job(config, {
       signal: stop.signal,
@@ -44,6 +47,7 @@ export async function runJob(options: CommonOptions, file: string | undefined, j
     await progress.close();
     const exitCode = summary.exitCode ?? 0;
     if (options.json) writeJson('summary', { ...summary, exitCode });
+    else if (options.logFormat === 'json') logger.info({ type: 'summary', ...summary }, summaryText(summary));
     else process.stderr.write(summaryText(summary));
     return exitCode;
   } finally {

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { type CheckpointReader, ConfigError, type Run, summarizeRun } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
+import type { Finish } from './finish.js';
 import { formatSpan } from './format.js';
 import { writeJson } from './json-lines.js';
-import type { Finish } from './finish.js';
 import { progressText } from './progress-text.js';
 import { openState } from './session.js';
 import { summaryText } from './summary-text.js';
@@ -24,8 +24,7 @@ export function addStatus(program: Command, finish: Finish): void {
     const state = await openState(config);
     try {
       const run = await chooseRun(state, config.pipeline, options.run);
-      const found = run.state === 'done' ? 'done' : 'continued';
-      const summary = await summarizeRun(state, run.id, found, config.output.path);
+      const summary = await summarizeRun(state, run.id, 'continued', config.output.path);
       if (options.json) writeJson('summary', { ...summary });
       else if (run.state === 'done') process.stdout.write(summaryText(summary));
       else process.stdout.write(await openText(state, run));

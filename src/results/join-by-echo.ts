@@ -3,7 +3,7 @@
  * order: records in the source's, results in the parts', and counted where their results differ.
  */
 import { ByteWriter } from '../csv/byte-writer.js';
-import { writeRawValue } from '../csv/write-field.js';
+import { fieldText, writeRawValue } from '../csv/write-field.js';
 import { type Joined, Misfits } from './joined.js';
 import { fieldStart, type PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
@@ -111,7 +111,7 @@ function countIndistinct(
   return count;
 }
 
-/** Everything that a result says beyond the echoed columns, as one text to compare by. */
+/** Everything that a result says beyond the echoed columns, as one text to compare by: values by column name. */
 function answerOf(
   joined: Pick<Joined, 'parts' | 'part' | 'result'>,
   record: number,
@@ -123,7 +123,7 @@ function answerOf(
     if (echoed.has(column)) return '';
     const start = fieldStart(table, result, field);
     const end = table.ends[result * table.columns.length + field]!;
-    return `${column}:${Buffer.from(table.bytes.subarray(start, end)).toString()}`;
+    return `${column}:${fieldText(table.bytes, start, end)}`;
   });
-  return `${table.reference.fileStatus}\0${values.join('\0')}`;
+  return `${table.reference.fileStatus}\0${values.sort().join('\0')}`;
 }

@@ -92,6 +92,10 @@ async function continueRun(needs: FindRunNeeds, run: Run, source: Source): Promi
     );
   }
   if (source !== run.source) await needs.checkpoint.recordSourceStamp(run.id, source);
+  if (run.state === 'open' && declaresOtherColumns(needs.config, run)) {
+    // Its rows are written again from what was bought, under the header that is right now.
+    await needs.checkpoint.recordUnmerged(run.id, 1);
+  }
   const interrupted = await needs.checkpoint.recordInterrupted(run.id);
   await tellContinuing(needs, run);
   if (interrupted > 0) {
@@ -101,6 +105,11 @@ async function continueRun(needs: FindRunNeeds, run: Run, source: Source): Promi
     );
   }
   return { run: (await needs.checkpoint.run(run.id))!, found: 'continued' };
+}
+
+function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {
+  if (result.columns.length === 0 || columns === null) return false;
+  return JSON.stringify(result.columns) !== JSON.stringify(columns);
 }
 
 /** A resume is loud: it says which run, how old, and how much of it is left. */

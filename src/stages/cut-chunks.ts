@@ -45,10 +45,12 @@ function uploadHeader({ columns, keyColumn }: UploadOptions): Buffer {
 
 /**
  * The longest source record that surely fits into a file of `maxBytes`: together with the header, the key's
- * digits, and quotes around each field.
+ * digits, and quotes around each field, and as often as one of its columns is sent.
  */
 export function maxRecordBytes(upload: UploadOptions, maxBytes: number): number {
-  return maxBytes - uploadHeader(upload).length - 2 * Object.keys(upload.columns).length - 24;
+  const sent = Object.values(upload.columns);
+  const times = Math.max(...sent.map((column) => sent.filter((other) => other === column).length));
+  return Math.floor((maxBytes - uploadHeader(upload).length - 2 * sent.length - 24) / times);
 }
 
 export interface CutChunk {

@@ -15,8 +15,9 @@ export function downloadParts(
   const download = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'finished') return chunk;
     try {
-      await fetchParts(run, chunk);
+      // Not needed once the folio is finished, and gone before the commit that ends the chunk: no kill leaves it.
       await run.files.removeChunk(chunk.number);
+      await fetchParts(run, chunk);
       run.at('after-downloaded-before-merge');
     } catch (error) {
       if (!(error instanceof FolioLostError)) throw error;

@@ -10,6 +10,7 @@ import type { BlockReader, RecordBlock } from '../results/record-block.js';
 import { checkAddedColumns } from '../results/result-columns.js';
 import { createRowWriter, type Enriched } from '../results/write-enriched.js';
 import type { RunContext } from '../run-context.js';
+import { namedByChunk } from './named-by-chunk.js';
 import { sourceChanged } from './read-source.js';
 import { sentColumns } from './sent-columns.js';
 
@@ -71,7 +72,7 @@ export function createChunkMerger(
         return await mergeParts(chunk, block);
       } catch (error) {
         const mayHeal = error instanceof DamagedPartError || error instanceof UntrustedError;
-        if (!mayHeal || refetch === undefined) throw named(chunk, error);
+        if (!mayHeal || refetch === undefined) throw namedByChunk(chunk, error);
         run.logger.warn(
           { chunk: chunk.number, folio: chunk.folio },
           `chunk ${chunk.number}: ${error.message}; its parts are fetched once more`,
@@ -79,7 +80,7 @@ export function createChunkMerger(
       }
       await refetch(chunk);
       return await mergeParts(chunk, block).catch((error: unknown) => {
-        throw named(chunk, error);
+        throw namedByChunk(chunk, error);
       });
     },
   };
@@ -93,27 +94,4 @@ function checkBlock(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: Rec
   if (same) return;
   const file = run.source.files[chunk.start.file]!.path;
   throw sourceChanged(file, `chunk ${chunk.number} no longer holds the same records`);
-}
-
-/** The same error with the chunk in it, for those that know only their part. */
-function named(chunk: ChunkRow, error: unknown): unknown {
-  const where = `chunk ${chunk.number} (folio ${chunk.folio})`;
-  const facts = { chunk: chunk.number, folio: chunk.folio };
-  if (error instanceof UntrustedError) {
-    return new UntrustedError(error.code, `${where}: ${error.message}`, {
-      hint:
-        error.hint ??
-        'nothing is published; ask the service provider about this folio, then run the same command again',
-      facts: { ...error.facts, ...facts },
-      cause: error,
-    });
-  }
-  if (error instanceof DamagedPartError) {
-    return new UntrustedError('PART_DAMAGED', `${where}: ${error.message}`, {
-      hint: 'foliopipe run fetches it again from the service',
-      facts,
-      cause: error,
-    });
-  }
-  return error;
 }

@@ -43,7 +43,7 @@ export function mergeResults(
     const place =
       last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
     const records = createBlockReader(recordsFrom(run, place));
-    const columns = createResultColumns(run, (last?.number ?? 0) + 1);
+    const columns = createResultColumns(run, (last?.number ?? 0) + 1, refetch);
     let merger: ChunkMerger | undefined;
     let next = (last?.number ?? 0) + 1;
 

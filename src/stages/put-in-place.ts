@@ -103,7 +103,7 @@ async function hashFile(path: string): Promise<{ bytes: number; sha256: string }
   const hash = createHash('sha256');
   let bytes = 0;
   try {
-    for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    for await (const piece of createReadStream(path)) {
       hash.update(piece as Buffer);
       bytes += (piece as Buffer).length;
     }

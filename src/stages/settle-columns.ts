@@ -2,10 +2,13 @@
  * Finds out which columns the service adds before the first row is written: from the config, from the
  * pipeline's earlier runs, or from the run's first chunk, in the source's order, that has a success.
  */
-import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { UntrustedError } from '../errors/index.js';
+import { DamagedPartError } from '../files/run-files.js';
 import { readPartTable } from '../results/part-table.js';
 import { addedColumns } from '../results/result-columns.js';
 import type { RunContext } from '../run-context.js';
+import { namedByChunk } from './named-by-chunk.js';
 import { sentColumns } from './sent-columns.js';
 
 export type ResultColumnsNeeds = Pick<RunContext, 'id' | 'config' | 'files' | 'at'> & {
@@ -20,7 +23,15 @@ export interface ResultColumns {
   settle(allSettled: boolean): Promise<readonly string[] | undefined>;
 }
 
-export function createResultColumns(run: ResultColumnsNeeds, firstChunk: number): ResultColumns {
+/**
+ * @param firstChunk the one that is merged first: before any row is written, what the config declares counts.
+ * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
+ */
+export function createResultColumns(
+  run: ResultColumnsNeeds,
+  firstChunk: number,
+  refetch?: (chunk: ChunkRow) => Promise<void>,
+): ResultColumns {
   let fixed: readonly string[] | undefined;
   let probe = firstChunk;
 
@@ -35,10 +46,10 @@ export function createResultColumns(run: ResultColumnsNeeds, firstChunk: number)
     settle: async (allSettled) => {
       if (fixed !== undefined) return fixed;
       const row = (await run.checkpoint.run(run.id))!;
+      const declared = run.config.result.columns;
+      if (declared.length > 0 && firstChunk === 1) return fix(declared, false);
       fixed = row.columns ?? undefined;
       if (fixed !== undefined) return fixed;
-      const declared = run.config.result.columns;
-      if (declared.length > 0) return fix(declared, false);
       const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
       if (known !== undefined) return fix(known, false);
       for (; ; probe++) {
@@ -47,11 +58,29 @@ export function createResultColumns(run: ResultColumnsNeeds, firstChunk: number)
           return allSettled && probe > (row.chunks ?? Infinity) ? fix([], false) : undefined;
         if (chunk.state !== 'downloaded' && chunk.state !== 'unprocessed') return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
-          return fix(await learn(run, chunk.number), true);
+          return fix(await learnHealing(run, chunk, refetch), true);
         }
       }
     },
   };
+}
+
+/** A part that cannot be read is fetched once more, as it would be for the merge. */
+async function learnHealing(
+  run: ResultColumnsNeeds,
+  chunk: ChunkRow,
+  refetch: ((chunk: ChunkRow) => Promise<void>) | undefined,
+): Promise<readonly string[]> {
+  try {
+    return await learn(run, chunk.number);
+  } catch (error) {
+    const mayHeal = error instanceof DamagedPartError || error instanceof UntrustedError;
+    if (!mayHeal || refetch === undefined) throw namedByChunk(chunk, error);
+  }
+  await refetch(chunk);
+  return learn(run, chunk.number).catch((error: unknown) => {
+    throw namedByChunk(chunk, error);
+  });
 }
 
 async function learn(run: ResultColumnsNeeds, chunk: number): Promise<readonly string[]> {

@@ -113,6 +113,8 @@ function isCertainlyNotAccepted(error: unknown, signal: AbortSignal): boolean {
 
 /** Sends an ambiguous chunk again, at most once in a process and within the run's allowance, or gives it up. */
 async function decideAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
+  // An interrupted run decides nothing: until the next one there is time to adopt.
+  run.signal.throwIfAborted();
   const { policy, maxRecords } = run.config.ambiguous;
   const { ambiguousRecords } = await run.checkpoint.tally(run.id);
   if (policy === 'resubmit' && ambiguousRecords <= maxRecords) {

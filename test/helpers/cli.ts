@@ -70,7 +70,9 @@ export function spawnCli(args: readonly string[], options: CliOptions = {}): Cli
         void ended.then(({ code, stdout, stderr }) => {
           look();
           reject(
-            new Error(`foliopipe ${args.join(' ')} ended with ${code} before ${pattern}\n${stdout}\n${stderr}`),
+            new Error(
+              `foliopipe ${args.join(' ')} ended with ${code} before ${pattern}\n${stdout}\n${stderr}`,
+            ),
           );
         }, reject);
         look();

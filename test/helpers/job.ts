@@ -45,7 +45,7 @@ export async function createJob(parent: string, options: JobOptions = {}): Promi
   const sections: Record<string, object> = {
     source: { path: 'source.csv' },
     upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
-    service: { baseUrl, token: '${FOLIOPIPE_TOKEN}', requestsPerSecond: 1000 },
+    service: { baseUrl, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
     chunks: { maxRecords: chunk },
     poll: { first: '20ms', max: '100ms' },
     retry: { first: '20ms', max: '100ms' },

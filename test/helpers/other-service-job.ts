@@ -67,7 +67,8 @@ export async function withJob(setup: JobSetup, use: (job: Job) => Promise<void>)
 
 function createJob(folder: string, service: OtherService, base: Changes): Job {
   const outputPath = path.join(folder, 'out', 'enriched.csv');
-  const config = (changes: Changes = {}) => parseConfig(merge(merge(standard(service), base), changes), folder);
+  const config = (changes: Changes = {}) =>
+    parseConfig(merge(merge(standard(service), base), changes), folder);
   return {
     folder,
     service,

@@ -35,7 +35,8 @@ export interface OtherPart {
 
 /** The answer that everybody can foresee: it follows from name, address and state alone. */
 export function foreseenAnswer({ name = '', address = '', state = '' }: SentRecord): Answer {
-  if (name.includes('Failing')) return { status: 'FAILED', added: { reason: `nothing fits "${name}", sorry` } };
+  if (name.includes('Failing'))
+    return { status: 'FAILED', added: { reason: `nothing fits "${name}", sorry` } };
   const digest = createHash('md5').update(`${name}|${address}|${state}`).digest();
   return {
     status: 'SUCCESSFUL',
@@ -73,6 +74,8 @@ export function writePart(part: OtherPart, style: PartStyle): Buffer {
       columns: [...columns],
       record_delimiter: style.newline ?? '\n',
       quoted: style.quoted ?? false,
+      // Left alone, csv-stringify quotes only its own kind of newline.
+      quoted_match: /[\r\n]/,
       bom: style.bom ?? false,
     }),
   );

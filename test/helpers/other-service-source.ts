@@ -25,7 +25,9 @@ export function sourceText(records: number): string {
 function sourceLine(number: number): string {
   const id = String(number).padStart(5, '0');
   if (number % 9 === 0) return `${id},Twin & Sons,"1 Same St, Unit 2",MT,"copy ""${number}"""\n`;
-  const name = ['Plain Ltd', '"Comma, Inc"', '"The ""Best"" Café"', '"Two\nLines LLC"', '"Needless"'][number % 5]!;
+  const name = ['Plain Ltd', '"Comma, Inc"', '"The ""Best"" Café"', '"Two\nLines LLC"', '"Needless"'][
+    number % 5
+  ]!;
   const inner = name.startsWith('"') ? `${name.slice(0, -1)} ${number}"` : `${name} ${number}`;
   const business = number % 7 === 3 ? `Failing Co ${number}` : inner;
   const address = number % 6 === 0 ? '' : `"${number} Main St, Suite ${number % 3}"`;
@@ -34,9 +36,7 @@ function sourceLine(number: number): string {
 
 /** What the honest service makes of the source's records. */
 export function foreseen(row: Readonly<Record<string, string>>): Enrichment {
-  return enrichmentOf(
-    foreseenAnswer({ name: row.Business!, address: row.Address!, state: row.State! }),
-  );
+  return enrichmentOf(foreseenAnswer({ name: row.Business!, address: row.Address!, state: row.State! }));
 }
 
 export function enrichmentOf({ status, added }: Answer): Enrichment {

@@ -1,16 +1,15 @@
 /** Ready-made ways in which the independent service misbehaves. */
-import type { Behaviour, Operation, SeenRequest, Trouble } from './other-service.js';
+import type { Operation, Trouble, TroubleMaker } from './other-service.js';
 import type { OtherResult } from './other-service-parts.js';
 
 /** The same trouble with the first `times` requests of an operation for each chunk and part. */
-export function firstTimes(operation: Operation, times: number, trouble: Trouble): Behaviour['trouble'] {
-  return (request) =>
-    request.operation === operation && request.again <= times ? trouble : undefined;
+export function firstTimes(operation: Operation, times: number, trouble: Trouble): TroubleMaker {
+  return (request) => (request.operation === operation && request.again <= times ? trouble : undefined);
 }
 
 /** The same trouble with the first upload of a few chunks. */
-export function firstUploadOf(chunks: readonly number[], trouble: Trouble): Behaviour['trouble'] {
-  return ({ operation, chunk, again }: SeenRequest) =>
+export function firstUploadOf(chunks: readonly number[], trouble: Trouble): TroubleMaker {
+  return ({ operation, chunk, again }) =>
     operation === 'upload' && again === 1 && chunks.includes(chunk ?? 0) ? trouble : undefined;
 }
 
@@ -29,7 +28,9 @@ export function shuffled(results: readonly OtherResult[]): OtherResult[] {
 /** Only these of the columns that were sent come back, and all that are added. */
 export function givingBack(...kept: readonly string[]): (all: readonly string[]) => string[] {
   return (all) =>
-    all.filter((column) => kept.includes(column) || !['record_id', 'name', 'address', 'state'].includes(column));
+    all.filter(
+      (column) => kept.includes(column) || !['record_id', 'name', 'address', 'state'].includes(column),
+    );
 }
 
 /** A folio that does nothing but another thing in one chunk. */

@@ -69,6 +69,9 @@ export type Trouble =
 // biome-ignore lint/suspicious/noExplicitAny: a test may make anything of it, and that is its purpose
 export type Reply = any;
 
+/** Decides what goes wrong with a request, if anything. */
+export type TroubleMaker = (request: SeenRequest) => Trouble | undefined;
+
 export interface Behaviour {
   /** Which poll of a folio is the first that says FINISHED; 2. */
   readonly finishedAtPoll?: (folio: OtherFolio) => number;
@@ -83,7 +86,7 @@ export interface Behaviour {
   readonly failedPart?: number;
   readonly receipt?: (reply: Reply, folio: OtherFolio) => Reply;
   readonly tracking?: (reply: Reply, folio: OtherFolio) => Reply;
-  readonly trouble?: (request: SeenRequest) => Trouble | undefined;
+  readonly trouble?: TroubleMaker;
 }
 
 export interface OtherService {

@@ -106,7 +106,7 @@ const honest: Readonly<Record<string, Behaviour>> = {
 };
 
 describe('an honest service', () => {
-  it.each(Object.entries(honest))('%s', async (_, behaviour) => {
+  it.concurrent.each(Object.entries(honest))('%s', async (_, behaviour) => {
     await withJob({ behaviour }, async (job) => {
       const summary = await job.enrich();
       await expectEnriched(job);
@@ -199,11 +199,14 @@ describe('what is sent and given back', () => {
   });
 
   it('sends no key where none is wanted', async () => {
-    await withJob({ behaviour: { results: shuffled }, config: { upload: { keyColumn: null } } }, async (job) => {
-      await expectSuccess(job, await job.enrich(), all);
-      await expectEnriched(job);
-      expect(Object.keys(job.service.folios[0]!.records[0]!)).toEqual(['name', 'address', 'state']);
-    });
+    await withJob(
+      { behaviour: { results: shuffled }, config: { upload: { keyColumn: null } } },
+      async (job) => {
+        await expectSuccess(job, await job.enrich(), all);
+        await expectEnriched(job);
+        expect(Object.keys(job.service.folios[0]!.records[0]!)).toEqual(['name', 'address', 'state']);
+      },
+    );
   });
 
   it('counts equal tuples whose results differ, and gives them out in order', async () => {
@@ -213,7 +216,10 @@ describe('what is sent and given back', () => {
         ? { ...honestly, added: { ...honestly.added, confidence: `0.${place}` } }
         : honestly;
     };
-    const setup = { behaviour: { answer }, config: { upload: { keyColumn: null }, chunks: { maxRecords: 30 } } };
+    const setup = {
+      behaviour: { answer },
+      config: { upload: { keyColumn: null }, chunks: { maxRecords: 30 } },
+    };
     await withJob(setup, async (job) => {
       const summary = await job.enrich();
       expect(summary.indistinct).toBe(6);
@@ -278,7 +284,9 @@ describe('columns of the output', () => {
         ...['State', 'id', 'p_status', 'p_error_code', 'p_error'],
         ...['p_naics_code', 'p_naics_title', 'p_confidence'],
       ]);
-      expect(rows.map(({ State, id }) => ({ State, id }))).toEqual(source.map(({ State, id }) => ({ State, id })));
+      expect(rows.map(({ State, id }) => ({ State, id }))).toEqual(
+        source.map(({ State, id }) => ({ State, id })),
+      );
     });
   });
 
@@ -343,8 +351,16 @@ describe('sources', () => {
     ['gzip', { 'source.csv': gzipSync(text) }, {}],
     ['UTF-16 with a BOM', { 'source.csv': iconv.encode(text, 'utf16le', { addBOM: true }) }, {}],
     ['UTF-8 with a BOM', { 'source.csv': `\ufeff${text}` }, {}],
-    ['semicolons, CRLF, Latin-1', { 'source.csv': iconv.encode(semicolons, 'latin1') }, { encoding: 'latin1' }],
-    ['a glob', { 'part-2.csv': secondHalf, 'part-1.csv': firstHalf, 'other.txt': '' }, { path: 'part-*.csv' }],
+    [
+      'semicolons, CRLF, Latin-1',
+      { 'source.csv': iconv.encode(semicolons, 'latin1') },
+      { encoding: 'latin1' },
+    ],
+    [
+      'a glob',
+      { 'part-2.csv': secondHalf, 'part-1.csv': firstHalf, 'other.txt': '' },
+      { path: 'part-*.csv' },
+    ],
     [
       'a glob of mixed dialects',
       { 'part-1.csv.gz': gzipSync(firstHalf), 'part-2.csv': `\ufeff${secondHalf.replaceAll('\r', '')}` },
@@ -360,23 +376,28 @@ describe('sources', () => {
   it('leaves rejected records out, keeps them apart, and counts them', async () => {
     const lines = text.split('\n00005,');
     const bad = `${lines[0]}\nbad,fields\n00005,${lines[1]!.replace('\n00029,', '\n00028b,x"y,,,\n00029,')}`;
-    await withJob({ files: { 'source.csv': bad }, config: { source: { onBadRecord: 'reject' } } }, async (job) => {
-      const summary = await job.enrich();
-      expect(summary).toMatchObject({ exitCode: 0, counts: { read: 32, rejected: 2, unprocessed: 0 } });
-      await expectValues(job);
-      const rejects = parse(await readFile(`${job.outputPath}.rejects.csv`, 'utf8'), { columns: true });
-      expect(rejects).toMatchObject([
-        { file: job.sourcePath, record: '5', code: 'SOURCE_FIELD_COUNT', raw: 'bad,fields' },
-        { file: job.sourcePath, record: '30', code: 'SOURCE_QUOTE_MISPLACED' },
-      ]);
-      const keys = job.service.folios.flatMap(({ records }) => records.map(({ record_id }) => Number(record_id)));
-      expect(keys.sort((a, b) => a - b)).toEqual(
-        Array.from({ length: 32 }, (__, i) => i + 1).filter((number) => number !== 5 && number !== 30),
-      );
-      await writeFile(job.sourcePath, text);
-      await job.enrich();
-      expect(await job.published()).not.toContain(path.basename(`${job.outputPath}.rejects.csv`));
-    });
+    await withJob(
+      { files: { 'source.csv': bad }, config: { source: { onBadRecord: 'reject' } } },
+      async (job) => {
+        const summary = await job.enrich();
+        expect(summary).toMatchObject({ exitCode: 0, counts: { read: 32, rejected: 2, unprocessed: 0 } });
+        await expectValues(job);
+        const rejects = parse(await readFile(`${job.outputPath}.rejects.csv`, 'utf8'), { columns: true });
+        expect(rejects).toMatchObject([
+          { file: job.sourcePath, record: '5', code: 'SOURCE_FIELD_COUNT', raw: 'bad,fields' },
+          { file: job.sourcePath, record: '30', code: 'SOURCE_QUOTE_MISPLACED' },
+        ]);
+        const keys = job.service.folios.flatMap(({ records }) =>
+          records.map(({ record_id }) => Number(record_id)),
+        );
+        expect(keys.sort((a, b) => a - b)).toEqual(
+          Array.from({ length: 32 }, (__, i) => i + 1).filter((number) => number !== 5 && number !== 30),
+        );
+        await writeFile(job.sourcePath, text);
+        await job.enrich();
+        expect(await job.published()).not.toContain(path.basename(`${job.outputPath}.rejects.csv`));
+      },
+    );
   });
 });
 
@@ -389,7 +410,9 @@ describe('refusals', () => {
     [413, 'FILE_TOO_LARGE'],
   ])('stops at %i of an upload, and goes on once it is mended', async (status, code) => {
     const trouble: Behaviour['trouble'] = ({ operation, chunk }) =>
-      operation === 'upload' && chunk === 4 ? { kind: 'answer', status, body: '{"message":"no."}' } : undefined;
+      operation === 'upload' && chunk === 4
+        ? { kind: 'answer', status, body: '{"message":"no."}' }
+        : undefined;
     await withJob({ behaviour: { trouble } }, async (job) => {
       const error = await job.failure();
       expect(error).toBeInstanceOf(RefusedError);
@@ -412,10 +435,13 @@ describe('a slow folio', () => {
     await withJob({ behaviour, config: { concurrency: { folios: 3 } } }, async (job) => {
       const running = job.enrich();
       await expect
-        .poll(() => new Set(job.service.seen.filter(({ operation }) => operation === 'download').map(chunkOf)), {
-          interval: 5,
-          timeout: 20_000,
-        })
+        .poll(
+          () => new Set(job.service.seen.filter(({ operation }) => operation === 'download').map(chunkOf)),
+          {
+            interval: 5,
+            timeout: 20_000,
+          },
+        )
         .toEqual(new Set([1, 3, 4, 5, 6]));
       done = true;
       await expectSuccess(job, await running, all);

@@ -45,10 +45,10 @@ it('returns what the last stage returns, and aborts nothing', async () => {
     async function* () {
       yield* [1, 2, 3];
     },
-    async function* (items) {
+    async function* (items: AsyncIterable<number>) {
       for await (const item of items) yield item * 10;
     },
-    async (items) => {
+    async (items: AsyncIterable<number>) => {
       let total = 0;
       for await (const item of items) total += item;
       return total;
@@ -69,8 +69,8 @@ describe('a failure', () => {
     const chain = runStages(
       controller,
       () => within('first')(numbers(), fail('first')),
-      (items) => within('middle')(items, fail('middle')),
-      async (items) => drain(within('last')(items, fail('last'))),
+      (items: AsyncIterable<number>) => within('middle')(items, fail('middle')),
+      async (items: AsyncIterable<number>) => drain(within('last')(items, fail('last'))),
     );
     await expect(chain).rejects.toThrow('failed at 3');
     expect(ended.sort()).toEqual(['first', 'last', 'middle']);
@@ -82,13 +82,13 @@ describe('a failure', () => {
     const chain = runStages(
       controller,
       () => within('first')(numbers()),
-      (items) =>
+      (items: AsyncIterable<number>) =>
         mapConcurrent(items, 2, async (n) => {
           if (n === 5) throw new Error('refused');
           return n;
         }),
       sleepy,
-      (items) => within('last')(items),
+      (items: AsyncIterable<number>) => within('last')(items),
       drain,
     );
     await expect(chain).rejects.toThrow('refused');
@@ -101,7 +101,7 @@ describe('a failure', () => {
       controller,
       () => within('first')(numbers()),
       sleepy,
-      async function* (items) {
+      async function* (items: AsyncIterable<number>) {
         for await (const item of items) {
           await turns(10);
           throw new Error(`the disk is full at ${item}`);
@@ -118,8 +118,8 @@ describe('a failure', () => {
     const chain = runStages(
       controller,
       () => within('first')(numbers()),
-      (items) => within('middle')(items),
-      async (items) => {
+      (items: AsyncIterable<number>) => within('middle')(items),
+      async (items: AsyncIterable<number>) => {
         for await (const item of items) if (item === 2) throw new Error('no room');
       },
     );
@@ -135,7 +135,7 @@ describe('an abort from outside', () => {
       controller,
       () => within('first')(numbers()),
       sleepy,
-      (items) => within('last')(items),
+      (items: AsyncIterable<number>) => within('last')(items),
       drain,
     );
     await turns(10);
@@ -157,7 +157,7 @@ it('a last stage that leaves early ends the others and is no failure', async () 
   const found = await runStages(
     controller,
     () => within('first')(numbers()),
-    async (items) => {
+    async (items: AsyncIterable<number>) => {
       for await (const item of items) if (item === 3) return item;
       return undefined;
     },

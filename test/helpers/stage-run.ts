@@ -1,0 +1,89 @@
+/** A run for tests of single stages: a real source and real files, the checkpoint in memory, a fake service. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseConfig } from '../../src/config/parse-config.js';
+import { frozenValues } from '../../src/config/frozen.js';
+import type { Config } from '../../src/config/schema.js';
+import { createLocalRunFiles } from '../../src/files/local-run-files.js';
+import type { RunContext } from '../../src/run-context.js';
+import { scanSource } from '../../src/stages/scan-source.js';
+import { createPermits } from '../../src/streams/permits.js';
+import { createFakeService, type FakeService } from './fake-service.js';
+import { createMemoryCheckpoint } from './memory-checkpoint.js';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.js';
+
+export interface StageRun extends RunContext {
+  readonly api: FakeService;
+  readonly clock: VirtualClock;
+  /** Everything logged, as `level message`. */
+  readonly log: readonly string[];
+}
+
+export interface StageRunOptions {
+  /** The source file; without one there are `records` of them. */
+  readonly source?: string;
+  readonly records?: number;
+  /** Sections of the config to put in place of the default ones. */
+  readonly config?: Record<string, unknown>;
+  readonly api?: FakeService;
+}
+
+export function numberedSource(records: number): string {
+  const lines = Array.from({ length: records }, (_, i) => `n${i + 1},${i + 1} Main St\n`);
+  return `name,address\n${lines.join('')}`;
+}
+
+export async function createStageRun(folder: string, options: StageRunOptions = {}): Promise<StageRun> {
+  const path = join(folder, 'source.csv');
+  await writeFile(path, options.source ?? numberedSource(options.records ?? 6));
+  const config: Config = parseConfig(
+    {
+      pipeline: 'nightly',
+      source: { path },
+      upload: { columns: { name: 'name' }, keyColumn: 'id' },
+      service: { baseUrl: 'https://service.test', token: 't0ken' },
+      chunks: { maxRecords: 2 },
+      output: { path: join(folder, 'out.csv') },
+      stateDir: join(folder, 'state'),
+      ...options.config,
+    },
+    folder,
+  );
+  const controller = new AbortController();
+  const source = await scanSource({
+    ...config.source,
+    paths: [path],
+    maxRecordBytes: 1_000_000,
+    signal: controller.signal,
+  });
+  const checkpoint = createMemoryCheckpoint();
+  const clock = createVirtualClock();
+  const service = 'https://service.test';
+  const id = '20261121T031002-4f9c1a';
+  const frozen = frozenValues(config, service);
+  const { pipeline } = config;
+  await checkpoint.recordRun({ id, pipeline, service, label: null, source, frozen, createdAt: clock.now() });
+  const log: string[] = [];
+  const write = (level: string) => (_: object, message: string) => void log.push(`${level} ${message}`);
+  return {
+    id,
+    config,
+    source,
+    checkpoint,
+    files: await createLocalRunFiles(config.stateDir, id),
+    api: options.api ?? createFakeService(),
+    folioPermits: createPermits(config.concurrency.folios),
+    controller,
+    signal: controller.signal,
+    clock,
+    logger: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+    at: () => undefined,
+    log,
+  };
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}

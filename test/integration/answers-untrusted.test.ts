@@ -1,0 +1,183 @@
+/** Answers that must not be trusted: fetched once more, then exit 6, nothing published and nothing paid again. */
+import { describe, expect, it } from 'vitest';
+import type { Behaviour, OtherFolio, Reply } from '../helpers/other-service.js';
+import {
+  expectEnriched,
+  expectSuccess,
+  expectUntrusted,
+  failingAmong,
+  type Job,
+  withJob,
+} from '../helpers/other-service-job.js';
+import type { OtherResult, PartStyle } from '../helpers/other-service-parts.js';
+import { givingBack } from '../helpers/other-service-troubles.js';
+
+const all = failingAmong(60);
+const isThird = ({ chunk }: OtherFolio) => chunk === 3;
+
+/** Changes the results of the third chunk only. */
+function inThird(change: (results: readonly OtherResult[]) => readonly OtherResult[]): Behaviour {
+  return { results: (results, folio) => (isThird(folio) ? change(results) : results) };
+}
+
+function styleOfThird(style: PartStyle): Behaviour {
+  return { style: (folio) => (isThird(folio) ? style : {}), finishedAtPoll: ({ chunk }) => 2 * chunk };
+}
+
+/** Changes the counts of the third chunk only. */
+function countsOfThird(change: (counts: Reply) => object): Behaviour {
+  return {
+    tracking: (reply, folio) =>
+      isThird(folio) && folio.finished
+        ? { ...reply, progressInfo: { ...reply.progressInfo, ...change(reply.progressInfo) } }
+        : reply,
+  };
+}
+
+const withKey = (result: OtherResult, record_id: string): OtherResult => ({
+  ...result,
+  sent: { ...result.sent, record_id },
+});
+
+const untrusted: Readonly<Record<string, { code: string; behaviour: Behaviour }>> = {
+  'a record left out, and not counted': { code: 'CHUNK_UNBALANCED', behaviour: inThird((r) => r.slice(1)) },
+  'a record left out, and counted': {
+    code: 'CHUNK_UNBALANCED',
+    behaviour: {
+      ...inThird((r) => r.slice(0, -1)),
+      ...countsOfThird(({ successfulRecords: n }) => ({ successfulRecords: n + 1 })),
+      tracking: (reply: Reply, folio: OtherFolio) => {
+        if (!isThird(folio) || !folio.finished) return reply;
+        const { successfulRecords, failedRecords } = reply.progressInfo;
+        return {
+          ...reply,
+          progressInfo: { status: 'FINISHED', successfulRecords: successfulRecords + 1, failedRecords },
+          segmentation: [{ part: 0, range: `[1-${successfulRecords + 1}]` }],
+        };
+      },
+    },
+  },
+  'a record doubled': { code: 'CHUNK_UNBALANCED', behaviour: inThird((r) => [...r, r[0]!]) },
+  'one record doubled in the place of another': {
+    code: 'RESULTS_DO_NOT_MATCH',
+    behaviour: inThird((r) => [r[1]!, ...r.slice(1)]),
+  },
+  'a key that was never sent': {
+    code: 'RESULTS_DO_NOT_MATCH',
+    behaviour: inThird(([first, ...rest]) => [withKey(first!, '4711'), ...rest]),
+  },
+  'the key of another chunk': {
+    code: 'RESULTS_DO_NOT_MATCH',
+    behaviour: inThird(([first, ...rest]) => [withKey(first!, '1'), ...rest]),
+  },
+  'a key that is no longer the text that was sent': {
+    code: 'RESULTS_DO_NOT_MATCH',
+    behaviour: inThird((r) => r.map((result) => withKey(result, `0${result.sent.record_id}`))),
+  },
+  'a strange record among echoed ones': {
+    code: 'RESULTS_DO_NOT_MATCH',
+    behaviour: {
+      ...inThird(([first, ...rest]) => [{ ...first!, sent: { ...first!.sent, name: 'Who?' } }, ...rest]),
+      style: () => ({ columns: givingBack('name', 'address', 'state') }),
+    },
+  },
+  'a count of failures that lies': {
+    code: 'CHUNK_UNBALANCED',
+    behaviour: countsOfThird(({ failedRecords, successfulRecords }) => ({
+      failedRecords: failedRecords + 1,
+      successfulRecords: successfulRecords - 1,
+    })),
+  },
+  'counts beyond what was sent': {
+    code: 'CHUNK_UNBALANCED',
+    behaviour: countsOfThird(({ failedRecords }) => ({ failedRecords: failedRecords + 100 })),
+  },
+  'another column in a later folio': {
+    code: 'COLUMNS_CHANGED',
+    behaviour: {
+      ...inThird((r) => r.map((result) => ({ ...result, added: { ...result.added, surprise: 'boo' } }))),
+      finishedAtPoll: ({ chunk }) => 2 * chunk,
+    },
+  },
+  'a column that goes in a later folio': {
+    code: 'COLUMNS_CHANGED',
+    behaviour: styleOfThird({ columns: (names) => names.filter((name) => name !== 'confidence') }),
+  },
+  'nothing given back of what was sent': {
+    code: 'JOIN_IMPOSSIBLE',
+    behaviour: { style: () => ({ columns: givingBack() }) },
+  },
+  'the key not given back any more': {
+    code: 'JOIN_WEAKER',
+    behaviour: styleOfThird({ columns: givingBack('name', 'address', 'state') }),
+  },
+};
+
+/** Each part of a chunk was fetched this many times. */
+function downloads(job: Job, chunk: number): number {
+  const seen = job.service.seen.filter((one) => one.operation === 'download' && one.chunk === chunk);
+  return Math.max(0, ...seen.map(({ again }) => again));
+}
+
+describe('results that do not fit', () => {
+  it.concurrent.each(Object.entries(untrusted))('%s', async (_, { code, behaviour }) => {
+    await withJob({ behaviour }, async (job) => {
+      const error = await expectUntrusted(job, code);
+      expect(error.facts).toMatchObject({ chunk: code === 'JOIN_IMPOSSIBLE' ? 1 : 3 });
+      expect(downloads(job, Number(error.facts.chunk))).toBe(2);
+
+      await expectUntrusted(job, code);
+      job.service.behaviour = {};
+      await expectSuccess(job, await job.enrich(), all);
+      await expectEnriched(job);
+      expect(new Set(job.service.acceptedByKey('record_id').values())).toEqual(new Set([1]));
+    });
+  });
+
+  it('are well when they fit the second time', async () => {
+    let fetched = false;
+    let mended = false;
+    const behaviour: Behaviour = {
+      results: (results, folio) => (isThird(folio) && !mended ? results.slice(1) : results),
+      trouble: ({ operation, chunk }) => {
+        if (chunk !== 3) return undefined;
+        if (operation === 'download') fetched = true;
+        else mended = fetched;
+        return undefined;
+      },
+    };
+    await withJob({ behaviour }, async (job) => {
+      await expectSuccess(job, await job.enrich(), all);
+      await expectEnriched(job);
+      expect(downloads(job, 3)).toBe(2);
+    });
+  });
+});
+
+describe('a service that reads our file otherwise than we wrote it', () => {
+  it.each([9, 11, 0])('stops further uploads: %i records for 10', async (totalRecords) => {
+    const behaviour: Behaviour = { receipt: (reply) => ({ ...reply, totalRecords }) };
+    await withJob({ behaviour }, async (job) => {
+      await expectUntrusted(job, 'UPLOAD_MISREAD');
+      expect(job.service.folios.length).toBeLessThanOrEqual(2);
+    });
+  });
+});
+
+describe('changed columns', () => {
+  it('are taken, without paying again, once the config says what is right', async () => {
+    const surprise = (row: OtherResult): OtherResult =>
+      row.status === 'SUCCESSFUL' ? { ...row, added: { ...row.added, surprise: 'boo' } } : row;
+    await withJob({ config: { chunks: { maxRecords: 30 } } }, async (job) => {
+      await job.enrich();
+      job.service.behaviour = { results: (results) => results.map(surprise) };
+      const error = await job.failure({}, { fresh: true });
+      expect(error).toMatchObject({ code: 'COLUMNS_CHANGED', exitCode: 6 });
+      const uploads = job.service.count('upload');
+      const columns = ['naics_code', 'naics_title', 'confidence', 'surprise'];
+      const summary = await job.enrich({ result: { columns } });
+      expect(summary).toMatchObject({ exitCode: 0, columns });
+      expect(job.service.count('upload')).toBe(uploads);
+    });
+  });
+});

@@ -1,0 +1,84 @@
+/** The halves of a job, each in a process of its own: together they give what `run` gives. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { jsonLines, runCli } from '../helpers/cli.js';
+import { createJob, useFolder } from '../helpers/job.js';
+import { openServe, servedFolios } from '../helpers/serve.js';
+
+const folder = useFolder();
+
+describe('submit and collect', () => {
+  it('submit returns when all is uploaded, collect --no-wait asks, collect publishes', async () => {
+    const dataDir = join(await folder(), 'service');
+    const slow = await openServe(dataDir, { recordsPerSecond: 2 });
+    const job = await createJob(await folder(), { baseUrl: slow.url });
+    const run = (...args: string[]) => runCli([...args, job.config, '--json'], { env: job.env });
+
+    const submitted = await run('submit');
+    expect(submitted.code, submitted.stderr).toBe(0);
+    expect(jsonLines(submitted.stdout).at(-1)).toMatchObject({
+      state: 'open',
+      output: null,
+      chunks: { all: 6, byState: { submitted: 6 } },
+    });
+
+    const early = await run('collect', '--no-wait');
+    expect(early.code, early.stderr).toBe(10);
+    expect(jsonLines(early.stdout).at(-1)).toMatchObject({
+      type: 'summary',
+      exitCode: 10,
+      error: { code: 'STILL_PROCESSING', hint: expect.stringContaining('collect') },
+    });
+
+    await slow.stop();
+    const quick = await openServe(dataDir, { port: slow.port });
+    const whole = await createJob(await folder(), { pipeline: 'whole', baseUrl: quick.url });
+    const [late, other] = await Promise.all([
+      run('collect'),
+      runCli(['run', whole.config], { env: job.env }),
+    ]);
+    expect(late.code, late.stderr).toBe(0);
+    expect(other.code, other.stderr).toBe(0);
+    expect(await readFile(job.output)).toEqual(await readFile(whole.output));
+
+    const again = await run('collect', '--no-wait');
+    expect(again).toMatchObject({ code: 0 });
+    expect(jsonLines(again.stdout).at(-1)).toMatchObject({ found: 'done', exitCode: 0 });
+    const run2 = await run('run');
+    expect(jsonLines(run2.stdout).at(-1)).toMatchObject({ found: 'done', exitCode: 0 });
+    await quick.stop();
+    expect(servedFolios(dataDir)).toHaveLength(12);
+  });
+
+  it('submit with fewer places than chunks waits for places only', async () => {
+    const dataDir = join(await folder(), 'narrow-service');
+    const serve = await openServe(dataDir, { recordsPerSecond: 200 });
+    const settings = { concurrency: { folios: 2 } };
+    const job = await createJob(await folder(), { pipeline: 'narrow', baseUrl: serve.url, settings });
+    const submitted = await runCli(['submit', job.config, '--json'], { env: job.env });
+    expect(submitted.code, submitted.stderr).toBe(0);
+    const { byState } = jsonLines(submitted.stdout).at(-1)!.chunks as { byState: Record<string, number> };
+    expect(byState.cut! + byState.uploading! + byState.ambiguous!).toBe(0);
+    expect(byState.submitted! + byState.finished!).toBe(6);
+    const collected = await runCli(['collect', job.config, '--json'], { env: job.env });
+    expect(collected.code, collected.stderr).toBe(0);
+    await serve.stop();
+    expect(servedFolios(dataDir)).toHaveLength(6);
+  });
+
+  it('collect without a run, and of one that is not submitted, says what to type', async () => {
+    const job = await createJob(await folder(), {
+      pipeline: 'none',
+      settings: { retry: { giveUpAfter: '50ms' } },
+    });
+    const none = await runCli(['collect', job.config], { env: job.env });
+    expect(none).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no run.*\n {2}next: .*foliopipe run/),
+    });
+    expect(await runCli(['run', job.config], { env: job.env })).toMatchObject({ code: 5 });
+    const missing = await runCli(['collect', job.config], { env: job.env });
+    expect(missing).toMatchObject({ code: 5, stderr: expect.stringContaining('next: foliopipe run') });
+  });
+});

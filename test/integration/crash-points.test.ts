@@ -1,0 +1,161 @@
+/** Law 4 with real kills: stopped in each window and started again, a job ends as one that nothing stopped. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import pLimit from 'p-limit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CrashPoint, crashPoints } from '../../src/crash-points.js';
+import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
+import { createJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
+import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
+
+const chunks = 6;
+
+/** Which passing of a window is deadly: in the middle of the work where it is passed more than once. */
+const passing: Readonly<Partial<Record<CrashPoint, number>>> = {
+  'after-chunk-file-before-commit': 3,
+  'after-cut-before-intent': 3,
+  'after-intent-before-post': 3,
+  'after-post-before-commit': 3,
+  'after-accepted-before-poll': 3,
+  'after-finished-reply-before-commit': 2,
+  'after-finished-before-download': 3,
+  'after-part-file-before-commit': 4,
+  'after-part-before-downloaded': 3,
+  'after-downloaded-before-merge': 3,
+  'after-work-write-before-commit': 3,
+  'after-merged-before-next': 3,
+};
+
+/** Windows in which a paid POST has an intent and no folio. */
+const ambiguousWindows: readonly CrashPoint[] = ['after-intent-before-post', 'after-post-before-commit'];
+
+const folder = useFolder();
+// Two processes a test on a machine with two cores.
+const limit = pLimit(3);
+let serve: Serve;
+let dataDir: string;
+let unbroken: Buffer;
+const jobs: Job[] = [];
+
+beforeAll(async () => {
+  dataDir = join(await folder(), 'service');
+  serve = await openServe(dataDir, { segmentRecords: 7 });
+  const job = await newJob('unbroken');
+  expect(await runCli(['run', job.config], { env: job.env })).toMatchObject({ code: 0 });
+  unbroken = await readFile(job.output);
+});
+
+afterAll(async () => {
+  await serve.stop();
+});
+
+describe('a job that is killed', () => {
+  it.concurrent.each(crashPoints)('%s', (point) =>
+    limit(async () => {
+      const job = await newJob(point);
+      await crash(job, `${point}:${passing[point] ?? 1}`);
+      const { uploads } = await finish(job);
+      if (ambiguousWindows.includes(point)) expect(uploads.ambiguous).toBeGreaterThan(0);
+    }),
+  );
+
+  it.concurrent('twice, in different windows', () =>
+    limit(async () => {
+      const job = await newJob('twice');
+      await crash(job, 'after-post-before-commit:2');
+      await crash(job, 'after-work-write-before-commit:2');
+      await finish(job);
+    }));
+
+  it.concurrent('again while it sends an ambiguous chunk once more, and while it publishes', () =>
+    limit(async () => {
+      const job = await newJob('thrice');
+      await crash(job, 'after-post-before-commit:6');
+      await crash(job, 'after-post-before-commit');
+      await crash(job, 'after-rename-before-manifest');
+      const { uploads } = await finish(job);
+      expect(uploads).toMatchObject({ accepted: chunks, ambiguous: 2, resubmitted: 2 });
+    }));
+
+  it('has paid for no chunk twice whose folio was known, and shows every upload beyond that', async () => {
+    await serve.stop();
+    const served = servedFolios(dataDir);
+    for (const job of jobs) {
+      const pipeline = job.folder.slice(job.folder.lastIndexOf('/') + 1);
+      const names = served.map(({ fileName }) => fileName).filter((name) => name.startsWith(`${pipeline}-2`));
+      const told = uploadsOf(job);
+      const accepted = told.filter(({ state }) => state === 'accepted');
+      const ambiguous = told.filter(({ state }) => state === 'ambiguous').map(({ fileName }) => fileName);
+      expect(new Set(names).size, `${pipeline}: an upload's name is sent once`).toBe(names.length);
+      expect(accepted.map(({ chunk }) => chunk).sort(), pipeline).toEqual([1, 2, 3, 4, 5, 6]);
+      expect(names, pipeline).toEqual(expect.arrayContaining(accepted.map(({ fileName }) => fileName)));
+      const unknown = names.filter((name) => !accepted.some(({ fileName }) => fileName === name));
+      expect(ambiguous, pipeline).toEqual(expect.arrayContaining(unknown));
+    }
+    expect(jobs).toHaveLength(crashPoints.length + 3);
+  });
+});
+
+describe('a service that is killed', () => {
+  it('and started again on its port and data is waited for; nothing is lost or paid twice', async () => {
+    const data = join(await folder(), 'killed-service');
+    const first = await openServe(data, { recordsPerSecond: 40, segmentRecords: 7 });
+    const job = await createJob(await folder(), { pipeline: 'outage', baseUrl: first.url });
+    const child = spawnCli(['run', job.config, '--json', '--log-level', 'debug'], { env: job.env });
+    await child.waitFor('stderr', /chunk 2 finished/);
+    await first.kill();
+    await child.waitFor('stderr', /track failed and is tried again/);
+    const second = await openServe(data, { port: first.port, segmentRecords: 7 });
+    const { code, stdout, stderr } = await child.ended;
+    await second.stop();
+    expect(code, stderr).toBe(0);
+    expect(await readFile(job.output)).toEqual(unbroken);
+    const { uploads } = jsonLines(stdout).at(-1) as { uploads: object };
+    expect(uploads).toEqual({ accepted: chunks, ambiguous: 0, resubmitted: 0 });
+    expect(servedFolios(data)).toHaveLength(chunks);
+  });
+});
+
+async function newJob(pipeline: string): Promise<Job> {
+  const settings = { concurrency: { uploads: 2, folios: 4, downloads: 2 } };
+  const job = await createJob(await folder(), { pipeline, baseUrl: serve.url, settings });
+  jobs.push(job);
+  return job;
+}
+
+async function crash(job: Job, armed: string): Promise<void> {
+  const end = await runCli(['run', job.config], { env: { ...job.env, FOLIOPIPE_CRASH_AT: armed } });
+  expect(end, `${armed} is passed`).toMatchObject({ code: null, signal: 'SIGKILL' });
+}
+
+/** The same command once more: all is as without the kill, and nothing lies about. */
+async function finish(job: Job): Promise<{ uploads: { accepted: number; ambiguous: number } }> {
+  const { code, stdout, stderr } = await runCli(['run', job.config, '--json'], { env: job.env });
+  expect(code, stderr).toBe(0);
+  expect((await readFile(job.output)).equals(unbroken)).toBe(true);
+  const out = ['', '._REHEARSAL', '.manifest.json'].map((end) => `out/enriched.csv${end}`);
+  const left = (await filesUnder(job.folder)).filter((file) => file.startsWith('out/'));
+  expect(left.sort()).toEqual(out.sort());
+  const unfinished = (await filesUnder(job.stateDir)).filter((file) =>
+    /\.(tmp|partial)$|\/chunk-/.test(file),
+  );
+  expect(unfinished).toEqual([]);
+  return jsonLines(stdout).at(-1) as unknown as { uploads: { accepted: number; ambiguous: number } };
+}
+
+interface ToldUpload {
+  readonly chunk: number;
+  readonly fileName: string;
+  readonly state: string;
+}
+
+/** What the client itself has kept of its uploads. */
+function uploadsOf(job: Job): ToldUpload[] {
+  const db = new Database(join(job.stateDir, 'checkpoint.db'), { readonly: true });
+  try {
+    return db.prepare<[], ToldUpload>('SELECT chunk, file_name AS fileName, state FROM uploads').all();
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,45 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { countResults } from '../../src/results/count-results.js';
+import { cutAt } from '../helpers/csv-batches.js';
+
+async function count(pieces: readonly Buffer[]): Promise<{ count: number; content: Buffer }> {
+  const source = async function* () {
+    yield* pieces;
+  };
+  const counted = countResults(source());
+  const seen: Buffer[] = [];
+  for await (const piece of counted.content) seen.push(piece);
+  return { count: counted.count(), content: Buffer.concat(seen) };
+}
+
+it.each([
+  ['nothing', '', 0],
+  ['a header alone', 'a,b', 0],
+  ['a header and its line end', 'a,b\r\n', 0],
+  ['a last record without line end', 'a,b\n1,2\n3,4', 2],
+  ['blank lines', '\n\na,b\r\n\r\n1,2\n\n\n', 1],
+  ['line ends within quotes', 'a,b\n"1\n\r\n",2\n"","\n"\n', 2],
+  ['doubled quotes', 'a,b\n"""\n""",2\n1,""\n', 2],
+])('%s', async (_, text, expected) => {
+  expect(await count([Buffer.from(text)])).toEqual({ count: expected, content: Buffer.from(text) });
+});
+
+it('counts what csv-parse reads, wherever the pieces are cut', async () => {
+  const field = fc.oneof(
+    fc.constantFrom('', 'x', '""', '"\n"', '"a""b"', '"\r\n"', '","', 'é', ' '),
+    fc.string({ maxLength: 4 }).map((text) => `"${text.replaceAll('"', '""')}"`),
+  );
+  const row = fc.tuple(field, field, fc.constantFrom('\n', '\r\n', '\n\n', '\r\n\r\n'));
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 8 }), fc.array(fc.nat(60)), async (rows, cuts) => {
+      const text = rows.map(([a, b, end]) => `${a},${b}${end}`).join('');
+      const records = parse(text, { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true });
+      const { count: found, content } = await count(cutAt(Buffer.from(text), cuts));
+      expect(found).toBe(records.length - 1);
+      expect(content.toString()).toBe(text);
+    }),
+    { interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+  );
+});

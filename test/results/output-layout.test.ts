@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { createOutputLayout, fieldOf, outputColumns, outputHeader } from '../../src/results/output-layout.js';
+import { thrownBy } from '../helpers/result-parts.js';
+
+const sourceOf = (columns: string[], delimiter = ',') => ({ columns, files: [{ dialect: { delimiter } }] });
+const options = { columns: 'all', prefix: 'prediction_', lineage: false } as const;
+
+describe('a layout', () => {
+  it('of all columns of a comma source copies its records as they stand', () => {
+    const layout = createOutputLayout(sourceOf(['a', 'b']), options);
+    expect(layout.sourceFields).toBeNull();
+    expect(outputColumns(layout, ['code'])).toEqual([
+      'a',
+      'b',
+      'prediction_status',
+      'prediction_error_code',
+      'prediction_error',
+      'prediction_code',
+    ]);
+  });
+
+  it('of another delimiter, or of chosen columns, takes field by field, in the chosen order', () => {
+    expect(createOutputLayout(sourceOf(['a', 'b'], ';'), options).sourceFields).toEqual([0, 1]);
+    const chosen = createOutputLayout(sourceOf(['a', 'b', 'c']), { ...options, columns: ['c', 'a'] });
+    expect(chosen.sourceFields).toEqual([2, 0]);
+    expect(outputColumns(chosen, []).slice(0, 3)).toEqual(['c', 'a', 'prediction_status']);
+  });
+
+  it('with lineage ends with where a row comes from', () => {
+    const layout = createOutputLayout(sourceOf(['a']), { ...options, prefix: 'p_', lineage: true });
+    expect(outputColumns(layout, ['x']).slice(-5)).toEqual(['p_x', 'p_run', 'p_folio', 'p_part', 'p_record']);
+  });
+
+  it('has a header that is quoted where needed', () => {
+    const layout = createOutputLayout(sourceOf(['a,"b"', 'c\nd']), { ...options, prefix: 'p_' });
+    expect(outputHeader(layout, []).toString()).toBe('"a,""b""","c\nd",p_status,p_error_code,p_error\n');
+  });
+
+  it('refuses a column that could be taken for an added one, unless it is left out', () => {
+    const source = sourceOf(['a', 'prediction_status']);
+    expect(thrownBy(() => createOutputLayout(source, options))).toMatchObject({
+      code: 'OUTPUT_COLUMN_TAKEN',
+      exitCode: 2,
+    });
+    createOutputLayout(source, { ...options, columns: ['a'] });
+    createOutputLayout(source, { ...options, prefix: 'naics_' });
+  });
+
+  it('refuses a column that the source has not, naming the key and what there is', () => {
+    const make = () => createOutputLayout(sourceOf(['a', 'b']), { ...options, columns: ['a', 'A'] });
+    expect(thrownBy(make)).toMatchObject({
+      code: 'CONFIG_COLUMN_MISSING',
+      message: 'output.columns: the source has no column "A"; it has a, b',
+    });
+    expect(fieldOf(['a', 'b'], 'b', 'upload.columns.name')).toBe(1);
+  });
+});

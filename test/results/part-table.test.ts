@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { fieldText } from '../../src/csv/write-field.js';
+import { UntrustedError } from '../../src/errors/index.js';
+import { fieldStart, type PartTable, readPartTable } from '../../src/results/part-table.js';
+import { successful, thrownBy } from '../helpers/result-parts.js';
+
+function valuesOf(table: PartTable): string[][] {
+  return Array.from({ length: table.count }, (_, r) =>
+    table.columns.map((_, k) =>
+      fieldText(table.bytes, fieldStart(table, r, k), table.ends[r * table.columns.length + k]!),
+    ),
+  );
+}
+
+describe('a part', () => {
+  it('is a table of its fields, with LF, CRLF, quotes, blank lines and a byte order mark', () => {
+    const table = successful('\u{feff}"id",b\r\n1,"x\r\n""y"""\n\n2,\r\n"3",é');
+    expect(table.columns).toEqual(['id', 'b']);
+    expect(valuesOf(table)).toEqual([
+      ['1', 'x\r\n"y"'],
+      ['2', ''],
+      ['3', 'é'],
+    ]);
+  });
+
+  it('without a byte, or with a header alone, holds nothing', () => {
+    expect(successful('')).toMatchObject({ columns: [], count: 0 });
+    expect(successful('id,b\n')).toMatchObject({ columns: ['id', 'b'], count: 0 });
+  });
+
+  it('of several windows is one table', () => {
+    const wide = 'é"",'.repeat(200);
+    const rows = Array.from({ length: 2_000 }, (_, i) => `${i},"${wide}"\n`);
+    const table = successful(`id,b\n${rows.join('')}`);
+    expect(table.count).toBe(2_000);
+    const values = valuesOf(table);
+    expect(values.map(([id]) => id)).toEqual(rows.map((_, i) => String(i)));
+    expect(new Set(values.map(([, text]) => text))).toEqual(new Set([wide.replaceAll('""', '"')]));
+  });
+
+  it.each([
+    ['fields too many', 'a,b\n1,2,3\n'],
+    ['fields too few', 'a,b\n1\n'],
+    ['a quote that is never closed', 'a,b\n1,"2\n'],
+    ['a quote in the middle', 'a,b\n1,2"3\n'],
+    ['a column twice', 'a,a\n1,2\n'],
+    ['a header without end', 'a,"b\n1,2\n'],
+    ['a byte order mark and nothing else', '\u{feff}'],
+    ['a NUL byte', 'a,b\n1,\0\n'],
+    ['bytes that are not UTF-8', Buffer.from('a,b\n1,\xff\n', 'latin1')],
+  ])('with %s is not trusted, and named', (_, content) => {
+    const read = () => readPartTable({ fileStatus: 'FAILED', part: 4 }, Buffer.from(content));
+    const error = thrownBy(read);
+    expect(error).toBeInstanceOf(UntrustedError);
+    expect(error).toMatchObject({
+      code: 'PART_MALFORMED',
+      message: expect.stringMatching(/^FAILED part 4 /),
+      facts: { part: 4, fileStatus: 'FAILED' },
+    });
+  });
+});

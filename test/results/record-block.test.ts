@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { scanRecords } from '../../src/csv/scan-records.js';
+import { fieldText } from '../../src/csv/write-field.js';
+import { type BlockReader, createBlockReader, type RecordBlock } from '../../src/results/record-block.js';
+
+const scan = (content: string) =>
+  scanRecords([Buffer.from(content)], {
+    delimiter: ',',
+    fields: 2,
+    maxRecordBytes: 1_000_000,
+    file: 0,
+    base: 100,
+    firstRecord: 5,
+    onBadRecord: () => undefined,
+  });
+
+function valuesOf(block: RecordBlock): string[][] {
+  return Array.from({ length: block.count }, (_, r) => [
+    String(block.numbers[r]),
+    fieldText(block.bytes, block.starts[r]!, block.ends[2 * r]!),
+    fieldText(block.bytes, block.ends[2 * r]! + 1, block.ends[2 * r + 1]!),
+  ]);
+}
+
+async function takeAll(reader: BlockReader, sizes: readonly number[]): Promise<string[][]> {
+  const values: string[][] = [];
+  for (const size of sizes) values.push(...valuesOf(await reader.take(size)));
+  return values;
+}
+
+describe('blocks', () => {
+  it('have as many records as asked for, fewer only at the end', async () => {
+    const reader = createBlockReader(scan('a,1\n"b\nb",2\nc,3\n'));
+    expect(valuesOf(await reader.take(2))).toEqual([
+      ['5', 'a', '1'],
+      ['6', 'b\nb', '2'],
+    ]);
+    expect(valuesOf(await reader.take(2))).toEqual([['7', 'c', '3']]);
+    expect(await reader.take(2)).toMatchObject({ count: 0 });
+  });
+
+  it('number records by their place in the source, rejected ones between them', async () => {
+    const reader = createBlockReader(scan('a,1\nbad\nb,2\nworse,and,worse\nc,3\n'));
+    expect((await takeAll(reader, [2, 1])).map(([number]) => number)).toEqual(['5', '7', '9']);
+  });
+
+  it('go over the borders of batches, of any size', async () => {
+    const filler = 'x'.repeat(500);
+    const expected = Array.from({ length: 5_000 }, (_, i) => [String(i + 5), `n${i}`, filler]);
+    const content = expected.map(([, name]) => `${name},${filler}\n`).join('');
+    for (const sizes of [[5_000], [1, 1_000, 2_999, 1_000], [4_999, 1]]) {
+      expect(await takeAll(createBlockReader(scan(content)), sizes)).toEqual(expected);
+    }
+  });
+
+  it('may be large, and small again', async () => {
+    const large = 'y'.repeat(700_000);
+    const reader = createBlockReader(scan(`a,${large}\nb,2\nc,3\n`));
+    expect(valuesOf(await reader.take(1))).toEqual([['5', 'a', large]]);
+    expect(await takeAll(reader, [1, 1])).toEqual([
+      ['6', 'b', '2'],
+      ['7', 'c', '3'],
+    ]);
+  });
+});
+
+it('closing the reader closes what it reads from', async () => {
+  let closed = false;
+  const batches = async function* () {
+    try {
+      yield* scan('a,1\nb,2\n');
+    } finally {
+      closed = true;
+    }
+  };
+  const reader = createBlockReader(batches());
+  await reader.take(1);
+  await reader.close();
+  expect(closed).toBe(true);
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { addedColumns, checkAddedColumns } from '../../src/results/result-columns.js';
+import { successful, thrownBy } from '../helpers/result-parts.js';
+
+const sent = { key: 'id', columns: ['name', 'city'] };
+const part = successful('code,city,id,title,name\n1,x,1,t,y\n');
+
+describe('added columns', () => {
+  it('are those that were not sent, in the order of the part', () => {
+    expect(addedColumns(part, sent)).toEqual(['code', 'title']);
+    expect(addedColumns(part, { ...sent, key: null })).toEqual(['code', 'id', 'title']);
+  });
+
+  it('may come in any order, and without what was sent', () => {
+    checkAddedColumns(part, sent, ['title', 'code'], 'fail');
+    checkAddedColumns(successful('title,code\nt,1\n'), sent, ['code', 'title'], 'fail');
+  });
+
+  it.each([
+    [['code'], 'unknown so far: title'],
+    [['code', 'title', 'score'], 'missing: score'],
+    [['code', 'score'], 'missing: score; unknown so far: title'],
+  ])('that are not %j stop the run under fail', (columns, told) => {
+    expect(thrownBy(() => checkAddedColumns(part, sent, columns, 'fail'))).toMatchObject({
+      code: 'COLUMNS_CHANGED',
+      exitCode: 6,
+      message: expect.stringContaining(told),
+    });
+    checkAddedColumns(part, sent, columns, 'ignore');
+  });
+});

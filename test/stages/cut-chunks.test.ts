@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { scanRecords } from '../../src/csv/scan-records.js';
+import { createUploadLayout, cutChunks, maxRecordBytes, type UploadOptions } from '../../src/stages/cut-chunks.js';
+import type { Chunk } from '../../src/types.js';
+import { thrownBy } from '../helpers/result-parts.js';
+
+interface Cut {
+  readonly chunk: Chunk;
+  readonly text: string;
+}
+
+const upload: UploadOptions = { columns: { name: 'b', first: 'a' }, keyColumn: 'id' };
+const sourceOf = (columns: string[], delimiter = ',') => ({ columns, files: [{ dialect: { delimiter } }] });
+
+async function cut(
+  content: string,
+  changes: { delimiter?: string; maxRecords?: number; maxBytes?: number; upload?: UploadOptions } = {},
+): Promise<Cut[]> {
+  const { delimiter = ',', maxRecords = 1_000, maxBytes = 1_000_000 } = changes;
+  const layout = createUploadLayout(sourceOf(['a', 'b'], delimiter), changes.upload ?? upload);
+  const batches = scanRecords([Buffer.from(content)], {
+    delimiter,
+    fields: 2,
+    maxRecordBytes: 1_000_000,
+    file: 3,
+    base: 50,
+    firstRecord: 11,
+    onBadRecord: () => undefined,
+  });
+  const found: Cut[] = [];
+  for await (const { chunk, content: bytes } of cutChunks(batches, layout, { maxRecords, maxBytes }, 7)) {
+    found.push({ chunk, text: Buffer.from(bytes).toString() });
+  }
+  return found;
+}
+
+describe('a chunk', () => {
+  it('is a whole file with the key and the sent columns in the order of the config', async () => {
+    const [only, ...others] = await cut('x,"y, ""z"""\n"p\nq",\n');
+    expect(others).toEqual([]);
+    const text = 'id,name,first\n11,"y, ""z""",x\n12,,"p\nq"\n';
+    expect(only).toEqual({
+      text,
+      chunk: {
+        number: 7,
+        firstRecord: 11,
+        lastRecord: 12,
+        records: 2,
+        start: { file: 3, offset: 50 },
+        end: { file: 3, offset: 50 + 'x,"y, ""z"""\n"p\nq",'.length },
+        bytes: text.length,
+        sha256: createHash('sha256').update(text).digest('hex'),
+      },
+    });
+  });
+
+  it('without a key has the columns alone, and never an empty line', async () => {
+    const one = { columns: { name: 'b' }, keyColumn: null };
+    expect((await cut('x,y\nx,\nx,z\n', { upload: one }))[0]!.text).toBe('name\ny\n""\nz\n');
+  });
+
+  it('of a ; source holds the same values in a comma CSV', async () => {
+    const [only] = await cut('"a;b";c,d\r\n"e";"f\r\n"\r\n', { delimiter: ';' });
+    expect(only!.text).toBe('id,name,first\n11,"c,d",a;b\n12,"f\r\n",e\n');
+  });
+
+  it('quotes a field that ends with a CR, which would be taken for the line end', async () => {
+    const last = { columns: { name: 'b' }, keyColumn: null };
+    expect((await cut('a,b\r\r\n', { upload: last }))[0]!.text).toBe('name\n"b\r"\n');
+  });
+});
+
+describe('chunks', () => {
+  it('have as many records as allowed, and begin where the one before ended', async () => {
+    const chunks = (await cut('a,1\nb,2\nc,3\nd,4\ne,5\n', { maxRecords: 2 })).map(({ chunk }) => chunk);
+    expect(chunks.map(({ number, firstRecord, records }) => [number, firstRecord, records])).toEqual([
+      [7, 11, 2],
+      [8, 13, 2],
+      [9, 15, 1],
+    ]);
+    expect(chunks.map(({ start, end }) => [start.offset, end.offset])).toEqual([
+      [50, 57],
+      [58, 65],
+      [66, 69],
+    ]);
+  });
+
+  it('leave nothing behind when the records are a multiple of the limit', async () => {
+    expect(await cut('a,1\nb,2\n', { maxRecords: 2 })).toHaveLength(1);
+    expect(await cut('', { maxRecords: 2 })).toEqual([]);
+  });
+
+  it('have as many bytes as allowed and not one more', async () => {
+    const whole = (await cut('a,1\nb,2\n'))[0]!.chunk.bytes;
+    expect(await cut('a,1\nb,2\nc,3\n', { maxBytes: whole })).toHaveLength(2);
+    expect(await cut('a,1\nb,2\nc,3\n', { maxBytes: whole - 1 })).toHaveLength(3);
+  });
+
+  it('tell their last record where rejected ones lie between', async () => {
+    const chunks = await cut('bad\na,1\nworse\nb,2\nbad\nc,3\n', { maxRecords: 2 });
+    expect(chunks.map(({ chunk }) => [chunk.firstRecord, chunk.lastRecord, chunk.records])).toEqual([
+      [12, 14, 2],
+      [16, 16, 1],
+    ]);
+  });
+});
+
+it('a column that the source has not is named with its key', () => {
+  const make = () => createUploadLayout(sourceOf(['a']), { columns: { name: 'b' }, keyColumn: null });
+  expect(thrownBy(make)).toMatchObject({
+    code: 'CONFIG_COLUMN_MISSING',
+    message: expect.stringContaining('upload.columns.name'),
+  });
+});
+
+describe('the longest record allowed', () => {
+  it.each<[string, UploadOptions]>([
+    ['sent once', { columns: { name: 'b' }, keyColumn: 'id' }],
+    ['sent without key', { columns: { name: 'b', first: 'a' }, keyColumn: null }],
+    ['with a column sent twice', { columns: { name: 'b', again: 'b', first: 'a' }, keyColumn: 'id' }],
+  ])('fits into one chunk, %s', async (_, sent) => {
+    const size = maxRecordBytes(sent, 2_000);
+    // A comma within makes quotes necessary that the ; source did not need.
+    const record = `;,${'x'.repeat(size - 2)}`;
+    for (const { chunk } of await cut(`${record}\n${record}\n`, { delimiter: ';', maxBytes: 2_000, upload: sent })) {
+      expect(chunk.bytes).toBeLessThanOrEqual(2_000);
+    }
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import type { PredictionApi } from '../../src/api/prediction-api.js';
+import type { ChunkRow } from '../../src/checkpoint/checkpoint.js';
+import { FolioLostError, UntrustedError } from '../../src/errors/index.js';
+import { chunkRecords } from '../../src/stages/chunk-records.js';
+import { downloadParts } from '../../src/stages/download-parts.js';
+import { fetchParts, refetchParts } from '../../src/stages/fetch-parts.js';
+import { submitChunks } from '../../src/stages/submit-chunks.js';
+import type { PartReference } from '../../src/types.js';
+import { contentOf, createFakeService, report } from '../helpers/fake-service.js';
+import { useFolder } from '../helpers/folder.js';
+import { collect, createStageRun, type StageRun } from '../helpers/stage-run.js';
+
+const folder = useFolder();
+const parts: PartReference[] = [
+  { fileStatus: 'SUCCESSFUL', part: 0 },
+  { fileStatus: 'FAILED', part: 4 },
+];
+const good: Record<string, string> = { 'SUCCESSFUL 0': 'id,code\n1,c1\n', 'FAILED 4': 'id,reason\n2,"no\nway"\n' };
+
+/** One finished chunk of two records; `content` gives what the nth download of a part holds. */
+async function finished(content: (part: string, nth: number) => string | Error) {
+  const service = createFakeService();
+  const download: PredictionApi['download'] = async ({ fileStatus, part }, consume) => {
+    const name = `${fileStatus} ${part}`;
+    service.asked.push(name);
+    const given = content(name, service.asked.filter((asked) => asked === name).length);
+    if (given instanceof Error) throw given;
+    return consume(contentOf(given.slice(0, 7), given.slice(7)));
+  };
+  const track: PredictionApi['track'] = async () => {
+    service.asked.push('track');
+    return report('FINISHED', 1, { counts: { successful: 1, failed: 1 }, failedPart: 4 });
+  };
+  const run = await createStageRun(await folder(), { records: 2, api: { ...service, download, track } });
+  await collect(submitChunks(run)(chunkRecords(run)()));
+  await run.checkpoint.recordFinished(run.id, 1, { successful: 1, failed: 1 }, parts);
+  service.asked.length = 0;
+  return { run, chunk: await chunkOf(run) };
+}
+
+async function chunkOf(run: StageRun): Promise<ChunkRow> {
+  return (await run.checkpoint.chunk(run.id, 1))!;
+}
+
+describe('fetching', () => {
+  it('stores every listed part with its counts, and the chunk is downloaded', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    await fetchParts(run, chunk);
+    expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+    const stored = await run.checkpoint.parts(run.id, 1);
+    expect(stored.map(({ fileStatus, part, records }) => [fileStatus, part, records])).toEqual([
+      ['SUCCESSFUL', 0, 1],
+      ['FAILED', 4, 1],
+    ]);
+    expect((await run.files.readPart(1, stored[1]!)).toString()).toBe(good['FAILED 4']);
+  });
+
+  it('asks only for what is not stored yet', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    const cut = new Error('killed');
+    const at = (point: string) => {
+      if (point === 'after-part-file-before-commit' && run.api.asked.length === 2) throw cut;
+    };
+    await expect(fetchParts({ ...run, at }, chunk)).rejects.toBe(cut);
+    await fetchParts(run, await chunkOf(run));
+    expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4', 'FAILED 4']);
+    expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+  });
+});
+
+describe('parts that do not balance', () => {
+  it('are fetched once more, all of them, and then trusted when they do', async () => {
+    const { run, chunk } = await finished((part, nth) => (nth === 1 ? 'id,code\n' : good[part]!));
+    await fetchParts(run, chunk);
+    expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4', 'track', 'SUCCESSFUL 0', 'FAILED 4']);
+    expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+    const stored = await run.checkpoint.parts(run.id, 1);
+    expect((await run.files.readPart(1, stored[0]!)).toString()).toBe(good['SUCCESSFUL 0']);
+  });
+
+  it.each([
+    ['a record too few', 'id,code\n'],
+    ['a record too many', 'id,code\n1,a\n1,b\n'],
+    ['no byte at all', ''],
+  ])('with %s are not trusted a second time', async (_, content) => {
+    const { run, chunk } = await finished((part) => (part === 'SUCCESSFUL 0' ? content : good[part]!));
+    const error = await fetchParts(run, chunk).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UntrustedError);
+    expect(error).toMatchObject({
+      code: 'CHUNK_UNBALANCED',
+      message: expect.stringContaining('2 records were sent, the service counts 1 successful and 1 failed'),
+      facts: { chunk: 1, folio: 'F1' },
+    });
+    expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
+    expect(run.api.asked.filter((asked) => asked === 'SUCCESSFUL 0')).toHaveLength(2);
+  });
+
+  it('are not trusted where the counts agree with the parts and not with what was sent', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    await expect(fetchParts(run, { ...chunk, records: 3 })).rejects.toMatchObject({ code: 'CHUNK_UNBALANCED' });
+  });
+});
+
+describe('fetching anew', () => {
+  it('takes what the service lists now', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    await fetchParts(run, chunk);
+    await refetchParts(run, await chunkOf(run));
+    expect(run.api.asked.slice(2)).toEqual(['track', 'SUCCESSFUL 0', 'FAILED 4']);
+    expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+  });
+
+  it('does not trust a folio that was finished and is so no more', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    const api = { ...run.api, track: async () => report('PROCESSING') };
+    await expect(refetchParts({ ...run, api }, chunk)).rejects.toMatchObject({ code: 'FOLIO_WENT_BACK' });
+  });
+});
+
+describe('the stage', () => {
+  it('removes the chunk file when its parts are here', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    const [downloaded] = await collect(downloadParts(run)(only(chunk)));
+    expect(downloaded).toMatchObject({ number: 1, state: 'downloaded' });
+    expect(await run.files.hasChunk(1, chunk.sha256)).toBe(false);
+  });
+
+  it('gives up a chunk whose folio is lost', async () => {
+    const { run, chunk } = await finished(() => new FolioLostError('FOLIO_LOST', 'folio F1 is not known'));
+    const [given] = await collect(downloadParts(run)(only(chunk)));
+    expect(given).toMatchObject({ state: 'unprocessed', cause: 'FOLIO_LOST' });
+    expect(run.log.at(-1)).toContain('its 2 records become UNPROCESSED');
+  });
+
+  it('passes on what is not finished as it is', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    await run.checkpoint.recordUnprocessed(run.id, 1, 'DEADLINE');
+    const given = { ...chunk, state: 'unprocessed' } as const;
+    expect(await collect(downloadParts(run)(only(given)))).toEqual([given]);
+    expect(run.api.asked).toEqual([]);
+  });
+});
+
+async function* only(chunk: ChunkRow): AsyncGenerator<ChunkRow> {
+  yield chunk;
+}
