@@ -1,14 +1,18 @@
-/** The command that goes on with what was interrupted, as it can be pasted into a shell. */
+/** The command that goes on with what this one leaves unfinished, fit to be pasted into a shell. */
 
 /**
- * The same command, but without `--new`: that would begin afresh and pay again.
+ * The same command without what is only for a new run: `--new` would begin yet another one and pay again.
  * @param argv as node gives it: the two first are skipped.
+ * @param command another command to go on with, of the same config.
  */
-export function resumeCommand(argv: readonly string[]): string {
-  const args = argv.slice(2).filter((arg) => arg !== '--new');
-  return ['foliopipe', ...args.map(quoted)].join(' ');
+export function resumeCommand(argv: readonly string[], command = argv[2]): string {
+  const rest = argv.slice(3).filter((word, at, words) => {
+    const isNew = word === '--new' || word === '--label' || word.startsWith('--label=');
+    return !isNew && words[at - 1] !== '--label';
+  });
+  return ['foliopipe', ...(command === undefined ? [] : [command]), ...rest.map(quoteForShell)].join(' ');
 }
 
-function quoted(arg: string): string {
-  return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
+function quoteForShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

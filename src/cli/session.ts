@@ -13,6 +13,7 @@ import { openEmbeddedService } from './embedded-service.js';
 import { writeJson } from './json-lines.js';
 import { openProgress } from './progress.js';
 import { environmentProxies } from './proxies.js';
+import { resumeCommand } from './resume-command.js';
 import { listenForStop } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';
@@ -47,8 +48,11 @@ export async function runJob(options: CommonOptions, file: string | undefined, j
     await progress.close();
     const exitCode = summary.exitCode ?? 0;
     if (options.json) writeJson('summary', { ...summary, exitCode });
-    else if (options.logFormat === 'json') logger.info({ type: 'summary', ...summary }, summaryText(summary));
-    else process.stderr.write(summaryText(summary));
+    else {
+      const text = summaryText(summary, resumeCommand(process.argv, 'collect'));
+      if (options.logFormat === 'json') logger.info({ type: 'summary', ...summary }, text.trimEnd());
+      else process.stderr.write(text);
+    }
     return exitCode;
   } finally {
     await progress.close();

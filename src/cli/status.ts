@@ -6,6 +6,7 @@ import type { Finish } from './finish.js';
 import { formatSpan } from './format.js';
 import { writeJson } from './json-lines.js';
 import { progressText } from './progress-text.js';
+import { resumeCommand } from './resume-command.js';
 import { openState } from './session.js';
 import { summaryText } from './summary-text.js';
 
@@ -26,7 +27,8 @@ export function addStatus(program: Command, finish: Finish): void {
       const run = await chooseRun(state, config.pipeline, options.run);
       const summary = await summarizeRun(state, run.id, 'continued', config.output.path);
       if (options.json) writeJson('summary', { ...summary });
-      else if (run.state === 'done') process.stdout.write(summaryText(summary));
+      else if (run.state === 'done')
+        process.stdout.write(summaryText(summary, resumeCommand(process.argv, 'run')));
       else process.stdout.write(await openText(state, run));
       finish(0);
     } finally {

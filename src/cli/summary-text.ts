@@ -2,15 +2,16 @@
 import type { RunSummary } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from './format.js';
 
-export function summaryText(summary: RunSummary): string {
-  const lines = [headline(summary), ...published(summary), ...warnings(summary)];
+/** @param goOn the command to type where the run is not done. */
+export function summaryText(summary: RunSummary, goOn: string): string {
+  const lines = [headline(summary, goOn), ...published(summary), ...warnings(summary)];
   return `${lines.join('\n')}\n`;
 }
 
-function headline({ run, found, state, chunks, rehearsal }: RunSummary): string {
+function headline({ run, found, state, chunks, rehearsal }: RunSummary, goOn: string): string {
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
   if (state !== 'done')
-    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: foliopipe collect`;
+    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: ${goOn}`;
   if (found === 'done')
     return `${what} is done already; nothing was sent. --new does it afresh and pays again`;
   return `${what} is done`;

@@ -8,8 +8,11 @@ export function incompleteError(run: string, chunks: number | null, tally: Tally
   if (ambiguous > 0) {
     return new TroubleError(
       'CHUNKS_AMBIGUOUS',
-      `run ${run}: nobody knows whether the service accepted ${ambiguous} chunks; each was sent again once by this process`,
-      { hint: 'run the same command again to send them once more', facts: { ...facts, ambiguous } },
+      `run ${run}: nobody knows whether the service accepted ${ambiguous} chunks`,
+      {
+        hint: 'foliopipe run sends them once more, or gives them up, as ambiguous.policy says',
+        facts: { ...facts, ambiguous },
+      },
     );
   }
   if (submitted > 0) {

@@ -6,7 +6,11 @@ import { frozenValues } from '../../src/config/frozen.js';
 import type { Config } from '../../src/config/schema.js';
 import { createLocalRunFiles } from '../../src/files/local-run-files.js';
 import type { RunContext } from '../../src/run-context.js';
+import { chunkRecords } from '../../src/stages/chunk-records.js';
+import { downloadParts } from '../../src/stages/download-parts.js';
 import { scanSource } from '../../src/stages/scan-source.js';
+import { submitChunks } from '../../src/stages/submit-chunks.js';
+import { trackFolios } from '../../src/stages/track-folios.js';
 import { createPermits } from '../../src/streams/permits.js';
 import { createFakeService, type FakeService } from './fake-service.js';
 import { createMemoryCheckpoint } from './memory-checkpoint.js';
@@ -87,3 +91,10 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) found.push(item);
   return found;
 }
+
+/** Takes every chunk through the service to the disk. */
+export async function downloadAll(run: StageRun): Promise<void> {
+  await collect(downloadParts(run)(trackFolios(run)(submitChunks(run)(chunkRecords(run)()))));
+}
+
+export async function* nothing(): AsyncGenerator<never> {}

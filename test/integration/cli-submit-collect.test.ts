@@ -56,12 +56,15 @@ describe('submit and collect', () => {
     const serve = await openServe(dataDir, { recordsPerSecond: 200 });
     const settings = { concurrency: { folios: 2 } };
     const job = await createJob(await folder(), { pipeline: 'narrow', baseUrl: serve.url, settings });
-    const submitted = await runCli(['submit', job.config, '--json'], { env: job.env });
+    const submitted = await runCli(['submit', '--label', 'a note', job.config], { env: job.env });
     expect(submitted.code, submitted.stderr).toBe(0);
-    const { byState } = jsonLines(submitted.stdout).at(-1)!.chunks as { byState: Record<string, number> };
+    const { stdout } = await runCli(['status', job.config, '--json'], { env: job.env });
+    const { byState } = jsonLines(stdout).at(-1)!.chunks as { byState: Record<string, number> };
     expect(byState.cut! + byState.uploading! + byState.ambiguous!).toBe(0);
     expect(byState.submitted! + byState.finished!).toBe(6);
-    const collected = await runCli(['collect', job.config, '--json'], { env: job.env });
+    const told = /go on with: foliopipe (.+)\n/.exec(submitted.stderr)?.[1];
+    expect(told).toBe(`collect ${job.config}`);
+    const collected = await runCli(told!.split(' '), { env: job.env });
     expect(collected.code, collected.stderr).toBe(0);
     await serve.stop();
     expect(servedFolios(dataDir)).toHaveLength(6);

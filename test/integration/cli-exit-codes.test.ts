@@ -1,0 +1,180 @@
+/** The exit codes of the contract, each by a real process; every error says what, where and what to type next. */
+import { once } from 'node:events';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CliEnd, type CliOptions, runCli, spawnCli } from '../helpers/cli.js';
+import { createJob, type JobOptions, useFolder } from '../helpers/job.js';
+import { openServe, type Serve } from '../helpers/serve.js';
+
+const folder = useFolder();
+const limit = pLimit(3);
+let serve: Serve;
+
+beforeAll(async () => {
+  serve = await openServe(join(await folder(), 'service'));
+});
+afterAll(async () => {
+  await serve.stop();
+});
+
+describe('2, usage and config', () => {
+  const cases: [string, string[], RegExp, Partial<CliOptions>?][] = [
+    ['a key that is not known', ['--set', 'chunks.maxRecrods=5'], /maxRecrods.*maxRecords/],
+    ['a value of another kind', ['--set', 'chunks.maxRecords=many'], /chunks\.maxRecords: .*--set/],
+    ['--set without a value', ['--set', 'chunks.maxRecords'], /key=value/],
+    ['a token in a flag', ['--set', 'service.token=abcdefgh'], /service\.token/],
+    ['a flag that is not known', ['--bogus'], /unknown option '--bogus'/],
+    ['a log level that is none', ['--log-level', 'loud'], /--log-level.*loud/],
+    ['a log format that is none', ['--log-format', 'xml'], /--log-format.*xml/],
+    ['a log file that cannot be written', ['--log-file', '/dev/null/log'], /--log-file: \/dev\/null\/log/],
+    ['a flag that comes later', ['--deadline', '06:00'], /--deadline comes with a later release/],
+    ['another one', ['--rehearse'], /--rehearse comes with a later release/],
+    ['a key that comes later', ['--set', 'budget.perRun=5'], /budget\.perRun: .*later release/],
+    ['a crash point that is none', [], /no crash point nowhere/, { env: { FOLIOPIPE_CRASH_AT: 'nowhere' } }],
+    [
+      'a crash that is never',
+      [],
+      /FOLIOPIPE_CRASH_AT: x/,
+      { env: { FOLIOPIPE_CRASH_AT: 'after-run-before-chunk:x' } },
+    ],
+    ['a plain http:// address', ['--base-url', 'http://service.example'], /service\.baseUrl: http:\/\//],
+  ];
+  it.concurrent.each(cases)('%s', (name, args, told, options) =>
+    limit(async () => {
+      const job = await createJob(await folder(), { pipeline: `usage-${name.replaceAll(/\W/g, '-')}` });
+      const end = await runCli(['run', job.config, ...args], { env: { ...job.env, ...options?.env } });
+      expectError(end, 2, told);
+      await expect(stat(job.stateDir)).rejects.toThrow('ENOENT');
+    }),
+  );
+
+  it.concurrent.each([
+    [['run'], /no foliopipe\.yaml here/],
+    [['run', 'missing.yaml'], /missing\.yaml/],
+    [['frobnicate'], /unknown command 'frobnicate'/],
+    [[], /no command was given/],
+    [['retry', 'some-run'], /foliopipe retry: .*later release/],
+    [['adopt', '--run', 'R', '--chunk', '1', 'folio'], /foliopipe adopt: .*later release/],
+    [['ledger'], /foliopipe ledger: .*later release/],
+    [['serve', '--port', 'x'], /--port.*whole number/],
+    [['search', 'missing.yaml'], /--name/],
+  ] as [string[], RegExp][])('foliopipe %j', (args, told) =>
+    limit(async () => {
+      const empty = join(await folder(), 'empty');
+      await mkdir(empty, { recursive: true });
+      expectError(await runCli(args, { cwd: empty }), 2, told);
+    }),
+  );
+
+  it.concurrent('a frozen key that differs, naming the key and --new', () =>
+    limit(async () => {
+      const job = await createJob(await folder(), { pipeline: 'frozen', ...unreachable });
+      expect(await runCli(['run', job.config], { env: job.env })).toMatchObject({ code: 5 });
+      const end = await runCli(['run', job.config, '--set', 'chunks.maxRecords=7'], { env: job.env });
+      expectError(end, 2, /chunks\.maxRecords/);
+      expect(end.stderr).toContain('--new');
+    }));
+});
+
+describe('the codes of a run', () => {
+  it.concurrent('0 and 3: more failed than is tolerated, told again for a run that is done', () =>
+    limit(async () => {
+      const settings = { failures: { tolerate: '1%' } };
+      const job = await createJob(await folder(), { pipeline: 'many', baseUrl: serve.url, settings });
+      const first = await runCli(['run', job.config], { env: job.env });
+      expect(first, first.stderr).toMatchObject({ code: 3, stderr: expect.stringContaining('Exit 3') });
+      const { mtimeMs } = await stat(job.output);
+      const second = await runCli(['run', job.config], { env: job.env });
+      expect(second).toMatchObject({ code: 3, stderr: expect.stringMatching(/done already.*--new/) });
+      expect((await stat(job.output)).mtimeMs).toBe(mtimeMs);
+      const args = ['run', job.config, '--set', 'failures.tolerate=100%', '--new'];
+      expect(await runCli(args, { env: job.env })).toMatchObject({ code: 0 });
+    }));
+
+  it.concurrent('4: a source that is missing, malformed, or changed in the middle of a run', () =>
+    limit(async () => {
+      const job = await createJob(await folder(), { pipeline: 'source', ...unreachable });
+      const run = (...args: string[]) => runCli(['run', job.config, ...args], { env: job.env });
+      expectError(await run('--source', join(job.folder, 'absent.csv')), 4, /absent\.csv/);
+      const bad = join(job.folder, 'bad.csv');
+      await writeFile(bad, 'BusinessName,Address,State\nA,B,MT\nA,B,MT,too many\n');
+      expectError(await run('--source', bad), 4, /bad\.csv.*(line|record) ?\w* ?[23]/s);
+      expectError(await run(), 5, /retry\.giveUpAfter/);
+      await writeFile(job.source, 'BusinessName,Address,State,Note\nNew,1 Elm St,MT,x\n');
+      const changed = await run();
+      expectError(changed, 4, /unfinished.*60 records then, 1 now/);
+      expect(changed.stderr).toMatch(/next: put the old file back .*--new/);
+    }));
+
+  it.concurrent('5: a service that cannot be reached; with --new the way on is another command', () =>
+    limit(async () => {
+      const job = await createJob(await folder(), { pipeline: 'down', ...unreachable });
+      const end = await runCli(['run', job.config, '--new'], { env: job.env });
+      expectError(end, 5, /ECONNREFUSED/);
+      expect(end.stderr).toContain(`go on with: foliopipe run ${job.config}\n`);
+    }));
+
+  it.concurrent('6: a service that counts other records than were sent; nothing is published', () =>
+    limit(async () => {
+      const server = createServer((request, response) => {
+        request.resume().on('end', () => response.end('{"response":{"folio":"f1","totalRecords":7}}'));
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const job = await createJob(await folder(), { pipeline: 'misread', baseUrl });
+      expectError(
+        await runCli(['run', job.config], { env: job.env }),
+        6,
+        /read 7 records where 10 were sent/,
+      );
+      await expect(stat(job.output)).rejects.toThrow('ENOENT');
+      server.close();
+    }));
+
+  it.concurrent('7: a token that the service does not take', () =>
+    limit(async () => {
+      const job = await createJob(await folder(), { pipeline: 'token', baseUrl: serve.url });
+      const end = await runCli(['run', job.config], { env: { FOLIOPIPE_TOKEN: 'another-token' } });
+      expectError(end, 7, /401/);
+      expect(end.stdout + end.stderr).not.toContain('another-token');
+      expect(await runCli(['run', job.config], { env: job.env })).toMatchObject({ code: 0 });
+    }));
+
+  it.concurrent('11: a second process of the same pipeline, which is told who holds the lock', () =>
+    limit(async () => {
+      const job = await createJob(await folder(), {
+        pipeline: 'locked',
+        settings: { retry: { first: '50ms' } },
+      });
+      const first = spawnCli(['run', job.config], { env: job.env });
+      await first.waitFor('stderr', /fails and is tried again/);
+      const second = await runCli(['run', job.config], { env: job.env });
+      expectError(second, 11, new RegExp(`process ${first.pid} \\(run ${job.config}\\).*locked`));
+      first.kill('SIGKILL');
+      await first.ended;
+      const args = ['run', job.config, '--set', 'retry.giveUpAfter=20ms'];
+      expectError(await runCli(args, { env: job.env }), 5, /ECONNREFUSED/);
+    }));
+});
+
+it('help and version go to stdout and end with 0', async () => {
+  const [help, version] = await Promise.all([runCli(['run', '--help']), runCli(['--version'])]);
+  expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--base-url') });
+  expect(help.stdout).not.toContain('--deadline');
+  const { version: expected } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+  expect(version).toMatchObject({ code: 0, stdout: `${expected}\n` });
+});
+
+const unreachable: JobOptions = { settings: { retry: { giveUpAfter: '50ms' } } };
+
+/** What with its code, and what to type next; no stack, nothing on stdout. */
+function expectError({ code, stdout, stderr }: CliEnd, expected: number, told: RegExp): void {
+  expect(stderr).toMatch(/^foliopipe: .+ \[[A-Z_]+\]\n {2}next: .+$/ms);
+  expect(stderr).toMatch(told);
+  expect(stderr).not.toMatch(/^ {4}at /m);
+  expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
+}
