@@ -12,10 +12,9 @@ import {
   StillProcessingError,
   summarizeRun,
   trackFolios,
-  withRun,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
-import { finishPublishing } from './finish-publishing.js';
+import { withSettledRun } from './with-settled-run.js';
 
 export interface CollectOptions extends RunOptions {
   /** Ask each folio once and throw `StillProcessingError` when one is not finished. */
@@ -28,9 +27,9 @@ export interface CollectOptions extends RunOptions {
  */
 export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
   const { wait = true, ...rest } = options;
-  return withRun(config, { ...rest, existing: true }, async (run) => {
+  return withSettledRun(config, { ...rest, existing: true }, async (run) => {
     const summary = () => summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
-    if (run.found === 'done' || (await finishPublishing(run))) return summary();
+    if (run.found === 'done') return summary();
     await fetchFinished(run);
     if (!wait) {
       const { chunks } = await run.checkpoint.tally(run.id);

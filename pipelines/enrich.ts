@@ -12,10 +12,9 @@ import {
   submitChunks,
   summarizeRun,
   trackFolios,
-  withRun,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
-import { finishPublishing } from './finish-publishing.js';
+import { withSettledRun } from './with-settled-run.js';
 
 /**
  * Starts a run of `config`, or goes on with the one that was interrupted; a run that is done already is left
@@ -24,10 +23,8 @@ import { finishPublishing } from './finish-publishing.js';
  * @throws FoliopipeError of one of its subclasses, each with `exitCode`, `code`, `facts` and `hint`.
  */
 export async function enrich(config: Config, options?: RunOptions): Promise<RunSummary> {
-  return withRun(config, options, async (run) => {
+  return withSettledRun(config, options, async (run) => {
     if (run.found === 'continued') {
-      if (await finishPublishing(run))
-        return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
       await fetchFinished(run);
     }
     if (run.found !== 'done') {

@@ -7,18 +7,16 @@ import {
   type RunSummary,
   runStages,
   summarizeRun,
-  withRun,
 } from '../src/index.js';
+import { withSettledRun } from './with-settled-run.js';
 
 /**
  * @param id a run of the config's pipeline; its source must be unchanged.
  * @throws ConfigError when there is no such run; TroubleError when it is not complete yet.
  */
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
-  return withRun(config, { ...options, existing: id }, async (run) => {
-    const row = await run.checkpoint.run(run.id);
-    if (row?.state !== 'open') await run.checkpoint.recordRepublish(run.id);
-    else await run.checkpoint.recordUnmerged(run.id, 1);
+  return withSettledRun(config, { ...options, existing: id }, async (run) => {
+    await run.checkpoint.recordUnmerged(run.id, 1);
     await runStages(run.controller, nothingToFetch, mergeResults(run), publishOutput(run));
     return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
   });

@@ -2,6 +2,7 @@
 import {
   type ChunkRow,
   type Config,
+  checkAllSubmitted,
   chunkRecords,
   drain,
   type RunOptions,
@@ -10,15 +11,17 @@ import {
   submitChunks,
   summarizeRun,
   trackFolios,
-  withRun,
 } from '../src/index.js';
+import { fetchFinished } from './fetch-finished.js';
+import { withSettledRun } from './with-settled-run.js';
 
 /**
  * Uploads every chunk that has no folio yet. Folios are polled only as long as others wait for their place;
  * `collect`, in this process or another, does the rest.
  */
 export async function submit(config: Config, options?: RunOptions): Promise<RunSummary> {
-  return withRun(config, options, async (run) => {
+  return withSettledRun(config, options, async (run) => {
+    if (run.found === 'continued') await fetchFinished(run);
     if (run.found !== 'done') {
       const allSubmitted = new AbortController();
       const untilSubmitted = async function* (chunks: AsyncIterable<ChunkRow>) {
@@ -34,6 +37,7 @@ export async function submit(config: Config, options?: RunOptions): Promise<RunS
         drain,
       );
     }
+    await checkAllSubmitted(run);
     return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
   });
 }

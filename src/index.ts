@@ -36,6 +36,7 @@ export type { RunContext } from './run-context.js';
 export { chunkRecords, openChunks } from './stages/chunk-records.js';
 export { downloadParts } from './stages/download-parts.js';
 export { refetchParts } from './stages/fetch-parts.js';
+export { checkAllSubmitted } from './stages/incomplete-error.js';
 export { type MergedChunk, mergeResults } from './stages/merge-results.js';
 export { publishOutput } from './stages/publish-output.js';
 export { putInPlace } from './stages/put-in-place.js';

@@ -3,6 +3,7 @@ import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
 import type { AtCrashPoint } from './crash-points.js';
+import type { TroubleError } from './errors/index.js';
 import type { RunFiles } from './files/run-files.js';
 import type { Logger } from './logger.js';
 import type { Clock } from './streams/clock.js';
@@ -22,6 +23,8 @@ export interface RunContext {
   /** Aborts everything when the caller, or a failing stage, says so. */
   readonly controller: AbortController;
   readonly signal: AbortSignal;
+  /** What kept single chunks from being done: the others went on, and the run ends with the first of these. */
+  readonly setbacks: { first: TroubleError | undefined };
   readonly clock: Clock;
   readonly logger: Logger;
   readonly at: AtCrashPoint;

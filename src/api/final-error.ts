@@ -5,8 +5,8 @@ import {
   type ErrorFacts,
   FolioLostError,
   type FoliopipeError,
+  OutageError,
   RefusedError,
-  TroubleError,
 } from '../errors/index.js';
 import type { Failure, Operation } from './failure.js';
 import type { Decision } from './retry-decision.js';
@@ -56,7 +56,7 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
         hint: 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
       });
     case 'gave-up':
-      return new TroubleError(
+      return new OutageError(
         'SERVICE_UNAVAILABLE',
         `${call.operation}: still failing after retry.giveUpAfter: ${what}`,
         {

@@ -40,6 +40,8 @@ export interface Publication {
   readonly sha256: string;
   readonly records: number;
   readonly exitCode: number;
+  /** How the records ended: kept here, for the chunks' own counts go when the output is written again. */
+  readonly counts: Counts;
 }
 
 export interface Run extends NewRun {
@@ -142,6 +144,8 @@ export interface CheckpointReader {
   /** The merged chunk with the highest number. */
   lastMerged(run: string): Promise<ChunkRow | undefined>;
   /** All attempts of at most `limit` chunks with a number above `after`, by chunk and attempt. */
+  /** An accepted upload of which the service counted other records than were sent. */
+  misreadUpload(run: string): Promise<Upload | undefined>;
   uploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
   /** Parts stored for a chunk: successful ones first, then by part number. */
   parts(run: string, chunk: number): Promise<readonly StoredPart[]>;
@@ -201,7 +205,7 @@ export interface Checkpoint extends CheckpointReader {
   recordPart(run: string, chunk: number, part: StoredPart): Promise<void>;
   /** `finished` to `downloaded`; a chunk that is `downloaded` already stays so. */
   recordDownloaded(run: string, chunk: number): Promise<void>;
-  /** `cut`, `ambiguous`, `submitted` or `finished` to `unprocessed`. */
+  /** Any chunk that is neither being uploaded nor merged, to `unprocessed`. */
   recordUnprocessed(run: string, chunk: number, cause: UnprocessedCause): Promise<void>;
 
   /** Fixes the added columns for the run and, when `learned`, for the pipeline on this service. */
@@ -213,12 +217,12 @@ export interface Checkpoint extends CheckpointReader {
   /** Chunks from this number on are no longer in the work file. */
   recordUnmerged(run: string, fromChunk: number): Promise<void>;
 
-  /** `open` to `publishing` (or `publishing` again). */
+  /** `open`, or `done` when it is written again, to `publishing` (or `publishing` again). */
   recordPublishing(run: string, publication: Publication): Promise<void>;
   /** `publishing` to `done`. */
   recordDone(run: string, at: number): Promise<void>;
-  /** `publishing` or `done` back to `open` with nothing merged: the output is to be written again from what was bought. */
-  recordRepublish(run: string): Promise<void>;
+  /** `publishing` back to `open` with nothing merged: the work file was lost before it was put in place. */
+  recordUnpublished(run: string): Promise<void>;
 
   close(): Promise<void>;
 }

@@ -31,7 +31,8 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
   );
   const stop = listenForStop(() => undefined);
   const service = await openEmbeddedService(config);
-  const impatient = { ...config, retry: { first: 200, max: 1_000, giveUpAfter: 10_000 } };
+  const giveUpAfter = Math.min(config.retry.giveUpAfter, patience);
+  const impatient = { ...config, retry: { first: 200, max: 1_000, giveUpAfter } };
   const api = openApi(impatient, {
     logger,
     proxies: environmentProxies(process.env),
@@ -57,3 +58,6 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
     stop.close();
   }
 }
+
+/** Milliseconds that a person who checks waits for a service that does not answer. */
+const patience = 10_000;

@@ -8,8 +8,10 @@ import { scanRecords } from './scan-records.js';
 export interface ReadRecordsOptions {
   /** A record's bytes without its line end. */
   readonly maxRecordBytes: number;
-  /** Throws to stop, returns to skip the record; its `line` is not known here. */
+  /** Throws to stop, returns to skip the record; its `line` is known only where `firstLines` are given. */
   readonly onBadRecord: (bad: BadRecord) => void;
+  /** Physical line of each file's first record, for files that are read from there. */
+  readonly firstLines?: readonly number[];
   readonly signal?: AbortSignal;
 }
 
@@ -24,11 +26,12 @@ export async function* readRecords(
   from: { readonly position: Position; readonly record: number },
   options: ReadRecordsOptions,
 ): AsyncGenerator<Batch, void, undefined> {
-  const { maxRecordBytes, onBadRecord, signal } = options;
+  const { maxRecordBytes, onBadRecord, signal, firstLines } = options;
   let firstRecord = from.record;
   for (const [index, file] of source.files.entries()) {
     if (index < from.position.file) continue;
     const base = index === from.position.file ? from.position.offset : file.dataStart;
+    const firstLine = base === file.dataStart ? firstLines?.[index] : undefined;
     const decoded = readDecoded(file, base, signal === undefined ? {} : { signal });
     firstRecord = yield* scanRecords(decoded, {
       delimiter: file.dialect.delimiter,
@@ -37,6 +40,7 @@ export async function* readRecords(
       file: index,
       base,
       firstRecord,
+      ...(firstLine !== undefined && { firstLine }),
       transcoded: isTranscoded(file.dialect),
       onBadRecord,
     });

@@ -6,6 +6,7 @@ export { type ErrorDetails, type ErrorFacts, FoliopipeError } from './foliopipe-
 export { GuardError } from './guard-error.js';
 export { InterruptedError } from './interrupted-error.js';
 export { LockedError } from './locked-error.js';
+export { OutageError } from './outage-error.js';
 export { RefusedError } from './refused-error.js';
 export { SourceError } from './source-error.js';
 export { StillProcessingError } from './still-processing-error.js';

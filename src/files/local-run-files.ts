@@ -57,10 +57,17 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
         if (sha256 !== part.sha256) throw new Error('its content is not what was written');
         return bytes;
       } catch (error) {
+        // What the system refuses for another reason may be whole: it is not to be fetched again for that.
+        if (isSystemTrouble(error)) throw error;
         throw new DamagedPartError(chunk, part, error);
       }
     },
   };
+}
+
+function isSystemTrouble(error: unknown): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return syscall !== undefined && code !== 'ENOENT' && code !== 'EISDIR';
 }
 
 function digits(number: number): string {

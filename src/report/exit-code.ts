@@ -8,5 +8,6 @@ import type { Counts } from '../types.js';
 export function runExitCode(counts: Counts, tolerate: number): 0 | 3 {
   const sent = counts.successful + counts.failed + counts.unprocessed;
   if (counts.unprocessed > 0) return 3;
-  return counts.failed <= tolerate * sent ? 0 : 3;
+  // Divided, not multiplied: 29 of 100 are 29 %, and 0.29 * 100 is less than 29.
+  return counts.failed === 0 || counts.failed / sent <= tolerate ? 0 : 3;
 }

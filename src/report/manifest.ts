@@ -5,7 +5,6 @@ import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { manifestPath } from './paths.js';
-import { countsOf } from './run-summary.js';
 
 export type ManifestNeeds = Pick<RunContext, 'id' | 'config' | 'source'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn'>;
@@ -28,7 +27,7 @@ export async function writeManifest(run: ManifestNeeds, publication: Publication
 async function manifestHead(run: ManifestNeeds, publication: Publication) {
   const row = (await run.checkpoint.run(run.id))!;
   const tally = await run.checkpoint.tally(run.id);
-  const counts = countsOf(run.source, tally);
+  const { counts } = publication;
   const layout = createOutputLayout(run.source, run.config.output);
   return {
     manifestVersion: 1,

@@ -13,7 +13,7 @@ export interface RunSummary {
   /** Answers came from a local service, so nothing here is real (law 11). */
   readonly rehearsal: boolean;
   /** Whether this process found the run begun, or done, by an earlier one. */
-  readonly found: 'new' | 'continued' | 'done';
+  readonly found: 'new' | 'continued' | 'publishing' | 'done';
   readonly counts: Counts;
   readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
   readonly uploads: Tally['uploads'];
@@ -53,7 +53,7 @@ export async function summarizeRun(
     exitCode: published ? publication.exitCode : null,
     rehearsal: run.rehearsal,
     found,
-    counts: countsOf(run.source, tally),
+    counts: published ? publication.counts : countsOf(run.source, tally),
     chunks: { all: run.chunks, byState: tally.chunks },
     uploads: tally.uploads,
     ambiguousRecords: tally.ambiguousRecords,

@@ -50,13 +50,11 @@ export function createOutputLayout(source: LaidOutSource, output: OutputOptions)
 
 /** The output's column names, given those that the service adds. */
 export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
-  const own = [
-    'status',
-    'error_code',
-    'error',
-    ...added,
-    ...(layout.lineage ? ['run', 'folio', 'part', 'record'] : []),
-  ];
+  const lineage = layout.lineage ? ['run', 'folio', 'part', 'record'] : [];
+  const taken = ['status', 'error_code', 'error', ...lineage];
+  // A service's column of a name that we use ourselves keeps its values under another one.
+  const named = added.map((column) => (taken.includes(column) ? `service_${column}` : column));
+  const own = ['status', 'error_code', 'error', ...named, ...lineage];
   return [...layout.sourceColumns, ...own.map((column) => layout.prefix + column)];
 }
 

@@ -125,16 +125,21 @@ function successWriter(part: PartTable, columns: readonly string[]): ResultWrite
   };
 }
 
-/** Columns that only a failed part has become the error's text: one its value, several `name: value; ...`. */
+/**
+ * Columns that only a failed part has become the error's text: one its value, several `name: value; ...`. A
+ * failed part laid out like a successful one gives its reason in one of the added columns: those are told then.
+ */
 function failureWriter(
   part: PartTable,
   columns: readonly string[],
   sentColumns: ReadonlySet<string>,
 ): ResultWriter {
   const stride = part.columns.length;
-  const reasons = part.columns.flatMap((column, field) =>
-    sentColumns.has(column) || columns.includes(column) ? [] : [{ column, field }],
+  const answers = part.columns.flatMap((column, field) =>
+    sentColumns.has(column) ? [] : [{ column, field }],
   );
+  const own = answers.filter(({ column }) => !columns.includes(column));
+  const reasons = own.length > 0 ? own : answers;
   const empty = ','.repeat(columns.length);
   return (out, result) => {
     out.ascii(',FAILED,SERVICE_FAILED,');

@@ -13,7 +13,8 @@ import type { RunOptions } from './run-options.js';
 
 export interface FoundRun {
   readonly run: Run;
-  readonly found: 'new' | 'continued' | 'done';
+  /** `publishing`: its output is to be put in place before anything else, whatever the source is now. */
+  readonly found: 'new' | 'continued' | 'publishing' | 'done';
 }
 
 export interface FindRunNeeds {
@@ -31,9 +32,17 @@ export interface FindRunNeeds {
  */
 export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise<FoundRun> {
   const { config, checkpoint, service, signal } = needs;
-  if (options.existing !== undefined) return findExisting(needs, options, options.existing);
   const frozen = frozenValues(config, service);
   const unfinished = await checkpoint.unfinishedRun(config.pipeline);
+  if (unfinished?.state === 'publishing') {
+    checkFrozen(unfinished.frozen, frozen, unfinished.id);
+    needs.logger.info(
+      { run: unfinished.id },
+      `publishing of run ${unfinished.id} was interrupted and goes on`,
+    );
+    return { run: unfinished, found: 'publishing' };
+  }
+  if (options.existing !== undefined) return findExisting(needs, options, options.existing);
   if (unfinished !== undefined && !options.fresh) {
     checkFrozen(unfinished.frozen, frozen, unfinished.id);
     const source = await checkSource(config, { ...options, signal }, unfinished);
@@ -97,7 +106,7 @@ async function continueRun(needs: FindRunNeeds, run: Run, source: Source): Promi
     await needs.checkpoint.recordUnmerged(run.id, 1);
   }
   const interrupted = await needs.checkpoint.recordInterrupted(run.id);
-  await tellContinuing(needs, run);
+  if (run.state === 'open') await tellContinuing(needs, run);
   if (interrupted > 0) {
     needs.logger.warn(
       { run: run.id, chunks: interrupted },

@@ -54,6 +54,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       folioPermits: createPermits(config.concurrency.folios),
       controller,
       signal,
+      setbacks: { first: undefined },
       clock,
       logger,
       at,

@@ -9,13 +9,16 @@ export async function withRun<T>(
   options: RunOptions | undefined,
   body: (run: OpenRun) => Promise<T>,
 ): Promise<T> {
-  const run = await openRun(config, options).catch(translateDiskError);
   try {
-    return await body(run);
+    const run = await openRun(config, options);
+    const result = await body(run).catch(async (error: unknown) => {
+      await run.close().catch(() => undefined);
+      throw error;
+    });
+    await run.close();
+    return result;
   } catch (error) {
     return translateDiskError(error);
-  } finally {
-    await run.close();
   }
 }
 

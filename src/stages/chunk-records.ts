@@ -45,7 +45,7 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow> {
     cut + 1,
   )) {
     run.signal.throwIfAborted();
-    await checkSourceStamp(run.source);
+    await checkSourceStamp(run.source, chunk.start, chunk.end);
     await run.files.writeChunk(chunk.number, content);
     run.at('after-chunk-file-before-commit');
     await run.checkpoint.recordCut(run.id, chunk);

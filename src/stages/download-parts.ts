@@ -1,12 +1,14 @@
 /** Fourth stage: fetches the parts of finished folios to the disk, a bounded number of chunks at once. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import { FolioLostError } from '../errors/index.js';
+import { FolioLostError, OutageError } from '../errors/index.js';
+import type { RunContext } from '../run-context.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { type FetchPartsNeeds, fetchParts } from './fetch-parts.js';
 
-export type DownloadPartsNeeds = FetchPartsNeeds & {
-  readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed'>;
-};
+export type DownloadPartsNeeds = FetchPartsNeeds &
+  Pick<RunContext, 'controller' | 'setbacks'> & {
+    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed'>;
+  };
 
 /** Passes on chunks that are downloaded, and those given up. */
 export function downloadParts(
@@ -20,6 +22,10 @@ export function downloadParts(
       await fetchParts(run, chunk);
       run.at('after-downloaded-before-merge');
     } catch (error) {
+      if (error instanceof OutageError) {
+        run.setbacks.first ??= error;
+        return undefined;
+      }
       if (!(error instanceof FolioLostError)) throw error;
       run.logger.error(
         { chunk: chunk.number, folio: chunk.folio, code: error.code },
@@ -29,5 +35,6 @@ export function downloadParts(
     }
     return run.checkpoint.chunk(run.id, chunk.number);
   };
-  return (chunks) => mapConcurrent(chunks, run.config.concurrency.downloads, download);
+  const { downloads } = run.config.concurrency;
+  return (chunks) => mapConcurrent(chunks, downloads, download, run.controller);
 }

@@ -1,6 +1,18 @@
 /** Says why a run ended without a publication, and what to do next. */
-import type { Tally } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, Tally } from '../checkpoint/checkpoint.js';
 import { TroubleError } from '../errors/index.js';
+import type { RunContext } from '../run-context.js';
+
+/** @throws TroubleError when a chunk has no folio: after an outage, or because nobody knows whether it has. */
+export async function checkAllSubmitted(
+  run: Pick<RunContext, 'id' | 'setbacks'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'tally'> },
+): Promise<void> {
+  const tally = await run.checkpoint.tally(run.id);
+  const row = await run.checkpoint.run(run.id);
+  const { cut, uploading, ambiguous } = tally.chunks;
+  if (cut + uploading + ambiguous === 0 && row?.chunks != null) return;
+  throw run.setbacks.first ?? incompleteError(run.id, row?.chunks ?? null, tally);
+}
 
 export function incompleteError(run: string, chunks: number | null, tally: Tally): TroubleError {
   const { submitted, ambiguous, cut, uploading } = tally.chunks;

@@ -1,7 +1,5 @@
 /** Merges one chunk: its records out of the source, its parts off the disk, joined, proven and written as rows. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import { UntrustedError } from '../errors/index.js';
-import { DamagedPartError } from '../files/run-files.js';
 import { joinResults } from '../results/join-results.js';
 import { checkJoinWay, joinWayOf } from '../results/join-way.js';
 import { createOutputLayout, fieldOf } from '../results/output-layout.js';
@@ -10,13 +8,14 @@ import type { BlockReader, RecordBlock } from '../results/record-block.js';
 import { checkAddedColumns } from '../results/result-columns.js';
 import { createRowWriter, type Enriched } from '../results/write-enriched.js';
 import type { RunContext } from '../run-context.js';
-import { namedByChunk } from './named-by-chunk.js';
 import { sourceChanged } from './read-source.js';
 import { sentColumns } from './sent-columns.js';
+import { type HealingNeeds, type Refetch, withHealing } from './with-healing.js';
 
-export type ChunkMergerNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'files' | 'logger'> & {
-  readonly checkpoint: Pick<Checkpoint, 'run' | 'parts' | 'recordJoin'>;
-};
+export type ChunkMergerNeeds = HealingNeeds &
+  Pick<RunContext, 'source' | 'config' | 'files'> & {
+    readonly checkpoint: Pick<Checkpoint, 'run' | 'parts' | 'recordJoin'>;
+  };
 
 export interface ChunkMerger {
   /** Chunks must come in the order of the source, none left out. */
@@ -31,7 +30,7 @@ export function createChunkMerger(
   run: ChunkMergerNeeds,
   records: BlockReader,
   columns: readonly string[],
-  refetch?: (chunk: ChunkRow) => Promise<void>,
+  refetch?: Refetch,
 ): ChunkMerger {
   const layout = createOutputLayout(run.source, run.config.output);
   const sent = sentColumns(run.config.upload);
@@ -65,23 +64,9 @@ export function createChunkMerger(
     merge: async (chunk) => {
       const block = await records.take(chunk.records);
       checkBlock(run, chunk, block);
-      if (chunk.state === 'unprocessed') {
-        return rows.unprocessed(block, chunk.cause!, chunk.folio);
-      }
-      try {
-        return await mergeParts(chunk, block);
-      } catch (error) {
-        const mayHeal = error instanceof DamagedPartError || error instanceof UntrustedError;
-        if (!mayHeal || refetch === undefined) throw namedByChunk(chunk, error);
-        run.logger.warn(
-          { chunk: chunk.number, folio: chunk.folio },
-          `chunk ${chunk.number}: ${error.message}; its parts are fetched once more`,
-        );
-      }
-      await refetch(chunk);
-      return await mergeParts(chunk, block).catch((error: unknown) => {
-        throw namedByChunk(chunk, error);
-      });
+      if (chunk.state === 'unprocessed') return rows.unprocessed(block, chunk.cause!, chunk.folio);
+      const merged = await withHealing(run, chunk, refetch, () => mergeParts(chunk, block));
+      return merged ?? rows.unprocessed(block, 'FOLIO_LOST', chunk.folio);
     },
   };
 }

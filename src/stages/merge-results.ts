@@ -5,9 +5,11 @@
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../checkpoint/checkpoint.js';
 import { createBlockReader } from '../results/record-block.js';
 import type { RunContext } from '../run-context.js';
+import { abortable } from '../streams/abortable.js';
 import { type ChunkMerger, createChunkMerger } from './merge-chunk.js';
 import { firstPlace, recordsFrom } from './read-source.js';
 import { createResultColumns } from './settle-columns.js';
+import type { Refetch } from './with-healing.js';
 
 export type MergeResultsNeeds = Pick<
   RunContext,
@@ -15,7 +17,14 @@ export type MergeResultsNeeds = Pick<
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'run' | 'chunk' | 'lastMerged' | 'parts' | 'recordColumns' | 'recordJoin' | 'knownColumns'
+    | 'run'
+    | 'chunk'
+    | 'lastMerged'
+    | 'parts'
+    | 'recordColumns'
+    | 'recordJoin'
+    | 'knownColumns'
+    | 'recordUnprocessed'
   >;
 };
 
@@ -36,7 +45,7 @@ export interface MergedChunk {
  */
 export function mergeResults(
   run: MergeResultsNeeds,
-  refetch?: (chunk: ChunkRow) => Promise<void>,
+  refetch?: Refetch,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedChunk> {
   return async function* (chunks) {
     const last = await run.checkpoint.lastMerged(run.id);
@@ -62,7 +71,7 @@ export function mergeResults(
 
     try {
       yield* mergeReady(false);
-      for await (const _ of chunks) yield* mergeReady(false);
+      for await (const _ of abortable(chunks, run.signal)) yield* mergeReady(false);
       yield* mergeReady(true);
     } finally {
       await records.close();

@@ -7,13 +7,16 @@ import type { MergedChunk } from './merge-results.js';
 import { type PutInPlaceNeeds, preparePublication, putInPlace } from './put-in-place.js';
 import { openWorkFile, type WorkFileNeeds } from './work-file.js';
 
-export type PublishOutputNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> &
+export type PublishOutputNeeds = Pick<
+  RunContext,
+  'id' | 'source' | 'config' | 'setbacks' | 'clock' | 'signal' | 'at'
+> &
   WorkFileNeeds &
   PutInPlaceNeeds & { readonly checkpoint: Pick<Checkpoint, 'recordMerged'> };
 
 /**
  * @returns what was published.
- * @throws TroubleError (or UntrustedError, GuardError by cause) when chunks are missing; the run goes on later.
+ * @throws TroubleError when chunks are missing: the run goes on later.
  */
 export function publishOutput(
   run: PublishOutputNeeds,
@@ -23,7 +26,7 @@ export function publishOutput(
     const row = (await run.checkpoint.run(run.id))!;
     const last = await run.checkpoint.lastMerged(run.id);
     if (row.chunks === null || (last?.number ?? 0) < row.chunks) {
-      throw incompleteError(run.id, row.chunks, await run.checkpoint.tally(run.id));
+      throw run.setbacks.first ?? incompleteError(run.id, row.chunks, await run.checkpoint.tally(run.id));
     }
     run.at('after-last-merge-before-publishing');
     const publication = await preparePublication(run);

@@ -17,12 +17,12 @@ import type { RunContext } from '../run-context.js';
 import { syncFolder } from '../streams/atomic-file.js';
 import { verifySource } from './verify-source.js';
 import { workPath } from './work-file.js';
-import { writeRejects } from './write-rejects.js';
+import { renameRejects, writeRejects } from './write-rejects.js';
 
 export type PutInPlaceNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'run' | 'tally' | 'chunksIn' | 'lastMerged' | 'recordPublishing' | 'recordDone' | 'recordRepublish'
+    'run' | 'tally' | 'chunksIn' | 'lastMerged' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
   >;
 };
 
@@ -43,6 +43,7 @@ export async function preparePublication(run: PutInPlaceNeeds): Promise<Publicat
     );
   }
   await verifySource(run.source);
+  await writeRejects(run);
   const last = await run.checkpoint.lastMerged(run.id);
   const work = await hashFile(workPath(run));
   if (work === undefined || work.bytes !== last?.mergedEnd) {
@@ -54,6 +55,7 @@ export async function preparePublication(run: PutInPlaceNeeds): Promise<Publicat
     ...work,
     records: merged,
     exitCode: runExitCode(counts, run.config.failures.tolerate),
+    counts,
   };
   await run.checkpoint.recordPublishing(run.id, publication);
   run.at('after-publishing-before-rename');
@@ -66,7 +68,7 @@ export async function putInPlace(run: PutInPlaceNeeds, publication: Publication)
   for (const marker of markerPaths(output)) await rm(marker, { force: true });
   await renameWorkFile(run, publication);
   run.at('after-rename-before-manifest');
-  await writeRejects(run);
+  await renameRejects(run);
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
@@ -93,7 +95,7 @@ async function renameWorkFile(run: PutInPlaceNeeds, publication: Publication): P
     await syncFolder(dirname(path));
     return;
   }
-  await run.checkpoint.recordRepublish(run.id);
+  await run.checkpoint.recordUnpublished(run.id);
   throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {
     hint: 'run the same command again: it writes the file anew from what was bought',
   });

@@ -34,11 +34,11 @@ export function recordsFrom(
 }
 
 /**
- * Looks whether the files are still those that were checked, by size, times and inode.
+ * Looks whether the files between two places are still those that were checked, by size, times and inode.
  * @throws SourceError when one of them changed.
  */
-export async function checkSourceStamp(source: Source): Promise<void> {
-  for (const file of source.files) {
+export async function checkSourceStamp(source: Source, from: Position, to: Position): Promise<void> {
+  for (const file of source.files.slice(from.file, to.file + 1)) {
     const { stamp } = await fileStamp(file.path);
     if (stamp !== file.stamp) throw sourceChanged(file.path, 'its size or time is not what it was');
   }

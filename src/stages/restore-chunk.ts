@@ -10,7 +10,7 @@ export async function restoreChunk(
   chunk: Chunk,
 ): Promise<void> {
   if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
-  await checkSourceStamp(run.source);
+  await checkSourceStamp(run.source, chunk.start, chunk.end);
   const layout = createUploadLayout(run.source, run.config.upload);
   const records = recordsFrom(run, { position: chunk.start, record: chunk.firstRecord });
   const limits = { maxRecords: chunk.records, maxBytes: Number.MAX_SAFE_INTEGER };

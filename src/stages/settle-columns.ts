@@ -2,18 +2,17 @@
  * Finds out which columns the service adds before the first row is written: from the config, from the
  * pipeline's earlier runs, or from the run's first chunk, in the source's order, that has a success.
  */
-import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import { UntrustedError } from '../errors/index.js';
-import { DamagedPartError } from '../files/run-files.js';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { readPartTable } from '../results/part-table.js';
 import { addedColumns } from '../results/result-columns.js';
 import type { RunContext } from '../run-context.js';
-import { namedByChunk } from './named-by-chunk.js';
 import { sentColumns } from './sent-columns.js';
+import { type HealingNeeds, type Refetch, withHealing } from './with-healing.js';
 
-export type ResultColumnsNeeds = Pick<RunContext, 'id' | 'config' | 'files' | 'at'> & {
-  readonly checkpoint: Pick<Checkpoint, 'run' | 'chunk' | 'parts' | 'recordColumns' | 'knownColumns'>;
-};
+export type ResultColumnsNeeds = HealingNeeds &
+  Pick<RunContext, 'config' | 'files' | 'at'> & {
+    readonly checkpoint: Pick<Checkpoint, 'run' | 'chunk' | 'parts' | 'recordColumns' | 'knownColumns'>;
+  };
 
 export interface ResultColumns {
   /**
@@ -30,7 +29,7 @@ export interface ResultColumns {
 export function createResultColumns(
   run: ResultColumnsNeeds,
   firstChunk: number,
-  refetch?: (chunk: ChunkRow) => Promise<void>,
+  refetch?: Refetch,
 ): ResultColumns {
   let fixed: readonly string[] | undefined;
   let probe = firstChunk;
@@ -58,29 +57,12 @@ export function createResultColumns(
           return allSettled && probe > (row.chunks ?? Infinity) ? fix([], false) : undefined;
         if (chunk.state !== 'downloaded' && chunk.state !== 'unprocessed') return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
-          return fix(await learnHealing(run, chunk, refetch), true);
+          const learned = await withHealing(run, chunk, refetch, () => learn(run, chunk.number));
+          if (learned !== undefined) return fix(learned, true);
         }
       }
     },
   };
-}
-
-/** A part that cannot be read is fetched once more, as it would be for the merge. */
-async function learnHealing(
-  run: ResultColumnsNeeds,
-  chunk: ChunkRow,
-  refetch: ((chunk: ChunkRow) => Promise<void>) | undefined,
-): Promise<readonly string[]> {
-  try {
-    return await learn(run, chunk.number);
-  } catch (error) {
-    const mayHeal = error instanceof DamagedPartError || error instanceof UntrustedError;
-    if (!mayHeal || refetch === undefined) throw namedByChunk(chunk, error);
-  }
-  await refetch(chunk);
-  return learn(run, chunk.number).catch((error: unknown) => {
-    throw namedByChunk(chunk, error);
-  });
 }
 
 async function learn(run: ResultColumnsNeeds, chunk: number): Promise<readonly string[]> {

@@ -5,7 +5,13 @@
  */
 import type { Checkpoint, ChunkRow, Upload } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/each-chunk.js';
-import { AmbiguousUploadError, FoliopipeError, UntrustedError } from '../errors/index.js';
+import {
+  AmbiguousUploadError,
+  FoliopipeError,
+  OutageError,
+  TroubleError,
+  UntrustedError,
+} from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { restoreChunk } from './restore-chunk.js';
@@ -13,12 +19,24 @@ import { uploadNames } from './upload-names.js';
 
 export type SubmitChunksNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'files' | 'api' | 'folioPermits' | 'signal' | 'clock' | 'logger' | 'at'
+  | 'id'
+  | 'source'
+  | 'config'
+  | 'files'
+  | 'api'
+  | 'folioPermits'
+  | 'controller'
+  | 'setbacks'
+  | 'signal'
+  | 'clock'
+  | 'logger'
+  | 'at'
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
     | 'chunk'
     | 'chunksIn'
+    | 'misreadUpload'
     | 'recordIntent'
     | 'recordAccepted'
     | 'recordDropped'
@@ -36,16 +54,34 @@ export function submitChunks(
   run: SubmitChunksNeeds,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
   return async function* (chunks) {
+    await refuseMisread(run);
     const { uploads } = run.config.concurrency;
-    yield* mapConcurrent(chunks, uploads, (chunk) => submit(run, chunk));
+    const outage = { began: false };
+    const untilOutage = async function* () {
+      for await (const chunk of chunks) {
+        // What is sent already goes on; to send more into an outage would only make each chunk wait for its end.
+        if (outage.began) return;
+        yield chunk;
+      }
+    };
+    yield* mapConcurrent(untilOutage(), uploads, (chunk) => submit(run, chunk, outage), run.controller);
+    if (outage.began) return;
     // One at a time: whether a chunk may be sent again depends on what the ones before it have used up.
-    yield* mapConcurrent(eachChunk(run.checkpoint, run.id, ['ambiguous']), 1, (chunk) =>
-      decideAmbiguous(run, chunk),
-    );
+    const ambiguous = eachChunk(run.checkpoint, run.id, ['ambiguous']);
+    yield* mapConcurrent(ambiguous, 1, (chunk) => decideAmbiguous(run, chunk, outage), run.controller);
   };
 }
 
-async function submit(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
+/** Set by the first upload that was given up after an outage. */
+interface Outage {
+  began: boolean;
+}
+
+async function submit(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  outage: Outage,
+): Promise<ChunkRow | undefined> {
   if (chunk.state === 'finished') return chunk;
   await run.folioPermits.acquire(chunk.number, run.signal);
   if (chunk.state === 'submitted') return chunk;
@@ -53,6 +89,11 @@ async function submit(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow
     return await upload(run, chunk);
   } catch (error) {
     run.folioPermits.release(chunk.number);
+    if (error instanceof OutageError) {
+      outage.began = true;
+      run.setbacks.first ??= error;
+      return undefined;
+    }
     if (!(error instanceof AmbiguousUploadError)) throw error;
     run.logger.warn(
       { chunk: chunk.number, code: error.code },
@@ -71,23 +112,50 @@ async function upload(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow
   const receipt = await post(run, intent, names.description);
   run.at('after-post-before-commit');
   const reply = { folio: receipt.folio, serviceRecords: receipt.totalRecords, rehearsal: receipt.rehearsal };
-  await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
+  await recordAccepted(run, chunk, reply);
   run.at('after-accepted-before-poll');
   run.logger.debug(
     { chunk: chunk.number, folio: receipt.folio, records: chunk.records },
     `chunk ${chunk.number} submitted as folio ${receipt.folio}`,
   );
-  if (receipt.totalRecords !== null && receipt.totalRecords !== chunk.records) {
-    throw new UntrustedError(
-      'UPLOAD_MISREAD',
-      `chunk ${chunk.number}: the service read ${receipt.totalRecords} records where ${chunk.records} were sent`,
+  await refuseMisread(run);
+  return (await run.checkpoint.chunk(run.id, chunk.number))!;
+}
+
+/** The reply was read: what it says must not be lost with the disk that it cannot be written to. */
+async function recordAccepted(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  reply: Parameters<Checkpoint['recordAccepted']>[2],
+): Promise<void> {
+  try {
+    await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
+  } catch (cause) {
+    throw new TroubleError(
+      'FOLIO_NOT_RECORDED',
+      `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be written down: ${String(cause)}`,
       {
-        hint: `nothing more is uploaded; look at ${run.files.chunkPath(chunk.number)} together with the service provider`,
-        facts: { chunk: chunk.number, folio: receipt.folio },
+        hint: 'note the folio, mend the state folder, and run again: the chunk is then one that may be accepted',
+        facts: { chunk: chunk.number, folio: reply.folio },
+        cause,
       },
     );
   }
-  return (await run.checkpoint.chunk(run.id, chunk.number))!;
+}
+
+/** The service reads our files otherwise than we wrote them: no more is sent, in this process or a later one. */
+async function refuseMisread(run: SubmitChunksNeeds): Promise<void> {
+  const misread = await run.checkpoint.misreadUpload(run.id);
+  if (misread === undefined) return;
+  const { chunk, folio, records, serviceRecords, fileName } = misread;
+  throw new UntrustedError(
+    'UPLOAD_MISREAD',
+    `chunk ${chunk}: the service read ${serviceRecords} records where ${records} were sent`,
+    {
+      hint: `nothing more is uploaded; ask the service provider about ${fileName}`,
+      facts: { chunk, folio },
+    },
+  );
 }
 
 async function post(run: SubmitChunksNeeds, intent: Upload, description: string) {
@@ -112,7 +180,11 @@ function isCertainlyNotAccepted(error: unknown, signal: AbortSignal): boolean {
 }
 
 /** Sends an ambiguous chunk again, at most once in a process and within the run's allowance, or gives it up. */
-async function decideAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
+async function decideAmbiguous(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  outage: Outage,
+): Promise<ChunkRow | undefined> {
   // An interrupted run decides nothing: until the next one there is time to adopt.
   run.signal.throwIfAborted();
   const { policy, maxRecords } = run.config.ambiguous;
@@ -122,7 +194,7 @@ async function decideAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise
       { chunk: chunk.number, records: chunk.records },
       `chunk ${chunk.number} is sent again: its ${chunk.records} records may be paid for twice`,
     );
-    return submit(run, chunk);
+    return submit(run, chunk, outage);
   }
   await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'AMBIGUOUS_HELD');
   const why = policy === 'hold' ? 'ambiguous.policy is hold' : `ambiguous.maxRecords is ${maxRecords}`;

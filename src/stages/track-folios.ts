@@ -4,7 +4,7 @@
  */
 import type { FolioReport } from '../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import { FolioLostError } from '../errors/index.js';
+import { FolioLostError, OutageError } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { isComplete, listParts } from './folio-completion.js';
@@ -12,7 +12,7 @@ import { pollDelay } from './poll-schedule.js';
 
 export type TrackFoliosNeeds = Pick<
   RunContext,
-  'id' | 'config' | 'api' | 'folioPermits' | 'signal' | 'clock' | 'logger' | 'at'
+  'id' | 'config' | 'api' | 'folioPermits' | 'controller' | 'setbacks' | 'signal' | 'clock' | 'logger' | 'at'
 > & {
   readonly checkpoint: Pick<Checkpoint, 'chunk' | 'recordFinished' | 'recordUnprocessed'>;
 };
@@ -48,7 +48,8 @@ export function trackFolios(
     return run.checkpoint.chunk(run.id, chunk.number);
   };
 
-  return (chunks) => mapConcurrent(chunks, run.config.concurrency.folios, track);
+  const { folios } = run.config.concurrency;
+  return (chunks) => mapConcurrent(chunks, folios, track, run.controller);
 }
 
 async function pollUntilComplete(
@@ -63,9 +64,13 @@ async function pollUntilComplete(
   let status = '';
   for (let polls = 1; ; polls++) {
     const report = await trackOnce(run, chunk, folio);
-    if (report === 'lost' || isComplete(report)) return report;
-    if (report.status !== status) logStatus(run, chunk, report);
-    status = report.status;
+    if (report === undefined || report === 'lost' || isComplete(report)) return report;
+    if (report.status !== status) {
+      logStatus(run, chunk, report);
+      status = report.status;
+      // A finished folio whose parts are not listed yet is asked for often again, however long it took.
+      polls = 1;
+    }
     if (until?.aborted) return undefined;
     const now = run.clock.now();
     if (now - began >= poll.timeout) {
@@ -87,10 +92,15 @@ async function trackOnce(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
   folio: string,
-): Promise<FolioReport | 'lost'> {
+): Promise<FolioReport | 'lost' | undefined> {
   try {
     return await run.api.track(folio, run.signal);
   } catch (error) {
+    if (error instanceof OutageError) {
+      run.setbacks.first ??= error;
+      run.folioPermits.release(chunk.number);
+      return undefined;
+    }
     if (!(error instanceof FolioLostError)) throw error;
     run.logger.error(
       { chunk: chunk.number, folio, code: error.code },

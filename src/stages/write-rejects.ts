@@ -1,34 +1,66 @@
-/** Writes `<output>.rejects.csv` where records were rejected, by reading the source once more; else removes it. */
-import { rm } from 'node:fs/promises';
+/**
+ * `<output>.rejects.csv`: the records that were rejected, by reading the source once more. It is written before
+ * "publishing" is committed, since the source may change after, and put in place together with the output.
+ */
+import { writeSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../csv/byte-writer.js';
+import { inspectFile } from '../csv/inspect-file.js';
 import { readRecords } from '../csv/read-records.js';
 import type { BadRecord } from '../csv/scan-records.js';
 import { rejectsPath } from '../report/paths.js';
 import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
+import { drain } from '../streams/run-stages.js';
 import { maxRecordBytes } from './cut-chunks.js';
 import { firstPlace } from './read-source.js';
 
-export async function writeRejects(run: Pick<RunContext, 'source' | 'config' | 'signal'>): Promise<void> {
+/** Writes the file beside its place; without a rejected record there is none. */
+export async function writeRejects(
+  run: Pick<RunContext, 'id' | 'source' | 'config' | 'signal'>,
+): Promise<void> {
+  if (run.source.rejected === 0) return;
+  const { files } = run.source;
+  const inspected = await Promise.all(files.map(({ path }) => inspectFile(path, run.config.source)));
+  await writeFileAtomically(waitingPath(run), run.config.output.mode, async (file) => {
+    const out = new ByteWriter(64 * 1024);
+    const flush = () => {
+      writeSync(file.fd, out.view());
+      out.clear();
+    };
+    out.utf8(stringify([['file', 'record', 'line', 'byte', 'code', 'reason', 'raw']]));
+    const records = readRecords(run.source, firstPlace(run.source), {
+      maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
+      signal: run.signal,
+      firstLines: inspected.map(({ firstLine }) => firstLine),
+      onBadRecord: (bad) => {
+        writeReject(out, files[bad.file]!.path, bad);
+        if (out.length > flushBytes) flush();
+      },
+    });
+    await drain(records);
+    flush();
+  });
+}
+
+/** Puts the written file in place, or takes an old one away where nothing was rejected. */
+export async function renameRejects(run: Pick<RunContext, 'id' | 'source' | 'config'>): Promise<void> {
   const path = rejectsPath(run.config.output.path);
   if (run.source.rejected === 0) {
     await rm(path, { force: true });
     return;
   }
-  await writeFileAtomically(path, run.config.output.mode, async (file) => {
-    const out = new ByteWriter(64 * 1024);
-    out.utf8(stringify([['file', 'record', 'line', 'byte', 'code', 'reason', 'raw']]));
-    const records = readRecords(run.source, firstPlace(run.source), {
-      maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
-      signal: run.signal,
-      onBadRecord: (bad) => writeReject(out, run.source.files[bad.file]!.path, bad),
-    });
-    for await (const _ of records) {
-      if (out.length > 1024 * 1024) await file.writeFile(out.take());
-    }
-    await file.writeFile(out.take());
+  // Gone already where a killed process came this far.
+  await rename(waitingPath(run), path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
   });
+}
+
+const flushBytes = 1024 * 1024;
+
+function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
+  return `${rejectsPath(run.config.output.path)}.${run.id}.partial`;
 }
 
 /** The raw bytes stand in a quoted field, as they are in the source but for doubled quotes. */

@@ -3,25 +3,32 @@
  * work goes on while the consumer is busy: at most `concurrency` items are in work or waiting to be taken.
  */
 import pLimit from 'p-limit';
+import { abortable } from './abortable.js';
 
 /**
  * Maps each item through `work`, up to `concurrency` at once; an `undefined` result is passed over.
  * When a call fails, or the consumer leaves early, the source is closed and what is in flight is awaited
  * before the generator ends; the first failure is the one that is thrown.
+ * @param controller aborted with a failure at once (the consumer may not ask for the next item for long); once
+ *   it is aborted, the source's next item is not waited for.
  */
 export async function* mapConcurrent<In, Out>(
   source: AsyncIterable<In>,
   concurrency: number,
   work: (item: In) => Promise<Out | undefined>,
+  controller?: AbortController,
 ): AsyncGenerator<Out> {
   const limit = pLimit(concurrency);
-  const items = source[Symbol.asyncIterator]();
+  const items = (controller ? abortable(source, controller.signal) : source)[Symbol.asyncIterator]();
   const running = new Set<Promise<void>>();
   const ready: Out[] = [];
   const failures: unknown[] = [];
   let closed = false;
   const change = createSignal();
-  const fail = (error: unknown) => void failures.push(error);
+  const fail = (error: unknown) => {
+    failures.push(error);
+    controller?.abort(error);
+  };
   const start = (item: In) => {
     const run = limit(() => work(item))
       .then((result) => void (result !== undefined && ready.push(result)), fail)

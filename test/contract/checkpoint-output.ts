@@ -109,32 +109,29 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         await checkpoint.recordDone('r1', 9);
         const done = { state: 'done', publication: samplePublication, finishedAt: 9 };
         expect(await checkpoint.run('r1')).toMatchObject(done);
-        await expect(checkpoint.recordPublishing('r1', samplePublication)).rejects.toThrow(
-          CheckpointStateError,
-        );
       }));
 
     it('opens a publishing run again with nothing merged', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', samplePublication);
-        await checkpoint.recordRepublish('r1');
+        await checkpoint.recordUnpublished('r1');
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'open', publication: null });
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
-        await expect(checkpoint.recordRepublish('r1')).rejects.toThrow(CheckpointStateError);
+        await expect(checkpoint.recordUnpublished('r1')).rejects.toThrow(CheckpointStateError);
       }));
 
-    it('opens a done run again with nothing merged', () =>
+    it('publishes a done run again, which stays done until its output is written anew', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
-        await expect(checkpoint.recordRepublish('r1')).rejects.toThrow(CheckpointStateError);
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 9);
-        await checkpoint.recordRepublish('r1');
-        const open = { state: 'open', publication: null, finishedAt: null };
-        expect(await checkpoint.run('r1')).toMatchObject(open);
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
-        expect((await checkpoint.chunk('r1', 1))?.state).toBe('downloaded');
+        await expect(checkpoint.recordUnpublished('r1')).rejects.toThrow(CheckpointStateError);
+        await checkpoint.recordUnmerged('r1', 1);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 90);
+        expect(await checkpoint.run('r1')).toMatchObject({ state: 'done', publication: samplePublication });
+        await checkpoint.recordPublishing('r1', { ...samplePublication, sha256: 'anew' });
+        expect((await checkpoint.run('r1'))?.state).toBe('publishing');
       }));
   });
 }

@@ -36,6 +36,18 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.uploads('r1', 0, 10)).toHaveLength(1);
       }));
 
+    it('tells an accepted upload of which the service counted other records', () =>
+      withRun(async (checkpoint) => {
+        for (const [chunk, serviceRecords] of [null, 10, 9].entries()) {
+          await addChunk(checkpoint, 'r1', chunk + 1, 'cut');
+          await beginUpload(checkpoint, 'r1', chunk + 1);
+          expect(await checkpoint.misreadUpload('r1')).toBeUndefined();
+          const reply = { folio: `F${chunk}`, serviceRecords, rehearsal: false };
+          await checkpoint.recordAccepted('r1', chunk + 1, reply, 9);
+        }
+        expect(await checkpoint.misreadUpload('r1')).toMatchObject({ chunk: 3, serviceRecords: 9 });
+      }));
+
     it('keeps the folio of an accepted attempt', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'uploading');

@@ -58,6 +58,7 @@ export const samplePublication: Publication = {
   sha256: 'ff',
   records: 30,
   exitCode: 0,
+  counts: { read: 30, successful: 30, failed: 0, unprocessed: 0, rejected: 0 },
 };
 
 export const allSuccessful = { successful: 10, failed: 0, unprocessed: 0, indistinct: 0 };

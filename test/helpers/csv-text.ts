@@ -5,7 +5,25 @@ import fc from 'fast-check';
 export const value = fc
   .array(
     fc.oneof(
-      fc.constantFrom('"', ',', ';', '\n', '\r', '\r\n', ' ', 'a', 'B', '7', 'é', 'ß', '漢', '😀', "'", '\t', '='),
+      fc.constantFrom(
+        '"',
+        ',',
+        ';',
+        '\n',
+        '\r',
+        '\r\n',
+        ' ',
+        'a',
+        'B',
+        '7',
+        'é',
+        'ß',
+        '漢',
+        '😀',
+        "'",
+        '\t',
+        '=',
+      ),
       fc.string({ maxLength: 3 }),
     ),
     { maxLength: 4 },

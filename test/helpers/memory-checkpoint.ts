@@ -168,12 +168,14 @@ export function createMemoryCheckpoint(): Checkpoint {
       chunk.state = 'downloaded';
     },
     recordUnprocessed(id: string, number: number, cause: UnprocessedCause) {
-      const leaves = ['cut', 'ambiguous', 'submitted', 'finished'] as const;
-      Object.assign(chunkIn('recordUnprocessed', id, number, ...leaves), { state: 'unprocessed', cause });
+      const leaves = ['cut', 'ambiguous', 'submitted', 'finished', 'downloaded'] as const;
+      const chunk = chunkIn('recordUnprocessed', id, number, ...leaves);
+      expect('recordUnprocessed', chunk.merged === null);
+      Object.assign(chunk, { state: 'unprocessed', cause });
     },
 
     recordColumns(id: string, columns: readonly string[], learned: boolean) {
-      const { row, chunks } = runIn('recordColumns', id, 'open', 'publishing');
+      const { row, chunks } = runIn('recordColumns', id, 'open', 'publishing', 'done');
       const nothingMerged = chunks.every((chunk) => chunk.merged === null);
       expect(
         'recordColumns',
@@ -183,7 +185,7 @@ export function createMemoryCheckpoint(): Checkpoint {
       if (learned) memory.columns.set(JSON.stringify([row.pipeline, row.service]), [...columns]);
     },
     recordJoin(id: string, join: JoinWay) {
-      const { row } = runIn('recordJoin', id, 'open', 'publishing');
+      const { row } = runIn('recordJoin', id, 'open', 'publishing', 'done');
       expect('recordJoin', row.join === null || isDeepStrictEqual(row.join, join));
       row.join = structuredClone(join);
     },
@@ -201,14 +203,14 @@ export function createMemoryCheckpoint(): Checkpoint {
     },
 
     recordPublishing(id: string, publication: Publication) {
-      const { row } = runIn('recordPublishing', id, 'open', 'publishing');
+      const { row } = runIn('recordPublishing', id, 'open', 'publishing', 'done');
       Object.assign(row, { state: 'publishing', publication: { ...publication } });
     },
     recordDone(id: string, at: number) {
       Object.assign(runIn('recordDone', id, 'publishing').row, { state: 'done', finishedAt: at });
     },
-    recordRepublish(id: string) {
-      const { row } = runIn('recordRepublish', id, 'publishing', 'done');
+    recordUnpublished(id: string) {
+      const { row } = runIn('recordUnpublished', id, 'publishing');
       Object.assign(row, { state: 'open', publication: null, finishedAt: null });
       changes.recordUnmerged(id, 1);
     },

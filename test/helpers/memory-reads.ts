@@ -42,6 +42,10 @@ export function memoryReads(memory: Memory) {
     lastMerged: (run: string): ChunkRow | undefined =>
       toRow(chunksOf(run).findLast((chunk) => chunk.merged !== null)),
 
+    misreadUpload: (run: string): Upload | undefined =>
+      (memory.runs.get(run)?.chunks ?? [])
+        .flatMap((chunk) => chunk.uploads)
+        .find((each) => each.state === 'accepted' && ![null, each.records].includes(each.serviceRecords)),
     uploads: (run: string, after: number, limit: number): Upload[] =>
       chunksOf(run)
         .filter((chunk) => chunk.number > after && chunk.uploads.length > 0)

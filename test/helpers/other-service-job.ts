@@ -11,7 +11,8 @@ import {
   type RunSummary,
   UntrustedError,
 } from '../../pipelines/index.js';
-import { type Behaviour, type OtherService, openOtherService } from './other-service.js';
+import { type OtherService, openOtherService } from './other-service.js';
+import type { Behaviour } from './other-service-behaviour.js';
 import { type Enrichment, foreseen, readRaw, sourceText } from './other-service-source.js';
 
 /** Sections of the config; what they say wins over the job's own. */

@@ -1,6 +1,6 @@
 /** Sources full of what CSV allows, and the output that each of them must become. */
 import { parse } from 'csv-parse/sync';
-import { type Answer, foreseenAnswer } from './other-service-parts.js';
+import { type Answer, foreseenAnswer, type SentRecord } from './other-service-parts.js';
 
 export const sourceColumns = ['id', 'Business', 'Address', 'State', 'Note'] as const;
 
@@ -34,9 +34,14 @@ function sourceLine(number: number): string {
   return `${id},${business},${address},${number % 4 === 0 ? 'WY' : 'MT'},note ${number}\n`;
 }
 
-/** What the honest service makes of the source's records. */
+/** What is sent of a source's record, without its number. */
+export function sentOf(row: Readonly<Record<string, string>>): SentRecord {
+  return { name: row.Business!, address: row.Address!, state: row.State! };
+}
+
+/** What the honest service makes of a source's record. */
 export function foreseen(row: Readonly<Record<string, string>>): Enrichment {
-  return enrichmentOf(foreseenAnswer({ name: row.Business!, address: row.Address!, state: row.State! }));
+  return enrichmentOf(foreseenAnswer(sentOf(row)));
 }
 
 export function enrichmentOf({ status, added }: Answer): Enrichment {

@@ -1,5 +1,5 @@
 /** Ready-made ways in which the independent service misbehaves. */
-import type { Operation, Trouble, TroubleMaker } from './other-service.js';
+import type { Operation, Trouble, TroubleMaker } from './other-service-behaviour.js';
 import type { OtherResult } from './other-service-parts.js';
 
 /** The same trouble with the first `times` requests of an operation for each chunk and part. */
@@ -31,9 +31,4 @@ export function givingBack(...kept: readonly string[]): (all: readonly string[])
     all.filter(
       (column) => kept.includes(column) || !['record_id', 'name', 'address', 'state'].includes(column),
     );
-}
-
-/** A folio that does nothing but another thing in one chunk. */
-export function inChunk<T>(chunk: number, there: T, elsewhere: T): (folio: { chunk: number }) => T {
-  return (folio) => (folio.chunk === chunk ? there : elsewhere);
 }

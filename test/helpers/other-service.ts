@@ -5,89 +5,10 @@
  */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parse } from 'csv-parse/sync';
-import type { FileStatus } from '../../src/types.js';
-import { readMultipart } from './other-service-multipart.js';
-import {
-  type Answer,
-  cutParts,
-  foreseenAnswer,
-  type OtherPart,
-  type OtherResult,
-  type PartStyle,
-  type SentRecord,
-  writePart,
-} from './other-service-parts.js';
-
-export type Operation = 'upload' | 'track' | 'download';
-
-export interface OtherFolio {
-  readonly id: string;
-  readonly fileName: string;
-  readonly description: string;
-  readonly records: readonly SentRecord[];
-  /** Number of the chunk in it, read off the file name. */
-  readonly chunk: number;
-  /** Polls answered so far. */
-  polls: number;
-  finished: boolean;
-  forgotten: boolean;
-}
-
-/** One request as it came. */
-export interface SeenRequest {
-  readonly operation: Operation;
-  /** How many of the same operation came so far, this one included. */
-  readonly nth: number;
-  /** How many of the same operation on the same chunk (and part) came so far, this one included. */
-  readonly again: number;
-  /** Null where the folio is not known. */
-  readonly chunk: number | null;
-  readonly part: string | null;
-  readonly token: string | null;
-}
-
-/** What goes wrong with one request. */
-export type Trouble =
-  /** Nothing is done; this is the answer. */
-  | {
-      readonly kind: 'answer';
-      readonly status: number;
-      readonly headers?: http.OutgoingHttpHeaders;
-      readonly body?: string;
-    }
-  /** Nothing is done, and the connection is cut. */
-  | { readonly kind: 'cut' }
-  /** It is done, and the connection is cut after this share of the reply's body; 0: before its headers. */
-  | { readonly kind: 'lose'; readonly share: number }
-  /** It is done, and the reply's text is changed. */
-  | { readonly kind: 'change'; readonly change: (reply: string) => string }
-  /** It is done, and the reply comes late. */
-  | { readonly kind: 'wait'; readonly until: Promise<void> };
-
-/** A reply's `response`, to be changed by a test. */
-// biome-ignore lint/suspicious/noExplicitAny: a test may make anything of it, and that is its purpose
-export type Reply = any;
-
-/** Decides what goes wrong with a request, if anything. */
-export type TroubleMaker = (request: SeenRequest) => Trouble | undefined;
-
-export interface Behaviour {
-  /** Which poll of a folio is the first that says FINISHED; 2. */
-  readonly finishedAtPoll?: (folio: OtherFolio) => number;
-  /** What is answered of a record, `place` being its place in the upload from 0. */
-  readonly answer?: (record: SentRecord, place: number) => Answer;
-  /** The results as they are given out: in another order, with more or less of them. */
-  readonly results?: (results: readonly OtherResult[], folio: OtherFolio) => readonly OtherResult[];
-  readonly style?: (folio: OtherFolio) => PartStyle;
-  /** Records of a successful part; 10,000. */
-  readonly partRecords?: number;
-  /** Number of the failed part; 0. */
-  readonly failedPart?: number;
-  readonly receipt?: (reply: Reply, folio: OtherFolio) => Reply;
-  readonly tracking?: (reply: Reply, folio: OtherFolio) => Reply;
-  readonly trouble?: TroubleMaker;
-}
+import type { Behaviour, Operation, OtherFolio, SeenRequest } from './other-service-behaviour.js';
+import { chunkOf, createFolio, partName, partsOf, trackReply, uploadReply } from './other-service-folios.js';
+import { readMultipart, type UploadForm } from './other-service-multipart.js';
+import { writePart } from './other-service-parts.js';
 
 export interface OtherService {
   readonly url: string;
@@ -96,6 +17,7 @@ export interface OtherService {
   behaviour: Behaviour;
   /** In the order in which they came. */
   readonly seen: readonly SeenRequest[];
+  /** Uploads that were accepted. */
   readonly folios: readonly OtherFolio[];
   /** The largest number of folios that were not yet told to be FINISHED. */
   readonly mostOpen: number;
@@ -121,9 +43,69 @@ export async function openOtherService(behaviour: Behaviour = {}): Promise<Other
   const folios: OtherFolio[] = [];
   const server = http.createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
-      if (!response.destroyed && !response.headersSent) sendText(response, 500, String(error));
+      if (!response.destroyed && !response.headersSent) send(response, 500, String(error));
     });
   });
+
+  async function handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const body = await readBody(request);
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const operation = paths[url.pathname];
+    if (operation === undefined) return send(response, 404, 'no such operation');
+    const form =
+      operation === 'upload' ? readMultipart(request.headers['content-type'] ?? '', body) : undefined;
+    const folio = folios.find(({ id }) => id === url.searchParams.get('folio'));
+    const asked = recordSeen(operation, form, folio, request, url.searchParams);
+
+    const trouble = service.behaviour.trouble?.(asked);
+    if (trouble?.kind === 'cut') return void request.socket.destroy();
+    if (trouble?.kind === 'answer') return send(response, trouble.status, trouble.body, trouble.headers);
+    if (asked.token !== service.token) return send(response, 401, '{"message":"who are you?"}');
+    const { status, text } = form === undefined ? get(asked, folio) : ok(upload(form));
+    if (trouble?.kind === 'lose') return sendShare(response, text, trouble.share);
+    send(response, status, trouble === undefined ? text : trouble.change(text));
+  }
+
+  function recordSeen(
+    operation: Operation,
+    form: UploadForm | undefined,
+    folio: OtherFolio | undefined,
+    request: http.IncomingMessage,
+    query: URLSearchParams,
+  ): SeenRequest {
+    const chunk = form === undefined ? (folio?.chunk ?? null) : chunkOf(form.fileName);
+    const part = operation === 'download' ? `${query.get('fileStatus')} ${query.get('part')}` : null;
+    const same = seen.filter((one) => one.operation === operation);
+    const asked = {
+      operation,
+      nth: same.length + 1,
+      again: same.filter((one) => one.chunk === chunk && one.part === part).length + 1,
+      chunk,
+      part,
+      token: form?.fields.token ?? query.get('token') ?? [request.headers.token].flat()[0] ?? null,
+    };
+    seen.push(asked);
+    return asked;
+  }
+
+  function upload(form: UploadForm): unknown {
+    const folio = createFolio(form, folios.length + 1);
+    folios.push(folio);
+    const open = folios.filter(({ finished, forgotten }) => !finished && !forgotten).length;
+    service.mostOpen = Math.max(service.mostOpen, open);
+    return uploadReply(folio, service.behaviour);
+  }
+
+  function get(asked: SeenRequest, folio: OtherFolio | undefined): Replied {
+    if (folio === undefined || folio.forgotten) return { status: 404, text: '{"message":"no such folio"}' };
+    if (asked.operation === 'track') return ok(trackReply(folio, service.behaviour));
+    if (!folio.finished) return { status: 409, text: '{"message":"not yet"}' };
+    const part = partsOf(folio, service.behaviour).find((one) => partName(one) === asked.part);
+    if (part === undefined) return { status: 404, text: '{"message":"no such part"}' };
+    const content = writePart(part, service.behaviour.style?.(folio) ?? {}).toString('base64');
+    return ok({ content, filename: '../../part.csv' });
+  }
+
   const service = {
     url: '',
     token: 'token-of-the-other-service',
@@ -144,129 +126,24 @@ export async function openOtherService(behaviour: Behaviour = {}): Promise<Other
         server.closeAllConnections();
       }),
   };
-
-  async function handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-    const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(piece as Buffer);
-    const url = new URL(request.url ?? '/', 'http://localhost');
-    const operation = paths[url.pathname];
-    if (operation === undefined) return sendText(response, 404, 'no such operation');
-    const form =
-      operation === 'upload'
-        ? readMultipart(request.headers['content-type'] ?? '', Buffer.concat(pieces))
-        : undefined;
-    const folio = folios.find(({ id }) => id === url.searchParams.get('folio'));
-    const chunk = form === undefined ? (folio?.chunk ?? null) : chunkOf(form.fileName);
-    const status = url.searchParams.get('fileStatus');
-    const part = operation === 'download' ? `${status} ${url.searchParams.get('part')}` : null;
-    const same = seen.filter((one) => one.operation === operation);
-    const token = form?.fields.token ?? url.searchParams.get('token') ?? header(request.headers.token);
-    const asked: SeenRequest = {
-      operation,
-      nth: same.length + 1,
-      again: same.filter((one) => one.chunk === chunk && one.part === part).length + 1,
-      chunk,
-      part,
-      token,
-    };
-    seen.push(asked);
-
-    const trouble = service.behaviour.trouble?.(asked);
-    if (trouble?.kind === 'cut') return void request.socket.destroy();
-    if (trouble?.kind === 'answer') return sendText(response, trouble.status, trouble.body, trouble.headers);
-    if (token !== service.token) return sendText(response, 401, '{"message":"who are you?"}');
-    let reply: Reply;
-    if (form !== undefined) {
-      reply = upload(form.fileName, form.fields.description ?? '', form.file);
-    } else if (folio === undefined || folio.forgotten) {
-      return sendText(response, 404, '{"message":"no such folio"}');
-    } else if (operation === 'track') {
-      reply = track(folio);
-    } else {
-      const found = partsOf(folio).find((one) => `${one.fileStatus} ${one.part}` === part);
-      if (!folio.finished) return sendText(response, 409, '{"message":"not yet"}');
-      if (found === undefined) return sendText(response, 404, '{"message":"no such part"}');
-      const content = writePart(found, service.behaviour.style?.(folio) ?? {}).toString('base64');
-      reply = { content, filename: '../../part.csv' };
-    }
-    const text = JSON.stringify({ message: 'as you wish', response: reply });
-    switch (trouble?.kind) {
-      case 'lose':
-        return sendShare(response, text, trouble.share);
-      case 'change':
-        return sendText(response, 200, trouble.change(text));
-      case 'wait':
-        await trouble.until;
-    }
-    sendText(response, 200, text);
-  }
-
-  function upload(fileName: string, description: string, file: Buffer): Reply {
-    const records: SentRecord[] = parse(file, { columns: true, bom: true });
-    const id = `F${folios.length + 1}X${Buffer.from(fileName).toString('hex').slice(-12)}`;
-    const folio: OtherFolio = {
-      ...{ id, fileName, description, records, chunk: chunkOf(fileName) },
-      ...{ polls: 0, finished: false, forgotten: false },
-    };
-    folios.push(folio);
-    const open = folios.filter(({ finished, forgotten }) => !finished && !forgotten).length;
-    service.mostOpen = Math.max(service.mostOpen, open);
-    const reply = {
-      folio: id,
-      fileName,
-      dateUpload: '2026-11-21T03:10:02.000+00:00',
-      status: 'PROCESSING',
-      totalRecords: records.length,
-    };
-    return service.behaviour.receipt?.(reply, folio) ?? reply;
-  }
-
-  function track(folio: OtherFolio): Reply {
-    folio.polls += 1;
-    const finishedAt = service.behaviour.finishedAtPoll?.(folio) ?? 2;
-    folio.finished ||= folio.polls >= finishedAt;
-    const share = folio.finished ? 1 : folio.polls / finishedAt;
-    const parts = folio.finished ? partsOf(folio) : [];
-    const records = (status: FileStatus) =>
-      parts.filter(({ fileStatus }) => fileStatus === status).flatMap(({ results }) => results).length;
-    const segment = ({ part, range, fileStatus }: OtherPart) => ({
-      part,
-      range,
-      filename: `../../${fileStatus}-${part}.csv`,
-    });
-    const failed = parts.find(({ fileStatus }) => fileStatus === 'FAILED');
-    const reply = {
-      folio: folio.id,
-      filename: folio.fileName,
-      description: folio.description,
-      createdAt: '2026-11-21T03:10:02.000+00:00',
-      records: folio.records.length,
-      progressInfo: {
-        status: folio.finished ? 'FINISHED' : 'PROCESSING',
-        processedPercentage: Math.floor(100 * share),
-        processedRecords: Math.floor(folio.records.length * share),
-        successfulRecords: records('SUCCESSFUL'),
-        failedRecords: records('FAILED'),
-      },
-      segmentation: parts.filter(({ fileStatus }) => fileStatus === 'SUCCESSFUL').map(segment),
-      failedInfo: failed === undefined ? { part: 0, range: '[0-0]', filename: '' } : segment(failed),
-    };
-    return service.behaviour.tracking?.(reply, folio) ?? reply;
-  }
-
-  function partsOf(folio: OtherFolio): OtherPart[] {
-    const { answer = foreseenAnswer, results, partRecords = 10_000, failedPart = 0 } = service.behaviour;
-    const honest = folio.records.map((sent, place) => ({ sent, ...answer(sent, place) }));
-    return cutParts(results?.(honest, folio) ?? honest, partRecords, failedPart);
-  }
-
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return service;
 }
 
-function chunkOf(fileName: string): number {
-  return Number(/-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(fileName)?.[1] ?? Number.NaN);
+interface Replied {
+  readonly status: number;
+  readonly text: string;
+}
+
+function ok(response: unknown): Replied {
+  return { status: 200, text: JSON.stringify({ message: 'as you wish', response }) };
+}
+
+async function readBody(request: http.IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
 }
 
 function countBy<T>(values: readonly T[]): Map<T, number> {
@@ -275,11 +152,7 @@ function countBy<T>(values: readonly T[]): Map<T, number> {
   return counts;
 }
 
-function header(value: string | string[] | undefined): string | null {
-  return [value].flat()[0] ?? null;
-}
-
-function sendText(
+function send(
   response: http.ServerResponse,
   status: number,
   body = '',

@@ -1,8 +1,8 @@
 /** A run for tests of single stages: a real source and real files, the checkpoint in memory, a fake service. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseConfig } from '../../src/config/parse-config.js';
 import { frozenValues } from '../../src/config/frozen.js';
+import { parseConfig } from '../../src/config/parse-config.js';
 import type { Config } from '../../src/config/schema.js';
 import { createLocalRunFiles } from '../../src/files/local-run-files.js';
 import type { RunContext } from '../../src/run-context.js';
@@ -78,6 +78,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     api: options.api ?? createFakeService(),
     folioPermits: createPermits(config.concurrency.folios),
     controller,
+    setbacks: { first: undefined },
     signal: controller.signal,
     clock,
     logger: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },

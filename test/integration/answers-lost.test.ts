@@ -1,6 +1,6 @@
 /** Folios that are forgotten and uploads of which nobody knows: named, counted, and never paid twice in silence. */
 import { describe, expect, it } from 'vitest';
-import type { Trouble } from '../helpers/other-service.js';
+import type { Trouble } from '../helpers/other-service-behaviour.js';
 import {
   expectEnriched,
   expectSuccess,

@@ -1,6 +1,6 @@
 /** Answers that must not be trusted: fetched once more, then exit 6, nothing published and nothing paid again. */
 import { describe, expect, it } from 'vitest';
-import type { Behaviour, OtherFolio, Reply } from '../helpers/other-service.js';
+import type { Behaviour, OtherFolio, Reply } from '../helpers/other-service-behaviour.js';
 import {
   expectEnriched,
   expectSuccess,

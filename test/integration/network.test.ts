@@ -1,7 +1,7 @@
 /** Outages, throttling and cut connections: waited out, told from refusals, and never paid for twice. */
 import { describe, expect, it } from 'vitest';
 import { TroubleError } from '../../pipelines/index.js';
-import type { SeenRequest, Trouble, TroubleMaker } from '../helpers/other-service.js';
+import type { SeenRequest, Trouble, TroubleMaker } from '../helpers/other-service-behaviour.js';
 import {
   expectEnriched,
   expectSuccess,

@@ -1,9 +1,10 @@
 /** The stages as Node streams: a program puts its own in between, or takes the merged rows somewhere else. */
-import { Duplex, Readable, Writable } from 'node:stream';
+import { Duplex, PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import {
+  type ChunkRow,
   type Config,
   chunkRecords,
   downloadParts,
@@ -13,6 +14,8 @@ import {
   openRun,
   RefusedError,
   type RunOptions,
+  refetchParts,
+  runStages,
   submitChunks,
   trackFolios,
 } from '../../pipelines/index.js';
@@ -29,22 +32,23 @@ async function loadElsewhere(
   options?: RunOptions,
 ): Promise<void> {
   const run = await openRun(config, options);
+  const warehouse = new Writable({
+    objectMode: true,
+    write: (chunk: MergedChunk, _encoding, done) => {
+      load(chunk).then(() => done(), done);
+    },
+  });
   try {
-    await pipeline(
-      Readable.from(chunkRecords(run)()),
-      Duplex.from(submitChunks(run)),
-      Duplex.from(trackFolios(run)),
-      Duplex.from(downloadParts(run)),
-      Duplex.from(mergeResults(run)),
-      new Writable({
-        objectMode: true,
-        write: (chunk: MergedChunk, _encoding, done) => {
-          load(chunk).then(() => done(), done);
-        },
-      }),
+    await runStages(
+      run.controller,
+      chunkRecords(run),
+      submitChunks(run),
+      trackFolios(run),
+      downloadParts(run),
+      mergeResults(run, (chunk) => refetchParts(run, chunk)),
+      (rows: AsyncIterable<MergedChunk>) => pipeline(rows, warehouse),
     );
   } finally {
-    run.controller.abort();
     await run.close();
   }
 }
@@ -68,7 +72,7 @@ function expectRows(chunks: readonly MergedChunk[]): void {
   );
 }
 
-describe('stages as Node streams', () => {
+describe('stages that end in a Node stream', () => {
   it('load the rows of the output elsewhere', async () => {
     await withJob({ behaviour: { finishedAtPoll: ({ chunk }) => 7 - chunk } }, async (job) => {
       const loaded: MergedChunk[] = [];
@@ -121,9 +125,44 @@ describe('stages as Node streams', () => {
       const running = loadElsewhere(config, async () => undefined, { signal: controller.signal }).catch(
         (error: unknown) => error,
       );
-      await expect.poll(() => job.service.count('track'), { interval: 5 }).toBe(4);
+      await expect.poll(() => job.service.count('track'), { interval: 5, timeout: 20_000 }).toBe(4);
       controller.abort(new InterruptedError());
       expect(await running).toBeInstanceOf(InterruptedError);
+    });
+  });
+});
+
+describe('stages as Node streams', () => {
+  it("make a pipeline with streams of one's own in between", async () => {
+    await withJob({ behaviour: { finishedAtPoll: ({ chunk }) => 7 - chunk } }, async (job) => {
+      const passed: number[] = [];
+      const loaded: MergedChunk[] = [];
+      const run = await openRun(job.config());
+      const watch = new PassThrough({ objectMode: true });
+      watch.on('data', ({ number }: ChunkRow) => passed.push(number));
+      try {
+        await pipeline([
+          Readable.from(chunkRecords(run)()),
+          Duplex.from(submitChunks(run)),
+          Duplex.from(trackFolios(run)),
+          watch,
+          Duplex.from(downloadParts(run)),
+          Duplex.from(mergeResults(run)),
+          new Writable({
+            objectMode: true,
+            write: (chunk: MergedChunk, _encoding, done) => {
+              loaded.push(chunk);
+              done();
+            },
+          }),
+        ]);
+      } finally {
+        run.controller.abort();
+        await run.close();
+      }
+      expectRows(loaded);
+      expect(passed.sort()).toEqual([1, 2, 3, 4, 5, 6]);
+      expect(job.service.mostOpen).toBeLessThanOrEqual(4);
     });
   });
 });

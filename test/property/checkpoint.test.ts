@@ -55,7 +55,7 @@ const changes: Readonly<Record<string, Change>> = {
   recordUnmerged: (to, { run, chunk }) => to.recordUnmerged(run, chunk),
   recordPublishing: (to, { run }) => to.recordPublishing(run, samplePublication),
   recordDone: (to, { run, vary }) => to.recordDone(run, vary),
-  recordRepublish: (to, { run }) => to.recordRepublish(run),
+  recordUnpublished: (to, { run }) => to.recordUnpublished(run),
 };
 
 /** The changes that lead a chunk on, by its state: random ones alone would hardly ever reach the merge. */
@@ -86,7 +86,7 @@ const fullWay = [
   ...['onward', 'onward', 'recordAmbiguous', 'onward', 'recordDropped', 'onward', 'recordInterrupted'],
   ...['reopen', 'onward', 'onward', 'onward', 'onward', 'recordColumns', 'recordJoin', 'onward'],
   ...['recordSourceStamp', 'recordUnmerged', 'reopen', 'onward', 'recordAllCut', 'recordPublishing'],
-  ...['recordDone', 'recordRepublish', 'recordUnmerged', 'recordSuperseded'],
+  ...['recordDone', 'recordUnpublished', 'recordUnmerged', 'recordSuperseded'],
 ].map((what) => ({ do: what, place: { run: 'r1', chunk: 1, vary: 1 } }));
 const givenUp = ['onward', 'recordUnprocessed', 'onward'].map((what) => ({
   do: what,

@@ -15,7 +15,11 @@ const setup = fc.record({
   delimiter: fc.constantFrom(',', ';', '\t'),
   newline: fc.constantFrom('\n', '\r\n'),
   keyColumn: fc.constantFrom('id', null),
-  columns: fc.constantFrom<Record<string, string>>({ name: 'b', city: 'a' }, { x: 'c' }, { one: 'a', two: 'a', n: 'b' }),
+  columns: fc.constantFrom<Record<string, string>>(
+    { name: 'b', city: 'a' },
+    { x: 'c' },
+    { one: 'a', two: 'a', n: 'b' },
+  ),
   maxRecords: fc.integer({ min: 1, max: 8 }),
   maxBytes: fc.integer({ min: 200, max: 500 }),
   cuts: fc.array(fc.nat(500), { maxLength: 4 }),
@@ -24,56 +28,61 @@ const setup = fc.record({
 
 it('every record is in one chunk, in order, with exactly its values', async () => {
   await fc.assert(
-    fc.asyncProperty(setup, async ({ records, delimiter, newline, keyColumn, columns, cuts, seed, ...limits }) => {
-      const source = { columns: ['a', 'b', 'c'], files: [{ dialect: { delimiter } }] };
-      const layout = createUploadLayout(source, { columns, keyColumn });
-      const quoted = (n: number) => scramble(seed, n) % 2 === 0;
-      const lines = records.map((values, r) => writeCsvRecord(values, delimiter, (k) => quoted(3 * r + k), newline));
-      const largest = maxRecordBytes({ columns, keyColumn }, limits.maxBytes);
-      fc.pre(lines.every((line) => Buffer.byteLength(line) <= largest));
-      const bytes = Buffer.from(lines.join(''));
+    fc.asyncProperty(
+      setup,
+      async ({ records, delimiter, newline, keyColumn, columns, cuts, seed, ...limits }) => {
+        const source = { columns: ['a', 'b', 'c'], files: [{ dialect: { delimiter } }] };
+        const layout = createUploadLayout(source, { columns, keyColumn });
+        const quoted = (n: number) => scramble(seed, n) % 2 === 0;
+        const lines = records.map((values, r) =>
+          writeCsvRecord(values, delimiter, (k) => quoted(3 * r + k), newline),
+        );
+        const largest = maxRecordBytes({ columns, keyColumn }, limits.maxBytes);
+        fc.pre(lines.every((line) => Buffer.byteLength(line) <= largest));
+        const bytes = Buffer.from(lines.join(''));
 
-      const scan = (from: number, firstRecord: number) =>
-        scanRecords(cutAt(bytes.subarray(from), cuts), {
-          delimiter,
-          fields: 3,
-          maxRecordBytes: largest,
-          file: 0,
-          base: from,
-          firstRecord,
-          onBadRecord: (bad) => expect.fail(bad.message),
-        });
-      const cut = async (from: number, firstRecord: number, number: number) => {
-        const found: { chunk: Chunk; text: string }[] = [];
-        for await (const { chunk, content } of cutChunks(scan(from, firstRecord), layout, limits, number)) {
-          found.push({ chunk, text: textOf(content) });
+        const scan = (from: number, firstRecord: number) =>
+          scanRecords(cutAt(bytes.subarray(from), cuts), {
+            delimiter,
+            fields: 3,
+            maxRecordBytes: largest,
+            file: 0,
+            base: from,
+            firstRecord,
+            onBadRecord: (bad) => expect.fail(bad.message),
+          });
+        const cut = async (from: number, firstRecord: number, number: number) => {
+          const found: { chunk: Chunk; text: string }[] = [];
+          for await (const { chunk, content } of cutChunks(scan(from, firstRecord), layout, limits, number)) {
+            found.push({ chunk, text: textOf(content) });
+          }
+          return found;
+        };
+
+        const chunks = await cut(0, 1, 1);
+        const places = Object.values(columns).map((column) => source.columns.indexOf(column));
+        const expected = records.map((values, r) => [
+          ...(keyColumn === null ? [] : [String(r + 1)]),
+          ...places.map((place) => values[place]!),
+        ]);
+        const header = [...(keyColumn === null ? [] : [keyColumn]), ...Object.keys(columns)];
+        const parsed = chunks.map(({ text }) => parse(text, strict) as string[][]);
+        expect(parsed.flatMap(([, ...rows]) => rows)).toEqual(expected);
+
+        for (const [at, { chunk }] of chunks.entries()) {
+          expect(parsed[at]![0]).toEqual(header);
+          expect(chunk.records).toBe(parsed[at]!.length - 1);
+          expect(chunk.records).toBeLessThanOrEqual(limits.maxRecords);
+          expect(chunk.bytes).toBe(Buffer.byteLength(chunks[at]!.text));
+          expect(chunk.bytes).toBeLessThanOrEqual(limits.maxBytes);
         }
-        return found;
-      };
 
-      const chunks = await cut(0, 1, 1);
-      const places = Object.values(columns).map((column) => source.columns.indexOf(column));
-      const expected = records.map((values, r) => [
-        ...(keyColumn === null ? [] : [String(r + 1)]),
-        ...places.map((place) => values[place]!),
-      ]);
-      const header = [...(keyColumn === null ? [] : [keyColumn]), ...Object.keys(columns)];
-      const parsed = chunks.map(({ text }) => parse(text, strict) as string[][]);
-      expect(parsed.flatMap(([, ...rows]) => rows)).toEqual(expected);
-
-      for (const [at, { chunk }] of chunks.entries()) {
-        expect(parsed[at]![0]).toEqual(header);
-        expect(chunk.records).toBe(parsed[at]!.length - 1);
-        expect(chunk.records).toBeLessThanOrEqual(limits.maxRecords);
-        expect(chunk.bytes).toBe(Buffer.byteLength(chunks[at]!.text));
-        expect(chunk.bytes).toBeLessThanOrEqual(limits.maxBytes);
-      }
-
-      const resumed = chunks[scramble(seed, 99) % chunks.length]!.chunk;
-      const rest = await cut(resumed.end.offset, resumed.lastRecord + 1, resumed.number + 1);
-      expect(rest).toEqual(chunks.slice(resumed.number));
-    }),
-    { interruptAfterTimeLimit: 2_500, markInterruptAsFailure: false },
+        const resumed = chunks[scramble(seed, 99) % chunks.length]!.chunk;
+        const rest = await cut(resumed.end.offset, resumed.lastRecord + 1, resumed.number + 1);
+        expect(rest).toEqual(chunks.slice(resumed.number));
+      },
+    ),
+    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
   );
 });
 

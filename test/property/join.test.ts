@@ -35,7 +35,12 @@ it('by key', async () => {
         const write = (some: number[]) =>
           `x,id\n${some.map((n) => `x${n},${quoted ? `"${n}"` : n}\n`).join('')}`;
         const texts = [results.slice(0, split), results.slice(split)];
-        const join = () => joinByKey(texts.map((some, part) => successful(write(some), part)), 'id', sorted);
+        const join = () =>
+          joinByKey(
+            texts.map((some, part) => successful(write(some), part)),
+            'id',
+            sorted,
+          );
         if (how !== 'none' && how !== 'swap') expect(join).toThrow(UntrustedError);
         else {
           const joined = join();
@@ -57,8 +62,13 @@ it('by echo', async () => {
       fc.nat(),
       async (records, how, seed) => {
         const write = (some: readonly (readonly string[])[], spread: number) =>
-          some.map((cells, n) => writeCsvRecord(cells, ',', (k) => (spread + n + k) % 3 === 0, '\n')).join('');
-        const results = harmed(shuffled(records, seed), how, seed, ['not a record', '\u0001'] as [string, string]);
+          some
+            .map((cells, n) => writeCsvRecord(cells, ',', (k) => (spread + n + k) % 3 === 0, '\n'))
+            .join('');
+        const results = harmed(shuffled(records, seed), how, seed, ['not a record', '\u0001'] as [
+          string,
+          string,
+        ]);
         const part = successful(`a,b\n${write(results, seed)}`);
         const block = await blockOf(write(records, 1), { fields: 2 });
         const join = () =>

@@ -18,32 +18,36 @@ async function wait(turns: number): Promise<void> {
 
 it('every item is worked on once and each result leaves once', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 20 }), fc.integer({ min: 1, max: 5 }), async (steps, bound) => {
-      const worked: number[] = [];
-      let inWork = 0;
-      const source = async function* () {
-        for (const [item, { sourceTurns }] of steps.entries()) {
-          await wait(sourceTurns);
-          yield item;
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 20 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (steps, bound) => {
+        const worked: number[] = [];
+        let inWork = 0;
+        const source = async function* () {
+          for (const [item, { sourceTurns }] of steps.entries()) {
+            await wait(sourceTurns);
+            yield item;
+          }
+        };
+        const work = async (item: number) => {
+          worked.push(item);
+          expect(++inWork).toBeLessThanOrEqual(bound);
+          await wait(steps[item]!.workTurns);
+          inWork -= 1;
+          return steps[item]!.end === 'result' ? item : undefined;
+        };
+        const found: number[] = [];
+        for await (const item of mapConcurrent(source(), bound, work)) {
+          found.push(item);
+          await wait(steps[item]!.consumerTurns);
         }
-      };
-      const work = async (item: number) => {
-        worked.push(item);
-        expect(++inWork).toBeLessThanOrEqual(bound);
-        await wait(steps[item]!.workTurns);
-        inWork -= 1;
-        return steps[item]!.end === 'result' ? item : undefined;
-      };
-      const found: number[] = [];
-      for await (const item of mapConcurrent(source(), bound, work)) {
-        found.push(item);
-        await wait(steps[item]!.consumerTurns);
-      }
-      const all = steps.map((_, item) => item);
-      expect(worked).toEqual(all);
-      expect(found.sort((a, b) => a - b)).toEqual(all.filter((item) => steps[item]!.end === 'result'));
-    }),
-    { interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+        const all = steps.map((_, item) => item);
+        expect(worked).toEqual(all);
+        expect(found.sort((a, b) => a - b)).toEqual(all.filter((item) => steps[item]!.end === 'result'));
+      },
+    ),
+    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
   );
 });
 
@@ -95,6 +99,6 @@ it('the first failure is thrown when nothing is in work any more, and each resul
         else expect(thrown).toBeUndefined();
       },
     ),
-    { interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
   );
 });

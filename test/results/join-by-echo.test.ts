@@ -36,7 +36,10 @@ describe('results', () => {
 
   it('are not mixed up where a value moves over a border of columns', async () => {
     const part = successful('name,city,code\nab,,1\na,b,2\n,ab,3\n');
-    expect(await join('a,1,b\nab,2,\n,3,ab\n', part)).toEqual({ places: ['0/1', '0/0', '0/2'], indistinct: 0 });
+    expect(await join('a,1,b\nab,2,\n,3,ab\n', part)).toEqual({
+      places: ['0/1', '0/0', '0/2'],
+      indistinct: 0,
+    });
   });
 
   it('are compared byte by byte: blanks, case and accents count', async () => {
@@ -50,7 +53,10 @@ describe('equal records', () => {
   const source = 'Foo,1,Oslo\nBar,2,Rome\nFoo,3,Oslo\nFoo,4,Oslo\n';
 
   it('get equal results in their order', async () => {
-    const parts = [successful('name,city,code\nFoo,Oslo,1\n'), successful('name,city,code\nFoo,Oslo,1\nBar,Rome,2\nFoo,Oslo,1\n', 1)];
+    const parts = [
+      successful('name,city,code\nFoo,Oslo,1\n'),
+      successful('name,city,code\nFoo,Oslo,1\nBar,Rome,2\nFoo,Oslo,1\n', 1),
+    ];
     expect(await join(source, ...parts)).toEqual({ places: ['0/0', '1/1', '1/0', '1/2'], indistinct: 0 });
   });
 
@@ -83,7 +89,9 @@ describe('results that do not fit', () => {
     await expect(joining).rejects.toBeInstanceOf(UntrustedError);
     await expect(joining).rejects.toMatchObject({
       code: 'RESULTS_DO_NOT_MATCH',
-      message: expect.stringMatching(/^3 results .*doubled: record 11.*strange: "Qux \| Bern.*missing: record 12/),
+      message: expect.stringMatching(
+        /^3 results .*doubled: record 11.*strange: "Qux \| Bern.*missing: record 12/,
+      ),
     });
   });
 

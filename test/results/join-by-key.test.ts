@@ -12,7 +12,11 @@ function placesOf(numbers: readonly number[], ...parts: Parameters<typeof joinBy
 
 describe('results', () => {
   it('find their records in any order, over any parts', () => {
-    const parts = [successful('id,code\n4,a\n1,b\n'), failed('reason,id\nbad,3\n'), successful('code,id\nc,2\n', 1)];
+    const parts = [
+      successful('id,code\n4,a\n1,b\n'),
+      failed('reason,id\nbad,3\n'),
+      successful('code,id\nc,2\n', 1),
+    ];
     expect(placesOf([1, 2, 3, 4], ...parts)).toEqual(['0/1', '2/0', '1/0', '0/0']);
   });
 
@@ -54,12 +58,28 @@ describe('results that do not fit', () => {
     });
   });
 
-  it.each(['007', '+7', '7.0', '7e0', ' 7', '7 ', '', '""', '0', '-7', '6', '8', '70', 'seven', '٧', '"7""7"'])(
-    'are named: strange, such as %s',
-    (key) => {
-      expect(misfits([7], `id,x\n7,x\n${key},x\n`)).toContain('1 results do not match the records that were sent (strange: id ');
-    },
-  );
+  it.each([
+    '007',
+    '+7',
+    '7.0',
+    '7e0',
+    ' 7',
+    '7 ',
+    '',
+    '""',
+    '0',
+    '-7',
+    '6',
+    '8',
+    '70',
+    'seven',
+    '٧',
+    '"7""7"',
+  ])('are named: strange, such as %s', (key) => {
+    expect(misfits([7], `id,x\n7,x\n${key},x\n`)).toContain(
+      '1 results do not match the records that were sent (strange: id ',
+    );
+  });
 
   it('are named: strange, where the numbers have gaps', () => {
     expect(misfits([5, 9], 'id,x\n5,x\n9,x\n7,x\n')).toContain('strange: id "7"');

@@ -15,7 +15,14 @@ interface Setup {
   readonly columns?: string[];
 }
 
-function setUp({ source, sourceColumns, delimiter = ',', kept = 'all', lineage = false, columns = ['code'] }: Setup) {
+function setUp({
+  source,
+  sourceColumns,
+  delimiter = ',',
+  kept = 'all',
+  lineage = false,
+  columns = ['code'],
+}: Setup) {
   const laidOut = { columns: sourceColumns, files: [{ dialect: { delimiter } }] };
   const layout = createOutputLayout(laidOut, { columns: kept, prefix: 'p_', lineage });
   const rows = createRowWriter({ run: 'R1', layout, columns, sentColumns: new Set(['id', 'name']) });
@@ -81,9 +88,7 @@ describe('a failure', () => {
   it('has the one reason, unquoted by the part or not, and empty added cells', async () => {
     const part = failed('id,reason,name\n2,"too ""short"", really",n\n1,,n\n');
     const { text, counts } = await enriched(setup, part);
-    expect(text).toBe(
-      'a,b,FAILED,SERVICE_FAILED,,,\nc,d,FAILED,SERVICE_FAILED,"too ""short"", really",,\n',
-    );
+    expect(text).toBe('a,b,FAILED,SERVICE_FAILED,,,\nc,d,FAILED,SERVICE_FAILED,"too ""short"", really",,\n');
     expect(counts).toEqual({ successful: 0, failed: 2, unprocessed: 0, indistinct: 0 });
   });
 
@@ -125,7 +130,11 @@ describe('an unprocessed chunk', () => {
   it.each<UnprocessedCause>(['AMBIGUOUS_HELD', 'FOLIO_LOST', 'DEADLINE'])(
     'has a row for each record that says %s',
     async (cause) => {
-      const { rows, block } = setUp({ source: '"a",b\nc,d\n', sourceColumns: twoColumns, columns: ['x', 'y'] });
+      const { rows, block } = setUp({
+        source: '"a",b\nc,d\n',
+        sourceColumns: twoColumns,
+        columns: ['x', 'y'],
+      });
       const { bytes, counts } = rows.unprocessed(await block, cause, null);
       const lines = bytes.toString().split('\n');
       expect(lines).toHaveLength(3);

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
-import { createUploadLayout, cutChunks, maxRecordBytes, type UploadOptions } from '../../src/stages/cut-chunks.js';
+import {
+  createUploadLayout,
+  cutChunks,
+  maxRecordBytes,
+  type UploadOptions,
+} from '../../src/stages/cut-chunks.js';
 import type { Chunk } from '../../src/types.js';
 import { thrownBy } from '../helpers/result-parts.js';
 
@@ -123,7 +128,11 @@ describe('the longest record allowed', () => {
     const size = maxRecordBytes(sent, 2_000);
     // A comma within makes quotes necessary that the ; source did not need.
     const record = `;,${'x'.repeat(size - 2)}`;
-    for (const { chunk } of await cut(`${record}\n${record}\n`, { delimiter: ';', maxBytes: 2_000, upload: sent })) {
+    for (const { chunk } of await cut(`${record}\n${record}\n`, {
+      delimiter: ';',
+      maxBytes: 2_000,
+      upload: sent,
+    })) {
       expect(chunk.bytes).toBeLessThanOrEqual(2_000);
     }
   });

@@ -16,7 +16,10 @@ const parts: PartReference[] = [
   { fileStatus: 'SUCCESSFUL', part: 0 },
   { fileStatus: 'FAILED', part: 4 },
 ];
-const good: Record<string, string> = { 'SUCCESSFUL 0': 'id,code\n1,c1\n', 'FAILED 4': 'id,reason\n2,"no\nway"\n' };
+const good: Record<string, string> = {
+  'SUCCESSFUL 0': 'id,code\n1,c1\n',
+  'FAILED 4': 'id,reason\n2,"no\nway"\n',
+};
 
 /** One finished chunk of two records; `content` gives what the nth download of a part holds. */
 async function finished(content: (part: string, nth: number) => string | Error) {
@@ -98,7 +101,9 @@ describe('parts that do not balance', () => {
 
   it('are not trusted where the counts agree with the parts and not with what was sent', async () => {
     const { run, chunk } = await finished((part) => good[part]!);
-    await expect(fetchParts(run, { ...chunk, records: 3 })).rejects.toMatchObject({ code: 'CHUNK_UNBALANCED' });
+    await expect(fetchParts(run, { ...chunk, records: 3 })).rejects.toMatchObject({
+      code: 'CHUNK_UNBALANCED',
+    });
   });
 });
 

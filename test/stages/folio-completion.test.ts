@@ -36,7 +36,9 @@ describe('the parts to fetch', () => {
   });
 
   it('leave out what holds nothing', () => {
-    expect(listParts(report('FINISHED', 10, { failedPart: 5 }))).toEqual([{ fileStatus: 'SUCCESSFUL', part: 0 }]);
+    expect(listParts(report('FINISHED', 10, { failedPart: 5 }))).toEqual([
+      { fileStatus: 'SUCCESSFUL', part: 0 },
+    ]);
     expect(listParts(report('FINISHED', 0, { ...counts(0, 3), successfulParts: [0] }))).toEqual([
       { fileStatus: 'FAILED', part: 0 },
     ]);

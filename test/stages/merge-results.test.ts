@@ -2,8 +2,8 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../src/checkpoint/checkpoint.js';
-import { mergeResults } from '../../src/stages/merge-results.js';
 import { refetchParts } from '../../src/stages/fetch-parts.js';
+import { mergeResults } from '../../src/stages/merge-results.js';
 import { contentOf, createFakeService, type FakeService } from '../helpers/fake-service.js';
 import { useFolder } from '../helpers/folder.js';
 import { collect, createStageRun, downloadAll, nothing, type StageRun } from '../helpers/stage-run.js';
@@ -17,7 +17,10 @@ async function downloaded(api?: FakeService, config: Record<string, unknown> = {
   return run;
 }
 
-async function mergedText(run: StageRun, ...refetching: [] | [(chunk: ChunkRow) => Promise<void>]): Promise<string> {
+async function mergedText(
+  run: StageRun,
+  ...refetching: [] | [(chunk: ChunkRow) => Promise<void>]
+): Promise<string> {
   const merged = await collect(mergeResults(run, ...refetching)(nothing()));
   return merged.map(({ bytes }) => bytes.toString()).join('');
 }
@@ -47,7 +50,10 @@ describe('merging', () => {
       [3, ['code'], 2],
     ]);
     expect(merged.map(({ bytes }) => bytes.toString()).join('')).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
-    expect(await run.checkpoint.run(run.id)).toMatchObject({ join: { by: 'key', column: 'id' }, columns: ['code'] });
+    expect(await run.checkpoint.run(run.id)).toMatchObject({
+      join: { by: 'key', column: 'id' },
+      columns: ['code'],
+    });
     expect(await run.checkpoint.knownColumns('nightly', 'https://service.test')).toEqual(['code']);
   });
 
@@ -71,7 +77,9 @@ describe('a part that was stored', () => {
   const partFiles = async () => {
     const runs = join(await folder(), 'state', 'runs');
     const [run] = await readdir(runs);
-    return (await readdir(join(runs, run!))).filter((name) => name.startsWith('part-')).map((name) => join(runs, run!, name));
+    return (await readdir(join(runs, run!)))
+      .filter((name) => name.startsWith('part-'))
+      .map((name) => join(runs, run!, name));
   };
 
   it.each([
@@ -88,12 +96,17 @@ describe('a part that was stored', () => {
   it('and is damaged is final where nobody can fetch it', async () => {
     const run = await downloaded();
     await rm((await partFiles()).sort()[1]!);
-    await expect(mergedText(run)).rejects.toMatchObject({ code: 'PART_DAMAGED', exitCode: 6, facts: { chunk: 2 } });
+    await expect(mergedText(run)).rejects.toMatchObject({
+      code: 'PART_DAMAGED',
+      exitCode: 6,
+      facts: { chunk: 2 },
+    });
   });
 });
 
 describe('results that do not match', () => {
-  const swapped = (ids: readonly string[]) => `id,code\n${ids.map((id) => `${Number(id) + 100},c\n`).join('')}`;
+  const swapped = (ids: readonly string[]) =>
+    `id,code\n${ids.map((id) => `${Number(id) + 100},c\n`).join('')}`;
   const right = (ids: readonly string[]) => `id,code\n${ids.map((id) => `${id},c${id}\n`).join('')}`;
 
   it('are fetched once more, and are right then', async () => {
@@ -113,9 +126,14 @@ describe('results that do not match', () => {
 
   it('because the columns changed stop the run', async () => {
     const run = await downloaded(
-      answering((ids) => (ids[0] === '1' ? right(ids) : right(ids).replaceAll(/$/gm, '').replace('code', 'class'))),
+      answering((ids) =>
+        ids[0] === '1' ? right(ids) : right(ids).replaceAll(/$/gm, '').replace('code', 'class'),
+      ),
     );
-    await expect(mergedText(run, refetch(run))).rejects.toMatchObject({ code: 'COLUMNS_CHANGED', exitCode: 6 });
+    await expect(mergedText(run, refetch(run))).rejects.toMatchObject({
+      code: 'COLUMNS_CHANGED',
+      exitCode: 6,
+    });
   });
 });
 
@@ -139,12 +157,23 @@ describe('columns', () => {
     const run = await createStageRun(await folder(), { config: { ambiguous: { policy: 'hold' } } });
     await downloadAll(run);
     const lost = await createStageRun(await folder(), {
-      api: { ...run.api, track: async () => ({ ...(await run.api.track('F1', run.signal)), counts: { successful: 0, failed: 2 }, successfulParts: [] }), download: async (_, consume) => consume(contentOf('name,reason\nx,bad\nx,bad\n')) },
+      api: {
+        ...run.api,
+        track: async () => ({
+          ...(await run.api.track('F1', run.signal)),
+          counts: { successful: 0, failed: 2 },
+          successfulParts: [],
+        }),
+        download: async (_, consume) => consume(contentOf('name,reason\nx,bad\nx,bad\n')),
+      },
       source: 'name,address\nx,1\nx,2\nx,3\nx,4\n',
     });
     await downloadAll(lost);
     const text = await mergedText(lost);
     expect(text).toBe([1, 2, 3, 4].map((n) => `x,${n},FAILED,SERVICE_FAILED,bad\n`).join(''));
-    expect(await lost.checkpoint.run(lost.id)).toMatchObject({ columns: [], join: { by: 'echo', columns: ['name'] } });
+    expect(await lost.checkpoint.run(lost.id)).toMatchObject({
+      columns: [],
+      join: { by: 'echo', columns: ['name'] },
+    });
   });
 });

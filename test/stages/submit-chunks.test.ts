@@ -17,11 +17,18 @@ async function open(options: StageRunOptions = {}): Promise<StageRun> {
 
 const submitAll = (run: StageRun) => collect(submitChunks(run)(chunkRecords(run)()));
 const statesOf = async (run: StageRun) =>
-  (await run.checkpoint.chunksIn(run.id, ['cut', 'uploading', 'ambiguous', 'submitted', 'unprocessed'], 0, 99)).map(
-    ({ state }) => state,
-  );
+  (
+    await run.checkpoint.chunksIn(
+      run.id,
+      ['cut', 'uploading', 'ambiguous', 'submitted', 'unprocessed'],
+      0,
+      99,
+    )
+  ).map(({ state }) => state);
 const attemptsOf = async (run: StageRun) =>
-  (await run.checkpoint.uploads(run.id, 0, 99)).map(({ chunk, attempt, state }) => `${chunk}.${attempt} ${state}`);
+  (await run.checkpoint.uploads(run.id, 0, 99)).map(
+    ({ chunk, attempt, state }) => `${chunk}.${attempt} ${state}`,
+  );
 
 /** An upload that fails for the attempts of `errors`, by file name's `chunk-attempt`. */
 function failing(errors: Record<string, Error>) {
@@ -59,7 +66,11 @@ describe('submitting', () => {
       [2, 'submitted', 'F2'],
       [3, 'submitted', 'F3'],
     ]);
-    expect([...service.folios.values()].map(({ ids }) => ids)).toEqual([['1', '2'], ['3', '4'], ['5', '6']]);
+    expect([...service.folios.values()].map(({ ids }) => ids)).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+      ['5', '6'],
+    ]);
     expect(service.folios.get('F1')).toMatchObject({
       fileName: expect.stringMatching(/^nightly-20261121T031002-4f9c1a-1-1-[0-9a-f]{8}\.csv$/),
       description: expect.stringMatching(/^nightly 20261121T031002-4f9c1a 1 [0-9a-f]{8}$/),
@@ -84,7 +95,11 @@ describe('submitting', () => {
     await run.files.removeChunk(1);
     await run.files.writeChunk(2, Buffer.from('id,name\n999,x\n'));
     await submitAll(run);
-    expect([...run.api.folios.values()].map(({ ids }) => ids)).toEqual([['1', '2'], ['3', '4'], ['5', '6']]);
+    expect([...run.api.folios.values()].map(({ ids }) => ids)).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+      ['5', '6'],
+    ]);
     expect(await run.files.hasChunk(2, chunks[1]!.sha256)).toBe(true);
   });
 
@@ -109,7 +124,11 @@ describe('an ambiguous upload', () => {
     const submitted = await submitAll(run);
     expect(submitted.map(({ number }) => number)).toEqual([2, 3, 1]);
     expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '1.2 accepted', '2.1 accepted', '3.1 accepted']);
-    expect((await run.checkpoint.tally(run.id)).uploads).toEqual({ accepted: 3, ambiguous: 1, resubmitted: 1 });
+    expect((await run.checkpoint.tally(run.id)).uploads).toEqual({
+      accepted: 3,
+      ambiguous: 1,
+      resubmitted: 1,
+    });
   });
 
   it('is not sent a third time by this process, and gives its permit back', async () => {

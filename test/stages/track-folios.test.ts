@@ -27,14 +27,19 @@ async function open(
     return said(folio, nth, signal);
   };
   return createStageRun(await folder(), {
-    config: { concurrency: { uploads: 1, folios: 3 }, poll: { first: '1s', max: '1m', timeout: '1h' }, ...config },
+    config: {
+      concurrency: { uploads: 1, folios: 3 },
+      poll: { first: '1s', max: '1m', timeout: '1h' },
+      ...config,
+    },
     api: { ...service, track },
   });
 }
 
 const trackAll = (run: StageRun, until?: AbortSignal) =>
   collect(trackFolios(run, until)(submitChunks(run)(chunkRecords(run)())));
-const pollsOf = (run: StageRun, folio: string) => run.api.asked.filter((line) => line === `track ${folio}`).length;
+const pollsOf = (run: StageRun, folio: string) =>
+  run.api.asked.filter((line) => line === `track ${folio}`).length;
 
 it('folios leave in the order in which they finish, with counts and parts committed', async () => {
   const order = ['F2', 'F3', 'F1'];

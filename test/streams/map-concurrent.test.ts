@@ -136,9 +136,11 @@ describe('a failure', () => {
     const found = collect(mapConcurrent(sourceOf([1], new Error('broken')).source, 2, gates.enter));
     found.catch(() => undefined);
     let settled = false;
-    void found.catch(() => undefined).finally(() => {
-      settled = true;
-    });
+    void found
+      .catch(() => undefined)
+      .finally(() => {
+        settled = true;
+      });
     await turns();
     expect(settled).toBe(false);
     gates.open(1, 1);

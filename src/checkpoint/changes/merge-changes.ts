@@ -18,7 +18,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
   // The header stands at the head of the work file: other columns are possible only while nothing is merged.
   const fixColumns = db.prepare(`
     UPDATE runs SET columns = @columns
-    WHERE id = @run AND state IN ('open', 'publishing') AND (columns IS NULL OR columns = @columns
+    WHERE id = @run AND state <> 'superseded' AND (columns IS NULL OR columns = @columns
       OR NOT EXISTS (SELECT 1 FROM chunks WHERE run = @run AND merged_end IS NOT NULL))`);
   const learnColumns = db.prepare(`
     INSERT INTO pipeline_columns (pipeline, service, columns)
@@ -26,7 +26,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
     ON CONFLICT DO UPDATE SET columns = excluded.columns`);
   const fixJoin = db.prepare(`
     UPDATE runs SET join_way = @join
-    WHERE id = @run AND state IN ('open', 'publishing') AND (join_way IS NULL OR join_way = @join)`);
+    WHERE id = @run AND state <> 'superseded' AND (join_way IS NULL OR join_way = @join)`);
   const merge = db.prepare(`
     UPDATE chunks SET merged_end = @mergedEnd, merged_successful = @successful, merged_failed = @failed,
       merged_unprocessed = @unprocessed, merged_indistinct = @indistinct
@@ -39,12 +39,12 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
   return {
     recordColumns: db.change((run: string, columns: readonly string[], learned: boolean) => {
       const fixed = fixColumns.run({ run, columns: JSON.stringify(columns) });
-      expectOne(fixed, 'recordColumns', `run ${run} has ended, or has merged chunks with other columns`);
+      expectOne(fixed, 'recordColumns', `run ${run} is superseded, or has merged chunks with other columns`);
       if (learned) learnColumns.run({ run, columns: JSON.stringify(columns) });
     }),
     recordJoin: db.change((run: string, join: JoinWay) => {
       const fixed = fixJoin.run({ run, join: joinText(join) });
-      expectOne(fixed, 'recordJoin', `run ${run} has ended, or joins in another way`);
+      expectOne(fixed, 'recordJoin', `run ${run} is superseded, or joins in another way`);
     }),
     recordMerged: db.change((run: string, chunk: number, counts: ChunkCounts, mergedEnd: number) => {
       const { successful, failed, unprocessed, indistinct } = counts;

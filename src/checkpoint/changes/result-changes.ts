@@ -26,7 +26,8 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
       (SELECT 1 FROM parts WHERE run = @run AND chunk = @chunk AND sha256 IS NULL)`);
   const giveUp = db.prepare(`
     UPDATE chunks SET state = 'unprocessed', cause = @cause
-    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous', 'submitted', 'finished')`);
+    WHERE run = @run AND number = @chunk AND merged_end IS NULL
+      AND state IN ('cut', 'ambiguous', 'submitted', 'finished', 'downloaded')`);
 
   return {
     recordFinished: db.change(

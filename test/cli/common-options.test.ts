@@ -1,0 +1,50 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import {
+  type CommonOptions,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../../src/cli/common-options.js';
+import { minimal } from '../config/minimal.js';
+import { withFolder } from '../helpers/checkpoint-samples.js';
+
+const parse = (...args: string[]): CommonOptions =>
+  withOutputOptions(withConfigOptions(new Command())).parse(args, { from: 'user' }).opts();
+
+describe('the common flags', () => {
+  it('have their defaults', () => {
+    expect(parse()).toEqual({ logLevel: 'info', logFormat: 'text' });
+  });
+  it('win over the files, of which the later wins, and take paths from the working directory', () =>
+    withFolder(async (folder) => {
+      const files = ['a.yaml', 'b.yaml'].map((name) => join(folder, name));
+      await writeFile(
+        files[0]!,
+        JSON.stringify({ ...minimal(), chunks: { maxRecords: 1, maxBytes: '2KB' } }),
+      );
+      await writeFile(files[1]!, JSON.stringify({ chunks: { maxRecords: 2 }, pipeline: 'b' }));
+      const flags = [
+        '-c',
+        files[0]!,
+        '--output',
+        'o.csv',
+        '--set',
+        'chunks.maxBytes=3KB',
+        '--set',
+        'pipeline=c',
+      ];
+      const config = await readConfig(parse(...flags), files[1]);
+      expect(config).toMatchObject({
+        pipeline: 'c',
+        chunks: { maxRecords: 2, maxBytes: 3072 },
+        output: { path: join(process.cwd(), 'o.csv') },
+      });
+    }));
+  it.each(['chunks.maxRecords', '=5'])('--set %s is no setting', async (text) => {
+    const refused = readConfig(parse('--set', text, '--source', 'a.csv'));
+    await expect(refused).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+  });
+});

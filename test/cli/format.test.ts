@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { countOf, formatBytes, formatCount, formatShare, formatSpan } from '../../src/cli/format.js';
+
+describe('format', () => {
+  it('groups numbers', () => {
+    expect([0, 999, 1234567].map(formatCount)).toEqual(['0', '999', '1,234,567']);
+  });
+  it('names sizes by their unit', () => {
+    expect([0, 1023, 1024, 8 * 1024 ** 2].map(formatBytes)).toEqual(['0 B', '1023 B', '1 KB', '8 MB']);
+  });
+  it('rounds spans to seconds, and never below none', () => {
+    expect([-5, 499, 45_400, 7_200_000].map(formatSpan)).toEqual(['0s', '0s', '45s', '2h']);
+  });
+  it('gives a share of nothing as 0 %', () => {
+    expect([formatShare(0, 0), formatShare(1, 3), formatShare(5, 5)]).toEqual(['0 %', '33.3 %', '100.0 %']);
+  });
+  it('counts one and many', () => {
+    expect([countOf(1, 'chunk'), countOf(0, 'chunk'), countOf(1200, 'chunk')]).toEqual([
+      '1 chunk',
+      '0 chunks',
+      '1,200 chunks',
+    ]);
+  });
+});

@@ -1,0 +1,80 @@
+/** Progress without a terminal, as in a log file; the run's rows stand in a checkpoint that changes meanwhile. */
+import { describe, expect, it, vi } from 'vitest';
+import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
+import { openProgress, type ProgressPace } from '../../src/cli/progress.js';
+import { silentLogger } from '../../src/logger.js';
+import { addChunk } from '../helpers/advance-chunk.js';
+import { sampleRun } from '../helpers/checkpoint-samples.js';
+import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
+
+const hour = 3_600_000;
+const terminal = { hasStatus: false, write: () => undefined, status: () => undefined };
+
+describe('openProgress', () => {
+  it('says something when something changed, and nothing for looks that find the same', async () => {
+    const { checkpoint, lines, looks, close } = await watch({
+      lookEvery: 1,
+      changeEvery: 0,
+      repeatEvery: hour,
+    });
+    await vi.waitFor(() => expect(lines).toHaveLength(1));
+    const before = looks();
+    await vi.waitFor(() => expect(looks()).toBeGreaterThan(before + 5));
+    expect(lines).toEqual(['0 of 29 records; chunks: 0 open folios, 0 downloaded, 0 merged']);
+    await addChunk(checkpoint, 'r1', 1, 'submitted');
+    await vi.waitFor(() => expect(lines.at(-1)).toMatch(/chunks: 1 open folios/));
+    await close();
+    const told = lines.length;
+    await addChunk(checkpoint, 'r1', 2, 'submitted');
+    expect(lines).toHaveLength(told);
+  });
+
+  it('does not follow every change', async () => {
+    const { checkpoint, lines, looks, close } = await watch({
+      lookEvery: 1,
+      changeEvery: hour,
+      repeatEvery: hour,
+    });
+    await addChunk(checkpoint, 'r1', 1, 'submitted');
+    const before = looks();
+    await vi.waitFor(() => expect(looks()).toBeGreaterThan(before + 3));
+    await close();
+    expect(lines).toEqual([]);
+  });
+
+  it('repeats itself in a long wait', async () => {
+    const { lines, close } = await watch({ lookEvery: 1, changeEvery: hour, repeatEvery: 3 });
+    await vi.waitFor(() => expect(lines.length).toBeGreaterThan(3));
+    await close();
+    expect(new Set(lines).size).toBe(1);
+  });
+
+  it('says nothing before the run is known, and survives a checkpoint that cannot be read', async () => {
+    const lines: string[] = [];
+    const open = vi.fn(() => Promise.reject(new Error('busy')));
+    const logger = { ...silentLogger, info: (_: object, text: string) => void lines.push(text) };
+    const progress = openProgress({
+      json: false,
+      logger,
+      terminal,
+      open,
+      pace: { lookEvery: 1, changeEvery: 0, repeatEvery: 1 },
+    });
+    progress.onScan({ bytes: 1, records: 1 });
+    progress.onRun('r1');
+    await vi.waitFor(() => expect(open.mock.calls.length).toBeGreaterThan(2));
+    await progress.close();
+    expect(lines).toEqual([]);
+  });
+});
+
+async function watch(pace: ProgressPace) {
+  const checkpoint: Checkpoint = createMemoryCheckpoint();
+  await checkpoint.recordRun(sampleRun('r1'));
+  const tally = vi.spyOn(checkpoint, 'tally');
+  const lines: string[] = [];
+  const logger = { ...silentLogger, info: (_: object, text: string) => void lines.push(text) };
+  const progress = openProgress({ json: false, logger, terminal, open: async () => checkpoint, pace });
+  progress.onRun('r1');
+  return { checkpoint, lines, looks: () => tally.mock.calls.length, close: () => progress.close() };
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { resumeCommand } from '../../src/cli/resume-command.js';
+
+const argv = (...words: string[]) => ['/usr/bin/node', '/x/cli.js', ...words];
+
+describe('resumeCommand', () => {
+  it('is the same command', () => {
+    expect(resumeCommand(argv('run', '-c', 'nightly.yaml'))).toBe('foliopipe run -c nightly.yaml');
+    expect(resumeCommand(argv())).toBe('foliopipe');
+  });
+  it('begins no other run: without --new and its label', () => {
+    const words = ['run', '--new', '--label', 'a note', 'job.yaml', '--label=b', '--json'];
+    expect(resumeCommand(argv(...words))).toBe('foliopipe run job.yaml --json');
+  });
+  it('may be another command of the same config', () => {
+    expect(resumeCommand(argv('submit', 'job.yaml', '--new'), 'collect')).toBe('foliopipe collect job.yaml');
+  });
+  it('quotes what a shell would take apart', () => {
+    const words = [
+      'run',
+      '--source',
+      'data/*.csv',
+      '--output',
+      "it's here.csv",
+      '--set',
+      'failures.tolerate=5%',
+    ];
+    expect(resumeCommand(argv(...words))).toBe(
+      "foliopipe run --source 'data/*.csv' --output 'it'\\''s here.csv' --set failures.tolerate=5%",
+    );
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { summaryText } from '../../src/cli/summary-text.js';
+import type { RunSummary } from '../../src/report/run-summary.js';
+import { nothingTallied } from '../helpers/checkpoint-samples.js';
+
+const done: RunSummary = {
+  run: 'r1',
+  pipeline: 'nightly',
+  service: 'https://service.test',
+  state: 'done',
+  exitCode: 0,
+  rehearsal: false,
+  found: 'new',
+  counts: { read: 1010, successful: 900, failed: 100, unprocessed: 0, rejected: 10 },
+  chunks: { all: 3, byState: { ...nothingTallied, downloaded: 3 } },
+  uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
+  ambiguousRecords: 0,
+  indistinct: 0,
+  columns: ['naics_code'],
+  output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff' },
+  manifest: 'out.csv.manifest.json',
+  marker: 'out.csv._SUCCESS',
+  createdAt: 1,
+  finishedAt: 2,
+};
+const told = (changes: Partial<RunSummary>) =>
+  summaryText({ ...done, ...changes }, 'foliopipe collect job.yaml');
+
+describe('summaryText', () => {
+  it('says what came out, where, and that the sum holds', () => {
+    expect(told({})).toBe(`run r1 is done
+  output    out.csv (1,000 records, 2 KB)
+  records   1,010 read = 900 successful + 100 failed (10.0 %) + 0 unprocessed + 10 rejected
+  columns   naics_code
+  manifest  out.csv.manifest.json
+  marker    out.csv._SUCCESS
+  10 records rejected, see out.csv.rejects.csv
+`);
+  });
+  it('never lets a rehearsal look real', () => {
+    expect(told({ rehearsal: true })).toMatch(/^rehearsal r1 is done\n[\s\S]*predictions are not real/);
+  });
+  it('says that a run was done already, and what --new costs', () => {
+    expect(told({ found: 'done' })).toMatch(/done already; nothing was sent\. --new .* pays again/);
+  });
+  it('says how to go on with a run that is not done', () => {
+    const open = { state: 'open', output: null, manifest: null, marker: null } as const;
+    const chunks = { all: 3, byState: { ...nothingTallied, submitted: 1 } };
+    expect(told({ ...open, chunks })).toBe('run r1: 1 open folio; go on with: foliopipe collect job.yaml\n');
+  });
+  it('shows what may have been paid for twice', () => {
+    const uploads = { accepted: 3, ambiguous: 2, resubmitted: 1 };
+    expect(told({ uploads, ambiguousRecords: 20 })).toMatch(
+      /2 uploads \(20 records\) may have .* 1 sent again/,
+    );
+  });
+  it('warns of results that cannot be told apart, and of exit 3', () => {
+    expect(told({ indistinct: 2, exitCode: 3 })).toMatch(/2 records are equal[\s\S]*Exit 3/);
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { createTerminal } from '../../src/cli/terminal.js';
+
+/** Takes what would be shown, control sequences as they are. */
+function stream(isTTY: boolean, columns = 80) {
+  const written: string[] = [];
+  const fake = { isTTY, columns, write: (text: string) => written.push(text) > 0 };
+  return { written, terminal: createTerminal(fake as unknown as NodeJS.WriteStream) };
+}
+
+const clear = ['\u001b[2K', '\u001b[1G'];
+
+describe('createTerminal', () => {
+  it('keeps the status line below the lines that stay', () => {
+    const { written, terminal } = stream(true);
+    terminal.status('1 of 9');
+    terminal.write('a log line\n');
+    terminal.status('2 of 9');
+    terminal.status('');
+    expect(written).toEqual(['1 of 9', ...clear, 'a log line\n1 of 9', ...clear, '2 of 9', ...clear, '']);
+  });
+  it('cuts a status that would wrap', () => {
+    const { written, terminal } = stream(true, 5);
+    terminal.status('123456');
+    expect(written).toEqual(['1234']);
+  });
+  it('shows no status in a file', () => {
+    const { written, terminal } = stream(false);
+    terminal.status('1 of 9');
+    terminal.write('a log line\n');
+    terminal.status('');
+    expect(written).toEqual(['a log line\n']);
+  });
+});

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { createLocalRunFiles } from '../../src/files/local-run-files.js';
+import { DamagedPartError } from '../../src/files/run-files.js';
+import type { PartReference } from '../../src/types.js';
+import { contentOf } from '../helpers/fake-service.js';
+import { useFolder } from '../helpers/folder.js';
+
+const folder = useFolder();
+const reference: PartReference = { fileStatus: 'FAILED', part: 2 };
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+async function open() {
+  const files = await createLocalRunFiles(await folder(), 'R1');
+  return { files, path: join(await folder(), 'runs', 'R1') };
+}
+
+describe('chunk files', () => {
+  it('are private, replaced whole, and known by their content', async () => {
+    const { files, path } = await open();
+    await files.writeChunk(7, Buffer.from('one'));
+    await files.writeChunk(7, Buffer.from('two'));
+    expect(await readFile(files.chunkPath(7), 'utf8')).toBe('two');
+    expect((await stat(files.chunkPath(7))).mode & 0o777).toBe(0o600);
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+    expect(await files.hasChunk(7, sha256('two'))).toBe(true);
+    expect(await files.hasChunk(7, sha256('one'))).toBe(false);
+    expect(await files.hasChunk(8, sha256('two'))).toBe(false);
+  });
+
+  it('may be removed twice', async () => {
+    const { files, path } = await open();
+    await files.writeChunk(7, Buffer.from('one'));
+    await files.removeChunk(7);
+    await files.removeChunk(7);
+    expect(await readdir(path)).toEqual([]);
+  });
+});
+
+describe('part files', () => {
+  it('are compressed, private, and read back as they were written', async () => {
+    const { files, path } = await open();
+    const text = 'id,code\n1,é\n'.repeat(10_000);
+    const written = await files.writePart(3, reference, contentOf(text.slice(0, 9), '', text.slice(9)));
+    expect(written).toEqual({ bytes: Buffer.byteLength(text), sha256: sha256(text) });
+    const [name] = await readdir(path);
+    expect(gunzipSync(await readFile(join(path, name!))).toString()).toBe(text);
+    expect((await stat(join(path, name!))).mode & 0o777).toBe(0o600);
+    const read = await files.readPart(3, { ...reference, ...written, records: 1 });
+    expect(read.equals(Buffer.from(text))).toBe(true);
+  });
+
+  it('may be empty', async () => {
+    const { files } = await open();
+    const written = await files.writePart(3, reference, contentOf());
+    expect(await files.readPart(3, { ...reference, ...written, records: 0 })).toHaveLength(0);
+  });
+
+  it('of all chunks, kinds and numbers are apart', async () => {
+    const { files, path } = await open();
+    for (const chunk of [1, 11])
+      for (const fileStatus of ['SUCCESSFUL', 'FAILED'] as const)
+        for (const part of [0, 1, 10]) await files.writePart(chunk, { fileStatus, part }, contentOf('x'));
+    expect(await readdir(path)).toHaveLength(12);
+  });
+
+  it('are not there when their content is cut off', async () => {
+    const { files, path } = await open();
+    const cut = async function* () {
+      yield Buffer.from('half');
+      throw new Error('cut');
+    };
+    await expect(files.writePart(3, reference, cut())).rejects.toThrow('cut');
+    expect(await readdir(path)).toEqual([]);
+  });
+
+  it.each<[string, (path: string) => Promise<void>]>([
+    ['missing', (path) => rm(path)],
+    ['cut off', (path) => truncate(path, 15)],
+    ['rubbish', (path) => writeFile(path, 'rubbish')],
+    ['another of the same length', (path) => writeFile(path, gzipSync('one, twO'))],
+    ['longer', (path) => writeFile(path, gzipSync('one, two and more'))],
+    ['enormous', (path) => writeFile(path, gzipSync(Buffer.alloc(50_000_000)))],
+  ])('that are %s are found out', async (_, harm) => {
+    const { files, path } = await open();
+    const written = await files.writePart(3, reference, contentOf('one, two'));
+    const [name] = await readdir(path);
+    await harm(join(path, name!));
+    const error = await files.readPart(3, { ...reference, ...written, records: 1 }).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(DamagedPartError);
+    expect(error).toMatchObject({ chunk: 3, fileStatus: 'FAILED', part: 2 });
+  });
+});

@@ -1,0 +1,88 @@
+/** Stopping a run at a named window, and what must be true when it has gone on to its end. */
+import { expect } from 'vitest';
+import {
+  type CrashPoint,
+  InterruptedError,
+  openCheckpointReader,
+  type RunOptions,
+} from '../../pipelines/index.js';
+import type { Behaviour } from './other-service-behaviour.js';
+import { expectEnriched, expectSuccess, failingAmong, type Job, withJob } from './other-service-job.js';
+import { shuffled } from './other-service-troubles.js';
+
+/** Failing records of the standard source. */
+export const all = failingAmong(60);
+/** Shuffled, in small parts, and not in the order of the uploads. */
+export const behaviour: Behaviour = {
+  results: shuffled,
+  partRecords: 4,
+  finishedAtPoll: ({ chunk }) => (chunk % 3) + 1,
+};
+let unbroken: Promise<string> | undefined;
+
+/** The output of a run that nobody stopped. */
+export function unbrokenOutput(): Promise<string> {
+  unbroken ??= runUnbroken();
+  return unbroken;
+}
+
+async function runUnbroken(): Promise<string> {
+  let output = '';
+  await withJob({ behaviour }, async (job) => {
+    await job.enrich();
+    output = await job.output();
+  });
+  return output;
+}
+
+/** Aborts when a window is passed for the `nth` time. */
+export function stopAt(point: CrashPoint, nth: number): RunOptions {
+  const controller = new AbortController();
+  let passed = 0;
+  return {
+    signal: controller.signal,
+    at: (here) => {
+      if (here !== point) return;
+      passed += 1;
+      if (passed === nth) controller.abort(new InterruptedError('SIGTERM'));
+    },
+  };
+}
+
+/** Stops a run, which must not publish anything then. */
+export async function interrupt(job: Job, options: RunOptions): Promise<void> {
+  expect(await job.failure({}, options)).toBeInstanceOf(InterruptedError);
+  expect((await job.published()).filter((name) => !name.endsWith('.partial'))).toEqual([]);
+}
+
+/** Chunks of the unfinished run whose folio is known and not yet finished. */
+async function openFolios(job: Job): Promise<number[]> {
+  const reader = (await openCheckpointReader(job.config().stateDir))!;
+  try {
+    const run = await reader.unfinishedRun('hostile');
+    const open = run === undefined ? [] : await reader.chunksIn(run.id, ['submitted'], 0, 100);
+    return open.map(({ number }) => number);
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Runs again to the end; what is found on the disk and at the service must be as if nothing had happened. */
+export async function expectResumed(job: Job): Promise<void> {
+  const before = job.service.seen.length;
+  const open = await openFolios(job);
+  const summary = await job.enrich();
+  await expectSuccess(job, summary, all);
+  expect(await job.output()).toBe(await unbrokenOutput());
+  await expectEnriched(job);
+
+  expect(summary.uploads.accepted).toBe(6);
+  expect(job.service.folios.length - 6).toBeLessThanOrEqual(summary.uploads.ambiguous);
+  const again = job.service.seen.slice(before);
+  const upTo = again.findIndex(({ operation }) => operation === 'upload');
+  const asked = again.slice(0, upTo < 0 ? undefined : upTo).filter(({ operation }) => operation === 'track');
+  for (const chunk of open) expect(asked.some((one) => one.chunk === chunk)).toBe(true);
+  for (const chunk of open) {
+    expect(again.some((one) => one.operation === 'upload' && one.chunk === chunk)).toBe(false);
+  }
+}

@@ -1,0 +1,156 @@
+/** What is sent, what is given back of it, and the columns that the output has. */
+import { parse } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import type { Behaviour } from '../helpers/other-service-behaviour.js';
+import { expectEnriched, expectSuccess, failingAmong, withJob } from '../helpers/other-service-job.js';
+import { type Answer, foreseenAnswer, type SentRecord } from '../helpers/other-service-parts.js';
+import {
+  enrichmentOf,
+  foreseen,
+  sentOf,
+  sourceColumns,
+  sourceText,
+} from '../helpers/other-service-source.js';
+import { givingBack, shuffled } from '../helpers/other-service-troubles.js';
+
+const all = failingAmong(60);
+
+describe('what is sent and given back', () => {
+  it.each([
+    ['all of them', givingBack('name', 'address', 'state')],
+    ['two of them', givingBack('name', 'state')],
+  ])('joins by the sent columns, %s, where the key does not come back', async (_, columns) => {
+    await withJob({ behaviour: { results: shuffled, style: () => ({ columns }) } }, async (job) => {
+      const summary = await job.enrich();
+      await expectSuccess(job, summary, all);
+      await expectEnriched(job);
+      expect(summary.indistinct).toBe(0);
+    });
+  });
+
+  it('sends no key where none is wanted', async () => {
+    await withJob(
+      { behaviour: { results: shuffled }, config: { upload: { keyColumn: null } } },
+      async (job) => {
+        await expectSuccess(job, await job.enrich(), all);
+        await expectEnriched(job);
+        expect(Object.keys(job.service.folios[0]!.records[0]!)).toEqual(['name', 'address', 'state']);
+      },
+    );
+  });
+
+  it('counts equal tuples whose results differ, and gives them out in order', async () => {
+    const answer = (record: SentRecord, place: number): Answer => {
+      const honestly = foreseenAnswer(record);
+      return record.name === 'Twin & Sons'
+        ? { ...honestly, added: { ...honestly.added, confidence: `0.${place}` } }
+        : honestly;
+    };
+    const setup = {
+      behaviour: { answer },
+      config: { upload: { keyColumn: null }, chunks: { maxRecords: 30 } },
+    };
+    await withJob(setup, async (job) => {
+      const summary = await job.enrich();
+      expect(summary.indistinct).toBe(6);
+      expect(await job.manifest()).toMatchObject({ indistinct: 6 });
+      await expectEnriched(job, (row, number) => enrichmentOf(answer(sentOf(row), (number - 1) % 30)));
+    });
+  });
+
+  it('sends every record once, with its number, and what the config says of it', async () => {
+    await withJob({}, async (job) => {
+      const summary = await job.enrich();
+      const sent = job.service.folios.flatMap(({ records }) => records);
+      const source = parse(sourceText(60), { columns: true }) as Record<string, string>[];
+      expect(sent.sort((a, b) => Number(a.record_id) - Number(b.record_id))).toEqual(
+        source.map((row, at) => ({ record_id: String(at + 1), ...sentOf(row) })),
+      );
+      expect(new Set(job.service.seen.map(({ token }) => token))).toEqual(new Set([job.service.token]));
+      for (const { fileName, description, chunk } of job.service.folios) {
+        expect(fileName).toMatch(new RegExp(`^hostile-${summary.run}-${chunk}-1-[0-9a-f]{8}\\.csv$`));
+        expect(description).toBe(`hostile ${summary.run} ${chunk} ${fileName.slice(-12, -4)}`);
+      }
+    });
+  });
+
+  it('sends the token of the GETs in a header where that is wanted', async () => {
+    await withJob({ config: { service: { tokenIn: 'header' } } }, async (job) => {
+      await expectSuccess(job, await job.enrich(), all);
+      expect(new Set(job.service.seen.map(({ token }) => token))).toEqual(new Set([job.service.token]));
+    });
+  });
+});
+
+describe('columns of the output', () => {
+  it('has lineage where it is wanted', async () => {
+    await withJob({ behaviour: { partRecords: 4 }, config: { output: { lineage: true } } }, async (job) => {
+      const { run } = await job.enrich();
+      const rows = parse(await job.output(), { columns: true }) as Record<string, string>[];
+      const folioOf = new Map(job.service.folios.map(({ chunk, id }) => [chunk, id]));
+      for (const [at, row] of rows.entries()) {
+        expect(row).toMatchObject({
+          prediction_run: run,
+          prediction_folio: folioOf.get(Math.floor(at / 10) + 1),
+          prediction_record: String(at + 1),
+        });
+        expect(row.prediction_part).toMatch(row.prediction_status === 'FAILED' ? /^0$/ : /^[012]$/);
+      }
+      expect(Object.keys(rows[0]!).slice(-4)).toEqual([
+        'prediction_run',
+        'prediction_folio',
+        'prediction_part',
+        'prediction_record',
+      ]);
+    });
+  });
+
+  it('keeps the chosen source columns only, in their chosen order', async () => {
+    await withJob({ config: { output: { columns: ['State', 'id'], prefix: 'p_' } } }, async (job) => {
+      await job.enrich();
+      const rows = parse(await job.output(), { columns: true }) as Record<string, string>[];
+      const source = parse(sourceText(60), { columns: true }) as Record<string, string>[];
+      expect(Object.keys(rows[0]!)).toEqual([
+        ...['State', 'id', 'p_status', 'p_error_code', 'p_error'],
+        ...['p_naics_code', 'p_naics_title', 'p_confidence'],
+      ]);
+      expect(rows.map(({ State, id }) => ({ State, id }))).toEqual(
+        source.map(({ State, id }) => ({ State, id })),
+      );
+    });
+  });
+
+  it('keeps the order of declared result columns, whatever the order of the service', async () => {
+    const columns = ['confidence', 'naics_code', 'naics_title'];
+    await withJob({ behaviour: { results: shuffled }, config: { result: { columns } } }, async (job) => {
+      expect((await job.enrich()).columns).toEqual(columns);
+      await expectEnriched(job);
+      expect((await job.manifest()).columns).toEqual([
+        ...sourceColumns,
+        ...['prediction_status', 'prediction_error_code', 'prediction_error'],
+        ...columns.map((column) => `prediction_${column}`),
+      ]);
+    });
+  });
+
+  it('ignores columns that come later, and leaves empty those that go, where that is wanted', async () => {
+    const columns = (names: readonly string[]) => names.filter((name) => name !== 'confidence');
+    const behaviour: Behaviour = {
+      answer: (record) => {
+        const { status, added } = foreseenAnswer(record);
+        const isLate = Number(record.record_id) > 30 && status === 'SUCCESSFUL';
+        return { status, added: isLate ? { ...added, surprise: 'boo' } : added };
+      },
+      style: ({ chunk }) => (chunk === 6 ? { columns } : {}),
+      finishedAtPoll: ({ chunk }) => chunk,
+    };
+    await withJob({ behaviour, config: { result: { onChange: 'ignore' } } }, async (job) => {
+      await expectSuccess(job, await job.enrich(), all);
+      await expectEnriched(job, (row, number) => {
+        const { added, ...rest } = foreseen(row);
+        const isCut = number > 50 && rest.status === 'SUCCESSFUL';
+        return { ...rest, added: isCut ? { ...added, confidence: '' } : added };
+      });
+    });
+  });
+});

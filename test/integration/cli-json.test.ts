@@ -1,0 +1,148 @@
+/** What goes where (contract, "Commands"): data to stdout, the rest to stderr, the summary last, the token nowhere. */
+import { once } from 'node:events';
+import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CliEnd, jsonLines, runCli, spawnCli } from '../helpers/cli.js';
+import { createJob, filesHolding, filesUnder, type Job, useFolder } from '../helpers/job.js';
+import { openServe, type Serve, serveToken } from '../helpers/serve.js';
+
+const folder = useFolder();
+let serve: Serve;
+
+beforeAll(async () => {
+  serve = await openServe(join(await folder(), 'service'), { recordsPerSecond: 40 });
+});
+afterAll(async () => {
+  await serve.stop();
+});
+
+describe('--json', () => {
+  it('stdout holds objects only, progress first and the summary last; the log says the same to the file', async () => {
+    const job = await createJob(await folder(), { pipeline: 'told', baseUrl: serve.url });
+    const log = join(job.folder, 'logs', 'run.log');
+    const args = [
+      'run',
+      job.config,
+      '--json',
+      '--log-format',
+      'json',
+      '--log-level',
+      'debug',
+      '--log-file',
+      log,
+    ];
+    const end = await runCli(args, { env: job.env });
+    expect(end.code, end.stderr).toBe(0);
+    const told = jsonLines(end.stdout);
+    expect(told.slice(0, -1).map(({ type }) => type)).toEqual(told.slice(0, -1).map(() => 'progress'));
+    expect(told.at(-1)).toMatchObject({
+      type: 'summary',
+      exitCode: 0,
+      pipeline: 'told',
+      rehearsal: true,
+      found: 'new',
+      counts: { read: 60, rejected: 0, unprocessed: 0 },
+      uploads: { accepted: 6, ambiguous: 0, resubmitted: 0 },
+      output: { path: job.output, records: 60, bytes: (await stat(job.output)).size },
+    });
+    expect(jsonLines(end.stderr).length).toBeGreaterThan(6);
+    expect(jsonLines(await readFile(log, 'utf8'))).toEqual(jsonLines(end.stderr));
+    expect((await stat(log)).mode & 0o777).toBe(0o600);
+    await expectNoToken(job, end);
+  });
+
+  it('without it stdout is empty; with the log as JSON the summary is a record of it', async () => {
+    const job = await createJob(await folder(), { pipeline: 'text', baseUrl: serve.url });
+    const first = await runCli(['run', job.config], { env: job.env });
+    expect(first, first.stderr).toMatchObject({ code: 0, stdout: '' });
+    expect(first.stderr).toMatch(/rehearsal \S+ is done\n {2}output {4}.*enriched\.csv \(60 records/);
+    const second = await runCli(['run', job.config, '--log-format', 'json'], { env: job.env });
+    expect(second).toMatchObject({ code: 0, stdout: '' });
+    expect(jsonLines(second.stderr).at(-1)).toMatchObject({ type: 'summary', level: 30, found: 'done' });
+    await expectNoToken(job, first);
+  });
+
+  it.each([
+    ['a wrong flag', ['run', '--bogus'], 2, 'USAGE'],
+    ['no config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
+    ['a later command', ['retry', 'x'], 2, 'NOT_YET'],
+    ['a state that is not there', ['runs', 'JOB'], 2, 'STATE_MISSING'],
+    [
+      'a source that is not there',
+      ['plan', 'JOB', '--source', 'absent.csv'],
+      4,
+      expect.stringMatching(/^SOURCE_/),
+    ],
+  ])(
+    'after %s the summary is last, too, and the JSON log holds the error',
+    async (_, args, exitCode, code) => {
+      const job = await createJob(await folder(), { pipeline: 'errors' });
+      const named = args.map((word) => (word === 'JOB' ? job.config : word));
+      const end = await runCli([...named, '--json', '--log-format', 'json'], {
+        env: job.env,
+        cwd: job.folder,
+      });
+      expect(end.code, end.stderr).toBe(exitCode);
+      const error = {
+        code,
+        message: expect.any(String),
+        hint: expect.any(String),
+        facts: expect.any(Object),
+      };
+      expect(jsonLines(end.stdout)).toEqual([
+        { type: 'summary', exitCode, error: { ...error, resume: null } },
+      ]);
+      expect(jsonLines(end.stderr)).toMatchObject([{ level: 50, code, exitCode }]);
+    },
+  );
+
+  it('after a signal the summary is last, too', async () => {
+    const job = await createJob(await folder(), { pipeline: 'stopped' });
+    const child = spawnCli(['run', job.config, '--json'], { env: job.env });
+    await child.waitFor('stderr', /fails and is tried again/);
+    child.kill('SIGINT');
+    const end = await child.ended;
+    expect(jsonLines(end.stdout).at(-1)).toMatchObject({
+      type: 'summary',
+      exitCode: 130,
+      error: { code: 'INTERRUPTED', resume: `foliopipe run ${job.config} --json` },
+    });
+    await expectNoToken(job, end);
+  });
+});
+
+describe('the token', () => {
+  it('is in no output and no file, even where the service repeats it in its errors', async () => {
+    const server = createServer((request, response) => {
+      const said = JSON.stringify({ message: `the token ${serveToken} is not known` });
+      request.resume().on('end', () => response.writeHead(401).end(said));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const job = await createJob(await folder(), { pipeline: 'repeated', baseUrl });
+    const args = ['run', job.config, '--log-level', 'debug', '--log-file', join(job.folder, 'run.log')];
+    const end = await runCli(args, { env: job.env });
+    expect(end).toMatchObject({ code: 7, stderr: expect.stringMatching(/the token \[token\] is not known/) });
+    await expectNoToken(job, end);
+    server.close();
+  });
+
+  it('is not in the process list while a run works', async () => {
+    const job = await createJob(await folder(), { pipeline: 'listed' });
+    const child = spawnCli(['run', job.config], { env: job.env });
+    await child.waitFor('stderr', /fails and is tried again/);
+    expect(await readFile(`/proc/${child.pid}/cmdline`, 'utf8')).not.toContain(serveToken);
+    child.kill('SIGKILL');
+    await expectNoToken(job, await child.ended);
+  });
+});
+
+/** Looks into everything that a run leaves behind: state, chunks, parts, output, manifest, marker, log. */
+async function expectNoToken(job: Job, end: CliEnd): Promise<void> {
+  expect(end.stdout + end.stderr).not.toContain(serveToken);
+  expect(await filesUnder(job.folder)).toContain('state/checkpoint.db');
+  expect(await filesHolding(job.folder, serveToken)).toEqual([]);
+}

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { summarizeRun } from '../../src/report/run-summary.js';
+import { mergeResults } from '../../src/stages/merge-results.js';
+import { publishOutput } from '../../src/stages/publish-output.js';
+import { useFolder } from '../helpers/folder.js';
+import { createStageRun, downloadAll, nothing } from '../helpers/stage-run.js';
+
+const folder = useFolder();
+
+it('a summary says what was read, bought and published, and nothing of an output that is not there yet', async () => {
+  const run = await createStageRun(await folder());
+  const summary = () => summarizeRun(run.checkpoint, run.id, 'new', run.config.output.path);
+  await downloadAll(run);
+  expect(await summary()).toMatchObject({
+    state: 'open',
+    exitCode: null,
+    output: null,
+    manifest: null,
+    marker: null,
+    finishedAt: null,
+    counts: { read: 6, successful: 0, failed: 0, unprocessed: 0, rejected: 0 },
+    chunks: { all: 3, byState: { downloaded: 3 } },
+    uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
+  });
+  const publication = await publishOutput(run)(mergeResults(run)(nothing()));
+  const { path } = run.config.output;
+  expect(await summary()).toMatchObject({
+    run: run.id,
+    pipeline: 'nightly',
+    state: 'done',
+    exitCode: 0,
+    rehearsal: false,
+    counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
+    columns: ['code'],
+    output: { path, bytes: publication.bytes, records: 6, sha256: publication.sha256 },
+    manifest: `${path}.manifest.json`,
+    marker: `${path}._SUCCESS`,
+  });
+});

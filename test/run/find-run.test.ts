@@ -1,0 +1,119 @@
+import { appendFile, utimes, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { findRun } from '../../src/run/find-run.js';
+import type { RunOptions } from '../../src/run/run-options.js';
+import { addChunk, beginUpload } from '../helpers/advance-chunk.js';
+import { samplePublication } from '../helpers/checkpoint-samples.js';
+import { useFolder } from '../helpers/folder.js';
+import { createStageRun, type StageRun } from '../helpers/stage-run.js';
+
+const folder = useFolder();
+const service = 'https://service.test';
+
+const find = (run: StageRun, options: RunOptions = {}, who = service) =>
+  findRun({ ...run, service: who }, options);
+
+/** A run that a process before this one has begun, or ended. */
+async function earlier(state: 'open' | 'done'): Promise<StageRun> {
+  const run = await createStageRun(await folder());
+  if (state === 'done') {
+    await run.checkpoint.recordPublishing(run.id, samplePublication);
+    await run.checkpoint.recordDone(run.id, 5);
+  }
+  return run;
+}
+
+describe('an unfinished run', () => {
+  it('is gone on with, loudly, and what was cut off while it was sent is ambiguous', async () => {
+    const run = await earlier('open');
+    await addChunk(run.checkpoint, run.id, 1, 'submitted');
+    await addChunk(run.checkpoint, run.id, 2, 'cut');
+    await beginUpload(run.checkpoint, run.id, 2);
+    expect(await find(run)).toMatchObject({ found: 'continued', run: { id: run.id } });
+    expect(await run.checkpoint.chunk(run.id, 2)).toMatchObject({ state: 'ambiguous' });
+    expect(run.log[0]).toContain(`continuing run ${run.id}`);
+    expect(run.log[1]).toMatch(/^warn 1 uploads were cut off/);
+  });
+
+  it('with the same content under another time is the same', async () => {
+    const run = await earlier('open');
+    await utimes(run.source.files[0]!.path, 1, 1);
+    const { run: found } = await find(run);
+    expect(found.id).toBe(run.id);
+    expect(found.source.files[0]!.stamp).not.toBe(run.source.files[0]!.stamp);
+  });
+
+  it('with another source is named with both ways out', async () => {
+    const run = await earlier('open');
+    await appendFile(run.source.files[0]!.path, 'x,y\n');
+    await expect(find(run)).rejects.toMatchObject({
+      code: 'SOURCE_CHANGED',
+      exitCode: 4,
+      message: expect.stringContaining('6 records then, 7 now'),
+      hint: expect.stringMatching(/put the old file back .* --new/),
+    });
+  });
+
+  it('with another frozen value or service is named with the key', async () => {
+    const run = await earlier('open');
+    const config = { ...run.config, chunks: { ...run.config.chunks, maxRecords: 3 } };
+    await expect(find({ ...run, config })).rejects.toMatchObject({
+      code: 'CONFIG_FROZEN',
+      exitCode: 2,
+      message: expect.stringContaining('chunks.maxRecords'),
+    });
+    await expect(find(run, {}, 'https://other.test')).rejects.toThrow('service');
+  });
+
+  it('is given up for a new one when that is asked for', async () => {
+    const run = await earlier('open');
+    const { run: fresh, found } = await find(run, { fresh: true });
+    expect(found).toBe('new');
+    expect(fresh.id).not.toBe(run.id);
+    expect(await run.checkpoint.run(run.id)).toMatchObject({ state: 'superseded' });
+  });
+
+  it('stays when a new one cannot begin, because the new source is malformed', async () => {
+    const run = await earlier('open');
+    await writeFile(run.source.files[0]!.path, 'name,address\nbad\n');
+    await expect(find(run, { fresh: true })).rejects.toMatchObject({ exitCode: 4 });
+    expect(await run.checkpoint.run(run.id)).toMatchObject({ state: 'open' });
+  });
+});
+
+describe('a run that is done', () => {
+  it('of the same source costs nothing', async () => {
+    const run = await earlier('done');
+    expect(await find(run)).toMatchObject({ found: 'done', run: { id: run.id } });
+  });
+
+  it('is no answer for another source, another service, or when a new one is asked for', async () => {
+    const run = await earlier('done');
+    expect(await find(run, {}, 'https://other.test')).toMatchObject({ found: 'new' });
+    const again = await earlier('done');
+    expect(await find(again, { fresh: true })).toMatchObject({ found: 'new' });
+    const changed = await earlier('done');
+    await appendFile(changed.source.files[0]!.path, 'x,y\n');
+    expect(await find(changed)).toMatchObject({ found: 'new', run: { source: { records: 7 } } });
+  });
+});
+
+describe('an existing run', () => {
+  it('is the unfinished one, or else the last', async () => {
+    expect(await find(await earlier('open'), { existing: true })).toMatchObject({ found: 'continued' });
+    expect(await find(await earlier('done'), { existing: true })).toMatchObject({ found: 'done' });
+  });
+
+  it('must be there, of this pipeline, and not superseded', async () => {
+    const run = await earlier('open');
+    await expect(find(run, { existing: 'nobody' })).rejects.toMatchObject({
+      code: 'RUN_UNKNOWN',
+      exitCode: 2,
+    });
+    const other = { ...run, config: { ...run.config, pipeline: 'other' } };
+    await expect(find(other, { existing: run.id })).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
+    await expect(find(other, { existing: true })).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
+    await run.checkpoint.recordSuperseded(run.id);
+    await expect(find(run, { existing: run.id })).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
+  });
+});
