@@ -1,13 +1,11 @@
 /** `foliopipe check`: whether everything that a run needs is as it should be, without paying. */
 import type { Command } from 'commander';
-import { checkSetup, openApi } from '../../pipelines/index.js';
+import { checkSetup } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import { createLogger } from './create-logger.js';
-import { openEmbeddedService } from './embedded-service.js';
 import type { Finish } from './finish.js';
 import { writeJson } from './json-lines.js';
-import { environmentProxies } from './proxies.js';
-import { listenForStop } from './stop-signals.js';
+import { withApi } from './with-api.js';
 
 export function addCheck(program: Command, finish: Finish): void {
   const command = program
@@ -29,18 +27,11 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
     { ...options, logLevel },
     config.service.embedded ? [] : [config.service.token.reveal()],
   );
-  const stop = listenForStop(() => undefined);
-  const service = await openEmbeddedService(config);
   const giveUpAfter = Math.min(config.retry.giveUpAfter, patience);
   const impatient = { ...config, retry: { first: 200, max: 1_000, giveUpAfter } };
-  const api = openApi(impatient, {
-    logger,
-    proxies: environmentProxies(process.env),
-    ...(service && { endpoint: service.endpoint }),
-  });
-  let exitCode = 0;
-  try {
-    for await (const { item, told, error } of checkSetup(config, api, stop.signal)) {
+  return withApi(impatient, logger, async (api, signal) => {
+    let exitCode = 0;
+    for await (const { item, told, error } of checkSetup(config, api, signal)) {
       exitCode ||= error?.exitCode ?? 0;
       const hint = error?.hint ?? null;
       if (options.json)
@@ -52,11 +43,7 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
     }
     if (options.json) writeJson('summary', { ok: exitCode === 0, exitCode });
     return exitCode;
-  } finally {
-    await api.close();
-    await service?.close();
-    stop.close();
-  }
+  });
 }
 
 /** Milliseconds that a person who checks waits for a service that does not answer. */

@@ -1,13 +1,11 @@
 /** `foliopipe search`: asks for a single business by the service's legacy operation. */
 import type { Command } from 'commander';
-import { openApi, type SearchRecord } from '../../pipelines/index.js';
+import type { SearchRecord } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import { createLogger } from './create-logger.js';
-import { openEmbeddedService } from './embedded-service.js';
 import type { Finish } from './finish.js';
 import { writeJson } from './json-lines.js';
-import { environmentProxies } from './proxies.js';
-import { listenForStop } from './stop-signals.js';
+import { withApi } from './with-api.js';
 
 interface Options extends CommonOptions {
   readonly name: string;
@@ -26,23 +24,12 @@ export function addSearch(program: Command, finish: Finish): void {
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file);
     const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
-    const stop = listenForStop(() => undefined);
-    const service = await openEmbeddedService(config);
-    const api = openApi(config, {
-      logger,
-      proxies: environmentProxies(process.env),
-      ...(service && { endpoint: service.endpoint }),
-    });
-    try {
-      const answer = await api.search(searchRecord(options), stop.signal);
+    await withApi(config, logger, async (api, signal) => {
+      const answer = await api.search(searchRecord(options), signal);
       if (options.json) writeJson('summary', { answer, exitCode: 0 });
       else process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
-      finish(0);
-    } finally {
-      await api.close();
-      await service?.close();
-      stop.close();
-    }
+    });
+    finish(0);
   });
 }
 

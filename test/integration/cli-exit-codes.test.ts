@@ -70,6 +70,16 @@ describe('2, usage and config', () => {
     }),
   );
 
+  it.concurrent('a proxy that is none, and the embedded service does not keep the process alive', () =>
+    limit(async () => {
+      const state = ['--state-dir', join(await folder(), 'proxied')];
+      const env = { HTTPS_PROXY: 'http://[' };
+      for (const command of ['check', 'run']) {
+        const end = await runCli([command, '-c', 'config/default.yaml', ...state], { env });
+        expectError(end, 2, /HTTPS_PROXY/);
+      }
+    }));
+
   it.concurrent('a frozen key that differs, naming the key and --new', () =>
     limit(async () => {
       const job = await createJob(await folder(), { pipeline: 'frozen', ...unreachable });

@@ -1,0 +1,45 @@
+/** Reads rules from a YAML file; every problem is told with its line. */
+import { readFile } from 'node:fs/promises';
+import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import { ConfigError } from '../../errors/index.js';
+import { parseFaults } from './parse-faults.js';
+import type { FaultPlan } from './rule.js';
+
+/** @throws ConfigError `FAULTS_UNREADABLE`, or `FAULTS_INVALID` that lists every problem. */
+export async function readFaults(file: string): Promise<FaultPlan> {
+  const lines = new LineCounter();
+  const document = parseDocument(await readText(file), { lineCounter: lines, prettyErrors: false });
+  const broken = document.errors[0];
+  if (broken !== undefined) {
+    throw new ConfigError(
+      'FAULTS_INVALID',
+      `${file}:${lines.linePos(broken.pos[0]).line} is not YAML: ${broken.message}`,
+      { hint: 'docs/faults.md shows every fault with an example', facts: { path: file } },
+    );
+  }
+  return parseFaults(document.toJS(), (path) => {
+    const line = lineOf(document, path, lines);
+    return line === undefined ? file : `${file}:${line}`;
+  });
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new ConfigError('FAULTS_UNREADABLE', `the faults cannot be read from ${file}`, {
+      hint: 'name a YAML file; config/faults.example.yaml is one',
+      facts: { path: file },
+      cause,
+    });
+  }
+}
+
+/** The line of a key, or of the nearest map around one that is missing. */
+function lineOf(document: Document, path: readonly PropertyKey[], lines: LineCounter): number | undefined {
+  for (let size = path.length; size > 0; size--) {
+    const node = document.getIn(path.slice(0, size), true);
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+  }
+  return undefined;
+}

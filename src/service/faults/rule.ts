@@ -1,0 +1,56 @@
+/** A rule: which calls it means, and the fault that hits them. */
+import { z } from 'zod';
+import { type FaultName, faultNames, faultSchema, operationsOf } from './fault.js';
+import { choice, duration, mapOf, share, told, wholeNumber } from './leaves.js';
+import { numberSet } from './number-set.js';
+import { OPERATIONS } from './operation.js';
+
+const between = mapOf({ after: duration.optional(), until: duration.optional() }).refine(
+  ({ after, until }) => (after ?? 0) < (until ?? Number.POSITIVE_INFINITY),
+  { error: 'ends before it begins' },
+);
+
+const ruleSchema = mapOf({
+  on: choice([...OPERATIONS, 'any']).default('any'),
+  calls: numberSet.optional(),
+  folioCalls: numberSet.optional(),
+  folio: numberSet.optional(),
+  fileStatus: choice(['SUCCESSFUL', 'FAILED']).optional(),
+  between: between.optional(),
+  probability: share.optional(),
+  fault: faultSchema,
+}).superRefine((rule, context) => {
+  const { on, fault } = rule;
+  const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+  if (on === 'upload' || on === 'search') {
+    for (const key of ['folio', 'folioCalls'] as const) {
+      if (rule[key] !== undefined) problem([key], `cannot stand with on: ${on}, which names no folio; use calls`);
+    }
+  }
+  if (rule.fileStatus !== undefined && on !== 'download' && on !== 'any') {
+    problem(['fileStatus'], 'is known of downloads only');
+  }
+  if (fault.retryAfter !== undefined && fault.status === undefined) {
+    problem(['fault', 'retryAfter'], 'stands beside a status');
+  }
+  for (const name of on === 'any' ? [] : faultNames(fault)) {
+    const operations = operationsOf(name, fault);
+    if (!operations.includes(on as (typeof operations)[number])) {
+      problem(['fault', name], `${shown(name, fault)} cannot hit on: ${on}, only ${operations.join(', ')}`);
+    }
+  }
+});
+
+function shown(name: FaultName, fault: Rule['fault']): string {
+  return name === 'cut' ? `cut: ${fault.cut}` : name;
+}
+
+export type Rule = Readonly<z.infer<typeof ruleSchema>>;
+
+export const faultPlanSchema = mapOf({
+  seed: wholeNumber(0, 2 ** 32).default(1),
+  rules: z.array(ruleSchema, { error: told('a list of rules') }),
+});
+
+/** What the service is told: rules, and the seed of everything in them that is left to chance. */
+export type FaultPlan = Readonly<z.infer<typeof faultPlanSchema>>;
