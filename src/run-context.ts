@@ -25,6 +25,8 @@ export interface RunContext {
   readonly signal: AbortSignal;
   /** What kept single chunks from being done: the others went on, and the run ends with the first of these. */
   readonly setbacks: { first: TroubleError | undefined };
+  /** Once stopped, this process uploads nothing more; what is sent already goes on. */
+  readonly uploads: { stopped: boolean };
   readonly clock: Clock;
   readonly logger: Logger;
   readonly at: AtCrashPoint;

@@ -16,6 +16,8 @@ interface Options {
   readonly recordsPerSecond: number;
   readonly maxOpen: number;
   readonly maxUpload: number;
+  readonly faults?: string;
+  readonly timeScale: number;
 }
 
 export function addServe(program: Command, finish: Finish): void {
@@ -37,6 +39,8 @@ export function addServe(program: Command, finish: Finish): void {
     .option('--records-per-second <number>', 'its speed; 0: as fast as it goes', wholeNumber(0, 1e9), 0)
     .option('--max-open <number>', 'folios in work; one more is refused with 429', wholeNumber(1, 1e6), 1_000)
     .option('--max-upload <size>', 'larger files are refused with 413', size, 1024 ** 3)
+    .option('--faults <file>', 'YAML rules that say how it misbehaves: docs/faults.md')
+    .option('--time-scale <number>', 'at 60 its hours last a minute', wholeNumber(1, 100_000), 1)
     .action(async (options: Options) => {
       finish(await serve(options));
     });
@@ -47,6 +51,8 @@ async function serve(options: Options): Promise<number> {
   const token = given ?? randomBytes(12).toString('hex');
   const logger = createLogger({ logLevel: 'info', logFormat: 'text' }, [token]);
   const { openService } = await import('../service/open-service.js');
+  const { readFaults } = await import('../service/faults/read-faults.js');
+  const faults = options.faults === undefined ? undefined : await readFaults(options.faults);
   const service = await openService({
     host: options.host,
     port: options.port,
@@ -57,6 +63,8 @@ async function serve(options: Options): Promise<number> {
     recordsPerSecond: options.recordsPerSecond,
     maxOpen: options.maxOpen,
     maxUploadBytes: options.maxUpload,
+    timeScale: options.timeScale,
+    ...(faults !== undefined && { faults }),
     logger,
   });
   process.stdout.write(`listening on ${service.url}\n`);

@@ -55,6 +55,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       controller,
       signal,
       setbacks: { first: undefined },
+      uploads: { stopped: false },
       clock,
       logger,
       at,

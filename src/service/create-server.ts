@@ -1,7 +1,10 @@
 /** The HTTP side of the service: its four operations, each a route that answers, and one way out. */
 import multipart from '@fastify/multipart';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
+import { answerWithFaults } from './faults/answer-with-faults.js';
+import type { FaultPlan } from './faults/rule.js';
 import type { Answer } from './http/answer.js';
+import { answerHonestly } from './http/answering.js';
 import { requestToken } from './http/check-token.js';
 import { HttpRefusal } from './http/http-refusal.js';
 import { parameters } from './http/parameters.js';
@@ -13,12 +16,16 @@ import { search } from './routes/search.js';
 import { track } from './routes/track.js';
 import { type UploadContext, upload } from './routes/upload.js';
 import type { ServiceLogger } from './service-logger.js';
+import type { TimeScale } from './time-scale.js';
 
 const BULK_PATH = '/naics/naics/external/upload';
 const SEARCH_PATH = '/naics/naics/search/additional/';
 
 export interface ServerContext extends UploadContext {
   readonly predictor: Predictor;
+  readonly time: TimeScale;
+  /** None: the service behaves. */
+  readonly faults: FaultPlan | undefined;
   readonly logger: ServiceLogger | undefined;
 }
 
@@ -27,44 +34,48 @@ export async function createServer(context: ServerContext): Promise<FastifyInsta
   const app = fastify({ forceCloseConnections: true });
   await app.register(multipart, { throwFileSizeLimit: false }); // 413 is told by receiveUpload
 
-  app.setErrorHandler((error, _request, reply) => {
+  const refuse = (error: unknown): Answer => {
     const refusal = refusalAnswer(error);
     if (refusal.status >= 500) context.logger?.error({ err: error }, 'unexpected error');
-    return sendAnswer(reply, refusal);
-  });
+    return refusal;
+  };
+  app.setErrorHandler((error, _request, reply) => sendAnswer(reply, refuse(error)));
   app.setNotFoundHandler(() => {
     throw new HttpRefusal(404, 'the service has no such operation');
   });
 
+  const closing = new AbortController();
+  app.addHook('preClose', async () => closing.abort());
+  const { faults, store } = context;
+  const answering =
+    faults === undefined
+      ? answerHonestly(store)
+      : answerWithFaults({ ...context, plan: faults, refuse, closing: closing.signal });
+
   app.post(
     BULK_PATH,
-    answering((request) => upload(request, context)),
+    answering('upload', (request) => upload(request, context)),
   );
   app.get(
     `${BULK_PATH}/file/info`,
-    answering((request) => {
+    answering('track', (request, folios) => {
       context.checkToken(requestToken(request));
-      return track(request, context.store);
+      return track(request, folios);
     }),
   );
   app.get(
     `${BULK_PATH}/file/download`,
-    answering((request) => {
+    answering('download', (request, folios) => {
       context.checkToken(requestToken(request));
-      return download(request, context.store);
+      return download(request, folios);
     }),
   );
   app.post(
     SEARCH_PATH,
-    answering((request) => {
+    answering('search', (request) => {
       context.checkToken(parameters(request.body).token);
       return search(request, context.predictor);
     }),
   );
   return app;
-}
-
-function answering(operation: (request: FastifyRequest) => Answer | Promise<Answer>) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-    sendAnswer(reply, await operation(request));
 }

@@ -5,12 +5,14 @@ import type { FastifyInstance } from 'fastify';
 import { ConfigError } from '../errors/index.js';
 import type { Bytes } from '../types.js';
 import { createServer } from './create-server.js';
+import type { FaultPlan } from './faults/rule.js';
 import { createTokenCheck } from './http/check-token.js';
 import { createPredictor, type PredictorName } from './predictors/create-predictor.js';
 import { openProcessor } from './processing/open-processor.js';
 import { createAdmission } from './routes/admission.js';
 import type { ServiceLogger } from './service-logger.js';
 import { openFolioStore } from './store/folio-store.js';
+import { TimeScale } from './time-scale.js';
 import { createUploadFolder } from './uploads/upload-folder.js';
 
 export interface ServiceOptions {
@@ -30,6 +32,10 @@ export interface ServiceOptions {
   /** A larger file is refused with 413. */
   readonly maxUploadBytes: Bytes;
   readonly logger?: ServiceLogger;
+  /** How the service misbehaves; see `parseFaults`. Left out: not at all. */
+  readonly faults?: FaultPlan;
+  /** How many seconds of the service's time pass in one of ours; left out: one. */
+  readonly timeScale?: number;
 }
 
 export interface Service {
@@ -50,14 +56,18 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const predictor = await createPredictor(options.predictor);
   const uploads = await createUploadFolder(path.join(options.dataDir, 'uploads'));
   const store = openFolioStore(path.join(options.dataDir, 'service.db'));
-  const processor = openProcessor({ store, uploads, predictor }, options.recordsPerSecond, logger);
+  const time = new TimeScale(options.timeScale ?? 1, performance.now());
+  const recordsPerSecond = time.ratePerSecond(options.recordsPerSecond);
+  const processor = openProcessor({ store, uploads, predictor }, recordsPerSecond, logger);
   const app = await createServer({
     checkToken: createTokenCheck(options.token),
-    admission: createAdmission(processor, options),
+    admission: createAdmission(processor, { maxOpen: options.maxOpen, recordsPerSecond }),
     store,
     uploads,
     processor,
     predictor,
+    time,
+    faults: options.faults,
     maxUploadBytes: options.maxUploadBytes,
     segmentRecords: options.segmentRecords,
     logger,

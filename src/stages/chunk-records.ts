@@ -5,7 +5,10 @@ import type { RunContext } from '../run-context.js';
 import { createUploadLayout, cutChunks } from './cut-chunks.js';
 import { checkSourceStamp, firstPlace, recordsFrom } from './read-source.js';
 
-export type ChunkRecordsNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'files' | 'signal' | 'at'> & {
+export type ChunkRecordsNeeds = Pick<
+  RunContext,
+  'id' | 'source' | 'config' | 'files' | 'uploads' | 'signal' | 'at'
+> & {
   readonly checkpoint: Pick<
     Checkpoint,
     'chunksIn' | 'chunk' | 'lastChunk' | 'recordCut' | 'recordAllCut' | 'run'
@@ -13,13 +16,17 @@ export type ChunkRecordsNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'f
 };
 
 /**
- * Chunk files are cut just before they are asked for; a resume goes on behind the last one that was cut.
+ * Chunk files are cut just before they are asked for; a resume goes on behind the last one that was cut. Ends
+ * early once uploads are stopped.
  * @throws SourceError when the source is no longer the one that was checked.
  */
 export function chunkRecords(run: ChunkRecordsNeeds): () => AsyncGenerator<ChunkRow> {
   return async function* () {
     yield* eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
-    yield* eachChunk(run.checkpoint, run.id, ['cut']);
+    for await (const chunk of eachChunk(run.checkpoint, run.id, ['cut'])) {
+      if (run.uploads.stopped) return;
+      yield chunk;
+    }
     const row = await run.checkpoint.run(run.id);
     if (row?.chunks === null) yield* cutRest(run);
   };
@@ -45,6 +52,7 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow> {
     cut + 1,
   )) {
     run.signal.throwIfAborted();
+    if (run.uploads.stopped) return;
     await checkSourceStamp(run.source, chunk.start, chunk.end);
     await run.files.writeChunk(chunk.number, content);
     run.at('after-chunk-file-before-commit');

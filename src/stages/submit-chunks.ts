@@ -27,6 +27,7 @@ export type SubmitChunksNeeds = Pick<
   | 'folioPermits'
   | 'controller'
   | 'setbacks'
+  | 'uploads'
   | 'signal'
   | 'clock'
   | 'logger'
@@ -56,41 +57,29 @@ export function submitChunks(
   return async function* (chunks) {
     await refuseMisread(run);
     const { uploads } = run.config.concurrency;
-    const outage = { began: false };
-    const untilOutage = async function* () {
-      for await (const chunk of chunks) {
-        // What is sent already goes on; to send more into an outage would only make each chunk wait for its end.
-        if (outage.began) return;
-        yield chunk;
-      }
-    };
-    yield* mapConcurrent(untilOutage(), uploads, (chunk) => submit(run, chunk, outage), run.controller);
-    if (outage.began) return;
+    yield* mapConcurrent(chunks, uploads, (chunk) => submit(run, chunk), run.controller);
+    if (run.uploads.stopped) return;
     // One at a time: whether a chunk may be sent again depends on what the ones before it have used up.
     const ambiguous = eachChunk(run.checkpoint, run.id, ['ambiguous']);
-    yield* mapConcurrent(ambiguous, 1, (chunk) => decideAmbiguous(run, chunk, outage), run.controller);
+    yield* mapConcurrent(ambiguous, 1, (chunk) => decideAmbiguous(run, chunk), run.controller);
   };
 }
 
-/** Set by the first upload that was given up after an outage. */
-interface Outage {
-  began: boolean;
-}
-
-async function submit(
-  run: SubmitChunksNeeds,
-  chunk: ChunkRow,
-  outage: Outage,
-): Promise<ChunkRow | undefined> {
+async function submit(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
   if (chunk.state === 'finished') return chunk;
   await run.folioPermits.acquire(chunk.number, run.signal);
   if (chunk.state === 'submitted') return chunk;
+  if (run.uploads.stopped) {
+    run.folioPermits.release(chunk.number);
+    return undefined;
+  }
   try {
     return await upload(run, chunk);
   } catch (error) {
     run.folioPermits.release(chunk.number);
     if (error instanceof OutageError) {
-      outage.began = true;
+      // More would only wait for the end of the outage one by one; what is sent already goes on.
+      run.uploads.stopped = true;
       run.setbacks.first ??= error;
       return undefined;
     }
@@ -180,11 +169,7 @@ function isCertainlyNotAccepted(error: unknown, signal: AbortSignal): boolean {
 }
 
 /** Sends an ambiguous chunk again, at most once in a process and within the run's allowance, or gives it up. */
-async function decideAmbiguous(
-  run: SubmitChunksNeeds,
-  chunk: ChunkRow,
-  outage: Outage,
-): Promise<ChunkRow | undefined> {
+async function decideAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
   // An interrupted run decides nothing: until the next one there is time to adopt.
   run.signal.throwIfAborted();
   const { policy, maxRecords } = run.config.ambiguous;
@@ -194,7 +179,7 @@ async function decideAmbiguous(
       { chunk: chunk.number, records: chunk.records },
       `chunk ${chunk.number} is sent again: its ${chunk.records} records may be paid for twice`,
     );
-    return submit(run, chunk, outage);
+    return submit(run, chunk);
   }
   await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'AMBIGUOUS_HELD');
   const why = policy === 'hold' ? 'ambiguous.policy is hold' : `ambiguous.maxRecords is ${maxRecords}`;

@@ -30,9 +30,12 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
 ): Promise<Result> {
   const [first, ...rest] = stages as unknown as [SourceStage<never>, ...AnyStage[]];
   const failures: unknown[] = [];
-  const guarded = rest.map(
-    (stage) => (items: AsyncIterable<never>) => stage(guard(items, controller, failures)),
-  );
+  const sources: AsyncIterator<unknown>[] = [];
+  const guarded = rest.map((stage) => (items: AsyncIterable<never>) => {
+    const source = items[Symbol.asyncIterator]();
+    sources.push(source);
+    return stage(guard(source, controller, failures));
+  });
   const run = pipeline as unknown as (...chain: unknown[]) => Promise<Result>;
   controller.signal.throwIfAborted();
   try {
@@ -40,6 +43,9 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
   } catch (error) {
     // A stage that fails closes its source before its error is seen, so what waits after it may throw first.
     throw failures.find((failure) => !(failure instanceof StageEnded)) ?? error;
+  } finally {
+    // The last stage may end while one before it still finishes what it must, such as an upload that is paid for.
+    await Promise.allSettled(sources.map((source) => source.return?.()));
   }
 }
 
@@ -48,11 +54,10 @@ class StageEnded extends Error {}
 
 /** The same items; a failure on the way, or a consumer that leaves, aborts the controller first. */
 function guard<T>(
-  items: AsyncIterable<T>,
+  iterator: AsyncIterator<T>,
   controller: AbortController,
   failures: unknown[],
 ): AsyncIterable<T> {
-  const iterator = items[Symbol.asyncIterator]();
   return {
     [Symbol.asyncIterator]: () => ({
       next: () =>

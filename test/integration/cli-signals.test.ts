@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
@@ -92,6 +93,8 @@ describe('while uploads are in flight', () => {
     await proxy.accepted(2);
     child.kill('SIGTERM');
     await child.waitFor('stderr', /SIGTERM: nothing more is submitted/);
+    // Long enough for a client that does not wait to have closed its connections.
+    await sleep(1_000);
     proxy.release();
     const { code, stderr } = await child.ended;
     expect(code, stderr).toBe(143);

@@ -39,7 +39,7 @@ describe('a service in trouble', () => {
     });
   });
 
-  it('logs a lost upload, and finishes the other folios', async () => {
+  it('logs a lost upload once, gives its place away, and finishes the other folios', async () => {
     const dataDir = await makeDataDir();
     const slow = await openService(serviceOptions(dataDir, { recordsPerSecond: 1 }));
     const lost = await acceptedFolio(slow.url, uploadCsv(100));
@@ -48,10 +48,11 @@ describe('a service in trouble', () => {
     await rm(path.join(dataDir, 'uploads', `${lost}.csv`));
     const errors: object[] = [];
     const logger = { info: () => {}, warn: () => {}, error: (fields: object) => errors.push(fields) };
-    const service = await openService(serviceOptions(dataDir, { logger }));
+    const service = await openService(serviceOptions(dataDir, { logger, maxOpen: 1 }));
     await trackFinished(service.url, whole);
+    await trackFinished(service.url, await acceptedFolio(service.url, uploadCsv(100)));
     expect((await track(service.url, lost)).body.response.progressInfo.status).toBe('PROCESSING');
-    expect(errors[0]).toMatchObject({ folio: lost, err: { code: 'ENOENT' } });
+    expect(errors).toMatchObject([{ folio: lost, err: { cause: { code: 'ENOENT' } } }]);
     await service.close();
     await removeDataDir(dataDir);
   });

@@ -1,9 +1,9 @@
 /** The pure core: which faults hit a call. Same plan and same call, same faults, whatever came between. */
 import type { FileStatus, Milliseconds } from '../../types.js';
+import type { Operation } from '../http/operation.js';
 import { rollDice } from './dice.js';
 import { type Fault, type FaultName, faultNames, isFolioFault, operationsOf } from './fault.js';
 import { isInSet } from './number-set.js';
-import type { Operation } from './operation.js';
 import type { FaultPlan, Rule } from './rule.js';
 
 export interface Call {

@@ -42,11 +42,14 @@ export function text(expected: string) {
 }
 
 /** `500ms`, `30s`, `2m`, `1h`, in milliseconds of the service's time. */
-export const duration = parsedText('a duration with its unit, such as 30s, 2m or 1h, of at most 24d', (given) => {
-  if (!/^\d+(\.\d+)? ?[a-z]+$/i.test(given)) return undefined;
-  const value = Math.round(ms(given as StringValue));
-  return value >= 0 && value <= LONGEST ? value : undefined;
-});
+export const duration = parsedText(
+  'a duration with its unit, such as 30s, 2m or 1h, of at most 24d',
+  (given) => {
+    if (!/^\d+(\.\d+)? ?[a-z]+$/i.test(given)) return undefined;
+    const value = Math.round(ms(given as StringValue));
+    return value >= 0 && value <= LONGEST ? value : undefined;
+  },
+);
 
 /** A share of a whole: `50%` or 0.5. */
 export const share = parsedText('a share such as 10% or 0.1, from 0 to 1', (given) => {

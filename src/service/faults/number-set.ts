@@ -7,7 +7,9 @@ export type NumberSet =
   | { readonly from: number; readonly to: number; readonly every: number };
 
 const place = wholeNumber(1, 1_000_000_000);
-const list = z.array(place, { error: told('a list of numbers') }).min(1, { error: told('a list with a number') });
+const list = z
+  .array(place, { error: told('a list of numbers') })
+  .min(1, { error: told('a list with a number') });
 const range = mapOf({ from: place.optional(), to: place.optional(), every: place.optional() }).refine(
   ({ from, to, every }) => (to ?? Number.POSITIVE_INFINITY) >= (from ?? every ?? 1),
   { error: 'ends before it begins' },
@@ -21,7 +23,11 @@ export const numberSet = z.unknown().transform((given, context): NumberSet => {
       : list.transform((among) => ({ among })).safeParse(Array.isArray(given) ? given : [given]);
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) {
-    context.addIssue({ code: 'custom', path: Array.isArray(given) || path[0] !== 0 ? [...path] : [], message });
+    context.addIssue({
+      code: 'custom',
+      path: Array.isArray(given) || path[0] !== 0 ? [...path] : [],
+      message,
+    });
   }
   return z.NEVER;
 });

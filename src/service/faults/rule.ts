@@ -1,9 +1,9 @@
 /** A rule: which calls it means, and the fault that hits them. */
 import { z } from 'zod';
+import { OPERATIONS } from '../http/operation.js';
 import { type FaultName, faultNames, faultSchema, operationsOf } from './fault.js';
 import { choice, duration, mapOf, share, told, wholeNumber } from './leaves.js';
 import { numberSet } from './number-set.js';
-import { OPERATIONS } from './operation.js';
 
 const between = mapOf({ after: duration.optional(), until: duration.optional() }).refine(
   ({ after, until }) => (after ?? 0) < (until ?? Number.POSITIVE_INFINITY),
@@ -24,7 +24,8 @@ const ruleSchema = mapOf({
   const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
   if (on === 'upload' || on === 'search') {
     for (const key of ['folio', 'folioCalls'] as const) {
-      if (rule[key] !== undefined) problem([key], `cannot stand with on: ${on}, which names no folio; use calls`);
+      if (rule[key] !== undefined)
+        problem([key], `cannot stand with on: ${on}, which names no folio; use calls`);
     }
   }
   if (rule.fileStatus !== undefined && on !== 'download' && on !== 'any') {

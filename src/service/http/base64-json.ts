@@ -8,13 +8,18 @@ export interface DownloadBody {
   readonly message: string;
 }
 
+const HEAD = Buffer.from('{"response":{"content":"');
+
+/** Where the base64 begins in the reply's bytes. */
+export const CONTENT_OFFSET = HEAD.length;
+
 /** The download reply of the interface, 4.3: `{"response":{"content","filename"},"message"}`. */
 export function base64Json(body: DownloadBody): Readable {
   return Readable.from(writeJson(body), { objectMode: false });
 }
 
 function* writeJson(body: DownloadBody): Generator<Buffer> {
-  yield Buffer.from('{"response":{"content":"');
+  yield HEAD;
   for (const text of encodeBase64(body.content)) yield Buffer.from(text, 'latin1');
   const tail = `","filename":${JSON.stringify(body.filename)}},"message":${JSON.stringify(body.message)}}`;
   yield Buffer.from(tail);

@@ -9,6 +9,7 @@ import { readUpload } from '../uploads/read-upload.js';
 import type { UploadFolder } from '../uploads/upload-folder.js';
 import { uploadLayout } from '../uploads/upload-layout.js';
 import { processSlice, type SliceTools } from './process-slice.js';
+import { UploadLostError } from './upload-lost-error.js';
 
 /** How long a slice may hold up the event loop, commit not counted. */
 const SLICE_MS = 15;
@@ -50,7 +51,7 @@ export class FolioWork {
     return this.#folio.records - this.#folio.successful - this.#folio.failed;
   }
 
-  /** Processes and commits up to `limit` records of the upload. @returns how many: at least one. */
+  /** Processes and commits up to `limit` records of the upload. @returns how many: at least one. @throws UploadLostError. */
   async processSlice(limit: number): Promise<number> {
     const batch = await this.#currentBatch();
     const { successful, failed } = this.#tools;
@@ -107,10 +108,15 @@ export class FolioWork {
       offset,
       record: successful + failed + 1,
     });
-    const next = await this.#batches.next();
-    if (next.done) throw new Error(`the upload of folio ${folio} ended before its last record`);
+    const next = await this.#batches.next().catch(throwAsLost);
+    if (next.done) throw new UploadLostError('the upload ended before its last record');
     this.#batch = next.value;
     this.#next = 0;
     return this.#batch;
   }
+}
+
+function throwAsLost(error: unknown): never {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  throw new UploadLostError('the upload is not there', { cause: error });
 }

@@ -4,14 +4,15 @@ import type { ServiceLogger } from '../service-logger.js';
 import type { Folio } from '../store/folio.js';
 import { FolioWork, type WorkResources } from './folio-work.js';
 import { Pace } from './pace.js';
+import { UploadLostError } from './upload-lost-error.js';
 
-/** Rest after trouble (a full disk, a lost file), which as a rule concerns every folio. */
+/** Rest after trouble (a full disk), which as a rule concerns every folio. */
 const TROUBLE_MS = 1000;
 
 export interface Processor {
   /** Takes on a folio that is PROCESSING. */
   add(folio: Folio): void;
-  /** Folios being processed. */
+  /** Folios being processed; one whose upload is lost is not, and takes no place. */
   readonly open: number;
   /** Records of the open folio that has the fewest left; 0 without one. */
   readonly fewestLeft: number;
@@ -48,8 +49,14 @@ export function openProcessor(
     try {
       await takeTurn(work);
     } catch (error) {
-      logger?.error({ err: error, folio: work.folio.folio }, 'folio met trouble, trying again');
+      const { folio } = work.folio;
       await work.close();
+      if (error instanceof UploadLostError) {
+        works.delete(work);
+        logger?.error({ err: error, folio }, 'folio lost its upload, stays PROCESSING');
+        return;
+      }
+      logger?.error({ err: error, folio }, 'folio met trouble, trying again');
       await rest(TROUBLE_MS);
     }
   };

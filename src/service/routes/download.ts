@@ -2,12 +2,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { FileStatus } from '../../types.js';
 import type { Answer } from '../http/answer.js';
-import { base64Json } from '../http/base64-json.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 import { requiredNumber, requiredText } from '../http/parameters.js';
 import type { Folio } from '../store/folio.js';
-import type { FolioStore } from '../store/folio-store.js';
-import { findFolio } from './find-folio.js';
+import { findFolio, type ToldFolios } from './find-folio.js';
 import { findSegment } from './segments.js';
 
 /** What the service adds to the uploaded columns. */
@@ -17,24 +15,24 @@ const ADDED_COLUMNS: Readonly<Record<FileStatus, string>> = {
 };
 
 /** Refuses with 400, 404 for an unknown folio or part, 409 while the folio is PROCESSING. */
-export function download(request: FastifyRequest, store: FolioStore): Answer {
-  const folio = findFolio(request, store);
+export function download(request: FastifyRequest, folios: ToldFolios): Answer {
+  const folio = findFolio(request, folios);
   const fileStatus = requiredText(request.query, 'fileStatus');
   if (!isFileStatus(fileStatus)) throw new HttpRefusal(400, 'fileStatus is neither SUCCESSFUL nor FAILED');
   const part = requiredNumber(request.query, 'part');
   if (folio.status === 'PROCESSING') throw new HttpRefusal(409, 'the folio is still being processed');
   const segment = findSegment(folio, fileStatus, part);
   if (segment === undefined) throw new HttpRefusal(404, `the folio has no such ${fileStatus} part`);
-  const content = partContent(folio, fileStatus, part, store);
+  const content = partContent(folio, fileStatus, part, folios);
   const message = `records ${segment.range} of status ${fileStatus}`;
-  return { status: 200, body: base64Json({ content, filename: segment.filename, message }) };
+  return { status: 200, body: { content, filename: segment.filename, message } };
 }
 
-function* partContent(folio: Folio, fileStatus: FileStatus, part: number, store: FolioStore) {
+function* partContent(folio: Folio, fileStatus: FileStatus, part: number, folios: ToldFolios) {
   yield Buffer.concat([folio.header, Buffer.from(`,${ADDED_COLUMNS[fileStatus]}\n`)]);
-  yield* store.content({ folioId: folio.id, fileStatus, part });
+  yield* folios.content({ folioId: folio.id, fileStatus, part });
 }
 
-function isFileStatus(text: string): text is FileStatus {
-  return Object.hasOwn(ADDED_COLUMNS, text);
+export function isFileStatus(text: unknown): text is FileStatus {
+  return typeof text === 'string' && Object.hasOwn(ADDED_COLUMNS, text);
 }

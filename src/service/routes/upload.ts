@@ -6,12 +6,21 @@ import { requestToken, type TokenCheck } from '../http/check-token.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 import { isoTimestamp } from '../http/iso-timestamp.js';
 import type { Processor } from '../processing/open-processor.js';
-import type { Folio } from '../store/folio.js';
+import type { Folio, FolioStatus } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';
 import { inspectUpload } from '../uploads/inspect-upload.js';
 import { receiveUpload } from '../uploads/receive-upload.js';
 import type { UploadFolder } from '../uploads/upload-folder.js';
 import type { Admission } from './admission.js';
+
+/** The interface's upload response object, 2.1. */
+export interface UploadedFolio {
+  readonly folio: string;
+  readonly fileName: string;
+  readonly dateUpload: string;
+  readonly status: FolioStatus;
+  readonly totalRecords: number;
+}
 
 export interface UploadContext {
   readonly checkToken: TokenCheck;
@@ -35,16 +44,14 @@ export async function upload(request: FastifyRequest, context: UploadContext): P
       release ??= context.admission.enter();
     });
     context.processor.add(folio);
-    return answer(
-      {
-        folio: folio.folio,
-        fileName: folio.fileName,
-        dateUpload: isoTimestamp(folio.createdAt),
-        status: folio.status,
-        totalRecords: folio.records,
-      },
-      `the file was read: ${folio.records} records to predict`,
-    );
+    const uploaded: UploadedFolio = {
+      folio: folio.folio,
+      fileName: folio.fileName,
+      dateUpload: isoTimestamp(folio.createdAt),
+      status: folio.status,
+      totalRecords: folio.records,
+    };
+    return answer(uploaded, `the file was read: ${folio.records} records to predict`);
   } finally {
     release?.();
   }

@@ -9,7 +9,7 @@ import type { Folio, NewFolio, Slice } from './folio.js';
 import { openDatabase } from './open-database.js';
 
 const FOLIO_COLUMNS = `id, folio, file_name AS fileName, description, created_at AS createdAt, header, records,
-  segment_records AS segmentRecords, status, "offset", successful, failed`;
+  segment_records AS segmentRecords, status, "offset", successful, failed, finished_at AS finishedAt`;
 
 /** Which part of a folio. */
 export interface PartKey {
@@ -26,7 +26,7 @@ export class FolioStore {
   readonly #selectFolio: Database.Statement<[string], Folio>;
   readonly #updateProgress: Database.Statement<[Omit<Folio, 'status'> & { readonly before: number }]>;
   readonly #insertSlice: Database.Statement<[SliceRow]>;
-  readonly #updateFinished: Database.Statement<[number]>;
+  readonly #updateFinished: Database.Statement<[{ readonly id: number; readonly finishedAt: number }]>;
   readonly #selectNextSlice: Database.Statement<
     [PartKey & { readonly after: number }],
     { processed: number; content: Buffer }
@@ -42,8 +42,8 @@ export class FolioStore {
       failed = @failed WHERE id = @id AND status = 'PROCESSING' AND "offset" = @before`);
     this.#insertSlice = db.prepare(`INSERT INTO slices (folio_id, file_status, part, processed, content)
       VALUES (@folioId, @fileStatus, @part, @processed, @content)`);
-    this.#updateFinished = db.prepare(`UPDATE folios SET status = 'FINISHED'
-      WHERE id = ? AND status = 'PROCESSING' AND successful + failed = records`);
+    this.#updateFinished = db.prepare(`UPDATE folios SET status = 'FINISHED', finished_at = @finishedAt
+      WHERE id = @id AND status = 'PROCESSING' AND successful + failed = records`);
     this.#selectNextSlice = db.prepare(`SELECT processed, content FROM slices WHERE folio_id = @folioId
       AND file_status = @fileStatus AND part = @part AND processed > @after ORDER BY processed LIMIT 1`);
   }
@@ -92,7 +92,8 @@ export class FolioStore {
 
   /** PROCESSING, with every record processed, to FINISHED; on disk when this returns. */
   recordFinished(folio: Folio): void {
-    this.#durably(() => this.#expectOne(this.#updateFinished.run(folio.id), folio));
+    const row = { id: folio.id, finishedAt: Date.now() };
+    this.#durably(() => this.#expectOne(this.#updateFinished.run(row), folio));
   }
 
   /** The results of a part, one slice in memory at a time. */

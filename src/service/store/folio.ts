@@ -27,6 +27,8 @@ export interface Folio extends NewFolio {
   readonly status: FolioStatus;
   readonly successful: number;
   readonly failed: number;
+  /** Milliseconds since the epoch; null while PROCESSING. */
+  readonly finishedAt: number | null;
 }
 
 /** The next records of a folio, processed: counts, results and where to go on. */

@@ -25,4 +25,5 @@ export const MIGRATIONS: readonly string[] = [
     content BLOB NOT NULL,
     PRIMARY KEY (folio_id, file_status, part, processed)
   ) STRICT;`,
+  'ALTER TABLE folios ADD COLUMN finished_at INTEGER;',
 ];

@@ -17,6 +17,7 @@ function folioWith(successful: number, failed: number): Folio {
     offset: 0,
     successful,
     failed,
+    finishedAt: null,
   };
 }
 

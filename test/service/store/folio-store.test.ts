@@ -48,6 +48,7 @@ describe('FolioStore', () => {
 
   it('remembers a folio with its progress and its results', () => {
     let folio = store.recordUploaded(NEW);
+    expect(folio.finishedAt).toBeNull();
     folio = store.recordSlice(folio, slice(7, 'a', 'x'));
     folio = store.recordSlice(folio, slice(9, 'b'));
     folio = store.recordSlice(folio, slice(11, 'c', 'y'));
@@ -61,6 +62,7 @@ describe('FolioStore', () => {
       offset: 11,
       successful: 3,
       failed: 2,
+      finishedAt: expect.closeTo(Date.now(), -5),
     });
     expect(contentOf(folio.id, 'SUCCESSFUL', 0)).toBe('ab');
     expect(contentOf(folio.id, 'SUCCESSFUL', 1)).toBe('c');

@@ -1,0 +1,54 @@
+/** What faults make of an answer: pages instead of JSON, numbers that lie, parts that are not what they were. */
+import { type Answer, isDownload } from '../http/answer.js';
+import type { Operation } from '../http/operation.js';
+import type { TrackedFolio } from '../routes/track.js';
+import type { UploadedFolio } from '../routes/upload.js';
+import { changePart } from './change-part.js';
+import type { Fault } from './fault.js';
+import { htmlPage } from './html-page.js';
+
+/** @param seed names the part: with the same seed the same records are changed. */
+export function changeAnswer(
+  answer: Answer,
+  operation: Operation,
+  fault: Fault,
+  seed: readonly (string | number)[],
+): Answer {
+  if (fault.html) return { ...answer, body: htmlPage(answer.status) };
+  const { body } = answer;
+  if (isDownload(body)) {
+    return { ...answer, body: { ...body, content: changePart(body.content, fault, seed) } };
+  }
+  if (typeof body === 'string' || body.response === null) return answer;
+  return { ...answer, body: { ...body, response: changeResponse(body.response, operation, fault) } };
+}
+
+function changeResponse(response: object, operation: Operation, fault: Fault): object {
+  if (operation === 'track') return changeTracked(response as TrackedFolio, fault);
+  if (operation === 'upload') return changeUploaded(response as UploadedFolio, fault);
+  return response;
+}
+
+function changeUploaded(uploaded: UploadedFolio, { counts }: Fault): UploadedFolio {
+  return { ...uploaded, totalRecords: sum(uploaded.totalRecords, counts?.total) };
+}
+
+function changeTracked(tracked: TrackedFolio, { counts, percentage, unknownStatus }: Fault): TrackedFolio {
+  const { progressInfo, records } = tracked;
+  const share = percentage === 'back' ? 0.5 : 1;
+  return {
+    ...tracked,
+    records: sum(records, counts?.total),
+    progressInfo: {
+      status: unknownStatus ?? progressInfo.status,
+      processedPercentage: Math.floor(progressInfo.processedPercentage * share),
+      processedRecords: Math.floor(progressInfo.processedRecords * share),
+      successfulRecords: sum(progressInfo.successfulRecords, counts?.successful),
+      failedRecords: sum(progressInfo.failedRecords, counts?.failed),
+    },
+  };
+}
+
+function sum(count: number, difference = 0): number {
+  return Math.max(0, count + difference);
+}

@@ -1,0 +1,73 @@
+/** What faults make of a reply's bytes on their way out: broken, short, cut or slow. */
+import { setTimeout } from 'node:timers/promises';
+import { CONTENT_OFFSET } from '../http/base64-json.js';
+import type { ReplyBytes } from '../http/send-answer.js';
+import type { TimeScale } from '../time-scale.js';
+import type { Fault } from './fault.js';
+
+/** Share of a reply that leaves before the connection is cut in it. */
+const CUT_SHARE = 0.5;
+/** A slow reply comes in pieces of so much time. */
+const PIECE_MS = 50;
+/** No letter of the base64 alphabet. */
+const RUBBISH = '*'.charCodeAt(0);
+
+export interface BytesOptions {
+  /** The reply carries a part. */
+  readonly hasContent: boolean;
+  readonly time: TimeScale;
+  /** Ends a slow reply: the client or the service has gone. */
+  readonly signal: AbortSignal;
+}
+
+export function changeBytes(bytes: ReplyBytes, fault: Fault, options: BytesOptions): ReplyBytes {
+  let changed = bytes;
+  if (fault.brokenBase64 && options.hasContent) changed = breakBase64(changed);
+  if (fault.truncate !== undefined) changed = truncate(changed, fault.truncate);
+  if (fault.cut === 'in-reply') changed = cutWithin(changed);
+  if (fault.slow)
+    changed = slowDown(changed, options.time.ratePerSecond(fault.slow.bytesPerSecond), options.signal);
+  return changed;
+}
+
+async function* breakBase64(bytes: ReplyBytes): ReplyBytes {
+  const broken = CONTENT_OFFSET + 1;
+  let offset = 0;
+  for await (const piece of bytes) {
+    const at = broken - offset;
+    offset += piece.length;
+    if (at < 0 || at >= piece.length) {
+      yield piece;
+      continue;
+    }
+    const copy = Buffer.from(piece);
+    copy[at] = RUBBISH;
+    yield copy;
+  }
+}
+
+/** Only what is known whole can be cut at a share. */
+async function* truncate(bytes: ReplyBytes, share: number): ReplyBytes {
+  const pieces: Buffer[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  const whole = Buffer.concat(pieces);
+  yield whole.subarray(0, Math.floor(whole.length * share));
+}
+
+/** An error behind the first bytes makes the server close the connection before the reply's end. */
+async function* cutWithin(bytes: ReplyBytes): ReplyBytes {
+  yield* truncate(bytes, CUT_SHARE);
+  await setTimeout(PIECE_MS);
+  throw new Error('a fault cuts the connection');
+}
+
+async function* slowDown(bytes: ReplyBytes, perSecond: number, signal: AbortSignal): ReplyBytes {
+  const size = Math.max(1, Math.floor((perSecond * PIECE_MS) / 1000));
+  for await (const piece of bytes) {
+    for (let from = 0; from < piece.length; from += size) {
+      const next = piece.subarray(from, from + size);
+      await setTimeout((next.length / perSecond) * 1000, undefined, { signal });
+      yield next;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** A part with records missing, doubled, strange or shuffled, and with other columns; it is read whole. */
+import { rollDice } from './dice.js';
+import type { Fault } from './fault.js';
+import { type RawPart, type RawRecord, rawField, readRawPart, writeRawPart } from './raw-part.js';
+
+type RecordFaults = NonNullable<Fault['records']>;
+type ColumnFaults = NonNullable<Fault['columns']>;
+type Seed = readonly (string | number)[];
+
+/** @param seed with the same seed the same records are chosen. */
+export function changePart(content: Iterable<Uint8Array>, fault: Fault, seed: Seed): Iterable<Uint8Array> {
+  const { records, columns } = fault;
+  if (records === undefined && columns === undefined) return content;
+  return changed(content, (part) => changeColumns(changeRecords(part, records ?? {}, seed), columns ?? {}));
+}
+
+function* changed(content: Iterable<Uint8Array>, change: (part: RawPart) => RawPart): Generator<Uint8Array> {
+  yield writeRawPart(change(readRawPart(Buffer.concat([...content]))));
+}
+
+export function changeRecords(part: RawPart, faults: RecordFaults, seed: Seed): RawPart {
+  const order = part.records.map((_, index) => index);
+  const chosen = byDice(order, [...seed, 'chosen']);
+  const missing = new Set(chosen.slice(0, faults.missing ?? 0));
+  const doubled = new Set(chosen.slice(missing.size, missing.size + (faults.doubled ?? 0)));
+  const records = part.records.flatMap((record, index) => {
+    if (missing.has(index)) return [];
+    return doubled.has(index) ? [record, record] : [record];
+  });
+  for (let number = 1; number <= (faults.strange ?? 0); number++) records.push(strange(part, number));
+  return { ...part, records: faults.shuffled ? byDice(records, [...seed, 'shuffled']) : records };
+}
+
+/** A record that was never sent: other in every field, whichever the client goes by. */
+function strange({ columns, records }: RawPart, number: number): RawRecord {
+  return columns.map((_, field) => {
+    const like = Buffer.from(records[0]?.[field] ?? []).toString('latin1');
+    return rawField(/^\d+$/.test(like) ? String(999_999_999 - number) : `strange ${number}`);
+  });
+}
+
+/** Renamed, then dropped by the new name, then added to; what the part does not have is passed over. */
+export function changeColumns(part: RawPart, { rename, add, drop }: ColumnFaults): RawPart {
+  const renamed = part.columns.map((name) => (rename && Object.hasOwn(rename, name) ? rename[name]! : name));
+  const kept = [...renamed.keys()].filter((index) => !drop?.includes(renamed[index]!));
+  const added = add ?? [];
+  return {
+    columns: [...kept.map((index) => renamed[index]!), ...added],
+    records: part.records.map((record) => [
+      ...kept.map((index) => record[index]!),
+      ...added.map(() => rawField('added')),
+    ]),
+  };
+}
+
+function byDice<Item>(items: readonly Item[], seed: Seed): Item[] {
+  return items
+    .map((item, index) => ({ item, rolled: rollDice(...seed, index) }))
+    .sort((one, other) => one.rolled - other.rolled)
+    .map(({ item }) => item);
+}
