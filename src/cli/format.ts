@@ -18,6 +18,13 @@ export function formatSpan(time: number): string {
   return seconds === 0 ? '0s' : ms(seconds * 1000);
 }
 
+/** A span with its unit, such as `90m`, in milliseconds; undefined for anything else. */
+export function parseSpan(text: string): number | undefined {
+  if (!/^\d[\d.]* ?[a-z]+$/i.test(text)) return undefined;
+  const span: number | undefined = ms(text as ms.StringValue);
+  return span !== undefined && span > 0 ? span : undefined;
+}
+
 export function formatShare(part: number, whole: number): string {
   return whole === 0 ? '0 %' : `${((100 * part) / whole).toFixed(1)} %`;
 }

@@ -12,10 +12,7 @@ const laterCommands: Readonly<Record<string, string>> = {
 
 const laterFlags: readonly { readonly flag: string; readonly name: string }[] = [
   { flag: '--rehearse [scene]', name: 'rehearse' },
-  { flag: '--deadline <time>', name: 'deadline' },
-  { flag: '--max-duration <time>', name: 'maxDuration' },
   { flag: '--publish-partial', name: 'publishPartial' },
-  { flag: '--wait-lock [time]', name: 'waitLock' },
 ];
 
 export function addLaterCommands(program: Command): void {

@@ -1,5 +1,5 @@
 /** Says an error (what, where, what next) to a person, as a log record or as the last JSON line; gives its exit code. */
-import { FoliopipeError, InterruptedError, TroubleError } from '../../pipelines/index.js';
+import { DeadlineError, FoliopipeError, InterruptedError, TroubleError } from '../../pipelines/index.js';
 import { writeJson } from './json-lines.js';
 import { resumeCommand } from './resume-command.js';
 
@@ -20,7 +20,9 @@ export function reportFailure(error: unknown, argv: readonly string[]): number {
 
 /** Where the hint alone would not do: after a signal, and where the same command would begin yet another run. */
 function isResumedOtherwise(error: unknown, argv: readonly string[]): boolean {
-  return error instanceof InterruptedError || (error instanceof TroubleError && argv.includes('--new'));
+  if (error instanceof InterruptedError) return true;
+  const goesOn = error instanceof TroubleError || error instanceof DeadlineError;
+  return goesOn && argv.includes('--new');
 }
 
 function failureText(error: FoliopipeError, resume: string | null): string {

@@ -6,8 +6,9 @@ import type { Finish } from './finish.js';
 import { refuseLaterFlags, withLaterRunFlags } from './later.js';
 import { printPlan } from './plan.js';
 import { runJob } from './session.js';
+import { type TimeOptions, withTimeOptions } from './time-options.js';
 
-interface Options extends CommonOptions {
+interface Options extends CommonOptions, TimeOptions {
   readonly new?: boolean;
   readonly label?: string;
   readonly dryRun?: boolean;
@@ -21,7 +22,7 @@ export function addRun(program: Command, finish: Finish): void {
     .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run')
     .option('--dry-run', 'the same as plan');
-  withLaterRunFlags(withOutputOptions(withConfigOptions(command))).action(
+  withLaterRunFlags(withOutputOptions(withTimeOptions(withConfigOptions(command)))).action(
     async (file: string | undefined, options: Options) => {
       refuseLaterFlags(options);
       if (options.dryRun) return printPlan(options, file).then(finish);

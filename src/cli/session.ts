@@ -17,17 +17,23 @@ import { resumeCommand } from './resume-command.js';
 import { listenForStop } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';
+import { readTimeOptions, type TimeOptions } from './time-options.js';
 
 /** One of the pipelines, called with what the command line knows. */
 export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
 
 /** Runs a job and says what came of it; returns the exit code. */
-export async function runJob(options: CommonOptions, file: string | undefined, job: Job): Promise<number> {
+export async function runJob(
+  options: CommonOptions & TimeOptions,
+  file: string | undefined,
+  job: Job,
+): Promise<number> {
   const at = crashAt(process.env.FOLIOPIPE_CRASH_AT);
   const config = await readConfig(options, file);
   const secrets = config.service.embedded ? [] : [config.service.token.reveal()];
   const terminal = createTerminal();
   const logger = createLogger(options, secrets, terminal);
+  const times = readTimeOptions(options, logger);
   const stop = listenForStop((name) =>
     logger.warn(`${name}: nothing more is submitted; uploads in flight are waited for; again to end at once`),
   );
@@ -36,6 +42,7 @@ export async function runJob(options: CommonOptions, file: string | undefined, j
   const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {
     const summary = await job(config, {
+      ...times,
       signal: stop.signal,
       logger,
       holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },

@@ -4,8 +4,9 @@ import { submit } from '../../pipelines/index.js';
 import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
 import { runJob } from './session.js';
+import { type TimeOptions, withTimeOptions } from './time-options.js';
 
-interface Options extends CommonOptions {
+interface Options extends CommonOptions, TimeOptions {
   readonly new?: boolean;
   readonly label?: string;
 }
@@ -17,10 +18,12 @@ export function addSubmit(program: Command, finish: Finish): void {
     .argument('[file]', 'config file')
     .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run');
-  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
-    const { new: fresh = false, label } = options;
-    const job: Parameters<typeof runJob>[2] = (config, rest) =>
-      submit(config, { ...rest, fresh, ...(label !== undefined && { label }) });
-    finish(await runJob(options, file, job));
-  });
+  withOutputOptions(withTimeOptions(withConfigOptions(command))).action(
+    async (file: string | undefined, options: Options) => {
+      const { new: fresh = false, label } = options;
+      const job: Parameters<typeof runJob>[2] = (config, rest) =>
+        submit(config, { ...rest, fresh, ...(label !== undefined && { label }) });
+      finish(await runJob(options, file, job));
+    },
+  );
 }

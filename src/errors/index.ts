@@ -1,6 +1,7 @@
 /** All error classes, one a file. */
 export { AmbiguousUploadError } from './ambiguous-upload-error.js';
 export { ConfigError } from './config-error.js';
+export { DeadlineError } from './deadline-error.js';
 export { FolioLostError } from './folio-lost-error.js';
 export { type ErrorDetails, type ErrorFacts, FoliopipeError } from './foliopipe-error.js';
 export { GuardError } from './guard-error.js';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import { openSqliteCheckpoint } from '../checkpoint/open-sqlite-checkpoint.js';
-import { openPipelineLock } from '../checkpoint/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors/index.js';
 import { createLocalRunFiles } from '../files/local-run-files.js';
@@ -14,6 +13,8 @@ import { createPermits } from '../streams/permits.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { createReleasers } from './releasers.js';
 import type { RunOptions } from './run-options.js';
+import { stopAtDeadline } from './stop-at-deadline.js';
+import { waitForLock } from './wait-for-lock.js';
 
 export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
@@ -30,9 +31,14 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
   try {
     const controller = linkedController(options.signal, releasers);
     const { signal } = controller;
+    if (options.deadline !== undefined) {
+      releasers.add(stopAtDeadline(controller, options.deadline, clock));
+    }
     signal.throwIfAborted();
     const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
-    releasers.add(await openPipelineLock(config.stateDir, config.pipeline, holder));
+    const { stateDir, pipeline } = config;
+    const lock = { stateDir, pipeline, holder, wait: options.waitLock ?? 0 };
+    releasers.add(await waitForLock(lock, { clock, signal, logger }));
     const checkpoint = await openSqliteCheckpoint(config.stateDir);
     releasers.add(checkpoint);
     const api = openApi(config, options);

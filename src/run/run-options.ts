@@ -2,6 +2,7 @@
 import type { AtCrashPoint } from '../crash-points.js';
 import type { Logger } from '../logger.js';
 import type { Clock } from '../streams/clock.js';
+import type { Milliseconds } from '../types.js';
 
 /** Where the service of `service.embedded` listens; whoever starts it says so. */
 export interface ServiceEndpoint {
@@ -17,6 +18,10 @@ export interface RunOptions {
   readonly fresh?: boolean;
   /** Never begin a run: take the run of this id, or with `true` the unfinished or else the last one. */
   readonly existing?: true | string;
+  /** Epoch milliseconds at which the run is stopped, resumably, with a `DeadlineError`. */
+  readonly deadline?: number;
+  /** How long to wait for the pipeline's lock; without it a held lock is an error at once. */
+  readonly waitLock?: Milliseconds;
   /** A note kept with a new run. */
   readonly label?: string;
   readonly endpoint?: ServiceEndpoint;

@@ -2,6 +2,7 @@
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { FolioLostError, OutageError } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
+import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { type FetchPartsNeeds, fetchParts } from './fetch-parts.js';
 
@@ -36,5 +37,6 @@ export function downloadParts(
     return run.checkpoint.chunk(run.id, chunk.number);
   };
   const { downloads } = run.config.concurrency;
-  return (chunks) => mapConcurrent(chunks, downloads, download, run.controller);
+  return (chunks) =>
+    abortWhenLeft(mapConcurrent(chunks, downloads, download, run.controller), run.controller);
 }

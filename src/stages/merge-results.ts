@@ -5,6 +5,7 @@
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../checkpoint/checkpoint.js';
 import { createBlockReader } from '../results/record-block.js';
 import type { RunContext } from '../run-context.js';
+import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { abortable } from '../streams/abortable.js';
 import { type ChunkMerger, createChunkMerger } from './merge-chunk.js';
 import { firstPlace, recordsFrom } from './read-source.js';
@@ -13,7 +14,7 @@ import type { Refetch } from './with-healing.js';
 
 export type MergeResultsNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'files' | 'signal' | 'logger' | 'at'
+  'id' | 'source' | 'config' | 'files' | 'controller' | 'signal' | 'logger' | 'at'
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
@@ -47,7 +48,7 @@ export function mergeResults(
   run: MergeResultsNeeds,
   refetch?: Refetch,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedChunk> {
-  return async function* (chunks) {
+  const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     const last = await run.checkpoint.lastMerged(run.id);
     const place =
       last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
@@ -77,4 +78,5 @@ export function mergeResults(
       await records.close();
     }
   };
+  return (chunks) => abortWhenLeft(mergeAll(chunks), run.controller);
 }

@@ -13,6 +13,7 @@ import {
   UntrustedError,
 } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
+import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { restoreChunk } from './restore-chunk.js';
 import { uploadNames } from './upload-names.js';
@@ -54,7 +55,7 @@ export type SubmitChunksNeeds = Pick<
 export function submitChunks(
   run: SubmitChunksNeeds,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
-  return async function* (chunks) {
+  const submitAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     await refuseMisread(run);
     const { uploads } = run.config.concurrency;
     yield* mapConcurrent(chunks, uploads, (chunk) => submit(run, chunk), run.controller);
@@ -63,6 +64,7 @@ export function submitChunks(
     const ambiguous = eachChunk(run.checkpoint, run.id, ['ambiguous']);
     yield* mapConcurrent(ambiguous, 1, (chunk) => decideAmbiguous(run, chunk), run.controller);
   };
+  return (chunks) => abortWhenLeft(submitAll(chunks), run.controller);
 }
 
 async function submit(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {

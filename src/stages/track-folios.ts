@@ -6,6 +6,7 @@ import type { FolioReport } from '../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { FolioLostError, OutageError } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
+import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { isComplete, listParts } from './folio-completion.js';
 import { pollDelay } from './poll-schedule.js';
@@ -49,7 +50,7 @@ export function trackFolios(
   };
 
   const { folios } = run.config.concurrency;
-  return (chunks) => mapConcurrent(chunks, folios, track, run.controller);
+  return (chunks) => abortWhenLeft(mapConcurrent(chunks, folios, track, run.controller), run.controller);
 }
 
 async function pollUntilComplete(

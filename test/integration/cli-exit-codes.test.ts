@@ -31,7 +31,7 @@ describe('2, usage and config', () => {
     ['a log level that is none', ['--log-level', 'loud'], /--log-level.*loud/],
     ['a log format that is none', ['--log-format', 'xml'], /--log-format.*xml/],
     ['a log file that cannot be written', ['--log-file', '/dev/null/log'], /--log-file: \/dev\/null\/log/],
-    ['a flag that comes later', ['--deadline', '06:00'], /--deadline comes with a later release/],
+    ['a flag that comes later', ['--publish-partial'], /--publish-partial comes with a later release/],
     ['another one', ['--rehearse'], /--rehearse comes with a later release/],
     ['a key that comes later', ['--set', 'budget.perRun=5'], /budget\.perRun: .*later release/],
     ['a crash point that is none', [], /no crash point nowhere/, { env: { FOLIOPIPE_CRASH_AT: 'nowhere' } }],
@@ -174,7 +174,7 @@ describe('the codes of a run', () => {
 it('help and version go to stdout and end with 0', async () => {
   const [help, version] = await Promise.all([runCli(['run', '--help']), runCli(['--version'])]);
   expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--base-url') });
-  expect(help.stdout).not.toContain('--deadline');
+  expect(help.stdout).not.toContain('--publish-partial');
   const { version: expected } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   expect(version).toMatchObject({ code: 0, stdout: `${expected}\n` });
 });

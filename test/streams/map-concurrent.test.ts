@@ -185,3 +185,71 @@ describe('a consumer that leaves early', () => {
     expect(seen.closed).toBe(true);
   });
 });
+
+describe('with a controller', () => {
+  it('a failure aborts at once, although the consumer does not ask for the next item', async () => {
+    const controller = new AbortController();
+    const gates = createGates<number>();
+    const mapped = mapConcurrent(sourceOf([1, 2, 3]).source, 2, gates.enter, controller);
+    const first = mapped.next();
+    await turns();
+    gates.open(1, 1);
+    await first;
+    const broken = new Error('two');
+    gates.fail(2, broken);
+    await turns();
+    expect(controller.signal.reason).toBe(broken);
+    for (const item of gates.waiting()) gates.open(item, item);
+    await expect(collect(mapped)).rejects.toBe(broken);
+  });
+
+  it('a failure of the source aborts at once too', async () => {
+    const controller = new AbortController();
+    const gates = createGates<number>();
+    const mapped = mapConcurrent(sourceOf([1], new Error('broken')).source, 2, gates.enter, controller);
+    const first = mapped.next();
+    await turns();
+    expect(controller.signal.reason).toEqual(new Error('broken'));
+    gates.open(1, 1);
+    await expect(first).rejects.toThrow('broken');
+  });
+
+  /** Gives one item and then, like a destroyed Node stream, nothing for ever. */
+  const stuckSource = async function* () {
+    yield 1;
+    await new Promise(() => undefined);
+  };
+
+  it('a source that never gives its next item does not keep a failure from ending it', async () => {
+    const gates = createGates<number>();
+    const found = collect(mapConcurrent(stuckSource(), 2, gates.enter, new AbortController()));
+    found.catch(() => undefined);
+    await turns();
+    gates.fail(1, new Error('one'));
+    await expect(found).rejects.toThrow('one');
+  });
+
+  it('an abort ends it with its reason, once what is in flight has ended', async () => {
+    const controller = new AbortController();
+    const gates = createGates<number>();
+    let settled = false;
+    const found = collect(mapConcurrent(stuckSource(), 2, gates.enter, controller)).finally(() => {
+      settled = true;
+    });
+    found.catch(() => undefined);
+    await turns();
+    controller.abort(new Error('SIGTERM'));
+    await turns();
+    expect(settled).toBe(false);
+    gates.open(1, 1);
+    await expect(found).rejects.toThrow('SIGTERM');
+  });
+
+  it('an end without a failure aborts nothing', async () => {
+    const controller = new AbortController();
+    expect(await collect(mapConcurrent(sourceOf([1, 2]).source, 2, async (n) => n, controller))).toEqual([
+      1, 2,
+    ]);
+    expect(controller.signal.aborted).toBe(false);
+  });
+});

@@ -13,12 +13,16 @@ export type Locate = (path: readonly PropertyKey[]) => string | undefined;
 export function parseFaults(given: unknown, locate: Locate = () => undefined): FaultPlan {
   const parsed = faultPlanSchema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => {
+  const problems = new Map<string, string>();
+  for (const { path, message } of parsed.error.issues) {
+    const key = keyText(path);
     const place = locate(path);
-    return `${keyText(path)}: ${message}${place === undefined ? '' : ` (${place})`}`;
-  });
-  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-  throw new ConfigError('FAULTS_INVALID', `the faults have ${count}:\n  ${problems.join('\n  ')}`, {
+    // A key's first problem is its cause, later ones are its consequences.
+    if (!problems.has(key)) problems.set(key, `${message}${place === undefined ? '' : ` (${place})`}`);
+  }
+  const lines = [...problems].map(([key, problem]) => `\n  ${key}: ${problem}`);
+  const count = lines.length === 1 ? 'a problem' : `${lines.length} problems`;
+  throw new ConfigError('FAULTS_INVALID', `the faults have ${count}:${lines.join('')}`, {
     hint: 'docs/faults.md shows every fault with an example',
   });
 }

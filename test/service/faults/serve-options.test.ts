@@ -1,0 +1,32 @@
+/** `serve --faults` and `--time-scale` in a process of their own. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runCli, spawnCli } from '../../helpers/cli.js';
+import { useFolder } from '../../helpers/folder.js';
+
+const folder = useFolder();
+const flags = ['serve', '--port', '0', '--predictor', 'hash', '--token', 'demo'];
+
+it('misbehaves as the file says, in scaled time', async () => {
+  const faults = join(await folder(), 'faults.yaml');
+  await writeFile(faults, 'rules:\n  - on: search\n    fault: { status: 429, retryAfter: 10m }\n');
+  const data = join(await folder(), 'data');
+  const serve = spawnCli([...flags, '--data', data, '--faults', faults, '--time-scale', '60']);
+  const [, url = ''] = await serve.waitFor('stdout', /^listening on (\S+)\n/);
+  const reply = await fetch(`${url}/naics/naics/search/additional/`, { method: 'POST' });
+  expect([reply.status, reply.headers.get('retry-after')]).toEqual([429, '10']);
+  serve.kill('SIGTERM');
+  const { code, stderr } = await serve.ended;
+  expect(code).toBe(0);
+  expect(stderr).toContain('faults hit a call');
+});
+
+it('refuses rules that are wrong, and opens nothing', async () => {
+  const faults = join(await folder(), 'faults.yaml');
+  await writeFile(faults, 'rules:\n  - on: search\n    fault: { stal: 10m }\n');
+  const { code, stdout, stderr } = await runCli([...flags, '--faults', faults], { cwd: await folder() });
+  expect(code).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('unknown key "stal", did you mean stall?');
+});
