@@ -23,15 +23,17 @@ export interface CollectOptions extends RunOptions {
 
 /**
  * Uploads nothing.
- * @throws ConfigError when there is no run to collect; StillProcessingError with `wait: false`.
+ * @throws ConfigError when there is no run to collect. With `wait: false`: StillProcessingError, or OutageError
+ *   where a folio could not be asked for.
  */
 export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
   const { wait = true, ...rest } = options;
   return withSettledRun(config, { ...rest, existing: true }, async (run) => {
-    const summary = () => summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+    const summary = () => summarizeRun(run.checkpoint, run.id, run.found);
     if (run.found === 'done') return summary();
-    await fetchFinished(run);
+    const setback = await fetchFinished(run);
     if (!wait) {
+      if (setback !== undefined) throw setback;
       const { chunks } = await run.checkpoint.tally(run.id);
       const open = chunks.submitted + chunks.finished;
       if (open > 0) {

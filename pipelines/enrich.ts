@@ -38,6 +38,6 @@ export async function enrich(config: Config, options?: RunOptions): Promise<RunS
         publishOutput(run),
       );
     }
-    return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+    return summarizeRun(run.checkpoint, run.id, run.found);
   });
 }

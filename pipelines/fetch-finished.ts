@@ -1,7 +1,19 @@
 /** Asks each open folio once and fetches those that are finished: the first thing that a resume does. */
-import { downloadParts, drain, type OpenRun, openChunks, runStages, trackFolios } from '../src/index.js';
+import {
+  downloadParts,
+  drain,
+  type OpenRun,
+  openChunks,
+  runStages,
+  type TroubleError,
+  trackFolios,
+} from '../src/index.js';
 
-export async function fetchFinished(run: OpenRun): Promise<void> {
+/** @returns what could not be had, if anything: whoever goes on with the run asks for it once more. */
+export async function fetchFinished(run: OpenRun): Promise<TroubleError | undefined> {
   const askOnce = AbortSignal.abort();
   await runStages(run.controller, openChunks(run), trackFolios(run, askOnce), downloadParts(run), drain);
+  const setback = run.setbacks.first;
+  run.setbacks.first = undefined;
+  return setback;
 }

@@ -18,7 +18,7 @@ export async function publish(config: Config, id: string, options?: RunOptions):
   return withSettledRun(config, { ...options, existing: id }, async (run) => {
     await run.checkpoint.recordUnmerged(run.id, 1);
     await runStages(run.controller, nothingToFetch, mergeResults(run), publishOutput(run));
-    return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+    return summarizeRun(run.checkpoint, run.id, run.found);
   });
 }
 

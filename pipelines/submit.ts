@@ -38,6 +38,6 @@ export async function submit(config: Config, options?: RunOptions): Promise<RunS
       );
     }
     await checkAllSubmitted(run);
-    return summarizeRun(run.checkpoint, run.id, run.found, config.output.path);
+    return summarizeRun(run.checkpoint, run.id, run.found);
   });
 }

@@ -8,6 +8,7 @@ export type {
   UploadRequest,
 } from './api/prediction-api.js';
 export type {
+  AcceptedReply,
   Checkpoint,
   CheckpointReader,
   ChunkRow,
@@ -26,6 +27,15 @@ export { Secret } from './config/secret.js';
 export { type AtCrashPoint, type CrashPoint, crashPoints } from './crash-points.js';
 export * from './errors/index.js';
 export type { Logger } from './logger.js';
+export { type Adoptable, adoptCommand, adoptHint } from './report/adoptable.js';
+export {
+  addEntry,
+  emptyTotals,
+  type LedgerEntry,
+  type LedgerTerms,
+  type LedgerTotals,
+  readLedger,
+} from './report/ledger.js';
 export { type RunSummary, summarizeRun } from './report/run-summary.js';
 export { type CheckedItem, checkSetup } from './run/check-setup.js';
 export { embeddedServiceFolder, type OpenRun, openApi, openRun, serviceIdentity } from './run/open-run.js';
@@ -36,7 +46,7 @@ export type { RunContext } from './run-context.js';
 export { chunkRecords, openChunks } from './stages/chunk-records.js';
 export { downloadParts } from './stages/download-parts.js';
 export { refetchParts } from './stages/fetch-parts.js';
-export { checkAllSubmitted } from './stages/incomplete-error.js';
+export { checkAllDownloaded, checkAllSubmitted } from './stages/incomplete-error.js';
 export { type MergedChunk, mergeResults } from './stages/merge-results.js';
 export { publishOutput } from './stages/publish-output.js';
 export { putInPlace } from './stages/put-in-place.js';

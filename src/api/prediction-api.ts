@@ -22,6 +22,8 @@ export interface UploadReceipt {
 export interface FolioReport {
   /** As the service wrote it, shortened and free of control characters: `PROCESSING`, `FINISHED` or unknown. */
   readonly status: string;
+  /** Records that the service has to predict, where it says so. */
+  readonly records: number | null;
   /** 0 to 100, or null where it is missing or no number. */
   readonly percentage: number | null;
   readonly processed: number | null;

@@ -39,6 +39,7 @@ const segment = z.object({ part: count, range: z.unknown().optional() });
 
 const track = z.object({
   response: z.object({
+    records: countOrNull,
     progressInfo: z.object({
       status: z.string(),
       processedPercentage: percentOrNull,
@@ -58,6 +59,7 @@ export const trackReply = track.transform(({ response }): Omit<FolioReport, 'reh
   const segments = new Map((response.segmentation ?? []).map(({ part, range }) => [part, range]));
   return {
     status: progressInfo.status,
+    records: response.records,
     percentage: progressInfo.processedPercentage,
     processed: progressInfo.processedRecords,
     counts: successful == null || failed == null ? null : { successful, failed },

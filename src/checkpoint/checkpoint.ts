@@ -42,6 +42,15 @@ export interface Publication {
   readonly exitCode: number;
   /** How the records ended: kept here, for the chunks' own counts go when the output is written again. */
   readonly counts: Counts;
+  /** Where and how it is written: what ends an interrupted publishing, whatever the config says by then. */
+  readonly output: {
+    readonly path: string;
+    readonly columns: 'all' | readonly string[];
+    readonly prefix: string;
+    readonly lineage: boolean;
+    /** Permission bits. */
+    readonly mode: number;
+  };
 }
 
 export interface Run extends NewRun {
@@ -108,6 +117,15 @@ export interface Upload {
   readonly endedAt: number | null;
 }
 
+/** What the service said of an upload that it accepted. */
+export interface AcceptedReply {
+  readonly folio: string;
+  /** What it counted in our file, where it said so. */
+  readonly serviceRecords: number | null;
+  /** Whether it is a local service (law 11). */
+  readonly rehearsal: boolean;
+}
+
 /** Chunks and records of a run by state: what progress and status show. */
 export interface Tally {
   readonly chunks: Readonly<Record<ChunkState, number>>;
@@ -143,10 +161,12 @@ export interface CheckpointReader {
   lastChunk(run: string): Promise<ChunkRow | undefined>;
   /** The merged chunk with the highest number. */
   lastMerged(run: string): Promise<ChunkRow | undefined>;
-  /** All attempts of at most `limit` chunks with a number above `after`, by chunk and attempt. */
   /** An accepted upload of which the service counted other records than were sent. */
   misreadUpload(run: string): Promise<Upload | undefined>;
+  /** All attempts of at most `limit` chunks with a number above `after`, by chunk and attempt. */
   uploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
+  /** The upload, of any run on this service, that was answered with the folio; the first where there are more. */
+  uploadOf(service: string, folio: string): Promise<Upload | undefined>;
   /** Parts stored for a chunk: successful ones first, then by part number. */
   parts(run: string, chunk: number): Promise<readonly StoredPart[]>;
   tally(run: string): Promise<Tally>;
@@ -178,16 +198,16 @@ export interface Checkpoint extends CheckpointReader {
     at: number,
   ): Promise<Upload>;
   /** `uploading` to `submitted`: the reply was read. */
-  recordAccepted(
-    run: string,
-    chunk: number,
-    reply: { folio: string; serviceRecords: number | null; rehearsal: boolean },
-    at: number,
-  ): Promise<void>;
+  recordAccepted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
   /** `uploading` back to `cut`: certainly not accepted. To `ambiguous` where an earlier attempt is still so. */
   recordDropped(run: string, chunk: number, at: number): Promise<void>;
   /** `uploading` to `ambiguous`. */
   recordAmbiguous(run: string, chunk: number, at: number): Promise<void>;
+  /**
+   * `ambiguous`, or `unprocessed` because it was held, to `submitted`: a person has found its folio. Its newest
+   * ambiguous attempt is the accepted one. Chunks from it on are no longer merged, and a `done` run is `open`.
+   */
+  recordAdopted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
 
   /**
    * `submitted` to `finished`, with the counts and the parts that cover them. A `finished` or `downloaded`

@@ -1,6 +1,7 @@
 /** The checkpoint of one machine: `<stateDir>/checkpoint.db`, for all pipelines, one connection a process. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { adoptionChange } from './changes/adoption-change.js';
 import { cutChanges } from './changes/cut-changes.js';
 import { mergeChanges } from './changes/merge-changes.js';
 import { publicationChanges } from './changes/publication-changes.js';
@@ -34,6 +35,7 @@ export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint
       ...runChanges(db),
       ...cutChanges(db),
       ...uploadChanges(db),
+      ...adoptionChange(db),
       ...resultChanges(db),
       ...mergeChanges(db),
       ...publicationChanges(db),

@@ -4,8 +4,6 @@ import { ConfigError } from '../../pipelines/index.js';
 
 const laterCommands: Readonly<Record<string, string>> = {
   retry: 'send the failed records of a run again',
-  adopt: 'bind a folio seen elsewhere to a chunk',
-  ledger: 'what was sent and paid, over all runs',
   report: 'reports on runs',
   init: 'write a first config',
 };

@@ -1,9 +1,11 @@
 /** The commands and their help, in the order in which people need them. */
 import { Command } from 'commander';
+import { addAdopt } from './adopt.js';
 import { addCheck } from './check.js';
 import { addCollect } from './collect.js';
 import type { Finish } from './finish.js';
 import { addLaterCommands } from './later.js';
+import { addLedger } from './ledger.js';
 import { addPlan } from './plan.js';
 import { addPublish } from './publish.js';
 import { addRun } from './run.js';
@@ -33,6 +35,8 @@ export function createProgram(finish: Finish): Command {
     addStatus,
     addRuns,
     addPublish,
+    addAdopt,
+    addLedger,
     addSearch,
     addCheck,
     addServe,

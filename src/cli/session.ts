@@ -28,6 +28,26 @@ export async function runJob(
   file: string | undefined,
   job: Job,
 ): Promise<number> {
+  return runSession(options, file, {
+    work: job,
+    text: (summary) => summaryText(summary, resumeCommand(process.argv, 'collect')),
+    exitCode: (summary) => summary.exitCode ?? 0,
+  });
+}
+
+/** Work on a run, and how its result is told. */
+export interface SessionWork<T extends object> {
+  readonly work: (config: Config, options: RunOptions) => Promise<T>;
+  readonly text: (result: T) => string;
+  readonly exitCode: (result: T) => number;
+}
+
+/** Does the work with everything around it and tells its result; returns the exit code. */
+export async function runSession<T extends object>(
+  options: CommonOptions & TimeOptions,
+  file: string | undefined,
+  { work, text, exitCode }: SessionWork<T>,
+): Promise<number> {
   const at = crashAt(process.env.FOLIOPIPE_CRASH_AT);
   const config = await readConfig(options, file);
   const secrets = config.service.embedded ? [] : [config.service.token.reveal()];
@@ -41,7 +61,7 @@ export async function runJob(
   const open = () => openReader(config);
   const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {
-    const summary = await job(config, {
+    const result = await work(config, {
       ...times,
       signal: stop.signal,
       logger,
@@ -53,14 +73,13 @@ export async function runJob(
       ...(at && { at }),
     });
     await progress.close();
-    const exitCode = summary.exitCode ?? 0;
-    if (options.json) writeJson('summary', { ...summary, exitCode });
-    else {
-      const text = summaryText(summary, resumeCommand(process.argv, 'collect'));
-      if (options.logFormat === 'json') logger.info({ type: 'summary', ...summary }, text.trimEnd());
-      else process.stderr.write(text);
-    }
-    return exitCode;
+    const code = exitCode(result);
+    if (options.json) writeJson('summary', { ...result, exitCode: code });
+    else if (options.logFormat === 'json') {
+      const fields: object = { type: 'summary', ...result };
+      logger.info(fields, text(result).trimEnd());
+    } else process.stderr.write(text(result));
+    return code;
   } finally {
     await progress.close();
     await service?.close();

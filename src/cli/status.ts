@@ -1,6 +1,13 @@
 /** `foliopipe status`: how a run stands, from another process while it works, or afterwards. */
 import type { Command } from 'commander';
-import { type CheckpointReader, ConfigError, type Run, summarizeRun } from '../../pipelines/index.js';
+import {
+  adoptHint,
+  type CheckpointReader,
+  ConfigError,
+  type Run,
+  type RunSummary,
+  summarizeRun,
+} from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
 import { formatSpan } from './format.js';
@@ -25,11 +32,11 @@ export function addStatus(program: Command, finish: Finish): void {
     const state = await openState(config);
     try {
       const run = await chooseRun(state, config.pipeline, options.run);
-      const summary = await summarizeRun(state, run.id, 'continued', config.output.path);
+      const summary = await summarizeRun(state, run.id, 'continued');
       if (options.json) writeJson('summary', { ...summary });
       else if (run.state === 'done')
         process.stdout.write(summaryText(summary, resumeCommand(process.argv, 'run')));
-      else process.stdout.write(await openText(state, run));
+      else process.stdout.write(await openText(state, run, summary));
       finish(0);
     } finally {
       await state.close();
@@ -50,7 +57,11 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
 }
 
 /** The state of a run that is not done, with each open folio. */
-async function openText(state: CheckpointReader, run: Run): Promise<string> {
+async function openText(
+  state: CheckpointReader,
+  run: Run,
+  { adoptable }: Pick<RunSummary, 'adoptable'>,
+): Promise<string> {
   const tally = await state.tally(run.id);
   const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
   const age = (at: number | null) => (at === null ? '' : `, ${formatSpan(Date.now() - at)} ago`);
@@ -61,6 +72,7 @@ async function openText(state: CheckpointReader, run: Run): Promise<string> {
       (c) =>
         `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}`,
     ),
+    ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run.id, one)}`),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -1,5 +1,5 @@
 /** What a run has come to, for a person. */
-import type { RunSummary } from '../../pipelines/index.js';
+import { adoptHint, type RunSummary } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from './format.js';
 
 /** @param goOn the command to type where the run is not done. */
@@ -30,7 +30,8 @@ function published({ counts, output, columns, manifest, marker }: RunSummary): s
 }
 
 function warnings(summary: RunSummary): string[] {
-  const { rehearsal, uploads, ambiguousRecords, indistinct, counts, output, exitCode } = summary;
+  const { run, rehearsal, uploads, ambiguousRecords, adoptable, indistinct, counts, output, exitCode } =
+    summary;
   return [
     ...(rehearsal
       ? ['  This is a rehearsal: the local service answered, so the predictions are not real.']
@@ -40,6 +41,7 @@ function warnings(summary: RunSummary): string[] {
           `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}) may have been accepted without our knowing, ${uploads.resubmitted} sent again: those may have been paid for twice.`,
         ]
       : []),
+    ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
     ...(indistinct > 0
       ? [
           `  ${countOf(indistinct, 'record')} are equal in all that was sent but got different results; which got which is not known.`,

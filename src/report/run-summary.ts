@@ -1,6 +1,7 @@
 /** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { Counts, Source } from '../types.js';
+import { type Adoptable, findAdoptable } from './adoptable.js';
 import { manifestPath, markerPath } from './paths.js';
 
 export interface RunSummary {
@@ -19,6 +20,8 @@ export interface RunSummary {
   readonly uploads: Tally['uploads'];
   /** Records that may have been paid for twice or in vain. */
   readonly ambiguousRecords: number;
+  /** The first chunks whose folio, if there is one, can be adopted. */
+  readonly adoptable: readonly Adoptable[];
   /** Records whose equal tuples had different results. */
   readonly indistinct: number;
   readonly columns: readonly string[];
@@ -34,36 +37,40 @@ export interface RunSummary {
   readonly finishedAt: number | null;
 }
 
-/** @param output path that the pipeline publishes to. */
+const adoptableAtMost = 10;
+
 export async function summarizeRun(
-  checkpoint: Pick<CheckpointReader, 'run' | 'tally'>,
+  checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads'>,
   id: string,
   found: RunSummary['found'],
-  output: string,
 ): Promise<RunSummary> {
   const run = (await checkpoint.run(id))!;
   const tally = await checkpoint.tally(id);
-  const { publication } = run;
-  const published = run.state === 'done' && publication !== null;
+  const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
+  const published = run.state === 'done' ? run.publication : null;
   return {
     run: id,
     pipeline: run.pipeline,
     service: run.service,
     state: run.state,
-    exitCode: published ? publication.exitCode : null,
+    exitCode: published?.exitCode ?? null,
     rehearsal: run.rehearsal,
     found,
-    counts: published ? publication.counts : countsOf(run.source, tally),
+    counts: published?.counts ?? countsOf(run.source, tally),
     chunks: { all: run.chunks, byState: tally.chunks },
     uploads: tally.uploads,
     ambiguousRecords: tally.ambiguousRecords,
+    adoptable: mayAdopt ? await findAdoptable(checkpoint, id, adoptableAtMost) : [],
     indistinct: tally.counts.indistinct,
     columns: run.columns ?? [],
-    output: published
-      ? { path: output, bytes: publication.bytes, records: publication.records, sha256: publication.sha256 }
-      : null,
-    manifest: published ? manifestPath(output) : null,
-    marker: published ? markerPath(output, run.rehearsal, publication.exitCode) : null,
+    output: published && {
+      path: published.output.path,
+      bytes: published.bytes,
+      records: published.records,
+      sha256: published.sha256,
+    },
+    manifest: published && manifestPath(published.output.path),
+    marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,
   };

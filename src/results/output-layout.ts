@@ -52,9 +52,14 @@ export function createOutputLayout(source: LaidOutSource, output: OutputOptions)
 export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
   const lineage = layout.lineage ? ['run', 'folio', 'part', 'record'] : [];
   const taken = ['status', 'error_code', 'error', ...lineage];
-  // A service's column of a name that we use ourselves keeps its values under another one.
-  const named = added.map((column) => (taken.includes(column) ? `service_${column}` : column));
-  const own = ['status', 'error_code', 'error', ...named, ...lineage];
+  // A service's column of a name that we use ourselves keeps its values under another one, used by nobody.
+  const nameOf = (column: string) => {
+    if (!taken.includes(column)) return column;
+    let name = `service_${column}`;
+    while (added.includes(name)) name = `service_${name}`;
+    return name;
+  };
+  const own = ['status', 'error_code', 'error', ...added.map(nameOf), ...lineage];
   return [...layout.sourceColumns, ...own.map((column) => layout.prefix + column)];
 }
 

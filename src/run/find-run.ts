@@ -13,7 +13,7 @@ import type { RunOptions } from './run-options.js';
 
 export interface FoundRun {
   readonly run: Run;
-  /** `publishing`: its output is to be put in place before anything else, whatever the source is now. */
+  /** `publishing`: its output is to be put in place before anything else, whatever source and config are now. */
   readonly found: 'new' | 'continued' | 'publishing' | 'done';
 }
 
@@ -35,7 +35,6 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
   const frozen = frozenValues(config, service);
   const unfinished = await checkpoint.unfinishedRun(config.pipeline);
   if (unfinished?.state === 'publishing') {
-    checkFrozen(unfinished.frozen, frozen, unfinished.id);
     needs.logger.info(
       { run: unfinished.id },
       `publishing of run ${unfinished.id} was interrupted and goes on`,
@@ -68,7 +67,7 @@ async function findExisting(
     ? checkpoint.unfinishedRun(config.pipeline).then((open) => open ?? checkpoint.latestRun(config.pipeline))
     : checkpoint.run(which));
   if (run === undefined || run.pipeline !== config.pipeline || run.state === 'superseded') {
-    const what = which === true ? 'no run' : `no run ${which} that can be published`;
+    const what = which === true ? 'no run' : `no run ${which} that is open or done`;
     throw new ConfigError('RUN_UNKNOWN', `pipeline ${config.pipeline} has ${what}`, {
       hint: 'see the runs with: foliopipe runs; begin one with: foliopipe run',
     });

@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly holder?: { readonly pid: number; readonly command: string };
   /** Called while the source is checked: bytes of the files and records read so far. */
   readonly onScan?: (progress: { readonly bytes: number; readonly records: number }) => void;
-  /** Called once with the run's id, as soon as that is known. */
+  /** Called with the run's id as soon as that is known; before it with that of a publishing that must end first. */
   readonly onRun?: (run: string) => void;
   readonly clock?: Clock;
   readonly at?: AtCrashPoint;

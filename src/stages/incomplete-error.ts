@@ -1,28 +1,53 @@
 /** Says why a run ended without a publication, and what to do next. */
 import type { Checkpoint, Tally } from '../checkpoint/checkpoint.js';
 import { TroubleError } from '../errors/index.js';
+import { adoptHint, findAdoptable } from '../report/adoptable.js';
 import type { RunContext } from '../run-context.js';
 
+type CompletenessNeeds = Pick<RunContext, 'id' | 'setbacks'> & {
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'uploads'>;
+};
+
 /** @throws TroubleError when a chunk has no folio: after an outage, or because nobody knows whether it has. */
-export async function checkAllSubmitted(
-  run: Pick<RunContext, 'id' | 'setbacks'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'tally'> },
-): Promise<void> {
-  const tally = await run.checkpoint.tally(run.id);
-  const row = await run.checkpoint.run(run.id);
-  const { cut, uploading, ambiguous } = tally.chunks;
-  if (cut + uploading + ambiguous === 0 && row?.chunks != null) return;
-  throw run.setbacks.first ?? incompleteError(run.id, row?.chunks ?? null, tally);
+export async function checkAllSubmitted(run: CompletenessNeeds): Promise<void> {
+  await expectNone(run, ({ cut, uploading, ambiguous }) => cut + uploading + ambiguous);
 }
 
-export function incompleteError(run: string, chunks: number | null, tally: Tally): TroubleError {
+/**
+ * For a chain that does not end in publish-output: stages pass over what an outage or `poll.timeout` holds back.
+ * @throws TroubleError when anything was held back, so that its rows, and those behind, were not given.
+ */
+export async function checkAllDownloaded(run: CompletenessNeeds): Promise<void> {
+  if (run.setbacks.first !== undefined) throw run.setbacks.first;
+  await expectNone(
+    run,
+    ({ cut, uploading, ambiguous, submitted, finished }) =>
+      cut + uploading + ambiguous + submitted + finished,
+  );
+}
+
+async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']) => number): Promise<void> {
+  const tally = await run.checkpoint.tally(run.id);
+  const row = await run.checkpoint.run(run.id);
+  if (left(tally.chunks) === 0 && row?.chunks != null) return;
+  throw run.setbacks.first ?? (await incompleteError(run, row?.chunks ?? null, tally));
+}
+
+export async function incompleteError(
+  { id: run, checkpoint }: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
+  chunks: number | null,
+  tally: Tally,
+): Promise<TroubleError> {
   const { submitted, ambiguous, cut, uploading } = tally.chunks;
   const facts = { run, chunks, merged: tally.merged.chunks };
   if (ambiguous > 0) {
+    const adoptable = await findAdoptable(checkpoint, run, hintsAtMost);
+    const hints = adoptable.map((one) => `; before that, ${adoptHint(run, one)}`).join('');
     return new TroubleError(
       'CHUNKS_AMBIGUOUS',
       `run ${run}: nobody knows whether the service accepted ${ambiguous} chunks`,
       {
-        hint: 'foliopipe run sends them once more, or gives them up, as ambiguous.policy says',
+        hint: `foliopipe run sends them once more, or gives them up, as ambiguous.policy says${hints}`,
         facts: { ...facts, ambiguous },
       },
     );
@@ -43,3 +68,5 @@ export function incompleteError(run: string, chunks: number | null, tally: Tally
     { hint: 'foliopipe run submits the rest and goes on', facts },
   );
 }
+
+const hintsAtMost = 3;

@@ -3,6 +3,7 @@
  * rows of the output, chunk after chunk in the order of the source. Chunks that come early wait on the disk.
  */
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../checkpoint/checkpoint.js';
+import { OutageError } from '../errors/index.js';
 import { createBlockReader } from '../results/record-block.js';
 import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
@@ -14,7 +15,7 @@ import type { Refetch } from './with-healing.js';
 
 export type MergeResultsNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'files' | 'controller' | 'signal' | 'logger' | 'at'
+  'id' | 'source' | 'config' | 'files' | 'controller' | 'setbacks' | 'signal' | 'logger' | 'at'
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
@@ -40,7 +41,8 @@ export interface MergedChunk {
 
 /**
  * Gives whole chunks, beginning behind the last one that is merged already. Ends without the rest where a
- * chunk is missing; whether the run is complete then is for the next stage to say.
+ * chunk is missing, or damaged while the service is out; whether the run is complete then is for the next stage
+ * to say.
  * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
  * @throws UntrustedError when results do not match after they were fetched once more.
  */
@@ -57,14 +59,29 @@ export function mergeResults(
     let merger: ChunkMerger | undefined;
     let next = (last?.number ?? 0) + 1;
 
+    let held = false;
+    /** What must be fetched anew and cannot be had holds back the rows behind it; the other chunks go on. */
+    const unlessOutage = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof OutageError)) throw error;
+        run.setbacks.first ??= error;
+        held = true;
+        return undefined;
+      }
+    };
     const mergeReady = async function* (allSettled: boolean): AsyncGenerator<MergedChunk> {
-      const added = await columns.settle(allSettled);
+      const added = held ? undefined : await unlessOutage(() => columns.settle(allSettled));
       if (added === undefined) return;
       merger ??= createChunkMerger(run, records, added, refetch);
+      const { merge } = merger;
       for (;;) {
         const chunk = await run.checkpoint.chunk(run.id, next);
         if (chunk?.state !== 'downloaded' && chunk?.state !== 'unprocessed') return;
-        yield { number: next, columns: added, ...(await merger.merge(chunk)) };
+        const merged = await unlessOutage(() => merge(chunk));
+        if (merged === undefined) return;
+        yield { number: next, columns: added, ...merged };
         run.at('after-merged-before-next');
         next += 1;
       }

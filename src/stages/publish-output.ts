@@ -12,7 +12,7 @@ export type PublishOutputNeeds = Pick<
   'id' | 'source' | 'config' | 'setbacks' | 'clock' | 'signal' | 'at'
 > &
   WorkFileNeeds &
-  PutInPlaceNeeds & { readonly checkpoint: Pick<Checkpoint, 'recordMerged'> };
+  PutInPlaceNeeds & { readonly checkpoint: Pick<Checkpoint, 'recordMerged' | 'chunksIn' | 'uploads'> };
 
 /**
  * @returns what was published.
@@ -26,7 +26,8 @@ export function publishOutput(
     const row = (await run.checkpoint.run(run.id))!;
     const last = await run.checkpoint.lastMerged(run.id);
     if (row.chunks === null || (last?.number ?? 0) < row.chunks) {
-      throw run.setbacks.first ?? incompleteError(run.id, row.chunks, await run.checkpoint.tally(run.id));
+      const tally = await run.checkpoint.tally(run.id);
+      throw run.setbacks.first ?? (await incompleteError(run, row.chunks, tally));
     }
     run.at('after-last-merge-before-publishing');
     const publication = await preparePublication(run);

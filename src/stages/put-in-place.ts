@@ -56,16 +56,17 @@ export async function preparePublication(run: PutInPlaceNeeds): Promise<Publicat
     records: merged,
     exitCode: runExitCode(counts, run.config.failures.tolerate),
     counts,
+    output: run.config.output,
   };
   await run.checkpoint.recordPublishing(run.id, publication);
   run.at('after-publishing-before-rename');
   return publication;
 }
 
-/** Puts the work file in place, or goes on where a killed process left that. */
-export async function putInPlace(run: PutInPlaceNeeds, publication: Publication): Promise<void> {
-  const output = run.config.output.path;
-  for (const marker of markerPaths(output)) await rm(marker, { force: true });
+/** Puts the work file in place, or goes on where a killed process left that: where and how it began. */
+export async function putInPlace(needs: PutInPlaceNeeds, publication: Publication): Promise<void> {
+  const run = { ...needs, config: { ...needs.config, output: publication.output } };
+  for (const marker of markerPaths(publication.output.path)) await rm(marker, { force: true });
   await renameWorkFile(run, publication);
   run.at('after-rename-before-manifest');
   await renameRejects(run);

@@ -12,6 +12,7 @@ import {
   TroubleError,
   UntrustedError,
 } from '../errors/index.js';
+import { adoptCommand, adoptHint, ambiguousFile } from '../report/adoptable.js';
 import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
@@ -45,6 +46,7 @@ export type SubmitChunksNeeds = Pick<
     | 'recordAmbiguous'
     | 'recordUnprocessed'
     | 'tally'
+    | 'uploads'
   >;
 };
 
@@ -88,10 +90,16 @@ async function submit(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow
     if (!(error instanceof AmbiguousUploadError)) throw error;
     run.logger.warn(
       { chunk: chunk.number, code: error.code },
-      `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on last of all`,
+      `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on last of all${await howToAdopt(run, chunk)}`,
     );
     return undefined;
   }
+}
+
+/** The end of a warning about an ambiguous chunk. */
+async function howToAdopt(run: SubmitChunksNeeds, { number: chunk }: ChunkRow): Promise<string> {
+  const fileName = await ambiguousFile(run.checkpoint, run.id, chunk);
+  return fileName === undefined ? '' : `; ${adoptHint(run.id, { chunk, fileName })}`;
 }
 
 async function upload(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
@@ -126,7 +134,7 @@ async function recordAccepted(
       'FOLIO_NOT_RECORDED',
       `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be written down: ${String(cause)}`,
       {
-        hint: 'note the folio, mend the state folder, and run again: the chunk is then one that may be accepted',
+        hint: `mend the state folder, then: ${adoptCommand(run.id, chunk.number, reply.folio)}`,
         facts: { chunk: chunk.number, folio: reply.folio },
         cause,
       },
@@ -187,7 +195,7 @@ async function decideAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise
   const why = policy === 'hold' ? 'ambiguous.policy is hold' : `ambiguous.maxRecords is ${maxRecords}`;
   run.logger.warn(
     { chunk: chunk.number, records: chunk.records },
-    `chunk ${chunk.number} may have been accepted and is not sent again: ${why}`,
+    `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(run, chunk)}`,
   );
   return run.checkpoint.chunk(run.id, chunk.number);
 }

@@ -20,6 +20,7 @@ test('a whole tracking reply', () => {
   ];
   expect(trackReply.parse(finished({ segmentation, failedInfo: { part: 3, range: '[1-2]' } }))).toEqual({
     status: 'FINISHED',
+    records: null,
     percentage: 100,
     processed: 12,
     counts: { successful: 10, failed: 2 },
@@ -32,6 +33,7 @@ test('a whole tracking reply', () => {
 test('the least tracking reply', () => {
   expect(trackReply.parse(reply({ progressInfo: { status: 'QUEUED' } }))).toEqual({
     status: 'QUEUED',
+    records: null,
     percentage: null,
     processed: null,
     counts: null,
@@ -39,6 +41,16 @@ test('the least tracking reply', () => {
     listedRecords: 0,
     failedPart: 0,
   });
+});
+
+test.each([
+  [12, 12],
+  ['12', 12],
+  [-1, null],
+  ['many', null],
+  [undefined, null],
+])('records %j are %j', (records, told) => {
+  expect(trackReply.parse(finished({ records })).records).toBe(told);
 });
 
 test.each([null, undefined, {}, [], '', { part: null }, { part: 'x' }, { part: -1 }, { range: '[0-0]' }])(

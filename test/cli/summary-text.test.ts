@@ -15,6 +15,7 @@ const done: RunSummary = {
   chunks: { all: 3, byState: { ...nothingTallied, downloaded: 3 } },
   uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
   ambiguousRecords: 0,
+  adoptable: [],
   indistinct: 0,
   columns: ['naics_code'],
   output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff' },
@@ -52,6 +53,13 @@ describe('summaryText', () => {
     const uploads = { accepted: 3, ambiguous: 2, resubmitted: 1 };
     expect(told({ uploads, ambiguousRecords: 20 })).toMatch(
       /2 uploads \(20 records\) may have .* 1 sent again/,
+    );
+  });
+  it('names the file to look for and the command that binds its folio', () => {
+    const uploads = { accepted: 2, ambiguous: 1, resubmitted: 0 };
+    const adoptable = [{ chunk: 3, fileName: 'nightly-r1-3-1-0a1b2c3d.csv' }];
+    expect(told({ uploads, ambiguousRecords: 10, adoptable })).toContain(
+      'chunk 3 was possibly accepted; where the service shows nightly-r1-3-1-0a1b2c3d.csv: foliopipe adopt --run r1 --chunk 3 FOLIO\n',
     );
   });
   it('warns of results that cannot be told apart, and of exit 3', () => {

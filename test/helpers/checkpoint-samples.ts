@@ -59,6 +59,7 @@ export const samplePublication: Publication = {
   records: 30,
   exitCode: 0,
   counts: { read: 30, successful: 30, failed: 0, unprocessed: 0, rejected: 0 },
+  output: { path: '/out/enriched.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
 };
 
 export const allSuccessful = { successful: 10, failed: 0, unprocessed: 0, indistinct: 0 };

@@ -60,6 +60,7 @@ export function createFakeService(changes: Partial<PredictionApi> = {}): FakeSer
 export function report(status: string, successful?: number, changes: Partial<FolioReport> = {}): FolioReport {
   return {
     status,
+    records: null,
     percentage: null,
     processed: null,
     counts: successful === undefined ? null : { successful, failed: 0 },

@@ -1,6 +1,7 @@
 /** The port over plain objects: the model that the contract suite and the property test hold SQLite to. */
 import { isDeepStrictEqual } from 'node:util';
 import type {
+  AcceptedReply,
   Checkpoint,
   ChunkCounts,
   ChunkRow,
@@ -124,12 +125,7 @@ export function createMemoryCheckpoint(): Checkpoint {
       chunk.uploads.push({ ...upload });
       return upload;
     },
-    recordAccepted(
-      id: string,
-      number: number,
-      reply: { folio: string; serviceRecords: number | null; rehearsal: boolean },
-      at: number,
-    ) {
+    recordAccepted(id: string, number: number, reply: AcceptedReply, at: number) {
       const { folio, serviceRecords } = reply;
       const chunk = chunkIn('recordAccepted', id, number, 'uploading');
       Object.assign(chunk, { state: 'submitted', folio, submittedAt: at });
@@ -145,6 +141,21 @@ export function createMemoryCheckpoint(): Checkpoint {
       const chunk = chunkIn('recordAmbiguous', id, number, 'uploading');
       chunk.state = 'ambiguous';
       endAttempt(chunk, { state: 'ambiguous', endedAt: at });
+    },
+    recordAdopted(id: string, number: number, reply: AcceptedReply, at: number) {
+      const { row, chunks } = runIn('recordAdopted', id, 'open', 'done');
+      const chunk = chunks[number - 1];
+      const adoptable = chunk?.state === 'ambiguous' || chunk?.cause === 'AMBIGUOUS_HELD';
+      const upload = expect(
+        'recordAdopted',
+        adoptable && chunk.uploads.findLast(({ state }) => state === 'ambiguous'),
+      );
+      const { folio, serviceRecords } = reply;
+      Object.assign(chunk!, { state: 'submitted', folio, submittedAt: at, cause: null });
+      Object.assign(upload, { state: 'accepted', folio, serviceRecords, endedAt: at });
+      changes.recordUnmerged(id, number);
+      if (row.state === 'done') Object.assign(row, { state: 'open', publication: null, finishedAt: null });
+      if (reply.rehearsal) row.rehearsal = true;
     },
 
     recordFinished(id: string, number: number, counts: FolioCounts, parts: readonly PartReference[]) {

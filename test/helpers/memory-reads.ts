@@ -51,6 +51,12 @@ export function memoryReads(memory: Memory) {
         .filter((chunk) => chunk.number > after && chunk.uploads.length > 0)
         .slice(0, limit)
         .flatMap((chunk) => chunk.uploads),
+    uploadOf: (service: string, folio: string): Upload | undefined =>
+      [...memory.runs.values()]
+        .filter(({ row }) => row.service === service)
+        .sort((a, b) => (a.row.id < b.row.id ? -1 : 1))
+        .flatMap(({ chunks }) => chunks.flatMap(({ uploads }) => uploads))
+        .find((upload) => upload.folio === folio),
     parts: (run: string, number: number): StoredPart[] =>
       inOrder(chunksOf(run)[number - 1]).flatMap(({ stored }) => (stored === undefined ? [] : [stored])),
     listedParts: (run: string, number: number): PartReference[] =>

@@ -154,3 +154,72 @@ describe('columns of the output', () => {
     });
   });
 });
+
+describe('columns of the service with names of ours', () => {
+  const taken = ['status', 'error_code', 'error', 'record', 'service_status'];
+  const withTaken = (record: SentRecord): Answer => {
+    const { status, added } = foreseenAnswer(record);
+    if (status === 'FAILED') return { status, added };
+    return { status, added: { ...added, ...Object.fromEntries(taken.map((name) => [name, `its ${name}`])) } };
+  };
+
+  it.each([false, true])('get others, and keep their values (lineage: %s)', async (lineage) => {
+    await withJob({ behaviour: { answer: withTaken }, config: { output: { lineage } } }, async (job) => {
+      const { run } = await job.enrich();
+      const [header, ...rows] = parse(await job.output()) as string[][];
+      expect(new Set(header).size).toBe(header!.length);
+      expect((await job.manifest()).columns).toEqual(header);
+      const own = lineage ? ['run', 'folio', 'part', 'record'] : [];
+      const record = lineage ? 'service_record' : 'record';
+      expect(header!.slice(sourceColumns.length).map((name) => name.replace('prediction_', ''))).toEqual([
+        ...['status', 'error_code', 'error', 'naics_code', 'naics_title', 'confidence'],
+        ...[
+          'service_service_status',
+          'service_error_code',
+          'service_error',
+          record,
+          'service_status',
+          ...own,
+        ],
+      ]);
+      const source = parse(sourceText(60), { columns: true }) as Record<string, string>[];
+      for (const [at, row] of rows.entries()) {
+        const { status, code, error, added } = foreseen(source[at]!);
+        const its = taken.map((name) => (status === 'FAILED' ? '' : `its ${name}`));
+        const { naics_code = '', naics_title = '', confidence = '' } = added;
+        const answer = [status, code, error, naics_code, naics_title, confidence, ...its];
+        expect(row.slice(sourceColumns.length, sourceColumns.length + answer.length)).toEqual(answer);
+        if (lineage) expect([row.at(-4), row.at(-1)]).toEqual([run, String(at + 1)]);
+      }
+    });
+  });
+});
+
+describe('a failed part laid out like a successful one', () => {
+  /** Both kinds have `code` and `error`; a failure fills the one, a success the other. */
+  const sameLayout = (record: SentRecord): Answer => {
+    const { status, added } = foreseenAnswer(record);
+    const code = added.naics_code ?? '';
+    return { status, added: { code, error: added.reason ?? '' } };
+  };
+
+  it.each([
+    ['from the first chunk on', () => 1],
+    ['although its columns are learned last of all', ({ chunk }: { chunk: number }) => 7 - chunk],
+  ])('tells its reason as the error, %s', async (_, finishedAtPoll) => {
+    await withJob({ behaviour: { answer: sameLayout, finishedAtPoll } }, async (job) => {
+      await expectSuccess(job, await job.enrich(), all);
+      const rows = parse(await job.output(), { columns: true }) as Record<string, string>[];
+      const source = parse(sourceText(60), { columns: true }) as Record<string, string>[];
+      for (const [at, row] of rows.entries()) {
+        const { status, error, added } = foreseen(source[at]!);
+        expect(row).toMatchObject({
+          prediction_status: status,
+          prediction_error: status === 'FAILED' ? `error: ${error}` : '',
+          prediction_code: added.naics_code ?? '',
+          prediction_service_error: '',
+        });
+      }
+    });
+  });
+});

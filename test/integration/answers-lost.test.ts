@@ -1,6 +1,8 @@
 /** Folios that are forgotten and uploads of which nobody knows: named, counted, and never paid twice in silence. */
+import { readdir, truncate } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Trouble } from '../helpers/other-service-behaviour.js';
+import type { Behaviour, Trouble } from '../helpers/other-service-behaviour.js';
 import {
   expectEnriched,
   expectSuccess,
@@ -8,6 +10,8 @@ import {
   type Job,
   withJob,
 } from '../helpers/other-service-job.js';
+import { foreseenAnswer, type SentRecord } from '../helpers/other-service-parts.js';
+import { interrupt, stopAt } from '../helpers/other-service-resume.js';
 import { type Enrichment, foreseen } from '../helpers/other-service-source.js';
 import { firstUploadOf, htmlPage } from '../helpers/other-service-troubles.js';
 
@@ -67,6 +71,60 @@ describe('a folio that the service has forgotten', () => {
     await withJob({ behaviour: { trouble } }, async (job) => {
       await expectSuccess(job, await job.enrich(), all);
       await expectEnriched(job);
+    });
+  });
+});
+
+describe('a stored part that is damaged, of a folio that is forgotten', () => {
+  const lost = unprocessed('FOLIO_LOST', 'the service no longer knows the folio of this record');
+
+  /** Damages what is stored of a chunk, and lets the service forget it. */
+  async function lose(job: Job, chunk: number): Promise<void> {
+    const runs = path.join(job.config().stateDir, 'runs');
+    const folder = path.join(runs, (await readdir(runs))[0]!);
+    const parts = (await readdir(folder)).filter((name) => name.startsWith(`part-00000${chunk}-`));
+    expect(parts.length).toBeGreaterThan(0);
+    for (const part of parts) await truncate(path.join(folder, part), 15);
+    job.service.forget(job.service.folios.find((folio) => folio.chunk === chunk)!);
+  }
+
+  const setups: Readonly<Record<string, { chunk: number; finishedAtPoll: (chunk: number) => number }>> = {
+    // The first chunk is not here when the run is stopped, so that nothing is merged and no column is known.
+    'and is needed for its rows': { chunk: 2, finishedAtPoll: (chunk) => (chunk === 1 ? Infinity : 1) },
+    'and is the one that tells the columns': { chunk: 1, finishedAtPoll: () => 1 },
+  };
+
+  it.each(Object.entries(setups))(
+    '%s makes its records UNPROCESSED',
+    async (_, { chunk, finishedAtPoll }) => {
+      const behaviour: Behaviour = { finishedAtPoll: (folio) => finishedAtPoll(folio.chunk) };
+      await withJob({ behaviour, config: { concurrency: { uploads: 1, folios: 2 } } }, async (job) => {
+        await interrupt(job, stopAt('after-downloaded-before-merge', 1));
+        await lose(job, chunk);
+        job.service.behaviour = {};
+        const summary = await job.enrich();
+        expect(summary).toMatchObject({ exitCode: 3, counts: { read: 60, unprocessed: 10 } });
+        expect(summary.columns).toEqual(['naics_code', 'naics_title', 'confidence']);
+        await expectEnriched(job, (row, number) => (Math.ceil(number / 10) === chunk ? lost : foreseen(row)));
+        await expectPartial(job);
+        expect(job.service.count('upload')).toBe(6);
+        expect(await job.enrich()).toMatchObject({ found: 'done', exitCode: 3 });
+      });
+    },
+  );
+
+  it('and has the only successes of the run leaves no column to learn', async () => {
+    const answer = (record: SentRecord) =>
+      Number(record.record_id) > 10
+        ? ({ status: 'FAILED', added: { reason: 'no' } } as const)
+        : foreseenAnswer(record);
+    const behaviour: Behaviour = { answer, finishedAtPoll: () => 1 };
+    await withJob({ behaviour, config: { concurrency: { uploads: 1, folios: 2 } } }, async (job) => {
+      await interrupt(job, stopAt('after-downloaded-before-merge', 1));
+      await lose(job, 1);
+      expect(await job.enrich()).toMatchObject({ exitCode: 3, columns: [], counts: { unprocessed: 10 } });
+      const no = { status: 'FAILED', code: 'SERVICE_FAILED', error: 'no', added: {} };
+      await expectEnriched(job, (_, number) => (number <= 10 ? lost : no));
     });
   });
 });

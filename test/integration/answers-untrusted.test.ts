@@ -159,7 +159,25 @@ describe('a service that reads our file otherwise than we wrote it', () => {
     const behaviour: Behaviour = { receipt: (reply) => ({ ...reply, totalRecords }) };
     await withJob({ behaviour }, async (job) => {
       await expectUntrusted(job, 'UPLOAD_MISREAD');
-      expect(job.service.folios.length).toBeLessThanOrEqual(2);
+      const uploads = job.service.count('upload');
+      expect(uploads).toBeLessThanOrEqual(2);
+      await expectUntrusted(job, 'UPLOAD_MISREAD');
+      // What it says of later files does not mend what it said of this one.
+      job.service.behaviour = {};
+      const error = await expectUntrusted(job, 'UPLOAD_MISREAD');
+      expect(job.service.count('upload')).toBe(uploads);
+      const first = job.service.folios.find(({ chunk }) => chunk === error.facts.chunk)!;
+      expect(error.facts).toEqual({ chunk: first.chunk, folio: first.id });
+      expect(error.hint).toContain(first.fileName);
+      expect(await job.enrich({}, { fresh: true })).toMatchObject({ found: 'new', exitCode: 0 });
+      await expectEnriched(job);
+    });
+  });
+
+  it('is not thought of where it says no number', async () => {
+    const behaviour: Behaviour = { receipt: ({ totalRecords: _, ...reply }) => reply };
+    await withJob({ behaviour }, async (job) => {
+      await expectSuccess(job, await job.enrich(), all);
     });
   });
 });

@@ -58,8 +58,9 @@ describe('2, usage and config', () => {
     [['frobnicate'], /unknown command 'frobnicate'/],
     [[], /no command was given/],
     [['retry', 'some-run'], /foliopipe retry: .*later release/],
-    [['adopt', '--run', 'R', '--chunk', '1', 'folio'], /foliopipe adopt: .*later release/],
-    [['ledger'], /foliopipe ledger: .*later release/],
+    [['adopt', 'folio', '--chunk', '1'], /--run/],
+    [['adopt', 'folio', '--run', 'R', '--chunk', '0'], /--chunk.*whole number from 1/],
+    [['ledger', '--month', '2026-13'], /--month 2026-13: expected a month/],
     [['serve', '--port', 'x'], /--port.*whole number/],
     [['search', 'missing.yaml'], /--name/],
   ] as [string[], RegExp][])('foliopipe %j', (args, told) =>

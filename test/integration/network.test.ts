@@ -62,7 +62,7 @@ describe('passing trouble', () => {
   });
 
   it('of a 429 holds every request back until its Retry-After', async () => {
-    let throttledAt = Number.POSITIVE_INFINITY;
+    let throttledAt = Number.NEGATIVE_INFINITY;
     let duringPause = 0;
     const trouble: TroubleMaker = ({ operation, nth }) => {
       if (performance.now() - throttledAt < 900) duringPause += 1;

@@ -1,108 +1,90 @@
-/** The stages as Node streams: a program puts its own in between, or takes the merged rows somewhere else. */
-import { Duplex, PassThrough, Readable, Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+/** The examples of docs/streams.md: the stages as functions and as Node streams, and how both of them end. */
+import { readFile } from 'node:fs/promises';
+import { PassThrough, Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import {
-  type ChunkRow,
-  type Config,
-  chunkRecords,
-  downloadParts,
   InterruptedError,
   type MergedChunk,
-  mergeResults,
-  openRun,
+  OutageError,
   RefusedError,
-  type RunOptions,
-  refetchParts,
-  runStages,
-  submitChunks,
-  trackFolios,
+  TroubleError,
 } from '../../pipelines/index.js';
-import { withJob } from '../helpers/other-service-job.js';
+import { loadElsewhere } from '../helpers/load-elsewhere.js';
+import { loadThroughStreams } from '../helpers/load-through-streams.js';
+import type { Behaviour, TroubleMaker } from '../helpers/other-service-behaviour.js';
+import { type Changes, type Job, withJob } from '../helpers/other-service-job.js';
 import { foreseen, sourceText } from '../helpers/other-service-source.js';
-
-/**
- * The example of the docs: instead of into a file, the rows of the output go to `load`, chunk after chunk in
- * the order of the source. What was paid for is kept: run again, it goes on, and gives every row once more.
- */
-async function loadElsewhere(
-  config: Config,
-  load: (chunk: MergedChunk) => Promise<void>,
-  options?: RunOptions,
-): Promise<void> {
-  const run = await openRun(config, options);
-  const warehouse = new Writable({
-    objectMode: true,
-    write: (chunk: MergedChunk, _encoding, done) => {
-      load(chunk).then(() => done(), done);
-    },
-  });
-  try {
-    await runStages(
-      run.controller,
-      chunkRecords(run),
-      submitChunks(run),
-      trackFolios(run),
-      downloadParts(run),
-      mergeResults(run, (chunk) => refetchParts(run, chunk)),
-      (rows: AsyncIterable<MergedChunk>) => pipeline(rows, warehouse),
-    );
-  } finally {
-    await run.close();
-  }
-}
+import { htmlPage } from '../helpers/other-service-troubles.js';
 
 const source = parse(sourceText(60), { columns: true }) as Record<string, string>[];
+const expectedRows = source.map((row) => {
+  const { status, code, error, added } = foreseen(row);
+  const { naics_code = '', naics_title = '', confidence = '' } = added;
+  return [...Object.values(row), status, code, error, naics_code, naics_title, confidence];
+});
+const lastFirst: Behaviour = { finishedAtPoll: ({ chunk }) => 7 - chunk };
+/** Polls that are an hour apart: nothing that waits for one ends by itself while a test lasts. */
+const patient: Changes = { poll: { first: '1h', max: '2h', timeout: '6h' } };
+const neverFinished = () => Number.POSITIVE_INFINITY;
 
-/** The rows loaded, as values. */
-function rowsOf(chunks: readonly MergedChunk[]): string[][] {
-  return parse(Buffer.concat(chunks.map(({ bytes }) => bytes)));
+/** Refuses the upload of one chunk, as a quota that is used up does. */
+function refusing(refused: number): TroubleMaker {
+  return ({ operation, chunk }) =>
+    operation === 'upload' && chunk === refused ? { kind: 'answer', status: 402 } : undefined;
 }
 
-function expectRows(chunks: readonly MergedChunk[]): void {
+/** A stream that keeps the bytes; `broken` fails at the first of them. */
+function createTarget(broken = false) {
+  const pieces: Buffer[] = [];
+  const target = new Writable({
+    write: (piece: Buffer, _encoding, done) => {
+      pieces.push(piece);
+      done(broken ? new Error('the target is full') : null);
+    },
+  });
+  return { target, rows: () => parse(gunzipSync(Buffer.concat(pieces))) as string[][] };
+}
+
+const ignore = () => undefined;
+
+function expectPaidOnce(job: Job): void {
+  expect([...job.service.acceptedByChunk().values()]).toEqual([1, 1, 1, 1, 1, 1]);
+}
+
+/** Goes on in the other form: what a broken chain leaves behind is whole. */
+async function expectGoesOn(job: Job): Promise<void> {
+  job.service.behaviour = {};
+  const loaded: MergedChunk[] = [];
+  await loadElsewhere(job.config(), async (chunk) => void loaded.push(chunk));
+  expectChunks(loaded);
+  expectPaidOnce(job);
+}
+
+function expectChunks(chunks: readonly MergedChunk[]): void {
   expect(chunks.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
   expect(chunks[0]!.columns).toEqual(['naics_code', 'naics_title', 'confidence']);
-  expect(rowsOf(chunks)).toEqual(
-    source.map((row) => {
-      const { status, code, error, added } = foreseen(row);
-      const { naics_code = '', naics_title = '', confidence = '' } = added;
-      return [...Object.values(row), status, code, error, naics_code, naics_title, confidence];
-    }),
-  );
+  expect(parse(Buffer.concat(chunks.map(({ bytes }) => bytes)))).toEqual(expectedRows);
 }
 
-describe('stages that end in a Node stream', () => {
-  it('load the rows of the output elsewhere', async () => {
-    await withJob({ behaviour: { finishedAtPoll: ({ chunk }) => 7 - chunk } }, async (job) => {
+describe('stages as functions, with a sink of one’s own', () => {
+  it('load the rows of the output elsewhere, and once more when run again', async () => {
+    await withJob({ behaviour: lastFirst }, async (job) => {
       const loaded: MergedChunk[] = [];
       await loadElsewhere(job.config(), async (chunk) => void loaded.push(chunk));
-      expectRows(loaded);
+      expectChunks(loaded);
       expect(await job.published()).toEqual([]);
       expect(job.service.mostOpen).toBeLessThanOrEqual(4);
-
-      const uploads = job.service.count('upload');
-      const again: MergedChunk[] = [];
-      await loadElsewhere(job.config(), async (chunk) => void again.push(chunk));
-      expectRows(again);
-      expect(job.service.count('upload')).toBe(uploads);
+      await expectGoesOn(job);
     });
   });
 
   it('fail with the error of the stage that failed, and can go on later', async () => {
-    const behaviour = {
-      trouble: ({ operation, chunk }: { operation: string; chunk: number | null }) =>
-        operation === 'upload' && chunk === 4 ? ({ kind: 'answer', status: 402 } as const) : undefined,
-    };
-    await withJob({ behaviour }, async (job) => {
-      const loaded: MergedChunk[] = [];
-      const load = async (chunk: MergedChunk) => void loaded.push(chunk);
-      await expect(loadElsewhere(job.config(), load)).rejects.toBeInstanceOf(RefusedError);
-      job.service.behaviour = {};
-      loaded.length = 0;
-      await loadElsewhere(job.config(), load);
-      expectRows(loaded);
-      expect(new Set(job.service.acceptedByKey('record_id').values())).toEqual(new Set([1]));
+    await withJob({ behaviour: { trouble: refusing(4) } }, async (job) => {
+      const loading = loadElsewhere(job.config(), async () => undefined);
+      await expect(loading).rejects.toBeInstanceOf(RefusedError);
+      await expectGoesOn(job);
     });
   });
 
@@ -112,57 +94,142 @@ describe('stages that end in a Node stream', () => {
         if (number === 2) throw new Error('the warehouse is full');
       };
       await expect(loadElsewhere(job.config(), load)).rejects.toThrow('the warehouse is full');
-      const loaded: MergedChunk[] = [];
-      await loadElsewhere(job.config(), async (chunk) => void loaded.push(chunk));
-      expectRows(loaded);
+      await expectGoesOn(job);
     });
   });
 
   it('end when the signal says so, while they wait', async () => {
-    await withJob({ behaviour: { finishedAtPoll: () => Number.POSITIVE_INFINITY } }, async (job) => {
+    await withJob({ behaviour: { finishedAtPoll: neverFinished } }, async (job) => {
       const controller = new AbortController();
-      const config = job.config({ poll: { first: '1m', max: '5m' } });
-      const running = loadElsewhere(config, async () => undefined, { signal: controller.signal }).catch(
-        (error: unknown) => error,
-      );
+      const { signal } = controller;
+      const loading = loadElsewhere(job.config(patient), async () => undefined, { signal });
+      const ended = loading.catch((error: unknown) => error);
       await expect.poll(() => job.service.count('track'), { interval: 5, timeout: 20_000 }).toBe(4);
       controller.abort(new InterruptedError());
-      expect(await running).toBeInstanceOf(InterruptedError);
+      expect(await ended).toBeInstanceOf(InterruptedError);
     });
   });
 });
 
 describe('stages as Node streams', () => {
-  it("make a pipeline with streams of one's own in between", async () => {
-    await withJob({ behaviour: { finishedAtPoll: ({ chunk }) => 7 - chunk } }, async (job) => {
-      const passed: number[] = [];
-      const loaded: MergedChunk[] = [];
-      const run = await openRun(job.config());
-      const watch = new PassThrough({ objectMode: true });
-      watch.on('data', ({ number }: ChunkRow) => passed.push(number));
-      try {
-        await pipeline([
-          Readable.from(chunkRecords(run)()),
-          Duplex.from(submitChunks(run)),
-          Duplex.from(trackFolios(run)),
-          watch,
-          Duplex.from(downloadParts(run)),
-          Duplex.from(mergeResults(run)),
-          new Writable({
-            objectMode: true,
-            write: (chunk: MergedChunk, _encoding, done) => {
-              loaded.push(chunk);
-              done();
-            },
-          }),
-        ]);
-      } finally {
-        run.controller.abort();
-        await run.close();
-      }
-      expectRows(loaded);
-      expect(passed.sort()).toEqual([1, 2, 3, 4, 5, 6]);
+  it('make a pipeline with streams of one’s own in between', async () => {
+    await withJob({ behaviour: lastFirst }, async (job) => {
+      const finished: number[] = [];
+      const { target, rows } = createTarget();
+      await loadThroughStreams(job.config(), ({ number }) => void finished.push(number), target);
+      expect(rows()).toEqual(expectedRows);
+      expect(finished.sort()).toEqual([1, 2, 3, 4, 5, 6]);
       expect(job.service.mostOpen).toBeLessThanOrEqual(4);
+      expectPaidOnce(job);
     });
   });
+
+  it('end when the signal says so, with its reason, while they wait for hours', async () => {
+    await withJob({ behaviour: { finishedAtPoll: neverFinished } }, async (job) => {
+      const controller = new AbortController();
+      const { target } = createTarget();
+      const { signal } = controller;
+      const loading = loadThroughStreams(job.config(patient), ignore, target, { signal });
+      const ended = loading.catch((error: unknown) => error);
+      await expect.poll(() => job.service.count('track'), { interval: 5, timeout: 20_000 }).toBe(4);
+      const reason = new InterruptedError('SIGTERM');
+      controller.abort(reason);
+      expect(await ended).toBe(reason);
+      expect(target.destroyed).toBe(true);
+      await expectGoesOn(job);
+    });
+  });
+
+  it('end with the error of the last stream, although folios are waited for', async () => {
+    const behaviour: Behaviour = { finishedAtPoll: ({ chunk }) => (chunk > 3 ? Infinity : 1) };
+    await withJob({ behaviour }, async (job) => {
+      const { target } = createTarget(true);
+      const loading = loadThroughStreams(job.config(patient), ignore, target);
+      await expect(loading).rejects.toThrow('the target is full');
+      await expectGoesOn(job);
+    });
+  });
+
+  it('end with the error of a stream in between', async () => {
+    const behaviour: Behaviour = { finishedAtPoll: ({ chunk }) => (chunk > 1 ? Infinity : 1) };
+    await withJob({ behaviour }, async (job) => {
+      const { target } = createTarget();
+      const stumble = () => {
+        throw new Error('I do not like this chunk');
+      };
+      await expect(loadThroughStreams(job.config(patient), stumble, target)).rejects.toThrow(
+        'I do not like this chunk',
+      );
+      await expectGoesOn(job);
+    });
+  });
+
+  it('end with the error of the stage that failed, although the others wait', async () => {
+    const behaviour: Behaviour = { finishedAtPoll: neverFinished, trouble: refusing(4) };
+    await withJob({ behaviour }, async (job) => {
+      const { target } = createTarget();
+      await expect(loadThroughStreams(job.config(patient), ignore, target)).rejects.toBeInstanceOf(
+        RefusedError,
+      );
+      await expectGoesOn(job);
+    });
+  });
+
+  it('wait for a target that is slow, and lose nothing', async () => {
+    await withJob({}, async (job) => {
+      const { target, rows } = createTarget();
+      const slow = new PassThrough({ highWaterMark: 1 });
+      const drained = (async () => {
+        for await (const piece of slow) {
+          await new Promise((resolve) => setImmediate(resolve));
+          target.write(piece);
+        }
+      })();
+      await loadThroughStreams(job.config(), ignore, slow);
+      await drained;
+      expect(rows()).toEqual(expectedRows);
+    });
+  });
+});
+
+describe('a chain that could not have everything', () => {
+  it.each([
+    [
+      'after an outage',
+      { trouble: (r) => (r.operation === 'download' && r.chunk === 3 ? htmlPage(500) : undefined) },
+      { retry: { giveUpAfter: '50ms' } },
+      OutageError,
+    ],
+    [
+      'after poll.timeout',
+      { finishedAtPoll: ({ chunk }) => (chunk === 3 ? Infinity : 1) },
+      { poll: { timeout: '100ms' } },
+      TroubleError,
+    ],
+  ] satisfies [string, Behaviour, Changes, typeof TroubleError][])(
+    'says so %s: no end passes for a whole',
+    async (_, behaviour, changes, error) => {
+      await withJob({ behaviour }, async (job) => {
+        const loaded: number[] = [];
+        const load = async ({ number }: MergedChunk) => void loaded.push(number);
+        await expect(loadElsewhere(job.config(changes), load)).rejects.toBeInstanceOf(error);
+        expect(loaded).toEqual([1, 2]);
+        const { target } = createTarget();
+        await expect(loadThroughStreams(job.config(changes), ignore, target)).rejects.toBeInstanceOf(error);
+        await expectGoesOn(job);
+      });
+    },
+  );
+});
+
+it('docs/streams.md shows these examples word for word', async () => {
+  const docs = await readFile(new URL('../../docs/streams.md', import.meta.url), 'utf8');
+  const shown = [...docs.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code);
+  const examples = await Promise.all(
+    ['load-elsewhere', 'load-through-streams'].map(async (name) => {
+      const text = await readFile(new URL(`../helpers/${name}.ts`, import.meta.url), 'utf8');
+      return text.slice(text.indexOf('\n') + 1).replace("'../../pipelines/index.js'", "'foliopipe'");
+    }),
+  );
+  expect(shown).toEqual(examples);
 });

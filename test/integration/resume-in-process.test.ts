@@ -48,6 +48,7 @@ describe('a run that was stopped', () => {
       await expect
         .poll(() => job.service.count('track'), { interval: 5, timeout: 20_000 })
         .toBeGreaterThan(12);
+      await expect.poll(() => job.service.folios.length, { interval: 5, timeout: 20_000 }).toBe(4);
       controller.abort(new InterruptedError());
       expect(await running).toBeInstanceOf(InterruptedError);
       expect(job.service.folios.length).toBe(4);

@@ -40,6 +40,9 @@ const changes: Readonly<Record<string, Change>> = {
   recordAccepted: (to, { run, chunk, vary }) =>
     to.recordAccepted(run, chunk, { ...sampleReply(vary), rehearsal: vary === 2 }, vary),
   recordDropped: (to, { run, chunk, vary }) => to.recordDropped(run, chunk, vary),
+  recordAdopted: (to, { run, chunk, vary }) =>
+    to.recordAdopted(run, chunk, { ...sampleReply(vary), rehearsal: vary === 2 }, vary),
+  recordHeld: (to, { run, chunk }) => to.recordUnprocessed(run, chunk, 'AMBIGUOUS_HELD'),
   recordAmbiguous: (to, { run, chunk, vary }) => to.recordAmbiguous(run, chunk, vary),
   recordFinished: (to, { run, chunk, vary }) =>
     to.recordFinished(run, chunk, { successful: 10 - vary, failed: vary }, listed(vary)),
@@ -93,6 +96,12 @@ const givenUp = ['onward', 'recordUnprocessed', 'onward'].map((what) => ({
   place: { run: 'r2', chunk: 1, vary: 1 },
 }));
 
+/** Held, merged, published, and at last found. */
+const adopted = [
+  ...['onward', 'onward', 'recordAmbiguous', 'recordHeld', 'onward', 'recordPublishing', 'recordDone'],
+  ...['reopen', 'recordAdopted', 'recordUnprocessed', 'recordAdopted'],
+].map((what) => ({ do: what, place: { run: 'r2', chunk: 2, vary: 2 } }));
+
 /** What a call answered: its value, or the method that refused. */
 async function answer(call: Promise<unknown>): Promise<unknown> {
   try {
@@ -112,6 +121,9 @@ async function everything(checkpoint: Checkpoint): Promise<unknown> {
     await checkpoint.latestRun('nightly'),
     await checkpoint.doneRun('nightly', 'https://service.test', 'aa'),
     await checkpoint.knownColumns('nightly', 'https://service.test'),
+    await checkpoint.uploadOf('https://service.test', 'folio-0'),
+    await checkpoint.uploadOf('https://service.test', 'folio-2'),
+    await checkpoint.uploadOf('https://elsewhere.test', 'folio-0'),
   ];
   for (const run of ['r1', 'r2']) {
     answers.push(await checkpoint.tally(run), await checkpoint.uploads(run, 0, 2));
@@ -163,7 +175,7 @@ it('SQLite answers as the model does, closed and opened again at any point', asy
   await fc.assert(property, {
     numRuns: 50,
     interruptAfterTimeLimit: 4_000,
-    examples: [[[...fullWay, ...givenUp]]],
+    examples: [[[...fullWay, ...givenUp, ...adopted]]],
   });
   // The one that the time limit has left behind.
   await latest;

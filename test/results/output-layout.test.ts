@@ -31,6 +31,19 @@ describe('a layout', () => {
     expect(outputColumns(layout, ['x']).slice(-5)).toEqual(['p_x', 'p_run', 'p_folio', 'p_part', 'p_record']);
   });
 
+  it('gives a column of the service with a name of ours another one, used by nobody', () => {
+    const added = ['service_status', 'status', 'error', 'service_service_error', 'service_error', 'record'];
+    const plain = createOutputLayout(sourceOf([]), { ...options, prefix: 'p_' });
+    expect(outputColumns(plain, added).slice(3)).toEqual([
+      ...['p_service_status', 'p_service_service_status', 'p_service_service_service_error'],
+      ...['p_service_service_error', 'p_service_error', 'p_record'],
+    ]);
+    const withLineage = createOutputLayout(sourceOf([]), { ...options, lineage: true });
+    const columns = outputColumns(withLineage, added);
+    expect(columns).toContain('prediction_service_record');
+    expect(new Set(columns).size).toBe(columns.length);
+  });
+
   it('has a header that is quoted where needed', () => {
     const layout = createOutputLayout(sourceOf(['a,"b"', 'c\nd']), { ...options, prefix: 'p_' });
     expect(outputHeader(layout, []).toString()).toBe('"a,""b""","c\nd",p_status,p_error_code,p_error\n');

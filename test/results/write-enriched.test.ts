@@ -100,6 +100,20 @@ describe('a failure', () => {
     );
   });
 
+  it('laid out like a success has its reason in a shared column', async () => {
+    const part = failed('id,code,title\n1,,too short\n2,,\n');
+    expect((await enriched(setup, part)).text).toBe(
+      'a,b,FAILED,SERVICE_FAILED,title: too short,,\nc,d,FAILED,SERVICE_FAILED,,,\n',
+    );
+  });
+
+  it('whose one column is a shared one has its value', async () => {
+    const part = failed('id,title\n1,too short\n2,"no, none"\n');
+    expect((await enriched(setup, part)).text).toBe(
+      'a,b,FAILED,SERVICE_FAILED,too short,,\nc,d,FAILED,SERVICE_FAILED,"no, none",,\n',
+    );
+  });
+
   it('without any reason says only that it failed', async () => {
     const { text } = await enriched(setup, failed('id,name\n1,n\n2,n\n'));
     expect(text).toBe('a,b,FAILED,SERVICE_FAILED,,,\nc,d,FAILED,SERVICE_FAILED,,,\n');

@@ -28,8 +28,12 @@ const besides = async () =>
 /** Ends the run as a kill would at the nth passing of a point. */
 function killedAt(run: StageRun, point: string, nth = 1): StageRun {
   let passed = 0;
+  // The next process has one of its own, which nobody has aborted.
+  const controller = new AbortController();
   return {
     ...run,
+    controller,
+    signal: controller.signal,
     at: (reached) => {
       if (reached === point && ++passed === nth) throw new Error('killed');
     },
@@ -47,6 +51,7 @@ describe('publishing', () => {
       records: 6,
       exitCode: 0,
       counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
+      output: run.config.output,
     });
     expect(await besides()).toEqual(['out.csv', 'out.csv._SUCCESS', 'out.csv.manifest.json']);
     expect((await stat(run.config.output.path)).mode & 0o777).toBe(0o604);

@@ -154,6 +154,33 @@ describe('an ambiguous upload', () => {
     ]);
   });
 
+  it('is told with the file to look for at the service and the command that binds its folio', async () => {
+    const run = await open({
+      config: { concurrency: one, ambiguous: { policy: 'hold' } },
+      records: 2,
+      api: failing({ '1.1': ambiguous() }),
+    });
+    await submitAll(run);
+    const file = `where the service shows nightly-${run.id}-1-1-[0-9a-f]{8}.csv: `;
+    const how = `${file}foliopipe adopt --run ${run.id} --chunk 1 FOLIO$`;
+    expect(run.log.filter((line) => line.startsWith('warn '))).toEqual([
+      expect.stringMatching(new RegExp(`decided on last of all; ${how}`)),
+      expect.stringMatching(new RegExp(`ambiguous.policy is hold; ${how}`)),
+    ]);
+  });
+
+  it('is what a chunk becomes whose folio cannot be written down, and the folio is told', async () => {
+    const run = await open({ records: 2 });
+    const checkpoint = { ...run.checkpoint, recordAccepted: () => Promise.reject(new Error('no disk')) };
+    await expect(submitAll({ ...run, checkpoint })).rejects.toMatchObject({
+      code: 'FOLIO_NOT_RECORDED',
+      hint: `mend the state folder, then: foliopipe adopt --run ${run.id} --chunk 1 F1`,
+    });
+    expect(await run.checkpoint.recordInterrupted(run.id)).toBe(1);
+    await run.checkpoint.recordAdopted(run.id, 1, { folio: 'F1', serviceRecords: 2, rehearsal: false }, 1);
+    expect(await statesOf(run)).toEqual(['submitted']);
+  });
+
   it('is given up beyond the records allowed in a run', async () => {
     const run = await open({
       config: { concurrency: one, ambiguous: { maxRecords: 3 } },

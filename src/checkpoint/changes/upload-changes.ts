@@ -1,5 +1,5 @@
 /** The life of an upload attempt. Its row and its chunk's state change together (law 2). */
-import type { Checkpoint, Upload } from '../checkpoint.js';
+import type { AcceptedReply, Checkpoint, Upload } from '../checkpoint.js';
 import { type UploadRow, uploadColumns } from '../reads/upload-reads.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
@@ -58,21 +58,14 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
         return insertUpload.get({ run, chunk, fileName: fileName(attempt), at })!;
       },
     ),
-    recordAccepted: db.change(
-      (
-        run: string,
-        chunk: number,
-        reply: { folio: string; serviceRecords: number | null; rehearsal: boolean },
-        at: number,
-      ) => {
-        const { folio, serviceRecords, rehearsal } = reply;
-        const missing = notUploading(run, chunk);
-        expectOne(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
-        const ended = endAttempt.run({ run, chunk, state: 'accepted', folio, serviceRecords, at });
-        expectOne(ended, 'recordAccepted', missing);
-        if (rehearsal) markRehearsal.run({ run });
-      },
-    ),
+    recordAccepted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
+      const { folio, serviceRecords, rehearsal } = reply;
+      const missing = notUploading(run, chunk);
+      expectOne(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
+      const ended = endAttempt.run({ run, chunk, state: 'accepted', folio, serviceRecords, at });
+      expectOne(ended, 'recordAccepted', missing);
+      if (rehearsal) markRehearsal.run({ run });
+    }),
     recordDropped: db.change((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);
       expectOne(drop.run({ run, chunk }), 'recordDropped', missing);

@@ -1,0 +1,120 @@
+/** Binds a folio that a person has found at the service to a chunk of which nobody knew whether it was accepted. */
+import {
+  adoptCommand,
+  type ChunkRow,
+  type Config,
+  ConfigError,
+  type OpenRun,
+  type RunOptions,
+  serviceIdentity,
+} from '../src/index.js';
+import { withSettledRun } from './with-settled-run.js';
+
+export interface Adoption {
+  /** A run of the config's pipeline; its source must be unchanged. */
+  readonly run: string;
+  readonly chunk: number;
+  readonly folio: string;
+}
+
+/** What was bound; the next run, or `collect`, fetches it. */
+export interface AdoptedChunk extends Adoption {
+  readonly pipeline: string;
+  /** Records of the chunk. */
+  readonly records: number;
+  /** What the service counts, or null where it does not say. */
+  readonly serviceRecords: number | null;
+  /** The folio's, in the service's words. */
+  readonly status: string;
+  readonly rehearsal: boolean;
+}
+
+/**
+ * Nothing is uploaded. A run that was published without the chunk is open again.
+ * @throws ConfigError `RUN_UNKNOWN`, `ADOPT_RUN_NOT_LAST`, `ADOPT_CHUNK_UNKNOWN`, `ADOPT_CHUNK_STATE`,
+ *   `ADOPT_FOLIO_BOUND`, `ADOPT_RECORDS_DIFFER`; FolioLostError when the service does not know the folio.
+ */
+export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
+  return withSettledRun(config, { ...options, existing: what.run }, async (run) => {
+    await checkNoOtherOpen(run);
+    const chunk = await findChunk(run, what.chunk);
+    await checkUnbound(run, what.folio);
+    const { records, status, rehearsal } = await run.api.track(what.folio, run.signal);
+    checkRecords(run, chunk, what.folio, records);
+    const reply = { folio: what.folio, serviceRecords: records, rehearsal };
+    await run.checkpoint.recordAdopted(run.id, chunk.number, reply, run.clock.now());
+    return {
+      run: run.id,
+      chunk: chunk.number,
+      folio: what.folio,
+      pipeline: config.pipeline,
+      records: chunk.records,
+      serviceRecords: records,
+      status,
+      rehearsal,
+    };
+  });
+}
+
+/** A pipeline has one unfinished run at most: a published one cannot be opened again beside it. */
+async function checkNoOtherOpen(run: OpenRun): Promise<void> {
+  const unfinished = await run.checkpoint.unfinishedRun(run.config.pipeline);
+  if (unfinished === undefined || unfinished.id === run.id) return;
+  throw new ConfigError(
+    'ADOPT_RUN_NOT_LAST',
+    `run ${run.id} cannot be opened while run ${unfinished.id} is`,
+    {
+      hint: `finish run ${unfinished.id} with foliopipe run, then adopt`,
+      facts: { run: run.id, unfinished: unfinished.id },
+    },
+  );
+}
+
+async function findChunk(run: OpenRun, number: number): Promise<ChunkRow> {
+  const chunk = await run.checkpoint.chunk(run.id, number);
+  const facts = { run: run.id, chunk: number };
+  if (chunk === undefined) {
+    throw new ConfigError('ADOPT_CHUNK_UNKNOWN', `run ${run.id} has no chunk ${number}`, {
+      hint: `the uploaded file's name ends in -CHUNK-ATTEMPT-HASH.csv; see: foliopipe status --run ${run.id}`,
+      facts,
+    });
+  }
+  const { state, cause, folio } = chunk;
+  if (state === 'ambiguous' || cause === 'AMBIGUOUS_HELD') return chunk;
+  const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
+  throw new ConfigError('ADOPT_CHUNK_STATE', `chunk ${number} of run ${run.id} is ${how.join(', ')}`, {
+    hint: 'only a chunk of which nobody knows whether it was accepted can be given a folio; see: foliopipe status',
+    facts: { ...facts, state, cause, folio },
+  });
+}
+
+async function checkUnbound(run: OpenRun, folio: string): Promise<void> {
+  const upload = await run.checkpoint.uploadOf(serviceIdentity(run.config), folio);
+  if (upload === undefined) return;
+  throw new ConfigError(
+    'ADOPT_FOLIO_BOUND',
+    `folio ${folio} belongs to chunk ${upload.chunk} of run ${upload.run} already`,
+    {
+      hint: `look for another folio of the file at the service; that one was ${upload.fileName}`,
+      facts: { folio, run: upload.run, chunk: upload.chunk },
+    },
+  );
+}
+
+function checkRecords(run: OpenRun, chunk: ChunkRow, folio: string, records: number | null): void {
+  const facts = { run: run.id, chunk: chunk.number, folio };
+  if (records === null) {
+    const text = `the service does not say how many records folio ${folio} has; its results will be held to the chunk`;
+    run.logger.warn(facts, text);
+    return;
+  }
+  if (records === chunk.records) return;
+  throw new ConfigError(
+    'ADOPT_RECORDS_DIFFER',
+    `folio ${folio} has ${records} records, chunk ${chunk.number} has ${chunk.records}`,
+    {
+      hint: `find the chunk of this folio by its file's name, then: ${adoptCommand(run.id, 'CHUNK', folio)}`,
+      facts: { ...facts, folioRecords: records, chunkRecords: chunk.records },
+    },
+  );
+}

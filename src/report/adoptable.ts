@@ -1,0 +1,45 @@
+/** Chunks that the service may have accepted without our knowing, and how a person who finds one binds its folio. */
+import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import { eachChunk } from '../checkpoint/each-chunk.js';
+
+/** A chunk that is ambiguous, or given up because it was. */
+export interface Adoptable {
+  readonly chunk: number;
+  /** Of its newest ambiguous attempt: what to look for at the service's own console. */
+  readonly fileName: string;
+}
+
+/** The first of a run, by number. @param limit at most so many. */
+export async function findAdoptable(
+  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'uploads'>,
+  run: string,
+  limit: number,
+): Promise<readonly Adoptable[]> {
+  const found: Adoptable[] = [];
+  for await (const { number, cause } of eachChunk(checkpoint, run, ['ambiguous', 'unprocessed'])) {
+    if (found.length === limit) break;
+    if (cause !== null && cause !== 'AMBIGUOUS_HELD') continue;
+    const fileName = await ambiguousFile(checkpoint, run, number);
+    if (fileName !== undefined) found.push({ chunk: number, fileName });
+  }
+  return found;
+}
+
+/** The file of a chunk's newest ambiguous attempt. */
+export async function ambiguousFile(
+  checkpoint: Pick<CheckpointReader, 'uploads'>,
+  run: string,
+  chunk: number,
+): Promise<string | undefined> {
+  const uploads = await checkpoint.uploads(run, chunk - 1, 1);
+  return uploads.findLast((upload) => upload.chunk === chunk && upload.state === 'ambiguous')?.fileName;
+}
+
+/** What to look for and what to type, as half a sentence. */
+export function adoptHint(run: string, { chunk, fileName }: Adoptable): string {
+  return `where the service shows ${fileName}: ${adoptCommand(run, chunk, 'FOLIO')}`;
+}
+
+export function adoptCommand(run: string, chunk: number | string, folio: string): string {
+  return `foliopipe adopt --run ${run} --chunk ${chunk} ${folio}`;
+}

@@ -1,0 +1,151 @@
+/** A held chunk whose file the service had accepted: its folio is bound by hand, and nothing is paid twice. */
+import { describe, expect, it } from 'vitest';
+import { type Adoption, adopt, type Logger } from '../../pipelines/index.js';
+import {
+  expectEnriched,
+  expectSuccess,
+  failingAmong,
+  type Job,
+  withJob,
+} from '../helpers/other-service-job.js';
+import { firstUploadOf } from '../helpers/other-service-troubles.js';
+
+const hold = { ambiguous: { policy: 'hold' } };
+const lost = (...chunks: number[]) => firstUploadOf(chunks, { kind: 'lose', share: 0 });
+
+/** The folio that the service accepted for a chunk. */
+const folioOf = (job: Job, chunk: number) => job.service.folios.find((folio) => folio.chunk === chunk)!.id;
+
+function refusal(job: Job, what: Adoption): Promise<unknown> {
+  return adopt(job.config(hold), what).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+function warnings(): { logger: Logger; told: string[] } {
+  const told: string[] = [];
+  const silent = () => undefined;
+  const warn = (_: unknown, text?: string) => void told.push(text ?? '');
+  return { logger: { debug: silent, info: silent, warn, error: silent } as Logger, told };
+}
+
+describe('adopting', () => {
+  it('opens the published run again, and the next one collects the folio', async () => {
+    await withJob({ behaviour: { trouble: lost(2, 4) } }, async (job) => {
+      const { logger, told } = warnings();
+      const held = await job.enrich(hold, { logger });
+      expect(held).toMatchObject({ exitCode: 3, counts: { unprocessed: 20 } });
+      const named = expect.stringMatching(/^hostile-.*-4-1-[0-9a-f]{8}\.csv$/);
+      expect(held.adoptable).toMatchObject([{ chunk: 2 }, { chunk: 4, fileName: named }]);
+      expect(told.at(-1)).toMatch(/where the service shows hostile-\S+-4-1-\w+\.csv: foliopipe adopt --run/);
+
+      for (const chunk of [4, 2]) {
+        const adopted = await adopt(job.config(hold), { run: held.run, chunk, folio: folioOf(job, chunk) });
+        expect(adopted).toMatchObject({ chunk, records: 10, serviceRecords: 10, rehearsal: false });
+      }
+      const summary = await job.enrich(hold);
+      expect(summary).toMatchObject({ run: held.run, found: 'continued', adoptable: [] });
+      expect(summary.uploads).toEqual({ accepted: 6, ambiguous: 0, resubmitted: 0 });
+      await expectSuccess(job, summary, failingAmong(60));
+      await expectEnriched(job);
+      expect(job.service.folios).toHaveLength(6);
+      expect(job.service.count('upload')).toBe(6);
+    });
+  });
+
+  it('comes before the ambiguous chunk is sent again', async () => {
+    // The other chunk is cut twice, so that the first run ends before anything is decided for good.
+    const trouble = ({
+      operation,
+      chunk,
+      again,
+    }: {
+      operation: string;
+      chunk: number | null;
+      again: number;
+    }) =>
+      operation === 'upload' && chunk === 3 && again <= 2 ? ({ kind: 'lose', share: 0 } as const) : undefined;
+    await withJob({ behaviour: { trouble } }, async (job) => {
+      const error = await job.failure();
+      expect(error).toMatchObject({
+        code: 'CHUNKS_AMBIGUOUS',
+        hint: expect.stringMatching(
+          /where the service shows \S+-3-2-\w+\.csv: foliopipe adopt --run \S+ --chunk 3/,
+        ),
+      });
+      const { run } = (error as { facts: { run: string } }).facts;
+      await adopt(job.config(), { run, chunk: 3, folio: job.service.folios.at(-1)!.id });
+      const summary = await job.enrich();
+      await expectSuccess(job, summary, failingAmong(60));
+      expect(summary.uploads).toEqual({ accepted: 6, ambiguous: 1, resubmitted: 1 });
+      expect(job.service.count('upload')).toBe(7);
+    });
+  });
+
+  it('believes a service that does not count, and says so', async () => {
+    const tracking = ({ records: _, ...reply }: Record<string, unknown>) => reply;
+    await withJob({ behaviour: { trouble: lost(1), tracking } }, async (job) => {
+      const { run } = await job.enrich(hold);
+      const { logger, told } = warnings();
+      const what = { run, chunk: 1, folio: folioOf(job, 1) };
+      expect(await adopt(job.config(hold), what, { logger })).toMatchObject({ serviceRecords: null });
+      expect(told).toEqual([expect.stringContaining('does not say how many records')]);
+      await expectSuccess(job, await job.enrich(hold), failingAmong(60));
+    });
+  });
+
+  it('of a folio that is of another chunk is found out by the join, and publishes nothing new', async () => {
+    await withJob({ behaviour: { trouble: lost(2, 4) } }, async (job) => {
+      const { run } = await job.enrich(hold);
+      await adopt(job.config(hold), { run, chunk: 2, folio: folioOf(job, 4) });
+      expect(await job.failure(hold)).toMatchObject({ exitCode: 6 });
+    });
+  });
+});
+
+it('is refused with what is wrong and what to do', async () => {
+  await withJob({ behaviour: { trouble: lost(2) } }, async (job) => {
+    const { run } = await job.enrich(hold);
+    const folio = folioOf(job, 2);
+    const config = { exitCode: 2, hint: expect.any(String) };
+    expect(await refusal(job, { run: 'nope', chunk: 2, folio })).toMatchObject({
+      ...config,
+      code: 'RUN_UNKNOWN',
+    });
+    expect(await refusal(job, { run, chunk: 7, folio })).toMatchObject({
+      ...config,
+      code: 'ADOPT_CHUNK_UNKNOWN',
+    });
+    expect(await refusal(job, { run, chunk: 3, folio })).toMatchObject({
+      ...config,
+      code: 'ADOPT_CHUNK_STATE',
+      message: expect.stringContaining('is downloaded, folio '),
+    });
+    expect(await refusal(job, { run, chunk: 2, folio: folioOf(job, 1) })).toMatchObject({
+      ...config,
+      code: 'ADOPT_FOLIO_BOUND',
+      message: expect.stringContaining(`belongs to chunk 1 of run ${run}`),
+    });
+    expect(await refusal(job, { run, chunk: 2, folio: 'never-given' })).toMatchObject({
+      exitCode: 5,
+      code: 'FOLIO_LOST',
+    });
+    job.service.behaviour = { tracking: (reply) => ({ ...reply, records: 11 }) };
+    expect(await refusal(job, { run, chunk: 2, folio })).toMatchObject({
+      ...config,
+      code: 'ADOPT_RECORDS_DIFFER',
+      message: expect.stringMatching(/has 11 records, chunk 2 has 10/),
+    });
+    job.service.behaviour = { trouble: firstUploadOf([3], { kind: 'cut' }) };
+    const other = await job.failure({ poll: { timeout: '1ms' } }, { fresh: true });
+    const { run: unfinished } = (other as { facts: { run: string } }).facts;
+    expect(await refusal(job, { run, chunk: 2, folio })).toMatchObject({
+      ...config,
+      code: 'ADOPT_RUN_NOT_LAST',
+      facts: { run, unfinished },
+    });
+    // Whatever was refused has changed nothing.
+    expect(await job.manifest()).toMatchObject({ exitCode: 3, counts: { unprocessed: 10 } });
+  });
+});

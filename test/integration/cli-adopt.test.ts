@@ -1,0 +1,98 @@
+/** adopt and ledger as a person would type them, against the local service. */
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { expect, it } from 'vitest';
+import { jsonLines, runCli } from '../helpers/cli.js';
+import { createJob, useFolder } from '../helpers/job.js';
+import { openServe, servedFolios } from '../helpers/serve.js';
+
+const folder = useFolder();
+
+it('a folio found after a kill is adopted, collected, and stands in the ledger once', async () => {
+  const dataDir = join(await folder(), 'service');
+  let serve = await openServe(dataDir);
+  const job = await createJob(await folder(), {
+    baseUrl: serve.url,
+    records: 30,
+    settings: { budget: { pricePerRecord: 0.5 }, concurrency: { uploads: 1 } },
+  });
+  const cli = (args: string[], env = {}) => runCli(args, { env: { ...job.env, ...env } });
+  try {
+    // Each kills the run behind a POST: of chunk 1, and then, since what is ambiguous comes last, of chunk 2.
+    for (let kills = 0; kills < 2; kills++) {
+      await cli(['run', job.config], { FOLIOPIPE_CRASH_AT: 'after-post-before-commit' });
+    }
+    await serve.stop();
+    const accepted = servedFolios(dataDir);
+    expect(accepted).toHaveLength(2);
+    const [first, second] = accepted.map(({ folio }) => folio);
+    const [, run = ''] = /^nightly-(.+)-1-1-[0-9a-f]{8}\.csv$/.exec(accepted[0]!.fileName)!;
+    serve = await openServe(dataDir, { port: serve.port });
+
+    const [ledger, status] = await Promise.all([
+      cli(['ledger', job.config, '--json']),
+      cli(['status', job.config]),
+    ]);
+    // Chunk 2 is still being uploaded, as far as a reader can tell; the next process finds out.
+    const { fileName } = accepted[0]!;
+    const command = `foliopipe adopt --run ${run} --chunk 1 FOLIO`;
+    expect(status.stdout).toContain(
+      `chunk 1 was possibly accepted; where the service shows ${fileName}: ${command}\n`,
+    );
+    const unclear = jsonLines(ledger.stdout);
+    expect(unclear[0]).toMatchObject({
+      type: 'upload',
+      state: 'ambiguous',
+      folio: null,
+      possiblyTwice: true,
+    });
+    expect(unclear.at(-1)).toMatchObject({ uploads: 2, records: 20, possiblyTwice: 20, amount: 10 });
+
+    const adopt = (chunk: string, folio: string, ...flags: string[]) =>
+      cli(['adopt', '--run', run, '--chunk', chunk, folio, job.config, ...flags]);
+    const text = await adopt('1', first!);
+    expect(text).toMatchObject({ code: 0, stdout: '' });
+    expect(text.stderr).toMatch(/rehearsal \S+: chunk 1 is bound to folio \S+ \(10 records, \w+\); the next/);
+    const again = await adopt('1', first!, '--json');
+    expect(again.code).toBe(2);
+    expect(jsonLines(again.stdout)).toMatchObject([
+      { type: 'summary', error: { code: 'ADOPT_CHUNK_STATE' } },
+    ]);
+    const json = jsonLines((await adopt('2', second!, '--json')).stdout);
+    expect(json).toMatchObject([{ type: 'summary', run, chunk: 2, folio: second, records: 10, exitCode: 0 }]);
+
+    expect(await cli(['run', job.config])).toMatchObject({ code: 0 });
+    const [table, csv, lines, elsewhen, both] = await Promise.all([
+      cli(['ledger', job.config]),
+      cli(['ledger', job.config, '--csv', '--all']),
+      cli(['ledger', job.config, '--json']),
+      cli(['ledger', job.config, '--json', '--month', '2020-02']),
+      cli(['ledger', job.config, '--json', '--csv']),
+    ]);
+    const totals = { type: 'summary', records: 0, possiblyTwice: 0, amount: 0, currency: 'USD', exitCode: 0 };
+    expect(jsonLines(lines.stdout).at(-1)).toMatchObject({ ...totals, rehearsalRecords: 30 });
+    expect(jsonLines(elsewhen.stdout)).toEqual([{ ...totals, uploads: 0, rehearsalRecords: 0 }]);
+    expect(both.code).toBe(2);
+    expect(jsonLines(both.stdout)).toMatchObject([{ type: 'summary', error: { code: 'USAGE' } }]);
+    const rows = parse(csv.stdout, { columns: true }) as Record<string, string>[];
+    expect(rows.map(({ chunk, state, records_sent }) => [chunk, state, records_sent])).toEqual(
+      ['1', '2', '3'].map((chunk) => [chunk, 'accepted', '10']),
+    );
+    expect(rows[0]).toMatchObject({
+      pipeline: 'nightly',
+      run,
+      attempt: '1',
+      folio: first,
+      records_counted: '10',
+      possibly_twice: 'false',
+      rehearsal: 'true',
+    });
+    expect(table.stdout.split('\n')).toHaveLength(1 + 3 + 2 + 1);
+    expect(table.stdout).toMatch(
+      /^time .*\n\d{4}-\d\d-\d\d \d\d:\d\d {2}nightly .* rehearsal\n[\s\S]*30 records in rehearsals/,
+    );
+  } finally {
+    await serve.stop();
+  }
+  expect(servedFolios(dataDir)).toHaveLength(3);
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import type { Upload } from '../../src/checkpoint/checkpoint.js';
+import {
+  addEntry,
+  emptyTotals,
+  type LedgerEntry,
+  ledgerEntries,
+  readLedger,
+} from '../../src/report/ledger.js';
+import { addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js';
+import { sampleRun } from '../helpers/checkpoint-samples.js';
+import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
+
+const nightly = { pipeline: 'nightly', rehearsal: false };
+const upload = (chunk: number, attempt: number, state: Upload['state']): Upload => ({
+  run: 'r1',
+  chunk,
+  attempt,
+  fileName: `nightly-r1-${chunk}-${attempt}-0a1b2c3d.csv`,
+  records: 10,
+  state,
+  folio: state === 'accepted' ? `F${chunk}` : null,
+  serviceRecords: state === 'accepted' ? 10 : null,
+  startedAt: 1,
+  endedAt: 2,
+});
+const totalsOf = (entries: readonly LedgerEntry[], price: number | null) =>
+  entries.reduce((totals, entry) => addEntry(totals, entry, price), emptyTotals(price));
+
+describe('ledger entries', () => {
+  it('are the attempts that were, or may have been, paid for', () => {
+    const uploads = [
+      upload(1, 1, 'dropped'),
+      upload(1, 2, 'accepted'),
+      upload(2, 1, 'ambiguous'),
+      upload(2, 2, 'dropped'),
+      upload(2, 3, 'accepted'),
+      upload(3, 1, 'accepted'),
+      upload(4, 1, 'intent'),
+    ];
+    const entries = ledgerEntries(nightly, uploads, 0.1);
+    expect(
+      entries.map(({ chunk, attempt, state, possiblyTwice }) => [chunk, attempt, state, possiblyTwice]),
+    ).toEqual([
+      [1, 2, 'accepted', false],
+      [2, 1, 'ambiguous', true],
+      [2, 3, 'accepted', true],
+      [3, 1, 'accepted', false],
+      [4, 1, 'ambiguous', true],
+    ]);
+    expect(entries[0]).toEqual({
+      pipeline: 'nightly',
+      run: 'r1',
+      chunk: 1,
+      attempt: 2,
+      fileName: 'nightly-r1-1-2-0a1b2c3d.csv',
+      folio: 'F1',
+      at: 1,
+      state: 'accepted',
+      records: 10,
+      serviceRecords: 10,
+      price: 1,
+      possiblyTwice: false,
+      rehearsal: false,
+    });
+    expect(totalsOf(entries, 0.1)).toEqual({
+      uploads: 5,
+      records: 50,
+      possiblyTwice: 30,
+      amount: 5,
+      rehearsalRecords: 0,
+    });
+  });
+
+  it('have no price where none is set, and no binary fraction where one is', () => {
+    const uploads = [{ ...upload(1, 1, 'accepted'), records: 3 }];
+    expect(ledgerEntries(nightly, uploads, null)[0]?.price).toBeNull();
+    expect(totalsOf(ledgerEntries(nightly, uploads, null), null).amount).toBeNull();
+    expect(ledgerEntries(nightly, uploads, 0.1)[0]?.price).toBe(0.3);
+    expect(totalsOf(ledgerEntries(nightly, uploads, 0.1), 0.1).amount).toBe(0.3);
+  });
+
+  it('of a rehearsal cost nothing', () => {
+    const entries = ledgerEntries({ ...nightly, rehearsal: true }, [upload(1, 1, 'ambiguous')], 0.1);
+    expect(entries).toMatchObject([{ price: 0, rehearsal: true }]);
+    expect(totalsOf(entries, 0.1)).toEqual({
+      uploads: 1,
+      records: 0,
+      possiblyTwice: 0,
+      amount: 0,
+      rehearsalRecords: 10,
+    });
+  });
+});
+
+describe('the ledger', () => {
+  it('goes through all pages of all runs, oldest first, of one pipeline or of all', async () => {
+    const checkpoint = createMemoryCheckpoint();
+    await checkpoint.recordRun(sampleRun('r2', { createdAt: 2_000 }));
+    await checkpoint.recordRun(sampleRun('r1', { createdAt: 1_000 }));
+    await checkpoint.recordRun(sampleRun('r3', { createdAt: 3_000, pipeline: 'other' }));
+    for (const run of ['r1', 'r2', 'r3']) {
+      const chunks = run === 'r2' ? 1_001 : 1;
+      for (let chunk = 1; chunk <= chunks; chunk++) await addChunk(checkpoint, run, chunk, 'submitted');
+    }
+    const read = async (pipeline?: string) => {
+      const found: string[] = [];
+      const terms = { timeZone: 'UTC', pricePerRecord: null };
+      for await (const { run, chunk } of readLedger(checkpoint, pipeline, terms))
+        found.push(`${run}.${chunk}`);
+      return found;
+    };
+    const mine = ['r1.1', ...Array.from({ length: 1_001 }, (_, at) => `r2.${at + 1}`)];
+    expect(await read('nightly')).toEqual(mine);
+    expect(await read()).toEqual([...mine, 'r3.1']);
+  });
+
+  it('knows the months of a time zone, and what was ambiguous in the one before', async () => {
+    const checkpoint = createMemoryCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1'));
+    await addChunk(checkpoint, 'r1', 1, 'cut');
+    const lastOfOctober = Date.UTC(2026, 9, 31, 23, 59);
+    await beginUpload(checkpoint, 'r1', 1, lastOfOctober);
+    await checkpoint.recordAmbiguous('r1', 1, lastOfOctober);
+    await beginUpload(checkpoint, 'r1', 1, Date.UTC(2026, 10, 1, 0, 0));
+    await checkpoint.recordAccepted('r1', 1, sampleReply(1), Date.UTC(2026, 10, 1, 0, 1));
+    const attempts = async (month: string, timeZone: string) => {
+      const found: string[] = [];
+      const terms = { month, timeZone, pricePerRecord: null };
+      for await (const { attempt, possiblyTwice } of readLedger(checkpoint, undefined, terms)) {
+        found.push(`${attempt} ${possiblyTwice}`);
+      }
+      return found;
+    };
+    expect(await attempts('2026-10', 'UTC')).toEqual(['1 true']);
+    expect(await attempts('2026-11', 'UTC')).toEqual(['2 true']);
+    expect(await attempts('2026-10', 'America/Denver')).toEqual(['1 true', '2 true']);
+    expect(await attempts('2026-11', 'America/Denver')).toEqual([]);
+    expect(await attempts('2026-11', 'Asia/Tokyo')).toEqual(['1 true', '2 true']);
+  });
+});
