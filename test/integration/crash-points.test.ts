@@ -104,6 +104,8 @@ describe('a service that is killed', () => {
     const job = await createJob(await folder(), { pipeline: 'outage', baseUrl: first.url });
     const child = spawnCli(['run', job.config, '--json', '--log-level', 'debug'], { env: job.env });
     await child.waitFor('stderr', /chunk 2 finished/);
+    // No upload may be in flight: what is cut then is ambiguous, and this is about what is not.
+    await child.waitFor('stderr', /chunk 6 submitted/);
     await first.kill();
     await child.waitFor('stderr', /track failed and is tried again/);
     const second = await openServe(data, { port: first.port, segmentRecords: 7 });
