@@ -42,6 +42,9 @@ function warnings(summary: RunSummary): string[] {
         ]
       : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
+    ...(output?.inPlace === false
+      ? [`  The output is not there as it was published; write it again with: foliopipe publish ${run}`]
+      : []),
     ...(indistinct > 0
       ? [
           `  ${countOf(indistinct, 'record')} are equal in all that was sent but got different results; which got which is not known.`,

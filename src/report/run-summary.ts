@@ -1,4 +1,5 @@
 /** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
+import { stat } from 'node:fs/promises';
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { Counts, Source } from '../types.js';
 import { type Adoptable, findAdoptable } from './adoptable.js';
@@ -30,6 +31,8 @@ export interface RunSummary {
     readonly bytes: number;
     readonly records: number;
     readonly sha256: string;
+    /** Whether a file of that size stands there now. */
+    readonly inPlace: boolean;
   } | null;
   readonly manifest: string | null;
   readonly marker: string | null;
@@ -68,12 +71,18 @@ export async function summarizeRun(
       bytes: published.bytes,
       records: published.records,
       sha256: published.sha256,
+      inPlace: await isInPlace(published.output.path, published.bytes),
     },
     manifest: published && manifestPath(published.output.path),
     marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,
   };
+}
+
+async function isInPlace(path: string, bytes: number): Promise<boolean> {
+  const there = await stat(path).catch(() => undefined);
+  return there?.size === bytes;
 }
 
 /** The counts of law 1: the source's from the check, the others from what is merged. */

@@ -18,7 +18,7 @@ const done: RunSummary = {
   adoptable: [],
   indistinct: 0,
   columns: ['naics_code'],
-  output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff' },
+  output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff', inPlace: true },
   manifest: 'out.csv.manifest.json',
   marker: 'out.csv._SUCCESS',
   createdAt: 1,
@@ -43,6 +43,10 @@ describe('summaryText', () => {
   });
   it('says that a run was done already, and what --new costs', () => {
     expect(told({ found: 'done' })).toMatch(/done already; nothing was sent\. --new .* pays again/);
+  });
+  it('says how to get an output back that is not there any more', () => {
+    const output = { ...done.output!, inPlace: false };
+    expect(told({ found: 'done', output })).toContain('write it again with: foliopipe publish r1');
   });
   it('says how to go on with a run that is not done', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { summarizeRun } from '../../src/report/run-summary.js';
 import { mergeResults } from '../../src/stages/merge-results.js';
@@ -32,8 +33,10 @@ it('a summary says what was read, bought and published, and nothing of an output
     rehearsal: false,
     counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
     columns: ['code'],
-    output: { path, bytes: publication.bytes, records: 6, sha256: publication.sha256 },
+    output: { path, bytes: publication.bytes, records: 6, sha256: publication.sha256, inPlace: true },
     manifest: `${path}.manifest.json`,
     marker: `${path}._SUCCESS`,
   });
+  await rm(path);
+  expect((await summary()).output?.inPlace).toBe(false);
 });
