@@ -1,11 +1,13 @@
 /** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError, SourceError } from '../errors/index.js';
 import type { Logger } from '../logger.js';
+import { workPathOf } from '../stages/work-file.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
@@ -53,8 +55,15 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
     const done = await checkpoint.doneRun(config.pipeline, service, source.sha256);
     if (done !== undefined) return { run: done, found: 'done' };
   }
-  if (unfinished !== undefined) await checkpoint.recordSuperseded(unfinished.id);
+  if (unfinished !== undefined) await supersede(checkpoint, unfinished);
   return beginRun(needs, options, source, frozen);
+}
+
+/** What was bought stays; the half-written output of a run that is never continued does not. */
+async function supersede(checkpoint: Checkpoint, run: Run): Promise<void> {
+  await checkpoint.recordSuperseded(run.id);
+  const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
+  if (output !== null) await rm(workPathOf(output, run.id), { force: true });
 }
 
 /** A run that is there already: to be collected, or published again. */

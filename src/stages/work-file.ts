@@ -20,7 +20,12 @@ export interface WorkFile {
 }
 
 export function workPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return `${run.config.output.path}.${run.id}.partial`;
+  return workPathOf(run.config.output.path, run.id);
+}
+
+/** Where the run of this id lets an output grow. */
+export function workPathOf(output: string, run: string): string {
+  return `${output}.${run}.partial`;
 }
 
 /** Opens the work file at the end of its last whole chunk. */

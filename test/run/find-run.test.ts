@@ -1,7 +1,9 @@
-import { appendFile, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findRun } from '../../src/run/find-run.js';
 import type { RunOptions } from '../../src/run/run-options.js';
+import { workPath } from '../../src/stages/work-file.js';
 import { addChunk, beginUpload } from '../helpers/advance-chunk.js';
 import { samplePublication } from '../helpers/checkpoint-samples.js';
 import { useFolder } from '../helpers/folder.js';
@@ -67,10 +69,13 @@ describe('an unfinished run', () => {
 
   it('is given up for a new one when that is asked for', async () => {
     const run = await earlier('open');
+    await mkdir(dirname(workPath(run)), { recursive: true });
+    await writeFile(workPath(run), 'half an output');
     const { run: fresh, found } = await find(run, { fresh: true });
     expect(found).toBe('new');
     expect(fresh.id).not.toBe(run.id);
     expect(await run.checkpoint.run(run.id)).toMatchObject({ state: 'superseded' });
+    await expect(readFile(workPath(run))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('stays when a new one cannot begin, because the new source is malformed', async () => {
