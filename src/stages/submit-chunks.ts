@@ -71,7 +71,11 @@ export function submitChunks(
 
 async function submit(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
   if (chunk.state === 'finished') return chunk;
-  await run.folioPermits.acquire(chunk.number, run.signal);
+  if (!(await run.folioPermits.acquire(chunk.number, run.signal))) {
+    // As many folios as may be open are stuck: nothing more is sent before a later run finds one of them done.
+    run.uploads.stopped = true;
+    return undefined;
+  }
   if (chunk.state === 'submitted') return chunk;
   if (run.uploads.stopped) {
     run.folioPermits.release(chunk.number);

@@ -75,8 +75,8 @@ async function pollUntilComplete(
     if (until?.aborted) return undefined;
     const now = run.clock.now();
     if (now - began >= poll.timeout) {
-      // The permit is given back although the folio is open: stuck ones must not stop the others.
-      run.folioPermits.release(chunk.number);
+      // It is still open at the service, where never more than `folios` may be.
+      run.folioPermits.keep(chunk.number);
       run.logger.warn(
         { chunk: chunk.number, folio },
         `folio ${folio} is still ${report.status} after poll.timeout; it is left for the next run`,
@@ -99,7 +99,7 @@ async function trackOnce(
   } catch (error) {
     if (error instanceof OutageError) {
       run.setbacks.first ??= error;
-      run.folioPermits.release(chunk.number);
+      run.folioPermits.keep(chunk.number);
       return undefined;
     }
     if (!(error instanceof FolioLostError)) throw error;

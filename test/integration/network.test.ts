@@ -138,10 +138,23 @@ describe('a folio past poll.timeout', () => {
   });
 
   it('does not stand in the way of those that come after it', async () => {
-    const behaviour = { finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk <= 2 ? Infinity : 2) };
+    const behaviour = { finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk === 1 ? Infinity : 2) };
     await withJob({ behaviour, config: { concurrency: { folios: 2 } } }, async (job) => {
       expect(await job.failure({ poll: { timeout: '100ms' } })).toMatchObject({ code: 'FOLIOS_TIMED_OUT' });
       expect(job.service.folios.length).toBe(6);
+      expect(job.service.mostOpen).toBeLessThanOrEqual(2);
+      job.service.behaviour = {};
+      await expectSuccess(job, await job.enrich(), all);
+      expectPaidOnce(job);
+    });
+  });
+
+  it('holds its place at the service: where all places are stuck, nothing more is sent', async () => {
+    const behaviour = { finishedAtPoll: () => Infinity };
+    await withJob({ behaviour, config: { concurrency: { folios: 2 } } }, async (job) => {
+      const timedOut = { code: 'FOLIOS_TIMED_OUT', exitCode: 5 };
+      expect(await job.failure({ poll: { timeout: '100ms' } })).toMatchObject(timedOut);
+      expect(job.service.folios.length).toBe(2);
       job.service.behaviour = {};
       await expectSuccess(job, await job.enrich(), all);
       expectPaidOnce(job);

@@ -61,6 +61,30 @@ describe('waiting for a permit', () => {
     await permits.acquire(4, patience);
   });
 
+  it('ends with false when no permit can become free any more, now and later', async () => {
+    const permits = createPermits(2);
+    await permits.acquire(1, patience);
+    await permits.acquire(2, patience);
+    const waiting = permits.acquire(3, patience);
+    permits.keep(1);
+    permits.keep(1);
+    permits.keep(7);
+    permits.keep(2);
+    expect(await waiting).toBe(false);
+    expect(await permits.acquire(4, patience)).toBe(false);
+  });
+
+  it('goes on with the permits that are not kept', async () => {
+    const permits = createPermits(2);
+    await permits.acquire(1, patience);
+    await permits.acquire(2, patience);
+    const waiting = permits.acquire(3, patience);
+    permits.keep(1);
+    permits.release(1);
+    permits.release(2);
+    expect(await waiting).toBe(true);
+  });
+
   it('is refused at once after the abort', async () => {
     const permits = createPermits(1);
     await expect(permits.acquire(1, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
