@@ -6,6 +6,7 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
+import { createDice } from './dice.js';
 import { cities, families, notes, owners, places, streets, trades } from './words.js';
 
 const DIALECTS = {
@@ -14,17 +15,6 @@ const DIALECTS = {
 };
 const COLUMNS = ['Account', 'BusinessName', 'Address', 'City', 'State', 'Zip', 'Note'];
 const SLAB_CHARACTERS = 64 * 1024;
-
-/** Mulberry32: 32 bits of state, one multiplication chain a number; gives whole numbers below `limit`. */
-function createDice(seed) {
-  let state = seed >>> 0;
-  return (limit) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
-  };
-}
 
 /** Writes records, each with its delimiters and line end, into texts of about `SLAB_CHARACTERS`. */
 function* slabs(records, seed, { delimiter, newline }) {

@@ -42,6 +42,10 @@ export interface RunSummary {
 
 const adoptableAtMost = 10;
 
+/**
+ * @param found how the process that asks has come upon the run.
+ * @returns the output's figures as they were published, whatever the config says now.
+ */
 export async function summarizeRun(
   checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads'>,
   id: string,

@@ -39,7 +39,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     const { stateDir, pipeline } = config;
     const lock = { stateDir, pipeline, holder, wait: options.waitLock ?? 0 };
     releasers.add(await waitForLock(lock, { clock, signal, logger }));
-    const checkpoint = await openSqliteCheckpoint(config.stateDir);
+    const checkpoint = await openSqliteCheckpoint(stateDir);
     releasers.add(checkpoint);
     const api = openApi(config, options);
     releasers.add(api);

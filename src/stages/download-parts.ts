@@ -5,6 +5,7 @@ import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { type FetchPartsNeeds, fetchParts } from './fetch-parts.js';
+import { giveUpLost } from './give-up-lost.js';
 
 export type DownloadPartsNeeds = FetchPartsNeeds &
   Pick<RunContext, 'controller' | 'setbacks'> & {
@@ -28,11 +29,7 @@ export function downloadParts(
         return undefined;
       }
       if (!(error instanceof FolioLostError)) throw error;
-      run.logger.error(
-        { chunk: chunk.number, folio: chunk.folio, code: error.code },
-        `chunk ${chunk.number}: ${error.message}; its ${chunk.records} records become UNPROCESSED`,
-      );
-      await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_LOST');
+      await giveUpLost(run, chunk, error);
     }
     return run.checkpoint.chunk(run.id, chunk.number);
   };

@@ -8,11 +8,13 @@ import type { BlockReader, RecordBlock } from '../results/record-block.js';
 import { checkAddedColumns } from '../results/result-columns.js';
 import { createRowWriter, type Enriched } from '../results/write-enriched.js';
 import type { RunContext } from '../run-context.js';
+import type { JoinWay } from '../types.js';
+import type { GiveUpNeeds } from './give-up-lost.js';
 import { sourceChanged } from './read-source.js';
 import { sentColumns } from './sent-columns.js';
-import { type HealingNeeds, type Refetch, withHealing } from './with-healing.js';
+import { type Refetch, withHealing } from './with-healing.js';
 
-export type ChunkMergerNeeds = HealingNeeds &
+export type ChunkMergerNeeds = GiveUpNeeds &
   Pick<RunContext, 'source' | 'config' | 'files'> & {
     readonly checkpoint: Pick<Checkpoint, 'run' | 'parts' | 'recordJoin'>;
   };
@@ -43,6 +45,15 @@ export function createChunkMerger(
     ]),
   );
 
+  let fixed: JoinWay | null = null;
+  const holdToJoinWay = async (way: JoinWay): Promise<void> => {
+    // Read once: the run's row grows with the files of the source, and only this merger fixes the way.
+    fixed ??= (await run.checkpoint.run(run.id))!.join;
+    if (fixed !== null) return checkJoinWay(fixed, way);
+    await run.checkpoint.recordJoin(run.id, way);
+    fixed = way;
+  };
+
   const mergeParts = async (chunk: ChunkRow, block: RecordBlock): Promise<Enriched> => {
     const tables = [];
     for (const part of await run.checkpoint.parts(run.id, chunk.number)) {
@@ -53,9 +64,7 @@ export function createChunkMerger(
       checkAddedColumns(table, sent, columns, run.config.result.onChange);
     }
     const way = joinWayOf(tables, sent);
-    const { join } = (await run.checkpoint.run(run.id))!;
-    if (join === null) await run.checkpoint.recordJoin(run.id, way);
-    else checkJoinWay(join, way);
+    await holdToJoinWay(way);
     const joined = joinResults(tables, way, block, sourceFields);
     return rows.enriched(block, joined, chunk.folio);
   };

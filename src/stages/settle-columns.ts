@@ -6,10 +6,11 @@ import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { readPartTable } from '../results/part-table.js';
 import { addedColumns } from '../results/result-columns.js';
 import type { RunContext } from '../run-context.js';
+import type { GiveUpNeeds } from './give-up-lost.js';
 import { sentColumns } from './sent-columns.js';
-import { type HealingNeeds, type Refetch, withHealing } from './with-healing.js';
+import { type Refetch, withHealing } from './with-healing.js';
 
-export type ResultColumnsNeeds = HealingNeeds &
+export type ResultColumnsNeeds = GiveUpNeeds &
   Pick<RunContext, 'config' | 'files' | 'at'> & {
     readonly checkpoint: Pick<Checkpoint, 'run' | 'chunk' | 'parts' | 'recordColumns' | 'knownColumns'>;
   };

@@ -9,6 +9,7 @@ import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { isComplete, listParts } from './folio-completion.js';
+import { giveUpLost } from './give-up-lost.js';
 import { pollDelay } from './poll-schedule.js';
 
 export type TrackFoliosNeeds = Pick<
@@ -31,11 +32,8 @@ export function trackFolios(
   const track = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'submitted') return chunk;
     const report = await pollUntilComplete(run, chunk, pace.expected, until);
-    if (report === 'lost') {
-      await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_LOST');
-    } else if (report === undefined) {
-      return undefined;
-    } else {
+    if (report === undefined) return undefined;
+    if (report !== 'lost') {
       run.at('after-finished-reply-before-commit');
       await run.checkpoint.recordFinished(run.id, chunk.number, report.counts!, listParts(report));
       pace.expected = run.clock.now() - chunk.submittedAt!;
@@ -103,10 +101,7 @@ async function trackOnce(
       return undefined;
     }
     if (!(error instanceof FolioLostError)) throw error;
-    run.logger.error(
-      { chunk: chunk.number, folio, code: error.code },
-      `chunk ${chunk.number}: ${error.message}; its ${chunk.records} records become UNPROCESSED`,
-    );
+    await giveUpLost(run, chunk, error);
     return 'lost';
   }
 }
@@ -125,11 +120,7 @@ async function sleepUntil(
 
 function logStatus(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): void {
   const known = report.status === 'PROCESSING' || report.status === 'FINISHED';
-  const log = known ? run.logger.debug.bind(run.logger) : run.logger.warn.bind(run.logger);
-  log(
-    { chunk: chunk.number, folio: chunk.folio, status: report.status },
-    known
-      ? `folio ${chunk.folio} is ${report.status}`
-      : `folio ${chunk.folio} has the unknown status ${report.status}; waiting on`,
-  );
+  const fields = { chunk: chunk.number, folio: chunk.folio, status: report.status };
+  if (known) run.logger.debug(fields, `folio ${chunk.folio} is ${report.status}`);
+  else run.logger.warn(fields, `folio ${chunk.folio} has the unknown status ${report.status}; waiting on`);
 }

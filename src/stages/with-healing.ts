@@ -1,16 +1,12 @@
 /** Uses a chunk's parts; where they are damaged or prove wrong they are fetched once more (law 9). */
-import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import type { ChunkRow } from '../checkpoint/checkpoint.js';
 import { FolioLostError, UntrustedError } from '../errors/index.js';
 import { DamagedPartError } from '../files/run-files.js';
-import type { RunContext } from '../run-context.js';
+import { type GiveUpNeeds, giveUpLost } from './give-up-lost.js';
 import { namedByChunk } from './named-by-chunk.js';
 
 /** Fetches all parts of a chunk anew. */
 export type Refetch = (chunk: ChunkRow) => Promise<void>;
-
-export type HealingNeeds = Pick<RunContext, 'id' | 'logger'> & {
-  readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed'>;
-};
 
 /**
  * @param refetch without it a damaged part or a failed proof is final.
@@ -18,7 +14,7 @@ export type HealingNeeds = Pick<RunContext, 'id' | 'logger'> & {
  * @throws UntrustedError, with the chunk in it, when the parts fetched anew are no better.
  */
 export async function withHealing<T>(
-  run: HealingNeeds,
+  run: GiveUpNeeds,
   chunk: ChunkRow,
   refetch: Refetch | undefined,
   use: () => Promise<T>,
@@ -38,11 +34,7 @@ export async function withHealing<T>(
     return await use();
   } catch (error) {
     if (!(error instanceof FolioLostError)) throw namedByChunk(chunk, error);
-    run.logger.error(
-      { chunk: chunk.number, folio: chunk.folio },
-      `chunk ${chunk.number}: ${error.message}; its ${chunk.records} records become UNPROCESSED`,
-    );
-    await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_LOST');
+    await giveUpLost(run, chunk, error);
     return undefined;
   }
 }

@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
+import { createDice } from '../../bench/dice.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const cli = join(root, 'dist/src/cli.js');
@@ -24,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 const wanted = Number(values.kills);
-const random = seeded(Number(values.seed));
+const random = createDice(Number(values.seed));
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-kill-'));
 const totals = { kills: 0, serviceKills: 0, runs: 0, starts: 0, uploads: 0, chunks: 0, ambiguous: 0 };
 
@@ -200,15 +201,4 @@ async function kill(child, signal) {
   const exited = once(child, 'exit');
   child.kill(signal);
   await exited;
-}
-
-/** Mulberry32: whole numbers below a limit, the same for the same seed. */
-function seeded(seed) {
-  let state = seed >>> 0;
-  return (limit) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
-  };
 }
