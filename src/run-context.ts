@@ -18,6 +18,8 @@ export interface RunContext {
   readonly checkpoint: Checkpoint;
   readonly files: RunFiles;
   readonly api: PredictionApi;
+  /** Gives numbers that no chunk of the run has. */
+  readonly chunkNumbers: { next(): number };
   /** Folios open at the service: taken before a POST, given back when FINISHED is committed. */
   readonly folioPermits: Permits;
   /** Aborts everything when the caller, or a failing stage, says so. */

@@ -4,6 +4,8 @@ import { chunkReads } from './reads/chunk-reads.js';
 import { columnReads } from './reads/column-reads.js';
 import { partReads } from './reads/part-reads.js';
 import { runReads } from './reads/run-reads.js';
+import { searchReads } from './reads/search-reads.js';
+import { spendingRead } from './reads/spending-read.js';
 import { tallyRead } from './reads/tally-read.js';
 import { uploadReads } from './reads/upload-reads.js';
 import type { StateDatabase } from './state-database.js';
@@ -17,5 +19,7 @@ export function checkpointReads(db: StateDatabase): CheckpointReader {
     parts: partReads(db).parts,
     ...tallyRead(db),
     ...columnReads(db),
+    ...searchReads(db),
+    spending: db.read(spendingRead(db)),
   };
 }

@@ -4,9 +4,13 @@ import { join } from 'node:path';
 import { adoptionChange } from './changes/adoption-change.js';
 import { cutChanges } from './changes/cut-changes.js';
 import { mergeChanges } from './changes/merge-changes.js';
+import { pruneChange } from './changes/prune-change.js';
 import { publicationChanges } from './changes/publication-changes.js';
+import { refusalChanges } from './changes/refusal-changes.js';
 import { resultChanges } from './changes/result-changes.js';
+import { roundChanges } from './changes/round-changes.js';
 import { runChanges } from './changes/run-changes.js';
+import { searchChanges } from './changes/search-changes.js';
 import { uploadChanges } from './changes/upload-changes.js';
 import type { Checkpoint } from './checkpoint.js';
 import { checkpointReads } from './checkpoint-reads.js';
@@ -34,11 +38,15 @@ export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint
       ...partReads(db),
       ...runChanges(db),
       ...cutChanges(db),
+      ...refusalChanges(db),
       ...uploadChanges(db),
       ...adoptionChange(db),
       ...resultChanges(db),
+      ...roundChanges(db),
+      ...searchChanges(db),
       ...mergeChanges(db),
       ...publicationChanges(db),
+      ...pruneChange(db),
       close: db.close,
     };
   } catch (error) {

@@ -12,7 +12,10 @@ const hour = 60 * minute;
 export const chunksSchema = z.strictObject({
   maxRecords: wholeNumber(1).default(10_000),
   maxBytes: size(KB).default(8 * MB),
-  canary: wholeNumber(0).default(0),
+  canary: z
+    .union([z.literal('auto'), wholeNumber(0)])
+    .describe('a whole number, 0 or more, or auto')
+    .default(0),
 });
 
 export const concurrencySchema = z.strictObject({

@@ -1,6 +1,7 @@
 /** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
@@ -55,13 +56,13 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
     const done = await checkpoint.doneRun(config.pipeline, service, source.sha256);
     if (done !== undefined) return { run: done, found: 'done' };
   }
-  if (unfinished !== undefined) await supersede(checkpoint, unfinished);
+  if (unfinished !== undefined) await supersede(needs, unfinished);
   return beginRun(needs, options, source, frozen);
 }
 
 /** What was bought stays; the half-written output of a run that is never continued does not. */
-async function supersede(checkpoint: Checkpoint, run: Run): Promise<void> {
-  await checkpoint.recordSuperseded(run.id);
+async function supersede({ checkpoint, clock }: FindRunNeeds, run: Run): Promise<void> {
+  await checkpoint.recordSuperseded(run.id, clock.now());
   const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
   if (output !== null) await rm(workPathOf(output, run.id), { force: true });
 }
@@ -160,10 +161,24 @@ async function beginRun(
     label: options.label ?? null,
     source,
     frozen,
+    canary: await canaryRecords(needs, source),
     createdAt,
   });
   return { run: (await needs.checkpoint.run(id))!, found: 'new' };
 }
+
+/** `auto`: on the pipeline's first run on this service, and where the source's header is not the last run's. */
+async function canaryRecords({ config, checkpoint, service }: FindRunNeeds, source: Source): Promise<number> {
+  const { canary } = config.chunks;
+  if (canary !== 'auto') return canary;
+  const before = (await checkpoint.runs(config.pipeline)).find(
+    (run) => run.service === service && run.state === 'done',
+  );
+  const isKnown = before !== undefined && isDeepStrictEqual(before.source.columns, source.columns);
+  return isKnown ? 0 : automaticCanary;
+}
+
+const automaticCanary = 200;
 
 /** Sortable by time and unique: `20261121T031002-4f9c1a`. */
 function runId(at: number): string {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { openSqliteCheckpoint } from '../checkpoint/open-sqlite-checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors/index.js';
@@ -57,6 +58,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       checkpoint,
       files: await createLocalRunFiles(config.stateDir, run.id),
       api,
+      chunkNumbers: await createChunkNumbers(checkpoint, run.id),
       folioPermits: createPermits(config.concurrency.folios),
       controller,
       signal,
@@ -71,6 +73,17 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     await releasers.close();
     throw error;
   }
+}
+
+/** The run has one writer (law 12), so what is counted here is given out once. */
+async function createChunkNumbers(checkpoint: Checkpoint, run: string): Promise<OpenRun['chunkNumbers']> {
+  let last = await checkpoint.lastChunkNumber(run);
+  return {
+    next: () => {
+      last += 1;
+      return last;
+    },
+  };
 }
 
 /** What tells one service from another: its address, or the embedded one's data folder. */

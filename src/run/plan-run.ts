@@ -54,7 +54,7 @@ async function foreseeChunks(config: Config, source: Source, signal: AbortSignal
   const total = { count: 0, records: 0, bytes: 0 };
   const records = recordsFrom({ source, config, signal }, firstPlace(source));
   const layout = createUploadLayout(source, config.upload);
-  for await (const { chunk } of cutChunks(records, layout, config.chunks, 1)) {
+  for await (const { chunk } of cutChunks(records, layout, config.chunks)) {
     total.count += 1;
     total.records += chunk.records;
     total.bytes += chunk.bytes;

@@ -7,11 +7,11 @@ import { checkSourceStamp, firstPlace, recordsFrom } from './read-source.js';
 
 export type ChunkRecordsNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'files' | 'uploads' | 'signal' | 'at'
+  'id' | 'source' | 'config' | 'files' | 'chunkNumbers' | 'uploads' | 'signal' | 'at'
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'chunksIn' | 'chunk' | 'lastChunk' | 'recordCut' | 'recordAllCut' | 'run'
+    'chunksIn' | 'chunk' | 'lastCut' | 'recordCut' | 'recordAllCut' | 'run'
   >;
 };
 
@@ -41,25 +41,19 @@ export function openChunks(
 
 async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow> {
   const layout = createUploadLayout(run.source, run.config.upload);
-  const last = await run.checkpoint.lastChunk(run.id);
+  const last = await run.checkpoint.lastCut(run.id, 0);
   const place =
     last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
-  let cut = last?.number ?? 0;
-  for await (const { chunk, content } of cutChunks(
-    recordsFrom(run, place),
-    layout,
-    run.config.chunks,
-    cut + 1,
-  )) {
+  for await (const { chunk, content } of cutChunks(recordsFrom(run, place), layout, run.config.chunks)) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
     await checkSourceStamp(run.source, chunk.start, chunk.end);
-    await run.files.writeChunk(chunk.number, content);
+    const number = run.chunkNumbers.next();
+    await run.files.writeChunk(number, content);
     run.at('after-chunk-file-before-commit');
-    await run.checkpoint.recordCut(run.id, chunk);
+    await run.checkpoint.recordCut(run.id, { ...chunk, number, picked: null });
     run.at('after-cut-before-intent');
-    cut = chunk.number;
-    yield (await run.checkpoint.chunk(run.id, cut))!;
+    yield (await run.checkpoint.chunk(run.id, number))!;
   }
-  await run.checkpoint.recordAllCut(run.id, cut);
+  await run.checkpoint.recordAllCut(run.id);
 }

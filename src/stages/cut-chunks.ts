@@ -54,23 +54,21 @@ export function maxRecordBytes(upload: UploadOptions, maxBytes: number): number 
 }
 
 export interface CutChunk {
-  readonly chunk: Chunk;
+  /** Without a number: whoever keeps it gives it one. */
+  readonly chunk: Omit<Chunk, 'number'>;
   /** The uploadable file; valid until the next chunk is asked for. */
   readonly content: Uint8Array;
 }
 
 /**
  * @param batches records from the first one not yet cut.
- * @param firstNumber number of the chunk that is cut first.
  */
 export async function* cutChunks(
   batches: AsyncIterable<Batch>,
   layout: UploadLayout,
   limits: { readonly maxRecords: number; readonly maxBytes: number },
-  firstNumber: number,
 ): AsyncGenerator<CutChunk> {
   const out = new ByteWriter(256 * 1024);
-  let number = firstNumber;
   let first: { record: number; start: Position } | undefined;
   let records = 0;
   let last = 0;
@@ -79,8 +77,7 @@ export async function* cutChunks(
 
   const cut = (length: number): CutChunk => {
     const content = out.view().subarray(0, length);
-    const chunk: Chunk = {
-      number,
+    const chunk = {
       firstRecord: first!.record,
       lastRecord: last,
       records,
@@ -108,7 +105,6 @@ export async function* cutChunks(
       writeUploadRecord(out, batch, r, layout);
       if (records > 0 && out.length > limits.maxBytes) {
         yield cut(before);
-        number += 1;
         begin(batch, r);
         writeUploadRecord(out, batch, r, layout);
       }
@@ -118,7 +114,6 @@ export async function* cutChunks(
       endOffset = batch.base + batch.ends[(r + 1) * batch.fields - 1]!;
       if (records === limits.maxRecords) {
         yield cut(out.length);
-        number += 1;
         first = undefined;
       }
     }

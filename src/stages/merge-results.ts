@@ -8,6 +8,7 @@ import { createBlockReader } from '../results/record-block.js';
 import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { abortable } from '../streams/abortable.js';
+import { isAnswered } from './is-answered.js';
 import { type ChunkMerger, createChunkMerger } from './merge-chunk.js';
 import { firstPlace, recordsFrom } from './read-source.js';
 import { createResultColumns } from './settle-columns.js';
@@ -20,7 +21,7 @@ export type MergeResultsNeeds = Pick<
   readonly checkpoint: Pick<
     Checkpoint,
     | 'run'
-    | 'chunk'
+    | 'nextChunk'
     | 'lastMerged'
     | 'parts'
     | 'recordColumns'
@@ -55,9 +56,9 @@ export function mergeResults(
     const place =
       last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
     const records = createBlockReader(recordsFrom(run, place));
-    const columns = createResultColumns(run, (last?.number ?? 0) + 1, refetch);
+    let merged = last?.lastRecord ?? 0;
+    const columns = createResultColumns(run, merged, refetch);
     let merger: ChunkMerger | undefined;
-    let next = (last?.number ?? 0) + 1;
 
     let held = false;
     /** What must be fetched anew and cannot be had holds back the rows behind it; the other chunks go on. */
@@ -77,13 +78,13 @@ export function mergeResults(
       merger ??= createChunkMerger(run, records, added, refetch);
       const { merge } = merger;
       for (;;) {
-        const chunk = await run.checkpoint.chunk(run.id, next);
-        if (chunk?.state !== 'downloaded' && chunk?.state !== 'unprocessed') return;
-        const merged = await unlessOutage(() => merge(chunk));
-        if (merged === undefined) return;
-        yield { number: next, columns: added, ...merged };
+        const chunk = await run.checkpoint.nextChunk(run.id, 0, merged);
+        if (chunk === undefined || !isAnswered(chunk)) return;
+        const rows = await unlessOutage(() => merge(chunk));
+        if (rows === undefined) return;
+        yield { number: chunk.number, columns: added, ...rows };
         run.at('after-merged-before-next');
-        next += 1;
+        merged = chunk.lastRecord;
       }
     };
 

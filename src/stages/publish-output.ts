@@ -12,7 +12,9 @@ export type PublishOutputNeeds = Pick<
   'id' | 'source' | 'config' | 'setbacks' | 'clock' | 'signal' | 'at'
 > &
   WorkFileNeeds &
-  PutInPlaceNeeds & { readonly checkpoint: Pick<Checkpoint, 'recordMerged' | 'chunksIn' | 'uploads'> };
+  PutInPlaceNeeds & {
+    readonly checkpoint: Pick<Checkpoint, 'recordMerged' | 'lastCut' | 'chunksIn' | 'uploads'>;
+  };
 
 /**
  * @returns what was published.
@@ -24,8 +26,9 @@ export function publishOutput(
   return async (chunks) => {
     await appendChunks(run, chunks);
     const row = (await run.checkpoint.run(run.id))!;
-    const last = await run.checkpoint.lastMerged(run.id);
-    if (row.chunks === null || (last?.number ?? 0) < row.chunks) {
+    const merged = await run.checkpoint.lastMerged(run.id);
+    const cut = await run.checkpoint.lastCut(run.id, 0);
+    if (row.chunks === null || merged?.number !== cut?.number) {
       const tally = await run.checkpoint.tally(run.id);
       throw run.setbacks.first ?? (await incompleteError(run, row.chunks, tally));
     }

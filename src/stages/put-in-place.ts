@@ -55,6 +55,7 @@ export async function preparePublication(run: PutInPlaceNeeds): Promise<Publicat
     ...work,
     records: merged,
     exitCode: runExitCode(counts, run.config.failures.tolerate),
+    partial: false,
     counts,
     output: run.config.output,
   };

@@ -14,7 +14,7 @@ export async function restoreChunk(
   const layout = createUploadLayout(run.source, run.config.upload);
   const records = recordsFrom(run, { position: chunk.start, record: chunk.firstRecord });
   const limits = { maxRecords: chunk.records, maxBytes: Number.MAX_SAFE_INTEGER };
-  for await (const { chunk: again, content } of cutChunks(records, layout, limits, chunk.number)) {
+  for await (const { chunk: again, content } of cutChunks(records, layout, limits)) {
     if (again.sha256 !== chunk.sha256) break;
     await run.files.writeChunk(chunk.number, content);
     return;

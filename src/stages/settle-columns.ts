@@ -7,12 +7,13 @@ import { readPartTable } from '../results/part-table.js';
 import { addedColumns } from '../results/result-columns.js';
 import type { RunContext } from '../run-context.js';
 import type { GiveUpNeeds } from './give-up-lost.js';
+import { isAnswered } from './is-answered.js';
 import { sentColumns } from './sent-columns.js';
 import { type Refetch, withHealing } from './with-healing.js';
 
 export type ResultColumnsNeeds = GiveUpNeeds &
   Pick<RunContext, 'config' | 'files' | 'at'> & {
-    readonly checkpoint: Pick<Checkpoint, 'run' | 'chunk' | 'parts' | 'recordColumns' | 'knownColumns'>;
+    readonly checkpoint: Pick<Checkpoint, 'run' | 'nextChunk' | 'parts' | 'recordColumns' | 'knownColumns'>;
   };
 
 export interface ResultColumns {
@@ -24,16 +25,16 @@ export interface ResultColumns {
 }
 
 /**
- * @param firstChunk the one that is merged first: before any row is written, what the config declares counts.
+ * @param merged the last record that is merged; before any row is written, what the config declares counts.
  * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
  */
 export function createResultColumns(
   run: ResultColumnsNeeds,
-  firstChunk: number,
+  merged: number,
   refetch?: Refetch,
 ): ResultColumns {
   let fixed: readonly string[] | undefined;
-  let probe = firstChunk;
+  let probed = merged;
 
   const fix = async (columns: readonly string[], learned: boolean) => {
     await run.checkpoint.recordColumns(run.id, columns, learned);
@@ -47,20 +48,20 @@ export function createResultColumns(
       if (fixed !== undefined) return fixed;
       const row = (await run.checkpoint.run(run.id))!;
       const declared = run.config.result.columns;
-      if (declared.length > 0 && firstChunk === 1) return fix(declared, false);
+      if (declared.length > 0 && merged === 0) return fix(declared, false);
       fixed = row.columns ?? undefined;
       if (fixed !== undefined) return fixed;
       const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
       if (known !== undefined) return fix(known, false);
-      for (; ; probe++) {
-        const chunk = await run.checkpoint.chunk(run.id, probe);
-        if (chunk === undefined)
-          return allSettled && probe > (row.chunks ?? Infinity) ? fix([], false) : undefined;
-        if (chunk.state !== 'downloaded' && chunk.state !== 'unprocessed') return undefined;
+      for (;;) {
+        const chunk = await run.checkpoint.nextChunk(run.id, 0, probed);
+        if (chunk === undefined) return allSettled && row.chunks !== null ? fix([], false) : undefined;
+        if (!isAnswered(chunk)) return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
           const learned = await withHealing(run, chunk, refetch, () => learn(run, chunk.number));
           if (learned !== undefined) return fix(learned, true);
         }
+        probed = chunk.lastRecord;
       }
     },
   };

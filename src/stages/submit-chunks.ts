@@ -5,6 +5,7 @@
  */
 import type { Checkpoint, ChunkRow, Upload } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/each-chunk.js';
+import { budgetAt } from '../config/budget-at.js';
 import {
   AmbiguousUploadError,
   FoliopipeError,
@@ -110,7 +111,9 @@ async function upload(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow
   await restoreChunk(run, chunk);
   run.signal.throwIfAborted();
   const names = uploadNames(run, chunk);
-  const intent = await run.checkpoint.recordIntent(run.id, chunk.number, names.fileName, run.clock.now());
+  const now = run.clock.now();
+  const budget = budgetAt(run.config.budget, now);
+  const intent = await run.checkpoint.recordIntent(run.id, chunk.number, names.fileName, now, budget);
   run.at('after-intent-before-post');
   const receipt = await post(run, intent, names.description);
   run.at('after-post-before-commit');

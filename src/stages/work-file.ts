@@ -8,7 +8,7 @@ import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { RunContext } from '../run-context.js';
 
 export type WorkFileNeeds = Pick<RunContext, 'id' | 'config' | 'at'> & {
-  readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'chunk' | 'recordUnmerged'>;
+  readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'recordUnmerged'>;
 };
 
 export interface WorkFile {
@@ -47,11 +47,12 @@ async function restoreLength(run: WorkFileNeeds, file: FileHandle): Promise<numb
   const { size } = await file.stat();
   let last = await run.checkpoint.lastMerged(run.id);
   if (last === undefined) return 0;
-  const merged = last.number;
+  let lost: number | undefined;
   while (last !== undefined && last.mergedEnd! > size) {
-    last = last.number === 1 ? undefined : await run.checkpoint.chunk(run.id, last.number - 1);
+    lost = last.firstRecord;
+    last = await run.checkpoint.lastMerged(run.id, lost);
   }
-  if (last?.number !== merged) await run.checkpoint.recordUnmerged(run.id, (last?.number ?? 0) + 1);
+  if (lost !== undefined) await run.checkpoint.recordUnmerged(run.id, lost);
   return last?.mergedEnd ?? 0;
 }
 

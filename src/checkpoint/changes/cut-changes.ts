@@ -1,40 +1,35 @@
-/** Cutting: chunks appear one after the other, until the whole source is cut. */
-import type { Chunk } from '../../types.js';
+/** Cutting: chunks appear one behind the other, of the source until it is cut whole, then of rounds. */
 import type { Checkpoint } from '../checkpoint.js';
+import type { NewChunk } from '../state.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
-
-const LAST_NUMBER = '(SELECT coalesce(max(number), 0) FROM chunks WHERE run = @run)';
+import { chunkInsertion } from './insert-chunk.js';
 
 /** Makes `recordCut` and `recordAllCut`. */
 export function cutChanges(db: StateDatabase): Pick<Checkpoint, 'recordCut' | 'recordAllCut'> {
-  const insertChunk = db.prepare(`
-    INSERT INTO chunks (run, number, first_record, last_record, records, start_file, start_offset,
-      end_file, end_offset, bytes, sha256)
-    SELECT id, @number, @firstRecord, @lastRecord, @records, @startFile, @startOffset,
-      @endFile, @endOffset, @bytes, @sha256
-    FROM runs
-    WHERE id = @run AND state = 'open' AND chunks IS NULL AND @number = ${LAST_NUMBER} + 1`);
+  const insertChunk = chunkInsertion(db);
+  // Touches the run's row only where the chunk may be added: the source's own leave its number of chunks null.
+  const admit = db.prepare(`
+    UPDATE runs SET chunks = chunks + (@round > 0)
+    WHERE id = @run AND state = 'open'
+      AND CASE WHEN @round = 0 THEN chunks IS NULL ELSE chunks IS NOT NULL AND @round = round + 1 END
+      AND @firstRecord > coalesce((SELECT last_record FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = @round AND state <> 'split' ORDER BY first_record DESC LIMIT 1), 0)`);
   const fixChunks = db.prepare(`
-    UPDATE runs SET chunks = @chunks
-    WHERE id = @run AND state = 'open' AND (chunks IS NULL OR chunks = @chunks)
-      AND @chunks = ${LAST_NUMBER}`);
+    UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
+      WHERE run = @run AND round = 0 AND state <> 'split'))
+    WHERE id = @run AND state = 'open'`);
 
   return {
-    recordCut: db.change((run: string, { start, end, ...chunk }: Chunk) => {
-      const inserted = insertChunk.run({
-        run,
-        ...chunk,
-        startFile: start.file,
-        startOffset: start.offset,
-        endFile: end.file,
-        endOffset: end.offset,
-      });
-      expectOne(inserted, 'recordCut', `run ${run} is not open, or chunk ${chunk.number} is not its next`);
+    recordCut: db.change((run: string, chunk: NewChunk) => {
+      const round = chunk.picked?.round ?? 0;
+      const admitted = admit.run({ run, round, firstRecord: chunk.firstRecord });
+      const missing = `run ${run} is not open, or chunk ${chunk.number} is not the next of round ${round}`;
+      expectOne(admitted, 'recordCut', missing);
+      insertChunk('recordCut', run, chunk);
     }),
-    recordAllCut: db.change((run: string, chunks: number) => {
-      const missing = `run ${run} is not open, or has not just ${chunks} chunks`;
-      expectOne(fixChunks.run({ run, chunks }), 'recordAllCut', missing);
+    recordAllCut: db.change((run: string) => {
+      expectOne(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);
     }),
   };
 }

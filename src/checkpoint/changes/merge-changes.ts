@@ -1,4 +1,4 @@
-/** What is fixed for, and what has reached, the work file. Merged chunks are the first n, without a gap. */
+/** What is fixed for, and what has reached, the work file. Merged chunks are the source's first, without a gap. */
 import type { JoinWay } from '../../types.js';
 import type { Checkpoint, ChunkCounts } from '../checkpoint.js';
 import type { StateDatabase } from '../state-database.js';
@@ -6,12 +6,12 @@ import { expectOne } from './expect-one.js';
 
 type MergeMethod = 'recordColumns' | 'recordJoin' | 'recordMerged' | 'recordUnmerged';
 
-/** Chunks of `@run` from `@fromChunk` on are no longer in the work file. */
+/** Chunks of `@run` that begin at `@fromRecord` or behind it are no longer in the work file. */
 export const UNMERGE = `
   UPDATE chunks INDEXED BY chunks_merged
   SET merged_end = NULL, merged_successful = NULL, merged_failed = NULL,
     merged_unprocessed = NULL, merged_indistinct = NULL
-  WHERE run = @run AND number >= @fromChunk AND merged_end IS NOT NULL`;
+  WHERE run = @run AND first_record >= @fromRecord AND merged_end IS NOT NULL`;
 
 /** Makes the four changes around the merge. */
 export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
@@ -30,10 +30,16 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
   const merge = db.prepare(`
     UPDATE chunks SET merged_end = @mergedEnd, merged_successful = @successful, merged_failed = @failed,
       merged_unprocessed = @unprocessed, merged_indistinct = @indistinct
-    WHERE run = @run AND number = @chunk AND state IN ('downloaded', 'unprocessed') AND merged_end IS NULL
+    WHERE run = @run AND number = @chunk AND round = 0 AND merged_end IS NULL
+      AND state IN ('downloaded', 'unprocessed', 'refused')
       AND records = @successful + @failed + @unprocessed
-      AND (number = 1 OR EXISTS
-        (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk - 1 AND merged_end IS NOT NULL))`);
+      AND NOT EXISTS (
+        SELECT 1 FROM (
+          SELECT merged_end FROM chunks AS before INDEXED BY chunks_in_order
+          WHERE before.run = @run AND before.round = 0 AND before.state <> 'split'
+            AND before.first_record < chunks.first_record
+          ORDER BY before.first_record DESC LIMIT 1)
+        WHERE merged_end IS NULL)`);
   const unmerge = db.prepare(UNMERGE);
 
   return {
@@ -52,8 +58,8 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
       const missing = `chunk ${chunk} of run ${run} is not the next to merge, or has other counts`;
       expectOne(merged, 'recordMerged', missing);
     }),
-    recordUnmerged: db.change((run: string, fromChunk: number) => {
-      unmerge.run({ run, fromChunk });
+    recordUnmerged: db.change((run: string, fromRecord: number) => {
+      unmerge.run({ run, fromRecord });
     }),
   };
 }

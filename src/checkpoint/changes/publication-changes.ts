@@ -4,18 +4,23 @@ import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
 import { UNMERGE } from './merge-changes.js';
 
-type PublicationMethod = 'recordPublishing' | 'recordDone' | 'recordUnpublished';
+type PublicationMethod = 'recordPublishing' | 'recordDone' | 'recordUnpublished' | 'recordReopened';
 
-/** Makes the three changes around the publication. */
+/** Makes the four changes around the publication. */
 export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
   const publish = db.prepare(`
     UPDATE runs SET state = 'publishing', publication = @publication
-    WHERE id = @run AND state IN ('open', 'publishing', 'done')`);
+    WHERE id = @run AND state IN ('open', 'publishing', 'done') AND pruned_at IS NULL`);
+  const isPartial = db
+    .prepare<[{ run: string }], number>(
+      "SELECT publication ->> 'partial' FROM runs WHERE id = @run AND state = 'publishing'",
+    )
+    .pluck();
   const finish = db.prepare(`
     UPDATE runs SET state = 'done', finished_at = @at WHERE id = @run AND state = 'publishing'`);
   const reopen = db.prepare(`
     UPDATE runs SET state = 'open', publication = NULL, finished_at = NULL
-    WHERE id = @run AND state = 'publishing'`);
+    WHERE id = @run AND state = @state AND pruned_at IS NULL`);
   const unmerge = db.prepare(UNMERGE);
 
   return {
@@ -24,11 +29,20 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
       expectOne(published, 'recordPublishing', `no run ${run} that is open, publishing or done`);
     }),
     recordDone: db.change((run: string, at: number) => {
-      expectOne(finish.run({ run, at }), 'recordDone', `no run ${run} that is publishing`);
+      const ended = isPartial.get({ run })
+        ? reopen.run({ run, state: 'publishing' })
+        : finish.run({ run, at });
+      expectOne(ended, 'recordDone', `no run ${run} that is publishing`);
     }),
     recordUnpublished: db.change((run: string) => {
-      expectOne(reopen.run({ run }), 'recordUnpublished', `no run ${run} that is publishing`);
-      unmerge.run({ run, fromChunk: 1 });
+      const partial = isPartial.get({ run });
+      const reopened = reopen.run({ run, state: 'publishing' });
+      expectOne(reopened, 'recordUnpublished', `no run ${run} that is publishing`);
+      if (!partial) unmerge.run({ run, fromRecord: 1 });
+    }),
+    recordReopened: db.change((run: string) => {
+      const reopened = reopen.run({ run, state: 'done' });
+      expectOne(reopened, 'recordReopened', `no run ${run} that is done and keeps its results`);
     }),
   };
 }

@@ -1,8 +1,10 @@
 /** The life of an upload attempt. Its row and its chunk's state change together (law 2). */
-import type { AcceptedReply, Checkpoint, Upload } from '../checkpoint.js';
+import type { AcceptedReply, Budget, Checkpoint, Upload } from '../checkpoint.js';
+import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { type UploadRow, uploadColumns } from '../reads/upload-reads.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
+import { spendChanges } from './spend.js';
 
 type UploadMethod =
   | 'recordIntent'
@@ -13,6 +15,7 @@ type UploadMethod =
 
 /** Makes the five changes between `cut` and `submitted`. */
 export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
+  const spend = spendChanges(db);
   const beginAttempt = db.prepare(`
     UPDATE chunks SET state = 'uploading', attempt = attempt + 1
     WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')`);
@@ -22,12 +25,13 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
     )
     .pluck();
   const insertUpload = db.prepare<[object], UploadRow>(`
-    INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at)
-    SELECT run, number, attempt, @fileName, records, @at FROM chunks WHERE run = @run AND number = @chunk
+    INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at, day)
+    SELECT run, number, attempt, @fileName, records, @at, @day FROM chunks WHERE run = @run AND number = @chunk
     RETURNING ${uploadColumns}`);
-  const endAttempt = db.prepare(`
+  const endAttempt = db.prepare<[object], { records: number; day: string }>(`
     UPDATE uploads SET state = @state, folio = @folio, service_records = @serviceRecords, ended_at = @at
-    WHERE run = @run AND chunk = @chunk AND state = 'intent'`);
+    WHERE run = @run AND chunk = @chunk AND state = 'intent'
+    RETURNING records, day`);
   const submit = db.prepare(`
     UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
     WHERE run = @run AND number = @chunk AND state = 'uploading'`);
@@ -46,42 +50,57 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
     UPDATE uploads INDEXED BY uploads_by_state SET state = 'ambiguous'
     WHERE run = @run AND state = 'intent'`);
 
+  const doubtAllSearches = db.prepare(`
+    UPDATE searches INDEXED BY searches_by_state SET state = 'ambiguous'
+    WHERE run = @run AND state = 'intent'`);
+
   const notUploading = (run: string, chunk: number) => `no chunk ${chunk} of run ${run} that is uploading`;
   const noReply = { folio: null, serviceRecords: null };
+  const endOne = (method: string, end: { run: string; chunk: number; [column: string]: unknown }) => {
+    const ended = endAttempt.get(end);
+    if (ended === undefined) throw new CheckpointStateError(method, notUploading(end.run, end.chunk));
+    return ended;
+  };
 
   return {
     recordIntent: db.change(
-      (run: string, chunk: number, fileName: (attempt: number) => string, at: number): Upload => {
+      (
+        run: string,
+        chunk: number,
+        fileName: (attempt: number) => string,
+        at: number,
+        budget: Budget,
+      ): Upload => {
         const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
         expectOne(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
         const attempt = attemptOf.get({ run, chunk })!;
-        return insertUpload.get({ run, chunk, fileName: fileName(attempt), at })!;
+        const { day } = budget;
+        const upload = insertUpload.get({ run, chunk, fileName: fileName(attempt), at, day })!;
+        spend.take(run, upload.records, budget);
+        return upload;
       },
     ),
     recordAccepted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
       const { folio, serviceRecords, rehearsal } = reply;
       const missing = notUploading(run, chunk);
       expectOne(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
-      const ended = endAttempt.run({ run, chunk, state: 'accepted', folio, serviceRecords, at });
-      expectOne(ended, 'recordAccepted', missing);
+      endOne('recordAccepted', { run, chunk, state: 'accepted', folio, serviceRecords, at });
       if (rehearsal) markRehearsal.run({ run });
     }),
     recordDropped: db.change((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);
       expectOne(drop.run({ run, chunk }), 'recordDropped', missing);
-      expectOne(endAttempt.run({ run, chunk, state: 'dropped', ...noReply, at }), 'recordDropped', missing);
+      const dropped = endOne('recordDropped', { run, chunk, state: 'dropped', ...noReply, at });
+      spend.giveBack(run, dropped.records, dropped.day);
     }),
     recordAmbiguous: db.change((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);
       expectOne(doubt.run({ run, chunk }), 'recordAmbiguous', missing);
-      expectOne(
-        endAttempt.run({ run, chunk, state: 'ambiguous', ...noReply, at }),
-        'recordAmbiguous',
-        missing,
-      );
+      endOne('recordAmbiguous', { run, chunk, state: 'ambiguous', ...noReply, at });
     }),
     recordInterrupted: db.change((run: string) => {
       doubtAllUploads.run({ run });
+      doubtAllSearches.run({ run });
       return doubtAllChunks.run({ run }).changes;
     }),
   };

@@ -1,4 +1,5 @@
 /** All migrations in order. One that was released is never changed: a new one is added. */
 import { initialTables } from './0001-initial-tables.js';
+import { splitsRoundsBudget } from './0002-splits-rounds-budget.js';
 
-export const migrations: readonly string[] = [initialTables];
+export const migrations: readonly string[] = [initialTables, splitsRoundsBudget];

@@ -1,10 +1,12 @@
 /** Chunks by number, by state and by place. */
 import type { UnprocessedCause } from '../../types.js';
 import type { CheckpointReader, ChunkRow, ChunkState } from '../checkpoint.js';
+import { unpackNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../state-database.js';
 
 interface StoredChunk {
   number: number;
+  round: number;
   first_record: number;
   last_record: number;
   records: number;
@@ -21,6 +23,7 @@ interface StoredChunk {
   successful: number | null;
   failed: number | null;
   cause: UnprocessedCause | null;
+  refusal: string | null;
   merged_end: number | null;
   merged_successful: number | null;
   merged_failed: number | null;
@@ -28,10 +31,18 @@ interface StoredChunk {
   merged_indistinct: number | null;
 }
 
-/** Makes `chunk`, `chunksIn`, `lastChunk` and `lastMerged`. */
-export function chunkReads(
-  db: StateDatabase,
-): Pick<CheckpointReader, 'chunk' | 'chunksIn' | 'lastChunk' | 'lastMerged'> {
+type ChunkRead =
+  | 'chunk'
+  | 'chunksIn'
+  | 'nextChunk'
+  | 'lastCut'
+  | 'lastChunkNumber'
+  | 'lastRound'
+  | 'lastMerged'
+  | 'pickedRecords';
+
+/** Makes the reads of chunks. */
+export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead> {
   const byNumber = db.prepare<[string, number], StoredChunk>(
     'SELECT * FROM chunks WHERE run = ? AND number = ?',
   );
@@ -39,11 +50,26 @@ export function chunkReads(
   const inState = db.prepare<[string, ChunkState, number, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_by_state
     WHERE run = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`);
-  const last = db.prepare<[string], StoredChunk>(`
-    SELECT * FROM chunks WHERE run = ? ORDER BY number DESC LIMIT 1`);
-  const lastMerged = db.prepare<[string], StoredChunk>(`
+  const next = db.prepare<[string, number, number], StoredChunk>(`
+    SELECT * FROM chunks INDEXED BY chunks_in_order
+    WHERE run = ? AND round = ? AND state <> 'split' AND first_record > ? ORDER BY first_record LIMIT 1`);
+  const last = db.prepare<[string, number], StoredChunk>(`
+    SELECT * FROM chunks INDEXED BY chunks_in_order
+    WHERE run = ? AND round = ? AND state <> 'split' ORDER BY first_record DESC LIMIT 1`);
+  const lastNumber = db
+    .prepare<[string], number>('SELECT coalesce(max(number), 0) FROM chunks WHERE run = ?')
+    .pluck();
+  const lastRound = db
+    .prepare<[string], number>(
+      "SELECT coalesce(max(round), 0) FROM chunks INDEXED BY chunks_in_order WHERE run = ? AND state <> 'split'",
+    )
+    .pluck();
+  const lastMerged = db.prepare<[string, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_merged
-    WHERE run = ? AND merged_end IS NOT NULL ORDER BY number DESC LIMIT 1`);
+    WHERE run = ? AND merged_end IS NOT NULL AND first_record < ? ORDER BY first_record DESC LIMIT 1`);
+  const picked = db
+    .prepare<[string, number], Buffer>('SELECT numbers FROM picked_records WHERE run = ? AND chunk = ?')
+    .pluck();
 
   return {
     chunk: db.read((run: string, number: number) => toChunkIfAny(byNumber.get(run, number))),
@@ -55,8 +81,19 @@ export function chunkReads(
         .slice(0, limit)
         .map(toChunk),
     ),
-    lastChunk: db.read((run: string) => toChunkIfAny(last.get(run))),
-    lastMerged: db.read((run: string) => toChunkIfAny(lastMerged.get(run))),
+    nextChunk: db.read((run: string, round: number, afterRecord: number) =>
+      toChunkIfAny(next.get(run, round, afterRecord)),
+    ),
+    lastCut: db.read((run: string, round: number) => toChunkIfAny(last.get(run, round))),
+    lastChunkNumber: db.read((run: string) => lastNumber.get(run)!),
+    lastRound: db.read((run: string) => lastRound.get(run)!),
+    lastMerged: db.read((run: string, beforeRecord = Number.MAX_SAFE_INTEGER) =>
+      toChunkIfAny(lastMerged.get(run, beforeRecord)),
+    ),
+    pickedRecords: db.read((run: string, chunk: number) => {
+      const numbers = picked.get(run, chunk);
+      return numbers && unpackNumbers(numbers);
+    }),
   };
 }
 
@@ -75,11 +112,13 @@ function toChunk(row: StoredChunk): ChunkRow {
     bytes: row.bytes,
     sha256: row.sha256,
     state: row.state,
+    round: row.round,
     attempt: row.attempt,
     folio: row.folio,
     submittedAt: row.submitted_at,
     counts: row.successful === null ? null : { successful: row.successful, failed: row.failed ?? 0 },
     cause: row.cause,
+    refusal: row.refusal,
     mergedEnd: row.merged_end,
     merged:
       row.merged_end === null

@@ -10,14 +10,17 @@ interface RunRow {
   label: string | null;
   source: string;
   frozen: string;
+  canary: number;
   created_at: number;
   state: RunState;
   chunks: number | null;
   columns: string | null;
   join_way: string | null;
+  round: number;
   rehearsal: number;
   publication: string | null;
   finished_at: number | null;
+  pruned_at: number | null;
 }
 
 const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC';
@@ -62,15 +65,23 @@ function toRun(row: RunRow): Run {
     label: row.label,
     source: JSON.parse(row.source) as Source,
     frozen: JSON.parse(row.frozen) as Run['frozen'],
+    canary: row.canary,
     createdAt: row.created_at,
     state: row.state,
     chunks: row.chunks,
     columns: parseOrNull<string[]>(row.columns),
     join: parseOrNull<JoinWay>(row.join_way),
+    round: row.round,
     rehearsal: row.rehearsal === 1,
-    publication: parseOrNull<Publication>(row.publication),
+    publication: toPublication(row.publication),
     finishedAt: row.finished_at,
+    prunedAt: row.pruned_at,
   };
+}
+
+/** One of the first version's tables says nothing of being partial: it never was. */
+function toPublication(json: string | null): Publication | null {
+  return json === null ? null : { partial: false, ...(JSON.parse(json) as Omit<Publication, 'partial'>) };
 }
 
 function parseOrNull<T>(json: string | null): T | null {

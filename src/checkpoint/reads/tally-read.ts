@@ -1,5 +1,5 @@
 /** The tally of a run, from indexes alone: quick with a hundred thousand chunks. */
-import type { CheckpointReader, ChunkCounts, ChunkState, Tally } from '../checkpoint.js';
+import type { CheckpointReader, ChunkCounts, ChunkState, Search, Tally } from '../checkpoint.js';
 import type { StateDatabase } from '../state-database.js';
 
 interface StateRow {
@@ -28,6 +28,8 @@ const NONE: Readonly<Record<ChunkState, number>> = {
   finished: 0,
   downloaded: 0,
   unprocessed: 0,
+  refused: 0,
+  split: 0,
 };
 
 /** Makes `tally`. */
@@ -51,6 +53,9 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
       (SELECT count(*) FROM doubt CROSS JOIN uploads u ON u.run = @run AND u.chunk = doubt.chunk
         WHERE u.attempt > doubt.first AND u.state IN ('accepted', 'ambiguous')) AS resubmitted`);
 
+  const searches = db.prepare<[string], { state: Search['state']; count: number }>(`
+    SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
+
   return {
     tally: db.read((run: string): Tally => {
       const chunks = { ...NONE };
@@ -61,13 +66,18 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
       }
       const { chunks: mergedChunks, records: mergedRecords, ...counts } = merged.get(run)!;
       const { ambiguousRecords, ...attempts } = uploads.get({ run })!;
+      const asked = { answered: 0, ambiguous: 0 };
+      for (const { state, count } of searches.all(run)) {
+        if (state === 'answered' || state === 'ambiguous') asked[state] = count;
+      }
       return {
         chunks,
         records,
         merged: { chunks: mergedChunks, records: mergedRecords },
         counts,
         uploads: attempts,
-        ambiguousRecords,
+        searches: asked,
+        ambiguousRecords: ambiguousRecords + asked.ambiguous,
       };
     }),
   };

@@ -1,0 +1,55 @@
+/** What the service will not have: a chunk is cut in two, and a record that stands alone is given up as failed. */
+import type { Checkpoint } from '../checkpoint.js';
+import { CheckpointStateError } from '../checkpoint-state-error.js';
+import type { NewChunk } from '../state.js';
+import type { StateDatabase } from '../state-database.js';
+import { expectOne } from './expect-one.js';
+import { chunkInsertion } from './insert-chunk.js';
+
+interface Parent {
+  readonly round: number;
+  readonly first: number;
+  readonly last: number;
+  readonly records: number;
+}
+
+/** Makes `recordSplit` and `recordRefused`. */
+export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit' | 'recordRefused'> {
+  const insertChunk = chunkInsertion(db);
+  const split = db.prepare<[object], Parent>(`
+    UPDATE chunks SET state = 'split'
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records > 1
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open')
+    RETURNING round, first_record AS first, last_record AS last, records`);
+  const countOneMore = db.prepare('UPDATE runs SET chunks = chunks + 1 WHERE id = @run');
+  const refuse = db.prepare(`
+    UPDATE chunks SET state = 'refused', refusal = @refusal, successful = 0, failed = 1
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records = 1`);
+
+  return {
+    recordSplit: db.change((run: string, chunk: number, halves: readonly [NewChunk, NewChunk]) => {
+      const parent = split.get({ run, chunk });
+      if (parent === undefined || !isHalved(parent, halves)) {
+        const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and made up of these two`;
+        throw new CheckpointStateError('recordSplit', missing);
+      }
+      for (const half of halves) insertChunk('recordSplit', run, half);
+      countOneMore.run({ run });
+    }),
+    recordRefused: db.change((run: string, chunk: number, refusal: string) => {
+      const missing = `no chunk ${chunk} of run ${run} of a single record that is cut or ambiguous`;
+      expectOne(refuse.run({ run, chunk, refusal }), 'recordRefused', missing);
+    }),
+  };
+}
+
+function isHalved(parent: Parent, [first, second]: readonly [NewChunk, NewChunk]): boolean {
+  return (
+    first.firstRecord === parent.first &&
+    first.lastRecord < second.firstRecord &&
+    second.lastRecord === parent.last &&
+    first.records + second.records === parent.records &&
+    (first.picked?.round ?? 0) === parent.round &&
+    (second.picked?.round ?? 0) === parent.round
+  );
+}

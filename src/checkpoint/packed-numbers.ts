@@ -1,0 +1,27 @@
+/** Ascending record numbers as a small blob: the distance of each to the one before, deflated. */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+
+const BYTES_EACH = 4;
+
+/** @param numbers ascending, each once, the largest distance below 2^32. */
+export function packNumbers(numbers: readonly number[]): Buffer {
+  const distances = Buffer.allocUnsafe(numbers.length * BYTES_EACH);
+  let before = 0;
+  for (const [at, number] of numbers.entries()) {
+    distances.writeUInt32LE(number - before, at * BYTES_EACH);
+    before = number;
+  }
+  return deflateRawSync(distances);
+}
+
+/** The numbers that `packNumbers` was given. */
+export function unpackNumbers(packed: Buffer): number[] {
+  const distances = inflateRawSync(packed);
+  const numbers: number[] = [];
+  let number = 0;
+  for (let at = 0; at < distances.length; at += BYTES_EACH) {
+    number += distances.readUInt32LE(at);
+    numbers.push(number);
+  }
+  return numbers;
+}
