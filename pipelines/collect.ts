@@ -14,6 +14,7 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
+import { orPublishPartly } from './publish-partly.js';
 import { withSettledRun } from './with-settled-run.js';
 
 export interface CollectOptions extends RunOptions {
@@ -28,7 +29,11 @@ export interface CollectOptions extends RunOptions {
  */
 export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
   const { wait = true, ...rest } = options;
-  return withSettledRun(config, { ...rest, existing: true }, async (run) => {
+  return orPublishPartly(config, rest, (linked) => collectAll(config, linked, wait));
+}
+
+async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
+  return withSettledRun(config, { ...options, existing: true }, async (run) => {
     const summary = () => summarizeRun(run.checkpoint, run.id, run.found);
     if (run.found === 'done') return summary();
     const setback = await fetchFinished(run);

@@ -14,15 +14,21 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
+import { orPublishPartly } from './publish-partly.js';
 import { withSettledRun } from './with-settled-run.js';
 
 /**
  * Starts a run of `config`, or goes on with the one that was interrupted; a run that is done already is left
  * alone and costs nothing.
- * @returns what the run has come to; `exitCode` is 0, or 3 where records failed beyond what is tolerated.
+ * @returns what the run has come to; `exitCode` is 0, or 3 where records failed beyond what is tolerated, or 8
+ *   where a deadline came and `publishPartial` is set.
  * @throws FoliopipeError of one of its subclasses, each with `exitCode`, `code`, `facts` and `hint`.
  */
-export async function enrich(config: Config, options?: RunOptions): Promise<RunSummary> {
+export async function enrich(config: Config, options: RunOptions = {}): Promise<RunSummary> {
+  return orPublishPartly(config, options, (linked) => enrichWhole(config, linked));
+}
+
+async function enrichWhole(config: Config, options: RunOptions): Promise<RunSummary> {
   return withSettledRun(config, options, async (run) => {
     if (run.found === 'continued') {
       await fetchFinished(run);

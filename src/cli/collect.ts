@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { collect } from '../../pipelines/index.js';
 import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
-import { runJob } from './session.js';
-import { type TimeOptions, withTimeOptions } from './time-options.js';
+import { type Job, runJob } from './session.js';
+import { type TimeOptions, withPartialOption, withTimeOptions } from './time-options.js';
 
 interface Options extends CommonOptions, TimeOptions {
   readonly wait: boolean;
@@ -16,10 +16,11 @@ export function addCollect(program: Command, finish: Finish): void {
     .description('the second half of run: wait for the folios, fetch their parts, publish; uploads nothing')
     .argument('[file]', 'config file')
     .option('--no-wait', 'ask each folio once; exit 10 while one is still processing');
-  withOutputOptions(withTimeOptions(withConfigOptions(command))).action(
+  withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command)))).action(
     async (file: string | undefined, options: Options) => {
-      const { wait } = options;
-      finish(await runJob(options, file, (config, rest) => collect(config, { ...rest, wait })));
+      const { wait, publishPartial = false } = options;
+      const job: Job = (config, rest) => collect(config, { ...rest, wait, publishPartial });
+      finish(await runJob(options, file, job));
     },
   );
 }

@@ -10,7 +10,6 @@ const laterCommands: Readonly<Record<string, string>> = {
 
 const laterFlags: readonly { readonly flag: string; readonly name: string }[] = [
   { flag: '--rehearse [scene]', name: 'rehearse' },
-  { flag: '--publish-partial', name: 'publishPartial' },
 ];
 
 export function addLaterCommands(program: Command): void {

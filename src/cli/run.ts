@@ -6,7 +6,7 @@ import type { Finish } from './finish.js';
 import { refuseLaterFlags, withLaterRunFlags } from './later.js';
 import { printPlan } from './plan.js';
 import { runJob } from './session.js';
-import { type TimeOptions, withTimeOptions } from './time-options.js';
+import { type TimeOptions, withPartialOption, withTimeOptions } from './time-options.js';
 
 interface Options extends CommonOptions, TimeOptions {
   readonly new?: boolean;
@@ -22,13 +22,13 @@ export function addRun(program: Command, finish: Finish): void {
     .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run')
     .option('--dry-run', 'the same as plan');
-  withLaterRunFlags(withOutputOptions(withTimeOptions(withConfigOptions(command)))).action(
+  withLaterRunFlags(withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command))))).action(
     async (file: string | undefined, options: Options) => {
       refuseLaterFlags(options);
       if (options.dryRun) return printPlan(options, file).then(finish);
-      const { new: fresh = false, label } = options;
+      const { new: fresh = false, label, publishPartial = false } = options;
       const job: Parameters<typeof runJob>[2] = (config, rest) =>
-        enrich(config, { ...rest, fresh, ...(label !== undefined && { label }) });
+        enrich(config, { ...rest, fresh, publishPartial, ...(label !== undefined && { label }) });
       finish(await runJob(options, file, job));
     },
   );

@@ -8,8 +8,10 @@ export function summaryText(summary: RunSummary, goOn: string): string {
   return `${lines.join('\n')}\n`;
 }
 
-function headline({ run, found, state, chunks, rehearsal }: RunSummary, goOn: string): string {
+function headline({ run, found, state, exitCode, chunks, rehearsal }: RunSummary, goOn: string): string {
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
+  if (exitCode === 8)
+    return `${what} was stopped by its deadline: what is done is published, and the same command goes on later`;
   if (state !== 'done')
     return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: ${goOn}`;
   if (found === 'done')

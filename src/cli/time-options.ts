@@ -9,6 +9,7 @@ export interface TimeOptions {
   readonly maxDuration?: string;
   /** `true` without a value: as long as it takes. */
   readonly waitLock?: string | true;
+  readonly publishPartial?: boolean;
 }
 
 export function withTimeOptions(command: Command): Command {
@@ -24,6 +25,14 @@ export function withTimeOptions(command: Command): Command {
     );
 }
 
+/** Only for commands that publish. */
+export function withPartialOption(command: Command): Command {
+  return command.option(
+    '--publish-partial',
+    'at the deadline, publish what is done; the rest is UNPROCESSED, and the run goes on another time',
+  );
+}
+
 /** Says the deadline as it is understood. @throws ConfigError `USAGE`. */
 export function readTimeOptions(
   options: TimeOptions,
@@ -34,6 +43,11 @@ export function readTimeOptions(
     ...(options.deadline === undefined ? [] : [parseDeadline(options.deadline, now)]),
     ...(options.maxDuration === undefined ? [] : [parseMaxDuration(options.maxDuration, now)]),
   ];
+  if (options.publishPartial && deadlines.length === 0) {
+    throw new ConfigError('USAGE', '--publish-partial: there is no deadline at which to publish', {
+      hint: 'add --deadline or --max-duration',
+    });
+  }
   const deadline = deadlines.length === 0 ? undefined : Math.min(...deadlines);
   if (deadline !== undefined) {
     const instant = new Date(deadline).toISOString();

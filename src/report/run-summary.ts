@@ -1,6 +1,6 @@
 /** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
 import { stat } from 'node:fs/promises';
-import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { Counts, Source } from '../types.js';
 import { type Adoptable, findAdoptable } from './adoptable.js';
 import { manifestPath, markerPath } from './paths.js';
@@ -15,7 +15,7 @@ export interface RunSummary {
   /** Answers came from a local service, so nothing here is real (law 11). */
   readonly rehearsal: boolean;
   /** Whether this process found the run begun, or done, by an earlier one. */
-  readonly found: 'new' | 'continued' | 'publishing' | 'done';
+  readonly found: 'new' | 'continued' | 'done';
   readonly counts: Counts;
   readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
   readonly uploads: Tally['uploads'];
@@ -44,17 +44,19 @@ const adoptableAtMost = 10;
 
 /**
  * @param found how the process that asks has come upon the run.
+ * @param cutShort what this process has published of a run that a deadline has stopped.
  * @returns the output's figures as they were published, whatever the config says now.
  */
 export async function summarizeRun(
   checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads'>,
   id: string,
   found: RunSummary['found'],
+  cutShort: Publication | null = null,
 ): Promise<RunSummary> {
   const run = (await checkpoint.run(id))!;
   const tally = await checkpoint.tally(id);
   const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
-  const published = run.state === 'done' ? run.publication : null;
+  const published = run.state === 'done' ? run.publication : cutShort;
   return {
     run: id,
     pipeline: run.pipeline,

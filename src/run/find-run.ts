@@ -1,6 +1,5 @@
 /** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
@@ -8,16 +7,19 @@ import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError, SourceError } from '../errors/index.js';
 import type { Logger } from '../logger.js';
-import { workPathOf } from '../stages/work-file.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
 import type { RunOptions } from './run-options.js';
+import { supersede } from './supersede.js';
 
 export interface FoundRun {
   readonly run: Run;
-  /** `publishing`: its output is to be put in place before anything else, whatever source and config are now. */
-  readonly found: 'new' | 'continued' | 'publishing' | 'done';
+  /**
+   * `publishing`: its output is to be put in place before anything else, whatever source and config are now.
+   * `outdated`: its source has changed, and it is to be collected and superseded (`source.onChange`).
+   */
+  readonly found: 'new' | 'continued' | 'publishing' | 'outdated' | 'done';
 }
 
 export interface FindRunNeeds {
@@ -48,6 +50,8 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
   if (unfinished !== undefined && !options.fresh) {
     checkFrozen(unfinished.frozen, frozen, unfinished.id);
     const source = await checkSource(config, { ...options, signal }, unfinished);
+    const changed = source.sha256 !== unfinished.source.sha256;
+    if (changed && config.source.onChange === 'supersede') return { run: unfinished, found: 'outdated' };
     return continueRun(needs, unfinished, source);
   }
   const latest = await checkpoint.latestRun(config.pipeline);
@@ -56,15 +60,8 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
     const done = await checkpoint.doneRun(config.pipeline, service, source.sha256);
     if (done !== undefined) return { run: done, found: 'done' };
   }
-  if (unfinished !== undefined) await supersede(needs, unfinished);
+  if (unfinished !== undefined) await supersede(checkpoint, unfinished, needs.clock.now());
   return beginRun(needs, options, source, frozen);
-}
-
-/** What was bought stays; the half-written output of a run that is never continued does not. */
-async function supersede({ checkpoint, clock }: FindRunNeeds, run: Run): Promise<void> {
-  await checkpoint.recordSuperseded(run.id, clock.now());
-  const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
-  if (output !== null) await rm(workPathOf(output, run.id), { force: true });
 }
 
 /** A run that is there already: to be collected, or published again. */
@@ -87,7 +84,7 @@ async function findExisting(
   const compared = which === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
   checkFrozen(run.frozen, Object.fromEntries(compared), run.id);
   const source = await checkSource(config, { ...options, signal }, run);
-  return continueRun({ config, checkpoint, service, signal, ...needs }, run, source);
+  return continueRun({ config, checkpoint, service, signal, ...needs }, run, source, which);
 }
 
 /** A check is relied on only where the source was read in the same way. */
@@ -98,13 +95,18 @@ function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, strin
   return same ? run : undefined;
 }
 
-async function continueRun(needs: FindRunNeeds, run: Run, source: Source): Promise<FoundRun> {
+async function continueRun(
+  needs: FindRunNeeds,
+  run: Run,
+  source: Source,
+  existing?: RunOptions['existing'],
+): Promise<FoundRun> {
   if (source.sha256 !== run.source.sha256) {
     throw new SourceError(
       'SOURCE_CHANGED',
       `run ${run.id} is unfinished, and its source is no longer the same: ${run.source.records} records then, ${source.records} now`,
       {
-        hint: `put the old file back to finish run ${run.id}, or begin afresh with: foliopipe run --new`,
+        hint: `put the old file back to finish run ${run.id}, or begin afresh: foliopipe run --new, always: source.onChange: supersede`,
         facts: { run: run.id, before: run.source.sha256, now: source.sha256 },
       },
     );
@@ -115,7 +117,7 @@ async function continueRun(needs: FindRunNeeds, run: Run, source: Source): Promi
     await needs.checkpoint.recordUnmerged(run.id, 1);
   }
   const interrupted = await needs.checkpoint.recordInterrupted(run.id);
-  if (run.state === 'open') await tellContinuing(needs, run);
+  if (run.state === 'open' && typeof existing !== 'string') await tellContinuing(needs, run);
   if (interrupted > 0) {
     needs.logger.warn(
       { run: run.id, chunks: interrupted },

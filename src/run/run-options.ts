@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly existing?: true | string;
   /** Epoch milliseconds at which the run is stopped, resumably, with a `DeadlineError`. */
   readonly deadline?: number;
+  /** At the deadline, publish what is done: the rest is UNPROCESSED, and the run stays open. */
+  readonly publishPartial?: boolean;
   /** How long to wait for the pipeline's lock; without it a held lock is an error at once. */
   readonly waitLock?: Milliseconds;
   /** A note kept with a new run. */

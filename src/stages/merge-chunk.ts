@@ -8,7 +8,7 @@ import type { BlockReader, RecordBlock } from '../results/record-block.js';
 import { checkAddedColumns } from '../results/result-columns.js';
 import { createRowWriter, type Enriched } from '../results/write-enriched.js';
 import type { RunContext } from '../run-context.js';
-import type { JoinWay } from '../types.js';
+import type { JoinWay, UnprocessedCause } from '../types.js';
 import type { GiveUpNeeds } from './give-up-lost.js';
 import { sourceChanged } from './read-source.js';
 import { sentColumns } from './sent-columns.js';
@@ -22,6 +22,10 @@ export type ChunkMergerNeeds = GiveUpNeeds &
 export interface ChunkMerger {
   /** Chunks must come in the order of the source, none left out. */
   merge(chunk: ChunkRow): Promise<Enriched>;
+  /** The rows of a chunk that has no answer, whatever its state. */
+  giveUp(chunk: ChunkRow, cause: UnprocessedCause): Promise<Enriched>;
+  /** The rows of the next records, of no chunk; undefined behind the last one. */
+  giveUpNext(count: number, cause: UnprocessedCause): Promise<Enriched | undefined>;
 }
 
 /**
@@ -69,10 +73,20 @@ export function createChunkMerger(
     return rows.enriched(block, joined, chunk.folio);
   };
 
+  const takeBlock = async (chunk: ChunkRow): Promise<RecordBlock> => {
+    const block = await records.take(chunk.records);
+    checkBlock(run, chunk, block);
+    return block;
+  };
+
   return {
+    giveUp: async (chunk, cause) => rows.unprocessed(await takeBlock(chunk), cause, chunk.folio),
+    giveUpNext: async (count, cause) => {
+      const block = await records.take(count);
+      return block.count === 0 ? undefined : rows.unprocessed(block, cause, null);
+    },
     merge: async (chunk) => {
-      const block = await records.take(chunk.records);
-      checkBlock(run, chunk, block);
+      const block = await takeBlock(chunk);
       if (chunk.state === 'unprocessed') return rows.unprocessed(block, chunk.cause!, chunk.folio);
       const merged = await withHealing(run, chunk, refetch, () => mergeParts(chunk, block));
       return merged ?? rows.unprocessed(block, 'FOLIO_LOST', chunk.folio);

@@ -6,17 +6,17 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Checkpoint, Publication } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkCounts, Publication } from '../checkpoint/checkpoint.js';
 import { TroubleError, UntrustedError } from '../errors/index.js';
 import { runExitCode } from '../report/exit-code.js';
 import { writeManifest } from '../report/manifest.js';
 import { writeMarker } from '../report/marker.js';
 import { markerPaths } from '../report/paths.js';
-import { countsOf } from '../report/run-summary.js';
 import type { RunContext } from '../run-context.js';
 import { syncFolder } from '../streams/atomic-file.js';
+import type { Counts } from '../types.js';
 import { verifySource } from './verify-source.js';
-import { workPath } from './work-file.js';
+import { workPath, workPathOf } from './work-file.js';
 import { renameRejects, writeRejects } from './write-rejects.js';
 
 export type PutInPlaceNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> & {
@@ -26,42 +26,72 @@ export type PutInPlaceNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clo
   >;
 };
 
+/** A work file that is complete. */
+export interface CompleteWork {
+  readonly path: string;
+  /** How its records ended. */
+  readonly merged: Omit<ChunkCounts, 'indistinct'>;
+  /** Whether a deadline cut it short, so that the run stays open. */
+  readonly partial: boolean;
+}
+
 /**
- * Checks the balance, the source and the work file, and commits "publishing".
- * @throws UntrustedError when the run does not balance; SourceError when the source changed.
+ * The work file that has grown with the run, into which every chunk is merged.
+ * @throws UntrustedError, SourceError, TroubleError as `commitPublication` does.
  */
 export async function preparePublication(run: PutInPlaceNeeds): Promise<Publication> {
   const tally = await run.checkpoint.tally(run.id);
-  const counts = countsOf(run.source, tally);
-  const merged = counts.successful + counts.failed + counts.unprocessed;
-  if (counts.read !== merged + counts.rejected || tally.merged.records !== merged) {
-    throw new UntrustedError(
-      'RUN_UNBALANCED',
-      `run ${run.id}: ${counts.read} records were read, and ${counts.successful} successful, ` +
-        `${counts.failed} failed, ${counts.unprocessed} unprocessed and ${counts.rejected} rejected do not add up to them`,
-      { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
-    );
-  }
+  const last = await run.checkpoint.lastMerged(run.id);
+  const work = { path: workPath(run), merged: tally.counts, partial: false };
+  return commitPublication(run, work, last?.mergedEnd ?? 0);
+}
+
+/**
+ * Checks the balance, the source and the work file, and commits "publishing".
+ * @param length what the work file must have, where that is known.
+ * @throws UntrustedError when the run does not balance; SourceError when the source changed.
+ */
+export async function commitPublication(
+  run: PutInPlaceNeeds,
+  { path, merged, partial }: CompleteWork,
+  length?: number,
+): Promise<Publication> {
+  const { successful, failed, unprocessed } = merged;
+  const { records: read, rejected } = run.source;
+  const counts = { read, successful, failed, unprocessed, rejected };
+  const records = successful + failed + unprocessed;
+  if (read !== records + rejected) throw unbalanced(run.id, counts);
   await verifySource(run.source);
   await writeRejects(run);
-  const last = await run.checkpoint.lastMerged(run.id);
-  const work = await hashFile(workPath(run));
-  if (work === undefined || work.bytes !== last?.mergedEnd) {
-    throw new TroubleError('WORK_FILE_CHANGED', `${workPath(run)} is not as it was written`, {
+  const work = await hashFile(path);
+  if (work === undefined || work.bytes !== (length ?? work.bytes)) {
+    throw new TroubleError('WORK_FILE_CHANGED', `${path} is not as it was written`, {
       hint: 'run the same command again: it writes the file anew from what was bought',
     });
   }
   const publication = {
     ...work,
-    records: merged,
-    exitCode: runExitCode(counts, run.config.failures.tolerate),
-    partial: false,
+    records,
+    exitCode: partial ? deadlineExitCode : runExitCode(counts, run.config.failures.tolerate),
+    partial,
     counts,
     output: run.config.output,
   };
   await run.checkpoint.recordPublishing(run.id, publication);
   run.at('after-publishing-before-rename');
   return publication;
+}
+
+const deadlineExitCode = 8;
+
+function unbalanced(run: string, counts: Counts): UntrustedError {
+  const { read, successful, failed, unprocessed, rejected } = counts;
+  return new UntrustedError(
+    'RUN_UNBALANCED',
+    `run ${run}: ${read} records were read, and ${successful} successful, ` +
+      `${failed} failed, ${unprocessed} unprocessed and ${rejected} rejected do not add up to them`,
+    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
+  );
 }
 
 /** Puts the work file in place, or goes on where a killed process left that: where and how it began. */
@@ -84,7 +114,7 @@ async function renameWorkFile(run: PutInPlaceNeeds, publication: Publication): P
     const found = await hashFile(file);
     return found?.sha256 === publication.sha256 && found.bytes === publication.bytes;
   };
-  const work = workPath(run);
+  const work = workPathOf(path, run.id, publication.partial);
   const written = await stat(work).then(
     () => true,
     () => false,

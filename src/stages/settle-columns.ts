@@ -58,7 +58,7 @@ export function createResultColumns(
         if (chunk === undefined) return allSettled && row.chunks !== null ? fix([], false) : undefined;
         if (!isAnswered(chunk)) return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
-          const learned = await withHealing(run, chunk, refetch, () => learn(run, chunk.number));
+          const learned = await withHealing(run, chunk, refetch, () => learnColumns(run, chunk.number));
           if (learned !== undefined) return fix(learned, true);
         }
         probed = chunk.lastRecord;
@@ -67,7 +67,8 @@ export function createResultColumns(
   };
 }
 
-async function learn(run: ResultColumnsNeeds, chunk: number): Promise<readonly string[]> {
+/** The columns that the service has added in a downloaded chunk that has a success. */
+export async function learnColumns(run: ResultColumnsNeeds, chunk: number): Promise<readonly string[]> {
   const parts = await run.checkpoint.parts(run.id, chunk);
   const part = parts.find(({ fileStatus, records }) => fileStatus === 'SUCCESSFUL' && records > 0)!;
   const table = readPartTable(part, await run.files.readPart(chunk, part));

@@ -23,9 +23,9 @@ export function workPath(run: Pick<RunContext, 'id' | 'config'>): string {
   return workPathOf(run.config.output.path, run.id);
 }
 
-/** Where the run of this id lets an output grow. */
-export function workPathOf(output: string, run: string): string {
-  return `${output}.${run}.partial`;
+/** Where the run of this id lets an output grow; one that a deadline cuts short has a file of its own. */
+export function workPathOf(output: string, run: string, cutShort = false): string {
+  return `${output}.${run}${cutShort ? '.deadline' : ''}.partial`;
 }
 
 /** Opens the work file at the end of its last whole chunk. */
