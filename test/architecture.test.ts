@@ -23,7 +23,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   files: ['streams', ...base],
   api: ['streams', ...base],
   service: ['csv', 'streams', 'types', 'errors'],
-  checkpoint: ['types', 'errors'],
+  checkpoint: ['streams', 'types', 'errors'],
   csv: ['types', 'errors'],
   streams: ['types', 'errors'],
   config: ['types', 'errors'],

@@ -1,9 +1,12 @@
 /** Connections to checkpoint.db with the settings that the laws ask for. */
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { copyBeforeMigration } from './copy-before-migration.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
 import { openPrivateDatabase } from './open-private-database.js';
+import { withAllPipelinesStopped } from './pipeline-lock.js';
 import { damagedCheckpoint } from './translate-state-error.js';
 
 const BUSY_TIMEOUT_MS = 10_000;
@@ -17,12 +20,22 @@ export async function openWritingConnection(path: string): Promise<Database.Data
     connection.pragma('synchronous = FULL');
     refuseNewer(connection, migrations.length);
     if (connection.pragma('quick_check(1)', { simple: true }) !== 'ok') throw damagedCheckpoint(path);
-    migrate(connection, migrations);
+    await bringUpToDate(connection);
     return connection;
   } catch (error) {
     connection.close();
     throw error;
   }
+}
+
+/** Tables of an older version are copied first, and changed only while no other pipeline is at work on them. */
+async function bringUpToDate(connection: Database.Database): Promise<void> {
+  const version = schemaVersion(connection);
+  if (version === 0 || version === migrations.length) return migrate(connection, migrations);
+  await withAllPipelinesStopped(dirname(connection.name), async () => {
+    await copyBeforeMigration(connection, version);
+    migrate(connection, migrations);
+  });
 }
 
 /** Opens for reading only; undefined while the tables have not been made. */

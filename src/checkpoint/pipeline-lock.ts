@@ -3,7 +3,7 @@
  * own, which the system ends with the process, even after kill -9. The lock file itself stays for ever:
  * removing it would let two processes lock two files of the same name.
  */
-import { mkdir, realpath } from 'node:fs/promises';
+import { mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { LockedError } from '../errors/index.js';
@@ -35,9 +35,9 @@ export async function openPipelineLock(
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await refuseNetworkFolder(folder);
-    const base = join(await realpath(folder), pipeline);
-    const path = `${base}.lock`;
-    const holderPath = `${base}.holder.json`;
+    const real = await realpath(folder);
+    const path = join(real, `${pipeline}.lock`);
+    const holderPath = holderOf(real, pipeline);
     if (!takeLock(path)) throw lockedError(pipeline, await readLockHolder(holderPath));
     try {
       await writeLockHolder(holderPath, holder);
@@ -56,6 +56,31 @@ export async function openPipelineLock(
   } catch (error) {
     throw translateStateError(error, folder);
   }
+}
+
+/**
+ * Does work on what all pipelines share, holding the locks of those that are not this process's already.
+ * @throws LockedError `PIPELINE_LOCKED` when one of them is running.
+ */
+export async function withAllPipelinesStopped(stateDir: string, work: () => Promise<void>): Promise<void> {
+  const folder = join(await realpath(stateDir), 'locks');
+  const taken: string[] = [];
+  try {
+    for (const file of await readdir(folder).catch(() => [])) {
+      const path = join(folder, file);
+      if (!file.endsWith('.lock') || held.has(path)) continue;
+      const pipeline = file.slice(0, -'.lock'.length);
+      if (!takeLock(path)) throw lockedError(pipeline, await readLockHolder(holderOf(folder, pipeline)));
+      taken.push(path);
+    }
+    await work();
+  } finally {
+    for (const path of taken) freeLock(path);
+  }
+}
+
+function holderOf(folder: string, pipeline: string): string {
+  return join(folder, `${pipeline}.holder.json`);
 }
 
 /** Whether the lock is now ours. Synchronous, so that nothing in this process comes between. */

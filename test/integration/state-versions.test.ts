@@ -1,0 +1,91 @@
+/** State files of released versions: copied, brought up to date and gone on with, whatever they were in the middle of. */
+import { copyFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
+import { jsonLines, runCli } from '../helpers/cli.js';
+import { withStateFixture } from '../helpers/state-fixture.js';
+
+describe('a state file of version 1', () => {
+  it('in the middle of a run goes on where that stopped, and is kept as it was', async () => {
+    await withStateFixture('version-1-mid-run', async (folder) => {
+      const { code, stdout, stderr } = await run(folder, 'run', '--json');
+      expect(code, stderr).toBe(3);
+      const summary = jsonLines(stdout).at(-1);
+      // Chunk 4 was being sent when that process ended: nobody knows, so it is sent again.
+      expect(summary).toMatchObject({ found: 'continued', state: 'done' });
+      expect(summary).toMatchObject({ uploads: { accepted: 6, ambiguous: 1, resubmitted: 1 } });
+      expect(await readFile(join(folder, 'out/enriched.csv'))).toEqual(await freshOutput(folder));
+
+      const copy = join(folder, 'state/checkpoint.db.v1.bak');
+      expect((await stat(copy)).mode & 0o777).toBe(0o600);
+      expect(await statesIn(copy)).toEqual(['downloaded', 'submitted', 'downloaded', 'uploading']);
+    });
+  });
+
+  it('of a run that is done costs nothing, and publishes the same bytes again', async () => {
+    await withStateFixture('version-1-done', async (folder) => {
+      const output = join(folder, 'out/enriched.csv');
+      const before = await readFile(output);
+      const done = await run(folder, 'run', '--json');
+      expect(done.code, done.stderr).toBe(3);
+      const summary = jsonLines(done.stdout).at(-1) as { run: string };
+      expect(summary).toMatchObject({ found: 'done', output: { inPlace: true } });
+      await writeFile(output, 'lost');
+      const again = await run(folder, 'publish', summary.run);
+      expect(again.code, again.stderr).toBe(3);
+      expect(await readFile(output)).toEqual(before);
+      const ledger = await run(folder, 'ledger', '--all', '--json');
+      expect(jsonLines(ledger.stdout).filter(({ type }) => type === 'upload')).toHaveLength(7);
+    });
+  });
+
+  it('is left alone while another pipeline is at work on it', async () => {
+    await withStateFixture('version-1-done', async (folder) => {
+      const state = join(folder, 'state');
+      const holder = { pid: 4711, command: 'run other.yaml', since: Date.now() };
+      const lock = await openPipelineLock(state, 'other', holder);
+      const { code, stderr } = await run(folder, 'run');
+      await lock.close();
+      expect(code, stderr).toBe(11);
+      expect(stderr).toMatch(/process 4711 \(run other\.yaml\)/);
+      expect(versionOf(join(state, 'checkpoint.db'))).toBe(1);
+    });
+  });
+
+  it('is not read by those that only look, who say what to do', async () => {
+    await withStateFixture('version-1-done', async (folder) => {
+      const { code, stderr } = await run(folder, 'runs');
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/\[CHECKPOINT_OLDER\]\n {2}next: .*foliopipe run/);
+    });
+  });
+});
+
+function run(folder: string, command: string, ...rest: string[]) {
+  return runCli([command, ...rest, '-c', join(folder, 'foliopipe.yaml')], {});
+}
+
+/** What a run of the same source gives that nothing has stopped. */
+async function freshOutput(folder: string): Promise<Buffer> {
+  const fresh = join(folder, 'fresh');
+  await mkdir(fresh);
+  for (const file of ['foliopipe.yaml', 'source.csv']) await copyFile(join(folder, file), join(fresh, file));
+  expect((await run(fresh, 'run')).code).toBe(3);
+  return readFile(join(fresh, 'out/enriched.csv'));
+}
+
+async function statesIn(path: string): Promise<string[]> {
+  const database = new Database(path, { readonly: true });
+  const states = database.prepare<[], string>('SELECT state FROM chunks ORDER BY number').pluck().all();
+  database.close();
+  return states;
+}
+
+function versionOf(path: string): unknown {
+  const database = new Database(path, { readonly: true });
+  const version = database.pragma('user_version', { simple: true });
+  database.close();
+  return version;
+}
