@@ -3,5 +3,6 @@ export * from '../src/index.js';
 export { type AdoptedChunk, type Adoption, adopt } from './adopt.js';
 export { type CollectOptions, collect } from './collect.js';
 export { enrich } from './enrich.js';
+export { type Pruned, type PruneOptions, prune } from './prune.js';
 export { publish } from './publish.js';
 export { submit } from './submit.js';

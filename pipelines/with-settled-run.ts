@@ -1,6 +1,7 @@
 /** Opens a run as `withRun` does, once what an earlier one has left undone is settled. */
 import { type Config, type OpenRun, putInPlace, type RunOptions, withRun } from '../src/index.js';
 import { collectOutdated } from './collect-outdated.js';
+import { pruneAfter } from './prune.js';
 
 /** A run that can be worked on, or is done. */
 export type SettledRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'publishing' | 'outdated'> };
@@ -15,7 +16,11 @@ export async function withSettledRun<T>(
   body: (run: SettledRun) => Promise<T>,
 ): Promise<T> {
   const settled = await withRun(config, options, async (run) => {
-    if (isSettled(run)) return { result: await body(run) };
+    if (isSettled(run)) {
+      const result = await body(run);
+      await pruneAfter(run);
+      return { result };
+    }
     if (run.found === 'outdated') await collectOutdated(run);
     else {
       const row = await run.checkpoint.run(run.id);

@@ -3,7 +3,7 @@ import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
 import type { AtCrashPoint } from './crash-points.js';
-import type { TroubleError } from './errors/index.js';
+import type { FoliopipeError } from './errors/index.js';
 import type { RunFiles } from './files/run-files.js';
 import type { Logger } from './logger.js';
 import type { Clock } from './streams/clock.js';
@@ -15,6 +15,8 @@ export interface RunContext {
   readonly id: string;
   readonly config: Config;
   readonly source: Source;
+  /** Records of the first chunk, which is sent alone and checked before the rest is paid for; 0: none. */
+  readonly canary: number;
   readonly checkpoint: Checkpoint;
   readonly files: RunFiles;
   readonly api: PredictionApi;
@@ -26,7 +28,7 @@ export interface RunContext {
   readonly controller: AbortController;
   readonly signal: AbortSignal;
   /** What kept single chunks from being done: the others went on, and the run ends with the first of these. */
-  readonly setbacks: { first: TroubleError | undefined };
+  readonly setbacks: { first: FoliopipeError | undefined };
   /** Once stopped, this process uploads nothing more; what is sent already goes on. */
   readonly uploads: { stopped: boolean };
   readonly clock: Clock;

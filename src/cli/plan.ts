@@ -35,7 +35,7 @@ export async function printPlan(options: Options, file: string | undefined): Pro
   }
 }
 
-function planText({ pipeline, service, source, chunks, next, cost }: Plan): string {
+function planText({ pipeline, service, source, chunks, next, cost, budget }: Plan): string {
   const files = source.files.map(({ path, bytes, records, dialect }) => {
     const { encoding, delimiter, newline, gzip, bom } = dialect;
     const how = [
@@ -55,9 +55,18 @@ function planText({ pipeline, service, source, chunks, next, cost }: Plan): stri
     ...(source.rejected > 0 ? [`  ${formatCount(source.rejected)} bad records would be rejected`] : []),
     `chunks\n  ${formatCount(chunks.count)} of ${formatCount(chunks.records)} records, ${formatBytes(chunks.bytes)} to upload`,
     `cost\n  ${cost === null ? 'unknown: set budget.pricePerRecord' : `${cost.amount.toFixed(2)} ${cost.currency}`}`,
+    ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
     `next\n  ${nextText(next)}`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records: number): string {
+  const stand = `${cap}: ${formatCount(spent)} of ${formatCount(limit)} records spent`;
+  if (records <= left) return `${stand}, enough is left`;
+  return cap === 'perRun'
+    ? `${stand}: too small for this source, foliopipe run would end with exit 9`
+    : `${stand}: foliopipe run would stop after ${formatCount(left)} records with exit 9`;
 }
 
 function nextText({ kind, run, chunks, records }: Plan['next']): string {

@@ -1,10 +1,11 @@
-/** `foliopipe runs`: the runs of a pipeline, newest first. */
+/** `foliopipe runs`: the runs of a pipeline, newest first; `runs prune` removes what old ones hold. */
 import type { Command } from 'commander';
 import type { Run } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
 import { formatCount } from './format.js';
 import { writeJson } from './json-lines.js';
+import { addPrune } from './prune.js';
 import { openState } from './session.js';
 
 interface Options extends CommonOptions {
@@ -17,6 +18,7 @@ export function addRuns(program: Command, finish: Finish): void {
     .description('list the runs of this pipeline, newest first')
     .argument('[file]', 'config file')
     .option('--all', 'of every pipeline in the state folder');
+  addPrune(command, finish);
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file);
     const state = await openState(config);
@@ -34,7 +36,8 @@ export function addRuns(program: Command, finish: Finish): void {
   });
 }
 
-function runFields({ id, pipeline, service, label, state, source, publication, rehearsal, createdAt }: Run) {
+function runFields(run: Run) {
+  const { id, pipeline, service, label, state, source, publication, rehearsal, createdAt, prunedAt } = run;
   return {
     run: id,
     pipeline,
@@ -45,17 +48,19 @@ function runFields({ id, pipeline, service, label, state, source, publication, r
     records: source.records,
     exitCode: publication?.exitCode ?? null,
     createdAt: new Date(createdAt).toISOString(),
+    prunedAt: prunedAt === null ? null : new Date(prunedAt).toISOString(),
   };
 }
 
 function runText(run: Run): string {
   const { id, pipeline, state, source, publication, rehearsal, label } = run;
   const ended = publication === null ? state : `${state}, exit ${publication.exitCode}`;
+  const pruned = run.prunedAt !== null;
   return [
     id,
     pipeline,
     `${formatCount(source.records)} records`,
-    ended,
+    pruned ? `${ended}, pruned` : ended,
     ...(rehearsal ? ['rehearsal'] : []),
     ...(label === null ? [] : [label]),
   ].join('  ');

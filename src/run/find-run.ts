@@ -9,6 +9,7 @@ import { ConfigError, SourceError } from '../errors/index.js';
 import type { Logger } from '../logger.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
+import { budgetLeft, holdToBudget } from './check-budget.js';
 import { checkSource } from './check-source.js';
 import type { RunOptions } from './run-options.js';
 import { supersede } from './supersede.js';
@@ -60,6 +61,8 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
     const done = await checkpoint.doneRun(config.pipeline, service, source.sha256);
     if (done !== undefined) return { run: done, found: 'done' };
   }
+  const caps = await budgetLeft(checkpoint, config, null, needs.clock.now());
+  holdToBudget(caps, source.records - source.rejected, needs.logger);
   if (unfinished !== undefined) await supersede(checkpoint, unfinished, needs.clock.now());
   return beginRun(needs, options, source, frozen);
 }
@@ -83,8 +86,20 @@ async function findExisting(
   const frozen = Object.entries(frozenValues(config, service));
   const compared = which === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
   checkFrozen(run.frozen, Object.fromEntries(compared), run.id);
+  if (run.prunedAt !== null) throw pruned(run, run.prunedAt);
   const source = await checkSource(config, { ...options, signal }, run);
   return continueRun({ config, checkpoint, service, signal, ...needs }, run, source, which);
+}
+
+function pruned({ id }: Run, at: number): ConfigError {
+  return new ConfigError(
+    'RUN_PRUNED',
+    `the results of run ${id} were removed on ${new Date(at).toISOString().slice(0, 10)} (retention.results)`,
+    {
+      hint: 'its output and manifest stay where they were published; foliopipe ledger still shows what it has cost',
+      facts: { run: id },
+    },
+  );
 }
 
 /** A check is relied on only where the source was read in the same way. */

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
-import { openSqliteCheckpoint } from '../checkpoint/open-sqlite-checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors/index.js';
 import { createLocalRunFiles } from '../files/local-run-files.js';
@@ -12,10 +11,10 @@ import type { RunContext } from '../run-context.js';
 import { systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
 import { type FoundRun, findRun } from './find-run.js';
+import { openState } from './open-state.js';
 import { createReleasers } from './releasers.js';
 import type { RunOptions } from './run-options.js';
 import { stopAtDeadline } from './stop-at-deadline.js';
-import { waitForLock } from './wait-for-lock.js';
 
 export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
@@ -36,12 +35,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       releasers.add(stopAtDeadline(controller, options.deadline, clock));
     }
     signal.throwIfAborted();
-    const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
-    const { stateDir, pipeline } = config;
-    const lock = { stateDir, pipeline, holder, wait: options.waitLock ?? 0 };
-    releasers.add(await waitForLock(lock, { clock, signal, logger }));
-    const checkpoint = await openSqliteCheckpoint(stateDir);
-    releasers.add(checkpoint);
+    const checkpoint = await openState(config, options, { clock, signal, logger }, releasers);
     const api = openApi(config, options);
     releasers.add(api);
 
@@ -55,6 +49,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       found,
       config,
       source: run.source,
+      canary: run.canary,
       checkpoint,
       files: await createLocalRunFiles(config.stateDir, run.id),
       api,

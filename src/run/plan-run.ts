@@ -1,11 +1,12 @@
 /** What a run would do, found out without the network, the lock or a change: the whole check, chunks and cost. */
-import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/open-checkpoint-reader.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
 import { createUploadLayout, cutChunks } from '../stages/cut-chunks.js';
 import { firstPlace, recordsFrom } from '../stages/read-source.js';
 import type { Source } from '../types.js';
+import { type BudgetLeft, budgetLeft } from './check-budget.js';
 import { checkSource } from './check-source.js';
 import { serviceIdentity } from './open-run.js';
 import type { RunOptions } from './run-options.js';
@@ -20,6 +21,8 @@ export interface Plan {
   readonly next: PlannedStep;
   /** Null where no price is configured. */
   readonly cost: { readonly amount: number; readonly currency: string } | null;
+  /** The caps of the budget that are set, as they stand for this run. */
+  readonly budget: readonly BudgetLeft[];
 }
 
 export interface PlannedStep {
@@ -44,7 +47,8 @@ export async function planRun(
     const next = await nextStep(config, service, source, chunks, options.fresh ? undefined : reader);
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
-    return { pipeline: config.pipeline, service, source, chunks, next, cost };
+    const budget = await budgetLeft(reader, config, next.run, Date.now());
+    return { pipeline: config.pipeline, service, source, chunks, next, cost, budget };
   } finally {
     await reader?.close();
   }
@@ -84,8 +88,15 @@ async function nextStep(
 }
 
 async function continuing(reader: CheckpointReader, run: Run, all: Plan['chunks']): Promise<PlannedStep> {
-  const { chunks, records } = await reader.tally(run.id);
-  const settled = chunks.submitted + chunks.finished + chunks.downloaded + chunks.unprocessed;
-  const bought = records.submitted + records.finished + records.downloaded + records.unprocessed;
-  return { kind: 'continue', run: run.id, chunks: all.count - settled, records: all.records - bought };
+  const tally = await reader.tally(run.id);
+  const toSend = (of: Tally['chunks']) => of.cut + of.uploading + of.ambiguous;
+  const kind = 'continue';
+  // Once the source is cut whole, what is left are chunks, of rounds of failed records too.
+  if (run.chunks !== null) {
+    return { kind, run: run.id, chunks: toSend(tally.chunks), records: toSend(tally.records) };
+  }
+  const settled = (of: Tally['chunks']) =>
+    of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
+  const chunks = Math.max(all.count - settled(tally.chunks), 0);
+  return { kind, run: run.id, chunks, records: all.records - settled(tally.records) };
 }

@@ -1,0 +1,55 @@
+/** Removes the results of a pipeline's old runs, by hand or at the end of a night. */
+import {
+  type Config,
+  type OpenRun,
+  type PrunedRun,
+  pruneRuns,
+  type RunOptions,
+  unknownRunFolders,
+  withState,
+} from '../src/index.js';
+
+export interface PruneOptions
+  extends Pick<RunOptions, 'signal' | 'logger' | 'waitLock' | 'holder' | 'clock'> {
+  /** Runs that ended longer ago than this lose their results; `retention.results` where it is left out. */
+  readonly olderThan?: number;
+  /** Only say what would be removed. */
+  readonly dryRun?: boolean;
+}
+
+export interface Pruned {
+  readonly runs: readonly PrunedRun[];
+  /** Folders that belong to no run: looked at by a person, never removed. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Takes the pipeline's lock. What the runs have cost stays in the ledger, and a source that was done stays done.
+ * @throws LockedError when a run of the pipeline is at work.
+ */
+export async function prune(config: Config, options: PruneOptions = {}): Promise<Pruned> {
+  const { olderThan = config.retention.results, dryRun = false } = options;
+  return withState(config, options, async ({ checkpoint, clock, logger }) => {
+    const now = clock.now();
+    const needs = { checkpoint, logger, stateDir: config.stateDir, pipeline: config.pipeline };
+    const runs: PrunedRun[] = [];
+    for await (const run of pruneRuns(needs, { before: now - olderThan, now, dryRun })) runs.push(run);
+    return { runs, unknown: await unknownRunFolders(checkpoint, config.stateDir) };
+  });
+}
+
+/** What `retention.results` says, once a run is done; trouble with it is told and spoils nothing. */
+export async function pruneAfter(run: OpenRun): Promise<void> {
+  const { stateDir, pipeline, retention } = run.config;
+  const { checkpoint, logger } = run;
+  const now = run.clock.now();
+  const terms = { before: now - retention.results, now, keep: run.id };
+  try {
+    let count = 0;
+    for await (const _ of pruneRuns({ checkpoint, logger, stateDir, pipeline }, terms)) count += 1;
+    if (count > 0)
+      logger.info({ runs: count }, `the results of ${count} old runs are removed (retention.results)`);
+  } catch (error) {
+    logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
+  }
+}
