@@ -16,6 +16,7 @@ import type { Checkpoint } from './checkpoint.js';
 import { checkpointReads } from './checkpoint-reads.js';
 import { openWritingConnection } from './open-connection.js';
 import { partReads } from './reads/part-reads.js';
+import { refuseLost } from './refuse-lost.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { createStateDatabase } from './state-database.js';
 import { translateStateError } from './translate-state-error.js';
@@ -24,7 +25,7 @@ import { translateStateError } from './translate-state-error.js';
  * Opens the checkpoint for writing and brings its tables up to date: WAL, synchronous FULL (each change is on
  * disk when its promise resolves), up to 10 s of waiting for other pipelines' writes, 0600 in a 0700 folder.
  * @param stateDir made where it is missing
- * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`, `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`
+ * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`
  * @throws TroubleError `DISK_FULL`, `CHECKPOINT_BUSY`, `CHECKPOINT_IO`; these also from every method
  */
 export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint> {
@@ -32,6 +33,7 @@ export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint
   try {
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     await refuseNetworkFolder(stateDir);
+    await refuseLost(path);
     const db = createStateDatabase(await openWritingConnection(path));
     return {
       ...checkpointReads(db),

@@ -22,12 +22,18 @@ export async function writeFileAtomically<T>(
   } catch (error) {
     await file.close();
     await rm(beside, { force: true });
-    throw error;
+    throw named(error, path);
   }
   await file.close();
   await rename(beside, path);
   await syncFolder(dirname(path));
   return result;
+}
+
+/** A system's error of an open file does not say which file that is. */
+function named(error: unknown, path: string): unknown {
+  const isUnnamed = error instanceof Error && 'syscall' in error && !('path' in error);
+  return isUnnamed ? Object.assign(error, { path }) : error;
 }
 
 /** Makes renames and removals in a folder durable. */

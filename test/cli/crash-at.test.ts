@@ -1,22 +1,58 @@
-/** The deadly case is in test/integration/crash-points.test.ts: it ends the process. */
+/** The deadly cases are in test/integration/crash-points.test.ts, the full disk in test/prove/crash.js. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { crashAt } from '../../src/cli/crash-at.js';
+import { useFolder } from '../helpers/folder.js';
+
+const folder = useFolder();
 
 describe('crashAt', () => {
   it('is off unless it is armed', () => {
     expect(crashAt(undefined)).toBeUndefined();
     expect(crashAt('')).toBeUndefined();
   });
-  it('lets other points and earlier passings go', () => {
-    const at = crashAt('after-cut-before-intent:3')!;
-    at('after-run-before-chunk');
-    at('after-cut-before-intent');
-    at('after-cut-before-intent');
-  });
-  it.each(['nowhere', 'nowhere:2', 'after-cut-before-intent:0', 'after-cut-before-intent:x'])(
-    'refuses %s',
+
+  it.each(['after-cut-before-intent:3', 'after-cut-before-intent:3:kill', 'after-cut-before-intent:3:term'])(
+    '%s lets other points and earlier passings go',
     (armed) => {
-      expect(() => crashAt(armed)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }));
+      const at = crashAt(armed)!;
+      at('after-run-before-chunk');
+      at('after-cut-before-intent');
+      at('after-cut-before-intent');
     },
   );
+
+  it('asks the process to stop', async () => {
+    const asked = new Promise((resolve) => process.once('SIGTERM', resolve));
+    crashAt('after-cut-before-intent:term')!('after-cut-before-intent');
+    expect(await asked).toBe('SIGTERM');
+  });
+
+  it('fills nothing before its time, and says what keeps it from filling', async () => {
+    const filler = join(await folder(), 'no-such-folder', 'filler');
+    const at = crashAt('after-cut-before-intent:2:full', filler)!;
+    at('after-cut-before-intent');
+    expect(existsSync(filler)).toBe(false);
+    expect(() => at('after-cut-before-intent')).toThrow('ENOENT');
+  });
+
+  it.each([
+    'nowhere',
+    'nowhere:2',
+    'after-cut-before-intent:0',
+    'after-cut-before-intent:x',
+    'after-cut-before-intent:',
+    'after-cut-before-intent:1:stop',
+    'after-cut-before-intent:kill:1',
+    'after-cut-before-intent:1:2:kill',
+    'after-cut-before-intent:toString',
+  ])('refuses %s', (armed) => {
+    expect(() => crashAt(armed)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }));
+  });
+
+  it('refuses to fill a disk that nobody has named', () => {
+    const refused = { code: 'USAGE', message: expect.stringContaining('FOLIOPIPE_FILL') };
+    expect(() => crashAt('after-cut-before-intent:full', '')).toThrow(expect.objectContaining(refused));
+  });
 });

@@ -81,7 +81,7 @@ describe('at the deadline', () => {
     await withJob({ behaviour: slow }, async (job) => {
       const { at } = stopAt(point, 1);
       const crash = (here: CrashPoint) => {
-        if (here === point) throw new InterruptedError('SIGKILL');
+        if (here === point) throw new InterruptedError();
         at?.(here);
       };
       const options = { deadline: Date.now() + 1_000, publishPartial: true, at: crash };

@@ -23,7 +23,8 @@ interface RunRow {
   pruned_at: number | null;
 }
 
-const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC';
+/** In the order in which they were added: a clock may have been set back between two. */
+const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
 /** Makes `run`, `runs`, `unfinishedRun`, `latestRun` and `doneRun`. */
 export function runReads(

@@ -1,0 +1,99 @@
+/**
+ * A signal in the phases that cli-signals.test.ts leaves out: it ends resumably, and the command that is printed
+ * then really goes on. In a named window the process sends it to itself, so that it comes exactly there.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CrashPoint } from '../../src/crash-points.js';
+import { type CliEnd, jsonLines, runCli, spawnCli } from '../helpers/cli.js';
+import { createJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
+import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
+
+const chunks = 6;
+const folder = useFolder();
+let serve: Serve;
+let dataDir: string;
+let unbroken: Buffer;
+
+beforeAll(async () => {
+  dataDir = join(await folder(), 'service');
+  serve = await openServe(dataDir, { segmentRecords: 7 });
+  const job = await createJob(await folder(), { pipeline: 'unbroken', baseUrl: serve.url });
+  expect(await runCli(['run', job.config], { env: job.env })).toMatchObject({ code: 0 });
+  unbroken = await readFile(job.output);
+});
+afterAll(async () => {
+  await serve.stop();
+});
+
+/** Types the command that the end of an interrupted one has printed, and more words behind it. */
+async function goOn(job: Job, end: CliEnd, ...more: string[]): Promise<CliEnd> {
+  const told = /\n {2}go on with: foliopipe (.+)\n/.exec(end.stderr)?.[1];
+  expect(told, end.stderr).toBeDefined();
+  return runCli([...told!.split(' '), ...more], { env: job.env });
+}
+
+async function expectWhole(job: Job, { code, stdout, stderr }: CliEnd): Promise<void> {
+  expect(code, stderr).toBe(0);
+  expect((await readFile(job.output)).equals(unbroken)).toBe(true);
+  expect(jsonLines(stdout).at(-1)).toMatchObject({
+    state: 'done',
+    uploads: { accepted: chunks, ambiguous: 0, resubmitted: 0 },
+  });
+}
+
+describe('in a window of its own', () => {
+  const windows: readonly CrashPoint[] = ['after-run-before-chunk', 'after-work-write-before-commit'];
+
+  it.concurrent.each(windows)(
+    '%s: SIGTERM ends with 143, and the printed command goes on',
+    async (window) => {
+      const job = await createJob(await folder(), { pipeline: window, baseUrl: serve.url });
+      const env = { ...job.env, FOLIOPIPE_CRASH_AT: `${window}:term` };
+      const end = await runCli(['run', job.config], { env });
+      expect(end, end.stderr).toMatchObject({ code: 143, signal: null, stdout: '' });
+      const left = (await filesUnder(job.folder)).filter((file) => file.startsWith('out/'));
+      expect(left.filter((file) => !file.endsWith('.partial'))).toEqual([]);
+      await expectWhole(job, await goOn(job, end, '--json'));
+    },
+  );
+});
+
+it.concurrent('while it publishes, the output comes into its place: nothing would be left to go on with', async () => {
+  const job = await createJob(await folder(), { pipeline: 'publishing', baseUrl: serve.url });
+  const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-last-merge-before-publishing:term' };
+  const end = await runCli(['run', job.config, '--json'], { env });
+  expect(end.stderr).toContain('SIGTERM: nothing more is submitted');
+  await expectWhole(job, end);
+});
+
+describe('while the service is out', () => {
+  it.concurrent('a signal ends the retries of uploads and of polls, and the printed command goes on once it is back', async () => {
+    const data = join(await folder(), 'out');
+    const first = await openServe(data, { segmentRecords: 7 });
+    await first.stop();
+    const job = await createJob(await folder(), { pipeline: 'outage', baseUrl: first.url });
+    const restart = (recordsPerSecond: number) =>
+      openServe(data, { port: first.port, segmentRecords: 7, recordsPerSecond });
+
+    const uploading = spawnCli(['submit', job.config, '--log-level', 'debug'], { env: job.env });
+    await uploading.waitFor('stderr', /upload failed and is tried again/);
+    uploading.kill('SIGTERM');
+    const stopped = await uploading.ended;
+    expect(stopped.code, stopped.stderr).toBe(143);
+    const slow = await restart(1);
+    expect(await goOn(job, stopped)).toMatchObject({ code: 0 });
+    await slow.stop();
+
+    const polling = spawnCli(['run', job.config, '--log-level', 'debug'], { env: job.env });
+    await polling.waitFor('stderr', /track failed and is tried again/);
+    polling.kill('SIGINT');
+    const interrupted = await polling.ended;
+    expect(interrupted.code, interrupted.stderr).toBe(130);
+    const quick = await restart(0);
+    await expectWhole(job, await goOn(job, interrupted, '--json'));
+    await quick.stop();
+    expect(servedFolios(data)).toHaveLength(chunks);
+  });
+});

@@ -1,0 +1,226 @@
+/**
+ * A disk that fails, and files that are not as they were left: a clear error, or healed, and never a wrong output.
+ * What a full disk does in each window is proven by `npm run prove:crash`; lost and damaged parts and a work file
+ * of another length are in resume-in-process.test.ts.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { chmod, cp, open, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../pipelines/index.js';
+import { type Clock, systemClock } from '../../src/streams/clock.js';
+import { jsonLines, runCli } from '../helpers/cli.js';
+import { createJob, useFolder } from '../helpers/job.js';
+import { openOtherService } from '../helpers/other-service.js';
+import { expectEnriched, expectSuccess, type Job, withJob } from '../helpers/other-service-job.js';
+import { all, behaviour, interrupt, stopAt, unbrokenOutput } from '../helpers/other-service-resume.js';
+import { openUploadProxy } from '../helpers/upload-proxy.js';
+
+describe('a checkpoint that is damaged', () => {
+  const damages: Readonly<Record<string, (file: string) => Promise<void>>> = {
+    'has lost its second half': async (file) => truncate(file, Math.floor((await stat(file)).size / 2)),
+    'is cut in the middle of a page': async (file) => truncate(file, (await stat(file)).size - 1000),
+    'has rubbish in the middle': async (file) => {
+      const handle = await open(file, 'r+');
+      const { size } = await handle.stat();
+      await handle.write(Buffer.alloc(size / 2, 0xa5), 0, size / 2, size / 4);
+      await handle.close();
+    },
+    'has lost its first page': async (file) => {
+      const handle = await open(file, 'r+');
+      await handle.write(Buffer.alloc(4096), 0, 4096, 0);
+      await handle.close();
+    },
+  };
+
+  it.each(Object.entries(damages))(
+    '%s: nothing is sent; with a copy put back it goes on',
+    async (_, damage) => {
+      await withJob({ behaviour }, async (job) => {
+        await interrupt(job, stopAt('after-merged-before-next', 2));
+        const file = path.join(job.config().stateDir, 'checkpoint.db');
+        await cp(file, `${file}.copy`);
+        await damage(file);
+        const requests = job.service.seen.length;
+        const error = await job.failure();
+        expect(error).toBeInstanceOf(ConfigError);
+        expect(error).toMatchObject({ code: 'CHECKPOINT_DAMAGED', exitCode: 2, facts: { path: file } });
+        expect((error as ConfigError).hint).toContain('put back a copy');
+        expect(job.service.seen.length).toBe(requests);
+        await cp(`${file}.copy`, file);
+        await expectSuccess(job, await job.enrich(), all);
+        expect(await job.output()).toBe(await unbrokenOutput());
+      });
+    },
+  );
+
+  it.each(['missing', 'empty'])(
+    '%s beside the files of runs: nothing is paid again unless these are moved away',
+    async (how) => {
+      await withJob({ behaviour }, async (job) => {
+        await interrupt(job, stopAt('after-merged-before-next', 2));
+        const { stateDir } = job.config();
+        for (const end of ['', '-wal', '-shm'])
+          await rm(path.join(stateDir, `checkpoint.db${end}`), { force: true });
+        if (how === 'empty') await writeFile(path.join(stateDir, 'checkpoint.db'), '');
+        const requests = job.service.seen.length;
+        expect(await job.failure()).toMatchObject({
+          code: 'CHECKPOINT_LOST',
+          exitCode: 2,
+          facts: { runs: 1 },
+        });
+        expect(job.service.seen.length).toBe(requests);
+        await rename(path.join(stateDir, 'runs'), path.join(stateDir, 'runs-of-old'));
+        const summary = await job.enrich();
+        expect(summary).toMatchObject({ found: 'new', exitCode: 0, uploads: { accepted: 6, ambiguous: 0 } });
+        expect(await job.output()).toBe(await unbrokenOutput());
+      });
+    },
+  );
+});
+
+describe('replies that cannot be written down', () => {
+  it('name the folio of each upload in flight, not only of the first, and the command that binds it', async () => {
+    await withJob({ behaviour, config: { concurrency: { uploads: 3 } } }, async (job) => {
+      const proxy = await openUploadProxy(job.service.url);
+      const told: string[] = [];
+      const tell = (_: object, text: string) => void told.push(text);
+      const logger = { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
+      const service = { baseUrl: proxy.url };
+      const running = job.failure({ service }, { logger });
+      await proxy.accepted(3);
+      breakUploads(job);
+      proxy.release();
+      const error = (await running) as ConfigError;
+      await proxy.close();
+      expect(error).toMatchObject({ code: 'FOLIO_NOT_RECORDED', exitCode: 5 });
+      const said = [error.message, error.hint, ...told].join('\n');
+      expect(job.service.folios).toHaveLength(3);
+      for (const { id, chunk } of job.service.folios) expect(said).toContain(`--chunk ${chunk} ${id}`);
+    });
+  });
+});
+
+/** From now on no folio can be written down: as on a full disk, but for this alone. */
+function breakUploads(job: Job): void {
+  const database = new Database(path.join(job.config().stateDir, 'checkpoint.db'));
+  database.exec("CREATE TRIGGER full BEFORE UPDATE ON uploads BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  database.close();
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command while nothing can be written into a folder of its job. */
+type WhileReadOnly = (
+  folder: string,
+  args: string[],
+  env: Readonly<Record<string, string>>,
+) => Promise<Ended>;
+
+/** The folder's files on a file system that is really read-only, in a mount namespace of the command's own. */
+const mounted: WhileReadOnly = (folder, args, env) => {
+  const cli = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+  const script =
+    'set -e; d=$1; shift; cp -a "$d" "$d.copy"; mount -t tmpfs none "$d"; cp -a "$d.copy/." "$d"; rm -r "$d.copy"; ' +
+    'mount -o remount,ro "$d"; exec "$@"';
+  const command = ['-rm', 'sh', '-c', script, 'sh', folder, process.execPath, cli, ...args];
+  return new Promise((resolve) => {
+    const child = execFile('unshare', command, { env: { ...process.env, ...env } }, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+};
+
+const withoutRights: WhileReadOnly = async (folder, args, env) => {
+  await chmod(folder, 0o500);
+  return runCli(args, { env }).finally(() => chmod(folder, 0o700));
+};
+
+const replacedByFile: WhileReadOnly = async (folder, args, env) => {
+  await rename(folder, `${folder}.aside`);
+  await writeFile(folder, '');
+  const end = await runCli(args, { env });
+  await rm(folder);
+  await rename(`${folder}.aside`, folder);
+  return end;
+};
+
+/** Root is not held back by permission bits, and not everybody may mount: the title says which way it was. */
+function readOnlyWay(): { readonly title: string; readonly run: WhileReadOnly } {
+  const mayMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+  if (mayMount) return { title: 'on a read-only file system', run: mounted };
+  if (process.getuid?.() !== 0) return { title: 'without the right to write', run: withoutRights };
+  return { title: 'with a file in its place', run: replacedByFile };
+}
+
+const folder = useFolder();
+const readOnly = readOnlyWay();
+
+describe(`a folder that cannot be written, ${readOnly.title}`, () => {
+  it.each([
+    ['state', 'STATE_DIR_UNWRITABLE'],
+    ['out', 'FOLDER_UNWRITABLE'],
+  ])('%s: is told before anything more is paid, and the same command then goes on', async (name, code) => {
+    const service = await openOtherService(behaviour);
+    const job = await createJob(await folder(), { pipeline: name, baseUrl: service.url });
+    const env = { ...job.env, FOLIOPIPE_TOKEN: service.token };
+    const stop = { ...env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit:2:term' };
+    expect(await runCli(['run', job.config], { env: stop })).toMatchObject({ code: 143 });
+    const bought = service.folios.length;
+
+    const args = ['run', job.config, '--json'];
+    const { code: exit, stdout, stderr } = await readOnly.run(path.join(job.folder, name), args, env);
+    expect(exit, stderr).toBe(2);
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ error: { code, facts: { path: expect.any(String) } } });
+    expect(service.folios.length).toBe(bought);
+
+    const end = await runCli(args, { env });
+    expect(end.code, end.stderr).toBe(0);
+    expect(jsonLines(end.stdout).at(-1)).toMatchObject({ uploads: { accepted: 6, ambiguous: 0 } });
+    expect(service.folios.length).toBe(6);
+    await service.close();
+  });
+});
+
+describe('a clock', () => {
+  const skewed = (skew: () => number): Clock => ({
+    now: () => systemClock.now() + skew(),
+    sleep: (time, signal) => {
+      expect(time).toBeGreaterThanOrEqual(0);
+      return systemClock.sleep(time, signal);
+    },
+  });
+  const day = 86_400_000;
+
+  it.each([-day, day])('set by %i ms between two processes changes nothing but the times', async (skew) => {
+    await withJob({ behaviour }, async (job) => {
+      await interrupt(job, { ...stopAt('after-finished-before-download', 2), clock: systemClock });
+      const told: string[] = [];
+      const info = (_: object, text: string) => void told.push(text);
+      const logger = { debug: () => undefined, info, warn: info, error: info };
+      const clock = skewed(() => skew);
+      const summary = await job.enrich({}, { clock, logger, deadline: clock.now() + 60_000 });
+      await expectSuccess(job, summary, all);
+      expect(await job.output()).toBe(await unbrokenOutput());
+      expect(told.join('\n')).toMatch(skew < 0 ? /continuing run \S+ of 0ms ago/ : /of 1d ago/);
+      expect(Math.sign(summary.finishedAt! - summary.createdAt)).toBe(Math.sign(skew));
+      expect(await job.enrich()).toMatchObject({ found: 'done', run: summary.run });
+    });
+  });
+
+  it('set back again and again within one keeps no poll, deadline or summary from its end', async () => {
+    await withJob({ behaviour }, async (job) => {
+      let hours = 0;
+      const clock = skewed(() => --hours * 3_600_000);
+      const deadline = clock.now() + 60_000;
+      await expectSuccess(job, await job.enrich({}, { clock, deadline }), all);
+      await expectEnriched(job);
+    });
+  });
+});

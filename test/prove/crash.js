@@ -1,0 +1,88 @@
+/**
+ * Strikes a job in every named window in every way (killed, told to stop, out of disk) and proves that it then ends
+ * as the table of expected outcomes says; writes docs/crash-matrix.md.
+ * npm run prove:crash -- [--only WINDOW] [--how kill,term,full]
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
+import pLimit from 'p-limit';
+import { crashPoints } from '../../dist/src/crash-points.js';
+import { windows } from './crash/expected.js';
+import { matrixPage } from './crash/matrix-page.js';
+import { servedFolios, startService } from './crash/processes.js';
+import { enterNamespace } from './crash/small-disk.js';
+import { strike, unbrokenOutput } from './crash/strike.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const { values } = parseArgs({ options: { only: { type: 'string' }, how: { type: 'string' } } });
+const wanted = values.how?.split(',');
+
+const untold = crashPoints.filter((window) => !Object.hasOwn(windows, window));
+if (untold.length > 0) throw new Error(`say in crash/expected.js what must come of ${untold.join(', ')}`);
+const cells = crashPoints
+  .filter((window) => values.only === undefined || window === values.only)
+  .flatMap((window) => {
+    const { nth, submitted, refusing, ...outcomes } = windows[window];
+    const strikes = Object.entries(outcomes);
+    return strikes.map(([how, expected]) => ({ window, nth, submitted, refusing, how, expected }));
+  })
+  .filter(({ how }) => wanted === undefined || wanted.includes(how.split(',')[0]));
+if (cells.length === 0) throw new Error('nothing is struck: no such window or way');
+
+if (cells.some(({ how }) => how.startsWith('full'))) enterNamespace();
+
+const folder = mkdtempSync(join(tmpdir(), 'foliopipe-crash-'));
+const serviceData = { usual: join(folder, 'service'), refusing: join(folder, 'refusing-service') };
+try {
+  const struck = await strikeAll();
+  const served = { usual: servedFolios(serviceData.usual), refusing: servedFolios(serviceData.refusing) };
+  const rows = struck.map((cell) => judge(cell, cell.refusing ? served.refusing : served.usual));
+  const failed = rows.filter(({ failure }) => failure !== undefined);
+  for (const { window, how, failure } of failed) console.error(`${window}, ${how}: ${failure}`);
+  if (failed.length > 0) process.exitCode = 1;
+  else if (values.only === undefined && wanted === undefined) {
+    writeFileSync(join(root, 'docs/crash-matrix.md'), matrixPage(rows));
+  }
+  console.log(`${rows.length - failed.length} of ${rows.length} strikes ended as they must`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function strikeAll() {
+  const path = join(folder, 'source.csv');
+  const generator = [join(root, 'bench/generate.js'), '--records', '60', '--seed', '1', '--out', path];
+  execFileSync(process.execPath, generator);
+  const usual = await startService(serviceData.usual);
+  // Smaller than any chunk, larger than its half.
+  const refusing = await startService(serviceData.refusing, '350B');
+  try {
+    const source = readFileSync(path);
+    const unbroken = await unbrokenOutput(join(folder, 'unbroken'), { source, service: usual });
+    const limit = pLimit(2);
+    const strikeOne = (cell) =>
+      strike(folder, { ...cell, source, unbroken, service: cell.refusing ? refusing : usual }).then(
+        (result) => ({ ...cell, ...result }),
+        (error) => ({ ...cell, failure: error.message }),
+      );
+    return await Promise.all(cells.map((cell) => limit(() => strikeOne(cell))));
+  } finally {
+    await usual.stop();
+    await refusing.stop();
+  }
+}
+
+/** Holds a strike to what is expected of it, once the service has ended and can be asked for all it accepted. */
+function judge({ window, how, expected, pipeline, outcome, isKnown, failure }, foliosOf) {
+  if (failure !== undefined) return { window, how, failure };
+  const served = foliosOf(pipeline);
+  const found = { ...outcome, served: served.length };
+  // A full disk takes no process away: what it cannot write down it can still say.
+  const lost = how.startsWith('full') ? served.filter((folio) => !isKnown(folio)) : [];
+  if (lost.length > 0) return { window, how, failure: `folio ${lost} was neither recorded nor told` };
+  if (isDeepStrictEqual(found, expected)) return { window, how, outcome: found };
+  return { window, how, failure: `expected ${JSON.stringify(expected)}, got ${JSON.stringify(found)}` };
+}

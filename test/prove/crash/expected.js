@@ -1,0 +1,83 @@
+/**
+ * What striking in each window must lead to. Written by hand from DESIGN.md's laws and CONTRACT.md's exit codes,
+ * never taken from what a run did: a window that is not in this table is an error.
+ */
+
+export const chunks = 6;
+/** Of a service that takes no file as large as a chunk, so that each is sent in two halves. */
+const halves = 2 * chunks;
+
+/** How the first command ends, how the next one, and what was uploaded in both: accepted, ambiguous, at the service. */
+const outcome = (first, error, [accepted, ambiguous, served] = [chunks, 0, chunks]) => ({
+  first,
+  error,
+  second: 0,
+  accepted,
+  ambiguous,
+  served,
+});
+
+const killed = outcome('SIGKILL', null);
+/** The POST is not known to have come through: sent again, shown as ambiguous; it never reached the service. */
+const killedBeforePost = outcome('SIGKILL', null, [chunks, 1, chunks]);
+/** The same for us, but the service has it. */
+const killedAfterPost = outcome('SIGKILL', null, [chunks, 1, chunks + 1]);
+const stopped = outcome(143, 'INTERRUPTED');
+/** All is bought and merged: the publishing comes to its end, there is nothing left to go on with. */
+const published = outcome(0, null);
+const full = outcome(5, 'DISK_FULL');
+/** The reply is read and cannot be written down. The same command sends the chunk again... */
+const unrecorded = outcome(5, 'FOLIO_NOT_RECORDED', [chunks, 1, chunks + 1]);
+/** ... and the command that the error names binds the folio first, so that it is not. */
+const adopted = outcome(5, 'FOLIO_NOT_RECORDED');
+
+const halved = ({ first, error }) => outcome(first, error, [halves, 0, halves]);
+
+const usual = { kill: killed, term: stopped, full };
+const publishing = { ...usual, term: published };
+
+/**
+ * By window: which passing is struck, whether all chunks are submitted by a command before (so that no upload is
+ * in flight in a window behind the uploads), whether the service refuses files as large as a chunk, and the outcome
+ * by how.
+ */
+export const windows = {
+  'after-run-before-chunk': { nth: 1, ...usual },
+  'after-chunk-file-before-commit': { nth: 3, ...usual },
+  'after-cut-before-intent': { nth: 3, ...usual },
+  'after-split-before-upload': {
+    nth: 2,
+    refusing: true,
+    kill: halved(killed),
+    term: halved(stopped),
+    full: halved(full),
+  },
+  'after-intent-before-post': {
+    nth: 3,
+    ...usual,
+    kill: killedBeforePost,
+    full: unrecorded,
+    'full, adopted': adopted,
+  },
+  'after-post-before-commit': {
+    nth: 3,
+    ...usual,
+    kill: killedAfterPost,
+    full: unrecorded,
+    'full, adopted': adopted,
+  },
+  'after-accepted-before-poll': { nth: 3, ...usual },
+  'after-finished-reply-before-commit': { nth: 2, submitted: true, ...usual },
+  'after-finished-before-download': { nth: 3, submitted: true, ...usual },
+  'after-part-file-before-commit': { nth: 4, submitted: true, ...usual },
+  'after-part-before-downloaded': { nth: 3, submitted: true, ...usual },
+  'after-downloaded-before-merge': { nth: 3, submitted: true, ...usual },
+  'after-columns-before-merge': { nth: 1, submitted: true, ...usual },
+  'after-work-write-before-commit': { nth: 3, submitted: true, ...usual },
+  'after-merged-before-next': { nth: 3, submitted: true, ...usual },
+  'after-last-merge-before-publishing': { nth: 1, submitted: true, ...publishing },
+  'after-publishing-before-rename': { nth: 1, submitted: true, ...publishing },
+  'after-rename-before-manifest': { nth: 1, submitted: true, ...publishing },
+  'after-manifest-before-marker': { nth: 1, submitted: true, ...publishing },
+  'after-marker-before-done': { nth: 1, submitted: true, ...publishing },
+};

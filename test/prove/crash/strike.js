@@ -1,0 +1,124 @@
+/** One cell of the matrix: a job struck in one window in one way, then gone on with; and all that must hold then. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chunks } from './expected.js';
+import { foliopipe, query } from './processes.js';
+import { fillDisk, mountSmallDisk } from './small-disk.js';
+
+const run = ['run', '--json', '--log-level', 'warn'];
+/** Asks for no folio so often that it would be finished. */
+const submit = ['submit', '--log-level', 'warn', '--set', 'poll.first=10s', '--set', 'poll.max=10s'];
+
+/** Writes source and config of a job; a folder's name is its pipeline's. */
+export function writeJob(folder, { pipeline, source, service, uploads = 1 }) {
+  writeFileSync(join(folder, 'source.csv'), source);
+  const config = {
+    pipeline,
+    source: { path: 'source.csv' },
+    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
+    service: service.settings,
+    chunks: { maxRecords: 10 },
+    concurrency: { uploads, folios: chunks + 2, downloads: 1 },
+    poll: { first: '300ms', max: '300ms' },
+    retry: { first: '20ms', max: '100ms' },
+    failures: { tolerate: '100%' },
+    output: { path: 'out/enriched.csv' },
+    stateDir: 'state',
+  };
+  writeFileSync(join(folder, 'foliopipe.yaml'), JSON.stringify(config));
+}
+
+/** The bytes that every struck job must come to. */
+export async function unbrokenOutput(folder, job) {
+  mkdirSync(folder);
+  writeJob(folder, { pipeline: 'unbroken', ...job });
+  const { end, stderr } = await foliopipe(folder, run);
+  demand(end === 0, `the unbroken run ended with ${end}: ${stderr}`);
+  return readFileSync(join(folder, 'out/enriched.csv'));
+}
+
+/**
+ * @param how `kill`, `term`, `full`, or `full, adopted`.
+ * @returns what happened, in the words of the table of expected outcomes, and the folios that the client knows:
+ * recorded, or told when the disk was full.
+ */
+export async function strike(parent, { window, nth, submitted, how, unbroken, ...job }) {
+  const pipeline = `${window}-${how.replace(', ', '-')}`;
+  const folder = join(parent, pipeline);
+  mkdirSync(folder);
+  const isFull = how.startsWith('full');
+  const unmount = isFull ? mountSmallDisk(folder) : undefined;
+  try {
+    writeJob(folder, { pipeline, ...job });
+    const output = join(folder, 'out/enriched.csv');
+    const filler = join(folder, 'filler');
+    if (submitted) {
+      const { end, stderr } = await foliopipe(folder, submit);
+      demand(end === 0, `submit ended with ${end}: ${stderr}`);
+    }
+
+    const armed = `${window}:${nth}:${isFull ? 'full' : how}`;
+    const first = await foliopipe(folder, run, { FOLIOPIPE_CRASH_AT: armed, FOLIOPIPE_FILL: filler });
+    const error = first.summary?.error;
+    demand(
+      !existsSync(output) || readFileSync(output).equals(unbroken),
+      'the struck run left a wrong output',
+    );
+    demand(error === undefined || error.hint, `${error?.code} says nothing of what to do next`);
+    if (how === 'term') demand(first.stderr.includes('SIGTERM'), 'the window was never passed');
+    if (isFull) {
+      demand(existsSync(filler), `the window was never passed: ${first.end} ${first.stderr}`);
+      // Full to the brim once more (closing the checkpoint may free some): as clear as before.
+      fillDisk(filler);
+      const again = await foliopipe(folder, run);
+      const { code } = again.summary?.error ?? {};
+      demand(
+        again.end === 5 && code === 'DISK_FULL',
+        `on a full disk: ${again.end} ${code}: ${again.stderr}`,
+      );
+      rmSync(filler);
+    }
+    if (how.endsWith('adopted')) await followHint(folder, error.hint);
+
+    const second = await foliopipe(folder, error?.resume ? wordsOf(error.resume) : run);
+    demand(second.end === 0, `the second run ended with ${second.end}: ${second.stderr}`);
+    demandWhole(folder, unbroken);
+    const { accepted, ambiguous } = second.summary.uploads;
+    const recorded = query(join(folder, 'state/checkpoint.db'), 'SELECT folio FROM uploads');
+    return {
+      pipeline,
+      outcome: { first: first.end, error: error?.code ?? null, second: second.end, accepted, ambiguous },
+      isKnown: (folio) => first.stderr.includes(folio) || recorded.some((row) => row.folio === folio),
+    };
+  } finally {
+    unmount?.();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Types the command that a hint ends with. */
+async function followHint(folder, hint) {
+  const [command] = /foliopipe adopt .+$/.exec(hint) ?? [];
+  demand(command !== undefined, `no adopt command in: ${hint}`);
+  const { end, stderr } = await foliopipe(folder, wordsOf(command));
+  demand(end === 0, `${command} ended with ${end}: ${stderr}`);
+}
+
+function wordsOf(command) {
+  return command.split(' ').slice(1);
+}
+
+function demandWhole(folder, unbroken) {
+  const out = join(folder, 'out');
+  demand(readFileSync(join(out, 'enriched.csv')).equals(unbroken), 'the output is not the unbroken one');
+  const names = readdirSync(out).sort();
+  const whole = ['enriched.csv', 'enriched.csv._REHEARSAL', 'enriched.csv.manifest.json'];
+  demand(String(names) === String(whole), `beside the output: ${names}`);
+  const state = readdirSync(join(folder, 'state'), { recursive: true });
+  const left = state.filter((name) => /\.(tmp|partial)$|\/chunk-/.test(name));
+  demand(left.length === 0, `left in the state folder: ${left}`);
+}
+
+function demand(holds, otherwise) {
+  if (!holds) throw new Error(otherwise);
+}
