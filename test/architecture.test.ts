@@ -80,7 +80,9 @@ function importsOf(from: string): Import[] {
   return [...text.get(from)!.matchAll(statement)].map(([, type, named, called]) => {
     const name = (named ?? called)!;
     const isOurs = name.startsWith('.');
-    const to = isOurs ? normalize(join(dirname(from), name)).replace(/\.js$/, '.ts') : packageOf(name);
+    // AssemblyScript's compiler wants no ending.
+    const file = from.includes('/assembly/') ? `${name}.ts` : name.replace(/\.js$/, '.ts');
+    const to = isOurs ? normalize(join(dirname(from), file)) : packageOf(name);
     return { from, to, isOurs, isTypeOnly: type !== undefined };
   });
 }

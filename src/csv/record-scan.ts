@@ -6,6 +6,7 @@ import { CR, LF } from './ascii.js';
 import type { BadRecord, BadRecordCode } from './bad-record.js';
 import { badText } from './bad-text.js';
 import type { Batch } from './batch.js';
+import { ScanKernel } from './kernel/scan-kernel.js';
 import { WindowScan } from './window-scan.js';
 
 export interface ScanOptions {
@@ -29,62 +30,110 @@ export interface ScanOptions {
   readonly onBadRecord: (bad: BadRecord) => void;
 }
 
+/** A window fits the processor's cache; its records are one Batch. */
+const WINDOW_BYTES = 256 * 1024;
+
+/** Records found in the window. */
+interface Found {
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
+  readonly count: number;
+}
+
 export class RecordScan {
   /** Number of the next record. */
   record: number;
   readonly #options: ScanOptions;
+  /** Finds what is certainly well-formed. */
+  readonly #kernel: ScanKernel;
+  /** Judges whatever the kernel stops at. */
   readonly #window: WindowScan;
+  /** Bytes in the kernel's window. */
+  #filled = 0;
+  /** Decoded offset of the window's first byte. */
+  #base: number;
   #line: number;
   /** Inside a physical line whose record was already refused. */
   #skipping = false;
 
-  constructor(options: ScanOptions) {
+  /** @param windowBytes to begin with: it grows where a record needs more. */
+  constructor(options: ScanOptions, windowBytes = WINDOW_BYTES) {
     const { fields, maxRecordBytes } = options;
+    const grammar = { delimiter: options.delimiter.charCodeAt(0), fields, maxRecordBytes };
     this.#options = options;
-    this.#window = new WindowScan({ delimiter: options.delimiter.charCodeAt(0), fields, maxRecordBytes });
+    this.#kernel = new ScanKernel(grammar, windowBytes);
+    this.#window = new WindowScan(grammar);
     this.record = options.firstRecord;
+    this.#base = options.base;
     this.#line = options.firstLine ?? 0;
   }
 
-  /** Bytes that are always enough to get on: a window of this size is never left wholly unscanned. */
-  get horizon(): number {
-    return this.#window.horizon;
+  /** Takes the next bytes of the file; gives the records of each window that they fill. */
+  *take(piece: Uint8Array): Generator<Batch, void, undefined> {
+    for (let used = 0; ; ) {
+      const { window } = this.#kernel;
+      const size = Math.min(piece.length - used, window.length - this.#filled);
+      window.set(piece.subarray(used, used + size), this.#filled);
+      used += size;
+      this.#filled += size;
+      if (this.#filled < window.length) return;
+      const taken = yield* this.#scan(false);
+      if (taken === 0)
+        this.#kernel.grow(Math.min(window.length * 2, Math.max(this.#window.horizon, window.length + 1)));
+      else this.#keepFrom(taken);
+    }
+  }
+
+  /** Gives what is left: the file ends here. */
+  *end(): Generator<Batch, void, undefined> {
+    yield* this.#scan(true);
+  }
+
+  #keepFrom(taken: number): void {
+    this.#kernel.window.copyWithin(0, taken, this.#filled);
+    this.#base += taken;
+    this.#filled -= taken;
   }
 
   /**
-   * Scans `bytes[from, to)`; `bytes[0]` has the decoded offset `base`. Returns where scanning must go on
-   * with more bytes: `from` itself where the window was too small. With `isLast` all is taken.
+   * Scans the window. Returns where scanning must go on with more bytes: 0 where the window is too small for
+   * a record. With `isLast` all is taken.
    */
-  *scan(
-    bytes: Uint8Array,
-    from: number,
-    to: number,
-    isLast: boolean,
-    base: number,
-  ): Generator<Batch, number, undefined> {
-    const window = this.#window;
-    let at = from;
+  *#scan(isLast: boolean): Generator<Batch, number, undefined> {
+    const kernel = this.#kernel;
+    const careful = this.#window;
+    const bytes = kernel.window;
+    const to = this.#filled;
+    let at = 0;
     if (this.#skipping) {
-      const lineFeed = indexOfLineFeed(bytes, from, to);
+      const lineFeed = indexOfLineFeed(bytes, 0, to);
       if (lineFeed === -1) return to;
       this.#skipping = false;
       at = lineFeed + 1;
       this.#line += 1;
     }
     for (;;) {
-      window.run(bytes, at, to, isLast);
-      if (window.count > 0) yield* this.#batches(bytes, at, base);
-      this.#line += window.lines;
-      at = window.next;
-      if (window.stop === 'FULL') continue;
-      if (window.stop === 'END') return at;
+      kernel.run(at, to);
+      if (kernel.count > 0) yield* this.#batches(bytes, at, kernel);
+      this.#line += kernel.lines;
+      at = kernel.next;
+      if (kernel.isFull) continue;
+      const isWhole = at === to || !(isLast || to - at >= careful.horizon);
+      if (!kernel.isDoubtful && isWhole) return at;
+
+      careful.run(bytes, at, to, isLast);
+      if (careful.count > 0) yield* this.#batches(bytes, at, careful);
+      this.#line += careful.lines;
+      at = careful.next;
+      if (careful.stop === 'FULL') continue;
+      if (careful.stop === 'END') return at;
 
       const lineFeed = this.#endOfRejected(bytes, to);
       const isCut = lineFeed === -1 && !isLast;
-      if (isCut && to - at < this.horizon) return at;
+      if (isCut && to - at < careful.horizon) return at;
       const next = lineFeed === -1 ? to : lineFeed + 1;
       const end = lineFeed === -1 ? to : contentEnd(bytes, at, lineFeed);
-      this.#tell(window.stop, bytes, at, end, base, this.#line);
+      this.#tell(careful.stop, bytes, at, end, this.#line);
       this.#line += countLineFeeds(bytes, at, next);
       this.#skipping = isCut;
       if (next === to) return to;
@@ -102,12 +151,12 @@ export class RecordScan {
   }
 
   /** The window's records as one Batch or, where text is bad, as Batches around the bad ones. */
-  *#batches(bytes: Uint8Array, from: number, base: number): Generator<Batch, void, undefined> {
-    const { starts, ends, count } = this.#window;
+  *#batches(bytes: Uint8Array, from: number, found: Found): Generator<Batch, void, undefined> {
+    const { starts, ends, count } = found;
     const { fields, transcoded = false } = this.#options;
     const end = ends[count * fields - 1]!;
     if (badText(bytes.subarray(starts[0]!, end), transcoded) === undefined) {
-      yield this.#batch(bytes, base, 0, count);
+      yield this.#batch(bytes, found, 0, count);
       return;
     }
     let first = 0;
@@ -118,17 +167,16 @@ export class RecordScan {
       const recordEnd = ends[(record + 1) * fields - 1]!;
       const code = badText(bytes.subarray(start, recordEnd), transcoded);
       if (code === undefined) continue;
-      if (record > first) yield this.#batch(bytes, base, first, record);
+      if (record > first) yield this.#batch(bytes, found, first, record);
       line += countLineFeeds(bytes, counted, start);
       counted = start;
-      this.#tell(code, bytes, start, recordEnd, base, line);
+      this.#tell(code, bytes, start, recordEnd, line);
       first = record + 1;
     }
-    if (count > first) yield this.#batch(bytes, base, first, count);
+    if (count > first) yield this.#batch(bytes, found, first, count);
   }
 
-  #batch(bytes: Uint8Array, base: number, first: number, last: number): Batch {
-    const { starts, ends } = this.#window;
+  #batch(bytes: Uint8Array, { starts, ends }: Found, first: number, last: number): Batch {
     const { file, fields } = this.#options;
     const firstRecord = this.record;
     const count = last - first;
@@ -136,7 +184,7 @@ export class RecordScan {
     return {
       file,
       bytes,
-      base,
+      base: this.#base,
       firstRecord,
       count,
       fields,
@@ -145,14 +193,7 @@ export class RecordScan {
     };
   }
 
-  #tell(
-    code: BadRecordCode,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    base: number,
-    line: number,
-  ): void {
+  #tell(code: BadRecordCode, bytes: Uint8Array, start: number, end: number, line: number): void {
     const { file, maxRecordBytes, onBadRecord } = this.#options;
     const raw = Buffer.from(bytes.subarray(start, Math.min(end, start + maxRecordBytes)));
     const known = this.#options.firstLine === undefined ? 0 : line;
@@ -162,7 +203,7 @@ export class RecordScan {
       file,
       record,
       line: known,
-      byte: base + start,
+      byte: this.#base + start,
       raw,
       message: this.#message(code, start),
     });
@@ -179,11 +220,13 @@ export class RecordScan {
       case 'SOURCE_FIELD_COUNT':
         return `the number of fields is ${found}, not ${fields}`;
       case 'SOURCE_RECORD_TOO_LARGE':
-        return `no end within ${maxRecordBytes} bytes`;
+        return `longer than the ${maxRecordBytes} bytes that a record may have`;
       case 'SOURCE_NUL':
         return 'a NUL byte';
       case 'SOURCE_ENCODING':
-        return transcoded ? 'bytes without meaning in the encoding of the file' : 'bytes that are not UTF-8';
+        return transcoded
+          ? 'bytes without meaning in the encoding it is read in'
+          : 'bytes that are not UTF-8';
     }
   }
 }

@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'csv-stringify/sync';
 import type { Batch } from '../csv/batch.js';
-import { ByteWriter } from '../csv/byte-writer.js';
-import { writeField } from '../csv/write-field.js';
+import { UploadKernel } from '../csv/kernel/upload-kernel.js';
 import { fieldOf, type LaidOutSource } from '../results/output-layout.js';
 import type { Chunk, Position } from '../types.js';
 
@@ -60,81 +59,64 @@ export interface CutChunk {
   readonly content: Uint8Array;
 }
 
+export interface CutLimits {
+  readonly maxRecords: number;
+  readonly maxBytes: number;
+  /** Records of the first chunk, where it is to have fewer; 0: it is as the others. */
+  readonly canary?: number;
+}
+
 /**
  * @param batches records from the first one not yet cut.
  */
 export async function* cutChunks(
   batches: AsyncIterable<Batch>,
   layout: UploadLayout,
-  limits: { readonly maxRecords: number; readonly maxBytes: number },
+  limits: CutLimits,
 ): AsyncGenerator<CutChunk> {
-  const out = new ByteWriter(256 * 1024);
+  const out = new UploadKernel(layout);
+  let atMost = Math.min(limits.canary || limits.maxRecords, limits.maxRecords);
   let first: { record: number; start: Position } | undefined;
+  let end: Position = { file: 0, offset: 0 };
   let records = 0;
   let last = 0;
-  let endFile = 0;
-  let endOffset = 0;
 
-  const cut = (length: number): CutChunk => {
-    const content = out.view().subarray(0, length);
+  const cut = (): CutChunk => {
+    const content = out.file;
     const chunk = {
       firstRecord: first!.record,
       lastRecord: last,
       records,
       start: first!.start,
-      end: { file: endFile, offset: endOffset },
-      bytes: length,
+      end,
+      bytes: content.length,
       sha256: createHash('sha256').update(content).digest('hex'),
     };
     return { chunk, content };
   };
-  const begin = (batch: Batch, r: number) => {
-    first = {
-      record: batch.firstRecord + r,
-      start: { file: batch.file, offset: batch.base + batch.starts[r]! },
-    };
-    records = 0;
-    out.clear();
-    out.copy(layout.header, 0, layout.header.length);
-  };
 
   for await (const batch of batches) {
-    for (let r = 0; r < batch.count; r++) {
-      if (first === undefined) begin(batch, r);
-      const before = out.length;
-      writeUploadRecord(out, batch, r, layout);
-      if (records > 0 && out.length > limits.maxBytes) {
-        yield cut(before);
-        begin(batch, r);
-        writeUploadRecord(out, batch, r, layout);
+    const { count, fields, file, base, firstRecord, starts, ends } = batch;
+    for (let r = 0; r < count; ) {
+      if (first === undefined) {
+        first = { record: firstRecord + r, start: { file, offset: base + starts[r]! } };
+        records = 0;
+        out.clear();
       }
-      records += 1;
-      last = batch.firstRecord + r;
-      endFile = batch.file;
-      endOffset = batch.base + batch.ends[(r + 1) * batch.fields - 1]!;
-      if (records === limits.maxRecords) {
-        yield cut(out.length);
+      const upTo = Math.min(count, r + atMost - records);
+      const written = out.write(batch, r, upTo, records === 0, limits.maxBytes);
+      r += written;
+      records += written;
+      if (written > 0) {
+        last = firstRecord + r - 1;
+        end = { file, offset: base + ends[r * fields - 1]! };
+      }
+      if (r < upTo || records === atMost) {
+        yield cut();
         first = undefined;
+        atMost = limits.maxRecords;
       }
     }
   }
-  if (first !== undefined) yield cut(out.length);
+  if (first !== undefined) yield cut();
 }
-
-function writeUploadRecord(out: ByteWriter, batch: Batch, r: number, layout: UploadLayout): void {
-  const first = r * batch.fields;
-  const before = out.length;
-  if (layout.hasKey) out.number(batch.firstRecord + r);
-  for (let at = 0; at < layout.fields.length; at++) {
-    const field = layout.fields[at]!;
-    if (at > 0 || layout.hasKey) out.byte(comma);
-    const start = field === 0 ? batch.starts[r]! : batch.ends[first + field - 1]! + 1;
-    writeField(out, batch.bytes, start, batch.ends[first + field]!, layout.delimiter);
-  }
-  // A line with nothing on it would be no record for whoever reads the file.
-  if (out.length === before) out.ascii('""');
-  out.byte(lineFeed);
-}
-
-const comma = 0x2c;
-const lineFeed = 0x0a;

@@ -1,0 +1,6 @@
+// The bytes that mean something in CSV.
+
+export const LF: i32 = 0x0a;
+export const CR: i32 = 0x0d;
+export const QUOTE: i32 = 0x22;
+export const COMMA: i32 = 0x2c;

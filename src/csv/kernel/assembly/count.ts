@@ -1,0 +1,39 @@
+// Counts line ends outside quotes, those of blank lines left out; what it has seen goes over from call to call.
+
+import { CR, LF, QUOTE } from './bytes';
+
+/** Filled lines that have ended. */
+export let lineCount: i32 = 0;
+/** Whether the line that has not ended yet holds anything. */
+export let isFilled: bool = false;
+let inQuotes: bool = false;
+
+/** Looks at [from, to). Up to 16 bytes behind `to` are read and not used. */
+export function countLines(from: i32, to: i32): void {
+  const quotes = i8x16.splat(<i8>QUOTE);
+  const lineFeeds = i8x16.splat(<i8>LF);
+  let lineStart = from;
+  for (let block = from; block < to; block += 16) {
+    const sixteen = v128.load(block);
+    let bits = i8x16.bitmask(v128.or(i8x16.eq(sixteen, lineFeeds), i8x16.eq(sixteen, quotes)));
+    if (to - block < 16) bits &= (1 << (to - block)) - 1;
+    for (; bits !== 0; bits &= bits - 1) {
+      const at = block + ctz<i32>(bits);
+      if (<i32>load<u8>(at) === QUOTE) {
+        inQuotes = !inQuotes;
+        isFilled = true;
+      } else if (!inQuotes) {
+        if (isFilled || holdsAny(lineStart, at)) lineCount++;
+        isFilled = false;
+        lineStart = at + 1;
+      }
+    }
+  }
+  if (!isFilled) isFilled = holdsAny(lineStart, to);
+}
+
+/** Whether there is any byte but CR. */
+function holdsAny(from: i32, to: i32): bool {
+  while (from < to && load<u8>(from) === CR) from++;
+  return from < to;
+}

@@ -1,0 +1,68 @@
+// Writes records of a batch as those of an uploaded file: the record's number, the chosen fields, LF.
+
+import { COMMA, LF, QUOTE } from './bytes';
+import { QUOTES, writeField } from './field';
+import { DIGITS, writeNumber } from './number';
+
+/** Records written by the last call. */
+export let written: i32 = 0;
+/** Where the last of them ends. */
+export let outEnd: i32 = 0;
+/** Whether the call stopped because the room might not do for the next record. */
+export let needsRoom: bool = false;
+
+/**
+ * Writes records `first` to `last` of a batch, as long as the file does not get larger than `limit`.
+ * @param bytes, starts, ends addresses of the batch; places in it are counted from `bytes`.
+ * @param chosen places of the `choices` fields in a record.
+ * @param number of the record `first`; below 0 none is written.
+ * @param out address behind what the file holds already.
+ * @param limit address that the file must not pass, but for its first record.
+ * @param room address behind the room.
+ */
+export function writeUpload(
+  bytes: i32,
+  starts: i32,
+  ends: i32,
+  fields: i32,
+  delimiter: i32,
+  chosen: i32,
+  choices: i32,
+  first: i32,
+  last: i32,
+  number: f64,
+  isEmpty: bool,
+  out: i32,
+  limit: i32,
+  room: i32,
+): void {
+  let at = first;
+  let next = number;
+  needsRoom = false;
+  for (; at < last; at++, next++) {
+    const start = load<i32>(starts + (at << 2));
+    const recordEnds = ends + ((at * fields) << 2);
+    const raw = load<i32>(recordEnds + ((fields - 1) << 2)) - start;
+    if (out + choices * (raw + QUOTES + 1 + 16) + DIGITS + 32 > room) {
+      needsRoom = true;
+      break;
+    }
+    let end = number < 0 ? out : writeNumber(<u64>next, out);
+    for (let choice = 0; choice < choices; choice++) {
+      const field = load<i32>(chosen + (choice << 2));
+      const from = field === 0 ? start : load<i32>(recordEnds + ((field - 1) << 2)) + 1;
+      if (choice > 0 || number >= 0) store<u8>(end++, <u8>COMMA);
+      end = writeField(bytes + from, bytes + load<i32>(recordEnds + (field << 2)), delimiter, end);
+    }
+    if (end === out) {
+      // A line with nothing on it would be no record for whoever reads the file.
+      store<u8>(end++, <u8>QUOTE);
+      store<u8>(end++, <u8>QUOTE);
+    }
+    store<u8>(end++, <u8>LF);
+    if (end > limit && !(isEmpty && at === first)) break;
+    out = end;
+  }
+  written = at - first;
+  outEnd = out;
+}

@@ -1,0 +1,158 @@
+/**
+ * Writes the rows of a chunk in WebAssembly: its records' own fields, and the answers of successful parts. An answer
+ * of another kind is asked of the caller. Layout of the memory: what is loaded, and behind it the rows, which grow.
+ */
+import { KernelMemory } from './kernel-memory.js';
+
+/** What assembly/rows.ts exports. */
+interface RowsExports {
+  readonly memory: WebAssembly.Memory;
+  readonly nextRow: WebAssembly.Global;
+  readonly rowsEnd: WebAssembly.Global;
+  readonly rowsStop: WebAssembly.Global;
+  writeRows(...args: number[]): void;
+}
+
+/** Records or results: bytes, and where their fields stand, as in a Batch. */
+export interface Table {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+  /** Fields of each. */
+  readonly fields: number;
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
+}
+
+/** A part from which answers are taken. */
+export interface AnswerPart extends Table {
+  /** Places of the answers in a result, -1 for one that it has not; null: the caller writes them. */
+  readonly answers: readonly number[] | null;
+  /** What stands behind the answers of each row. */
+  readonly tail: Uint8Array;
+}
+
+export interface RowsLayout {
+  /** Places of the chosen fields of a record; null: it is copied as it stands. */
+  readonly chosen: readonly number[] | null;
+  /** The source's delimiter, a byte. */
+  readonly delimiter: number;
+  /** What stands between a record's own fields and its answers. */
+  readonly lead: Uint8Array;
+  /** Answers a row. */
+  readonly answers: number;
+  /** Whether each record's number ends its row. */
+  readonly numbered: boolean;
+}
+
+/** For each record which part, which result in it, and its number. */
+export interface RowOrder {
+  readonly part: Int32Array;
+  readonly result: Int32Array;
+  readonly numbers: Int32Array;
+}
+
+const PART_INTS = 8;
+/** Sixteen bytes are read and written at once. */
+const SPARE_BYTES = 16;
+const NO_ROOM = 1;
+const NOT_OURS = 2;
+
+export class RowsKernel {
+  readonly #memory = new KernelMemory<RowsExports>();
+  readonly #layout: RowsLayout;
+  /** Where what is loaded ends. */
+  #loaded = 0;
+  #rowsAt = 0;
+  #rowsEnd = 0;
+
+  constructor(layout: RowsLayout) {
+    this.#layout = layout;
+  }
+
+  /** The rows of the last call; valid until the next. */
+  get rows(): Buffer {
+    return this.#memory.bytes.subarray(this.#rowsAt, this.#rowsEnd);
+  }
+
+  /**
+   * Writes a row for each record.
+   * @param writeOther gives what stands behind the own fields of a record whose part has no plain answers, its line
+   *   feed included.
+   */
+  write(
+    records: Table,
+    parts: readonly AnswerPart[],
+    order: RowOrder,
+    writeOther: (record: number) => Uint8Array,
+  ): void {
+    const { chosen, delimiter, lead, answers, numbered } = this.#layout;
+    this.#loaded = SPARE_BYTES;
+    const chosenAt = this.#load(bytesOf(Int32Array.from(chosen ?? [])));
+    const leadAt = this.#load(lead);
+    const own = this.#loadTable(records);
+    const partsAt = this.#loadParts(parts);
+    const partAt = this.#load(bytesOf(order.part));
+    const resultAt = this.#load(bytesOf(order.result));
+    const numbersAt = numbered ? this.#load(bytesOf(order.numbers)) : 0;
+    this.#rowsAt = this.#loaded;
+    this.#rowsEnd = this.#rowsAt;
+    this.#reserveRoom(records.bytes.length * 2);
+
+    const { exports } = this.#memory;
+    for (let row = 0; row < records.count; ) {
+      exports.writeRows(
+        ...[row, records.count, own.bytes, own.starts, own.ends, records.fields, delimiter],
+        ...[chosenAt, chosen?.length ?? -1, leadAt, lead.length, answers],
+        ...[partsAt, partAt, resultAt, numbersAt, this.#rowsEnd, this.#memory.bytes.length - SPARE_BYTES],
+      );
+      row = exports.nextRow.value;
+      this.#rowsEnd = exports.rowsEnd.value;
+      if (exports.rowsStop.value === NO_ROOM) this.#reserveRoom(this.#memory.bytes.length);
+      if (exports.rowsStop.value !== NOT_OURS) continue;
+      this.#append(writeOther(row));
+      row += 1;
+    }
+  }
+
+  #append(bytes: Uint8Array): void {
+    this.#reserveRoom(bytes.length);
+    this.#memory.bytes.set(bytes, this.#rowsEnd);
+    this.#rowsEnd += bytes.length;
+  }
+
+  #reserveRoom(size: number): void {
+    this.#memory.reserve(this.#rowsEnd + size + 2 * SPARE_BYTES);
+  }
+
+  #loadParts(parts: readonly AnswerPart[]): number {
+    const described = parts.flatMap((part) => {
+      const at = part.answers === null ? { bytes: 0, starts: 0, ends: 0 } : this.#loadTable(part);
+      const answers = part.answers === null ? 0 : this.#load(bytesOf(Int32Array.from(part.answers)));
+      return [at.bytes, at.starts, at.ends, part.fields, answers, this.#load(part.tail), part.tail.length, 0];
+    });
+    const at = this.#load(bytesOf(Int32Array.from(described)));
+    if (described.length !== parts.length * PART_INTS) throw new Error('a part has another layout');
+    return at;
+  }
+
+  #loadTable({ bytes, count, fields, starts, ends }: Table) {
+    return {
+      bytes: this.#load(bytes),
+      starts: this.#load(bytesOf(starts.subarray(0, count))),
+      ends: this.#load(bytesOf(ends.subarray(0, count * fields))),
+    };
+  }
+
+  /** Copies bytes into the memory; returns their address. */
+  #load(bytes: Uint8Array): number {
+    const at = this.#loaded;
+    this.#loaded = Math.ceil((at + bytes.length + SPARE_BYTES) / SPARE_BYTES) * SPARE_BYTES;
+    this.#memory.reserve(this.#loaded);
+    this.#memory.bytes.set(bytes, at);
+    return at;
+  }
+}
+
+function bytesOf(array: Int32Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}

@@ -1,0 +1,130 @@
+/**
+ * The scan's fast half: a window of bytes, and the places that were found in it, in the memory of a WebAssembly
+ * instance. Invariant: the window keeps its place and its bytes when it grows; the views are made anew.
+ */
+import { KernelMemory } from './kernel-memory.js';
+
+/** What assembly/scan.ts exports. */
+interface ScanExports {
+  readonly memory: WebAssembly.Memory;
+  readonly count: WebAssembly.Global;
+  readonly next: WebAssembly.Global;
+  readonly lines: WebAssembly.Global;
+  readonly isDoubtful: WebAssembly.Global;
+  scan(
+    window: number,
+    from: number,
+    to: number,
+    delimiter: number,
+    fields: number,
+    maxRecordBytes: number,
+    starts: number,
+    ends: number,
+    capacity: number,
+  ): void;
+}
+
+export interface KernelGrammar {
+  /** An ASCII byte. */
+  readonly delimiter: number;
+  readonly fields: number;
+  /** A record's bytes without its line end. */
+  readonly maxRecordBytes: number;
+}
+
+/** Ends found in one scan at most (where a record has not more fields): keeps the arrays in the cache. */
+const MAX_ENDS = 65_536;
+
+const INT_BYTES = 4;
+/** The last bytes of a window are read as part of sixteen. */
+const SPARE_BYTES = 16;
+
+export class ScanKernel {
+  readonly #memory = new KernelMemory<ScanExports>();
+  readonly #grammar: KernelGrammar;
+  readonly #capacity: number;
+  /** Addresses: the ends come first. */
+  readonly #startsAt: number;
+  readonly #windowAt: number;
+  #window!: Buffer;
+  #starts!: Int32Array;
+  #ends!: Int32Array;
+
+  constructor(grammar: KernelGrammar, windowBytes: number) {
+    this.#grammar = grammar;
+    this.#capacity = Math.max(1, Math.floor(MAX_ENDS / grammar.fields));
+    this.#startsAt = this.#capacity * grammar.fields * INT_BYTES;
+    this.#windowAt = this.#startsAt + this.#capacity * INT_BYTES;
+    this.#reserve(windowBytes);
+  }
+
+  /** The bytes to scan. */
+  get window(): Buffer {
+    return this.#window;
+  }
+
+  /** Where the records found begin. */
+  get starts(): Int32Array {
+    return this.#starts;
+  }
+
+  /** Where their fields end. */
+  get ends(): Int32Array {
+    return this.#ends;
+  }
+
+  /** Records found by the last run. */
+  get count(): number {
+    return this.#memory.exports.count.value;
+  }
+
+  /** Where the first record that was not taken begins. */
+  get next(): number {
+    return this.#memory.exports.next.value;
+  }
+
+  /** Line feeds before `next`. */
+  get lines(): number {
+    return this.#memory.exports.lines.value;
+  }
+
+  /** Whether the last run has stopped in front of what is not certainly well-formed. */
+  get isDoubtful(): boolean {
+    return this.#memory.exports.isDoubtful.value !== 0;
+  }
+
+  /** Whether the last run has stopped because the arrays are full. */
+  get isFull(): boolean {
+    return this.count === this.#capacity;
+  }
+
+  /** Scans `window[from, to)`, which begins at a record; one that has no line feed yet is not taken. */
+  run(from: number, to: number): void {
+    const { delimiter, fields, maxRecordBytes } = this.#grammar;
+    const starts = this.#startsAt;
+    this.#memory.exports.scan(
+      this.#windowAt,
+      from,
+      to,
+      delimiter,
+      fields,
+      maxRecordBytes,
+      starts,
+      0,
+      this.#capacity,
+    );
+  }
+
+  /** Makes the window larger. */
+  grow(windowBytes: number): void {
+    this.#reserve(windowBytes);
+  }
+
+  #reserve(windowBytes: number): void {
+    this.#memory.reserve(this.#windowAt + windowBytes + SPARE_BYTES);
+    const { bytes } = this.#memory;
+    this.#window = bytes.subarray(this.#windowAt, this.#windowAt + windowBytes);
+    this.#starts = new Int32Array(bytes.buffer, this.#startsAt, this.#capacity);
+    this.#ends = new Int32Array(bytes.buffer, 0, this.#startsAt / INT_BYTES);
+  }
+}

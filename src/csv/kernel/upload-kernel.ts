@@ -1,0 +1,143 @@
+/** Writes the records of batches as those of an uploaded file, in WebAssembly. */
+import type { Batch } from '../batch.js';
+import { KernelMemory } from './kernel-memory.js';
+
+/** What assembly/upload.ts exports. */
+interface UploadExports {
+  readonly memory: WebAssembly.Memory;
+  readonly written: WebAssembly.Global;
+  readonly outEnd: WebAssembly.Global;
+  readonly needsRoom: WebAssembly.Global;
+  writeUpload(
+    bytes: number,
+    starts: number,
+    ends: number,
+    fields: number,
+    delimiter: number,
+    chosen: number,
+    choices: number,
+    first: number,
+    last: number,
+    number: number,
+    isEmpty: number,
+    out: number,
+    limit: number,
+    room: number,
+  ): void;
+}
+
+export interface UploadFields {
+  /** The header with its newline. */
+  readonly header: Uint8Array;
+  /** Whether the record's number comes first. */
+  readonly hasKey: boolean;
+  /** Places of the chosen fields in a record. */
+  readonly fields: readonly number[];
+  /** The source's, a byte. */
+  readonly delimiter: number;
+}
+
+const INT_BYTES = 4;
+/** Sixteen bytes are read and written at once. */
+const SPARE_BYTES = 16;
+const FIRST_ROOM = 256 * 1024;
+
+export class UploadKernel {
+  readonly #memory = new KernelMemory<UploadExports>();
+  readonly #layout: UploadFields;
+  /** Addresses: chosen fields, the file, and the batch behind the file's room. */
+  readonly #fileAt: number;
+  #room = FIRST_ROOM;
+  #length = 0;
+  #loaded: Batch | undefined;
+  #startsAt = 0;
+  #endsAt = 0;
+
+  constructor(layout: UploadFields) {
+    this.#layout = layout;
+    this.#fileAt = aligned(layout.fields.length * INT_BYTES);
+    this.#memory.reserve(this.#batchAt);
+    for (const [at, field] of layout.fields.entries()) this.#memory.bytes.writeInt32LE(field, at * INT_BYTES);
+    this.clear();
+  }
+
+  /** The file so far; valid until the next call. */
+  get file(): Buffer {
+    return this.#memory.bytes.subarray(this.#fileAt, this.#fileAt + this.#length);
+  }
+
+  /** Begins a file: its header. */
+  clear(): void {
+    const { header } = this.#layout;
+    if (header.length > this.#room) this.#grow(header.length);
+    this.#memory.bytes.set(header, this.#fileAt);
+    this.#length = header.length;
+  }
+
+  /**
+   * Writes records `first` to `last` (exclusive) of a batch, as long as the file stays within `maxBytes`; a file
+   * without a record takes one whatever its size.
+   * @returns how many were written.
+   */
+  write(batch: Batch, first: number, last: number, isEmpty: boolean, maxBytes: number): number {
+    if (this.#loaded !== batch) this.#load(batch);
+    const { fields, delimiter, hasKey } = this.#layout;
+    const { exports } = this.#memory;
+    let at = first;
+    for (;;) {
+      exports.writeUpload(
+        this.#batchAt,
+        this.#startsAt,
+        this.#endsAt,
+        batch.fields,
+        delimiter,
+        0,
+        fields.length,
+        at,
+        last,
+        hasKey ? batch.firstRecord + at : -1,
+        Number(isEmpty && at === first),
+        this.#fileAt + this.#length,
+        this.#fileAt + Math.min(maxBytes, 0x7000_0000),
+        this.#batchAt - SPARE_BYTES,
+      );
+      at += exports.written.value;
+      this.#length = exports.outEnd.value - this.#fileAt;
+      if (exports.needsRoom.value === 0) return at - first;
+      this.#grow(this.#room * 2);
+      this.#load(batch);
+    }
+  }
+
+  get #batchAt(): number {
+    return aligned(this.#fileAt + this.#room + SPARE_BYTES);
+  }
+
+  /** The file keeps its place; the batch behind it is loaded anew. */
+  #grow(room: number): void {
+    this.#room = room;
+    this.#memory.reserve(this.#batchAt);
+    this.#loaded = undefined;
+  }
+
+  #load(batch: Batch): void {
+    const { bytes, count, fields, starts, ends } = batch;
+    const size = ends[count * fields - 1]!;
+    this.#startsAt = aligned(this.#batchAt + size + SPARE_BYTES);
+    this.#endsAt = this.#startsAt + count * INT_BYTES;
+    this.#memory.reserve(this.#endsAt + count * fields * INT_BYTES);
+    const memory = this.#memory.bytes;
+    memory.set(bytes.subarray(0, size), this.#batchAt);
+    memory.set(bytesOf(starts.subarray(0, count)), this.#startsAt);
+    memory.set(bytesOf(ends.subarray(0, count * fields)), this.#endsAt);
+    this.#loaded = batch;
+  }
+}
+
+function aligned(address: number): number {
+  return Math.ceil(address / SPARE_BYTES) * SPARE_BYTES;
+}
+
+function bytesOf(array: Int32Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
