@@ -1,32 +1,44 @@
 /** Says an error (what, where, what next) to a person, as a log record or as the last JSON line; gives its exit code. */
-import { DeadlineError, FoliopipeError, InterruptedError, TroubleError } from '../../pipelines/index.js';
+import {
+  DeadlineError,
+  FoliopipeError,
+  InterruptedError,
+  RefusedError,
+  TroubleError,
+  UntrustedError,
+} from '../../pipelines/index.js';
 import { writeJson } from './json-lines.js';
-import { resumeCommand } from './resume-command.js';
+import { asRehearsed, isRehearsal, resumeCommand } from './resume-command.js';
 
 /** @param argv as node gives it; the error may be that it cannot be parsed. */
 export function reportFailure(error: unknown, argv: readonly string[]): number {
   const known = error instanceof FoliopipeError ? error : undefined;
   const exitCode = known?.exitCode ?? 1;
   const message = error instanceof Error ? error.message : String(error);
-  const { code = 'UNEXPECTED', hint = null, facts = {} } = known ?? {};
+  const { code = 'UNEXPECTED', facts = {} } = known ?? {};
+  const hint = known?.hint === undefined ? null : asRehearsed(known.hint, argv);
   const resume = isResumedOtherwise(error, argv) ? resumeCommand(argv) : null;
   if (argv.includes('--json')) {
     writeJson('summary', { exitCode, error: { code, message, hint, resume, facts } });
   }
-  const text = known === undefined ? bugText(error, message) : failureText(known, resume);
+  const text = known === undefined ? bugText(error, message) : failureText(known, hint, resume);
   process.stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
   return exitCode;
 }
 
-/** Where the hint alone would not do: after a signal, and where the same command would begin yet another run. */
+/** Where the hint alone would not do: after a signal, where the same command would begin yet another run, and in a rehearsal. */
 function isResumedOtherwise(error: unknown, argv: readonly string[]): boolean {
   if (error instanceof InterruptedError) return true;
   const goesOn = error instanceof TroubleError || error instanceof DeadlineError;
+  if (isRehearsal(argv)) return goesOn || needsPerson.some((kind) => error instanceof kind);
   return goesOn && argv.includes('--new');
 }
 
-function failureText(error: FoliopipeError, resume: string | null): string {
-  const next = error.hint === undefined ? '' : `\n  next: ${error.hint}`;
+/** Errors after which the same command goes on once somebody else has mended something. */
+const needsPerson = [RefusedError, UntrustedError];
+
+function failureText(error: FoliopipeError, hint: string | null, resume: string | null): string {
+  const next = hint === null ? '' : `\n  next: ${hint}`;
   const command = resume === null ? '' : `\n  go on with: ${resume}`;
   return `foliopipe: ${error.message} [${error.code}]${next}${command}\n`;
 }

@@ -13,6 +13,16 @@ export function resumeCommand(argv: readonly string[], command = argv[2]): strin
   return ['foliopipe', ...(command === undefined ? [] : [command]), ...rest.map(quoteForShell)].join(' ');
 }
 
+export function isRehearsal(argv: readonly string[]): boolean {
+  return argv.some((word) => word === '--rehearse' || word.startsWith('--rehearse='));
+}
+
+/** A hint for the command line that it is shown to: in a rehearsal, `foliopipe run` would mean the real job. */
+export function asRehearsed(hint: string, argv: readonly string[]): string {
+  if (!isRehearsal(argv)) return hint;
+  return hint.replaceAll(/\bfoliopipe run\b/g, () => resumeCommand(argv));
+}
+
 function quoteForShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,17 +1,15 @@
 /** `foliopipe run`: the whole job, begun or continued. */
 import type { Command } from 'commander';
 import { enrich } from '../../pipelines/index.js';
-import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
+import { withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
-import { refuseLaterFlags, withLaterRunFlags } from './later.js';
 import { printPlan } from './plan.js';
+import { type RehearseOptions, rehearsalOptions, rehearsalSetUp, withRehearseOption } from './rehearse.js';
 import { runJob } from './session.js';
 import { type TimeOptions, withPartialOption, withTimeOptions } from './time-options.js';
 
-interface Options extends CommonOptions, TimeOptions {
-  readonly new?: boolean;
+interface Options extends RehearseOptions, TimeOptions {
   readonly label?: string;
-  readonly dryRun?: boolean;
 }
 
 export function addRun(program: Command, finish: Finish): void {
@@ -22,14 +20,14 @@ export function addRun(program: Command, finish: Finish): void {
     .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run')
     .option('--dry-run', 'the same as plan');
-  withLaterRunFlags(withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command))))).action(
-    async (file: string | undefined, options: Options) => {
-      refuseLaterFlags(options);
-      if (options.dryRun) return printPlan(options, file).then(finish);
-      const { new: fresh = false, label, publishPartial = false } = options;
-      const job: Parameters<typeof runJob>[2] = (config, rest) =>
-        enrich(config, { ...rest, fresh, publishPartial, ...(label !== undefined && { label }) });
-      finish(await runJob(options, file, job));
-    },
-  );
+  withRehearseOption(
+    withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command)))),
+  ).action(async (file: string | undefined, options: Options) => {
+    const setUp = rehearsalSetUp(options);
+    if (options.dryRun) return printPlan(options, file).then(finish);
+    const { new: fresh = false, label, publishPartial = false } = options;
+    const job: Parameters<typeof runJob>[2] = (config, rest) =>
+      enrich(config, { ...rest, fresh, publishPartial, ...(label !== undefined && { label }) });
+    finish(await runJob(rehearsalOptions(options), file, job, setUp));
+  });
 }

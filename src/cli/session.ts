@@ -1,7 +1,9 @@
 /** What every command that works on a run has around it: config, log, signals, the embedded service, progress. */
 import {
+  type AtCrashPoint,
   type Config,
   ConfigError,
+  type Logger,
   openCheckpointReader,
   type RunOptions,
   type RunSummary,
@@ -9,7 +11,7 @@ import {
 import { type CommonOptions, readConfig } from './common-options.js';
 import { crashAt } from './crash-at.js';
 import { createLogger } from './create-logger.js';
-import { openEmbeddedService } from './embedded-service.js';
+import { type EmbeddedBehaviour, openEmbeddedService } from './embedded-service.js';
 import { writeJson } from './json-lines.js';
 import { openProgress } from './progress.js';
 import { environmentProxies } from './proxies.js';
@@ -22,16 +24,33 @@ import { readTimeOptions, type TimeOptions } from './time-options.js';
 /** One of the pipelines, called with what the command line knows. */
 export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
 
+/** Gives what takes the place of the real job's config and service: a rehearsal. */
+export type SetUp = (config: Config, needs: SetUpNeeds) => Promise<Prepared>;
+
+export interface SetUpNeeds extends Pick<RunOptions, 'waitLock'> {
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly holder: NonNullable<RunOptions['holder']>;
+}
+
+export interface Prepared {
+  readonly config: Config;
+  readonly service: EmbeddedBehaviour;
+  readonly at?: AtCrashPoint;
+}
+
 /** Runs a job and says what came of it; returns the exit code. */
 export async function runJob(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
   job: Job,
+  setUp?: SetUp,
 ): Promise<number> {
   return runSession(options, file, {
     work: job,
     text: (summary) => summaryText(summary, resumeCommand(process.argv, 'collect')),
     exitCode: (summary) => summary.exitCode ?? 0,
+    ...(setUp && { setUp }),
   });
 }
 
@@ -40,37 +59,42 @@ export interface SessionWork<T extends object> {
   readonly work: (config: Config, options: RunOptions) => Promise<T>;
   readonly text: (result: T) => string;
   readonly exitCode: (result: T) => number;
+  readonly setUp?: SetUp;
 }
 
 /** Does the work with everything around it and tells its result; returns the exit code. */
 export async function runSession<T extends object>(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
-  { work, text, exitCode }: SessionWork<T>,
+  { work, text, exitCode, setUp }: SessionWork<T>,
 ): Promise<number> {
-  const at = crashAt(process.env.FOLIOPIPE_CRASH_AT);
-  const config = await readConfig(options, file);
-  const secrets = config.service.embedded ? [] : [config.service.token.reveal()];
+  const crash = crashAt(process.env.FOLIOPIPE_CRASH_AT);
+  const given = await readConfig(options, file);
+  const secrets = given.service.embedded ? [] : [given.service.token.reveal()];
   const terminal = createTerminal();
   const logger = createLogger(options, secrets, terminal);
   const times = readTimeOptions(options, logger);
   const stop = listenForStop((name) =>
     logger.warn(`${name}: nothing more is submitted; uploads in flight are waited for; again to end at once`),
   );
-  const service = await openEmbeddedService(config);
+  const holder = { pid: process.pid, command: process.argv.slice(2).join(' ') };
+  const needs = { ...times, signal: stop.signal, logger, holder };
+  const prepared = await setUp?.(given, needs);
+  const config = prepared?.config ?? given;
+  const service = await openEmbeddedService(config, prepared?.service);
   const open = () => openReader(config);
   const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {
     const result = await work(config, {
-      ...times,
-      signal: stop.signal,
-      logger,
-      holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
+      ...needs,
       proxies: environmentProxies(process.env),
       onScan: progress.onScan,
       onRun: progress.onRun,
       ...(service && { endpoint: service.endpoint }),
-      ...(at && { at }),
+      at: (point) => {
+        crash?.(point);
+        prepared?.at?.(point);
+      },
     });
     await progress.close();
     const code = exitCode(result);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resumeCommand } from '../../src/cli/resume-command.js';
+import { asRehearsed, resumeCommand } from '../../src/cli/resume-command.js';
 
 const argv = (...words: string[]) => ['/usr/bin/node', '/x/cli.js', ...words];
 
@@ -28,5 +28,21 @@ describe('resumeCommand', () => {
     expect(resumeCommand(argv(...words))).toBe(
       "foliopipe run --source 'data/*.csv' --output 'it'\\''s here.csv' --set failures.tolerate=5%",
     );
+  });
+});
+
+describe('asRehearsed', () => {
+  const hint = 'mend the cause and begin afresh: foliopipe run --new; see them with: foliopipe runs';
+  it('never sends who rehearses to the real job', () => {
+    const words = ['run', 'job.yaml', '--rehearse', 'token-revoked', '--new'];
+    expect(asRehearsed(hint, argv(...words))).toBe(
+      'mend the cause and begin afresh: foliopipe run job.yaml --rehearse token-revoked --new; see them with: foliopipe runs',
+    );
+    expect(asRehearsed(hint, argv('run', '--rehearse=lost-reply'))).toContain(
+      'foliopipe run --rehearse=lost-reply --new',
+    );
+  });
+  it('leaves every other hint as it is', () => {
+    expect(asRehearsed(hint, argv('run', 'job.yaml'))).toBe(hint);
   });
 });

@@ -14,6 +14,7 @@ const done: RunSummary = {
   counts: { read: 1010, successful: 900, failed: 100, unprocessed: 0, rejected: 10 },
   chunks: { all: 3, byState: { ...nothingTallied, downloaded: 3 } },
   uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
+  searches: { answered: 0, ambiguous: 0 },
   ambiguousRecords: 0,
   adoptable: [],
   indistinct: 0,

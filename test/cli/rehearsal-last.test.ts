@@ -1,0 +1,47 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { type Config, LockedError, parseConfig } from '../../pipelines/index.js';
+import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
+import { takeUpLast } from '../../src/cli/rehearsal/last-rehearsal.js';
+import { silentLogger } from '../../src/logger.js';
+import { useFolder } from '../helpers/folder.js';
+
+const folder = useFolder();
+const holder = { pid: process.pid, command: 'test' };
+const needs = () => ({ signal: new AbortController().signal, logger: silentLogger, holder });
+
+async function makeState(): Promise<Config> {
+  const stateDir = join(await folder(), 'rehearsal');
+  for (const name of ['runs/one', 'service']) await mkdir(join(stateDir, name), { recursive: true });
+  for (const name of ['checkpoint.db', 'runs/one/part', 'service/service.db', 'not-ours.txt']) {
+    await writeFile(join(stateDir, name), 'no database');
+  }
+  return parseConfig(
+    {
+      pipeline: 'nightly',
+      source: { path: 'source.csv' },
+      upload: { columns: { name: 'Name' } },
+      service: { embedded: true },
+      output: { path: 'enriched.csv' },
+      stateDir,
+    },
+    await folder(),
+  );
+}
+
+it('clears away what cannot be gone on with: what it made itself, but for the lock', async () => {
+  const config = await makeState();
+  expect(await takeUpLast(config, false, needs())).toBeUndefined();
+  expect((await readdir(config.stateDir)).sort()).toEqual(['locks', 'not-ours.txt']);
+});
+
+it('touches nothing while another process rehearses the same', async () => {
+  const config = await makeState();
+  const lock = await openPipelineLock(config.stateDir, config.pipeline, { ...holder, since: 0 });
+  const before = (await readdir(config.stateDir, { recursive: true })).sort();
+  await expect(takeUpLast(config, true, needs())).rejects.toThrow(LockedError);
+  expect((await readdir(config.stateDir, { recursive: true })).sort()).toEqual(before);
+  await lock.close();
+  expect(await takeUpLast(config, true, needs())).toBeUndefined();
+});
