@@ -1,6 +1,7 @@
 /** What holds between two values: each check runs where the sections that it needs were right. */
 import { resolve, sep } from 'node:path';
 import type { Sections } from './parse-sections.js';
+import { rescueProblems } from './rescue-problems.js';
 
 /** Tells of values that are right alone and wrong together. Paths are absolute by now. */
 export function crossCheck(sections: Sections, onProblem: (key: string, text: string) => void): void {
@@ -14,6 +15,9 @@ export function crossCheck(sections: Sections, onProblem: (key: string, text: st
     );
   }
   if (service && !service.embedded) checkService(service, onProblem);
+  if (sections.failures?.rescue === 'search') {
+    for (const { key, text } of rescueProblems(sections)) onProblem(key, text);
+  }
   if (output && source && resolve(output.path) === resolve(source.path)) {
     onProblem('output.path', 'is the source itself, which must stay as it is');
   }

@@ -39,12 +39,28 @@ function mayBeSecret(key: Key): boolean {
 }
 
 function show(value: unknown, secret: boolean): string {
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object' && value !== null) return 'a map';
-  if (secret) return `a ${typeof value} that is not shown`;
+  if (value === '') return 'an empty text';
+  if (Array.isArray(value) && value.length === 0) return 'an empty list';
+  if (Array.isArray(value))
+    return secret || value.some(isMapOrList)
+      ? 'a list'
+      : `the list ${shortened(withoutCredentials(JSON.stringify(value)))}`;
+  if (isMapOrList(value)) return 'a map';
+  if (secret)
+    return typeof value === 'string'
+      ? 'a text that is not shown'
+      : `a ${typeof value} without quotes, not shown`;
   if (typeof value !== 'string') return String(value);
-  const text = withoutCredentials(value);
-  return JSON.stringify(text.length > SHOWN_AT_MOST ? `${text.slice(0, SHOWN_AT_MOST)}...` : text);
+  const shown = JSON.stringify(shortened(withoutCredentials(value)));
+  return value.includes('${') ? `${shown}, whose value is not shown` : shown;
+}
+
+function isMapOrList(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+function shortened(text: string): string {
+  return text.length > SHOWN_AT_MOST ? `${text.slice(0, SHOWN_AT_MOST)}...` : text;
 }
 
 /** Addresses are written with user, password or token in them by mistake. */

@@ -1,10 +1,13 @@
 /** Reads a YAML file into settings, each knowing its line. */
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { ConfigError } from '../errors/index.js';
 import type { Problems } from './problems.js';
+import { readFailure } from './read-failure.js';
 import { type Key, type Setting, toSettings } from './setting.js';
+import { unresolvedAlias, yamlProblem } from './yaml-problem.js';
 
 /**
  * @param file path as the user gave it, relative to `cwd`; shown like that in problems.
@@ -13,13 +16,24 @@ import { type Key, type Setting, toSettings } from './setting.js';
  */
 export async function readSettings(file: string, cwd: string, problems: Problems): Promise<Setting[]> {
   const path = resolve(cwd, file);
+  const bytes = await readBytes(path, file);
+  if (!isUtf8(bytes)) {
+    problems.add(file, 'is not UTF-8; save it as UTF-8');
+    return [];
+  }
   const lines = new LineCounter();
-  const document = parseDocument(await readText(path, file), { lineCounter: lines, prettyErrors: false });
+  const options = { lineCounter: lines, prettyErrors: false, stringKeys: true };
+  const document = parseDocument(bytes.toString(), options);
   const problem = [...document.errors, ...document.warnings][0];
   if (problem) {
+    problems.add(`${file}:${lines.linePos(problem.pos[0]).line}`, yamlProblem(problem));
+    return [];
+  }
+  const alias = unresolvedAlias(document);
+  if (alias?.range) {
     problems.add(
-      `${file}:${lines.linePos(problem.pos[0]).line}`,
-      `is not YAML: ${withoutSource(problem.message)}`,
+      `${file}:${lines.linePos(alias.range[0]).line}`,
+      'is not YAML: a text that begins with * must stand in quotes, or its anchor & is missing before it',
     );
     return [];
   }
@@ -30,25 +44,25 @@ export async function readSettings(file: string, cwd: string, problems: Problems
   });
 }
 
-async function readText(path: string, file: string): Promise<string> {
+async function readBytes(path: string, file: string): Promise<Buffer> {
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(path);
   } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
-    throw new ConfigError('CONFIG_UNREADABLE', `the config file ${file} cannot be read: ${reason}`, {
+    const { code, words } = readFailure(cause);
+    throw new ConfigError('CONFIG_UNREADABLE', `the config file ${file} cannot be read: ${words}`, {
       hint: 'name the file with --config, or run in the folder of foliopipe.yaml',
-      facts: { file: path, reason },
+      facts: { file: path, reason: code },
       cause,
     });
   }
 }
 
-/** Aliases without an anchor, or with too many, show only here. */
+/** Too many aliases show only here. */
 function toValue(document: Document, file: string, problems: Problems): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    problems.add(file, `is not YAML: ${withoutSource(error instanceof Error ? error.message : '')}`);
+    problems.add(file, yamlProblem(error));
     return undefined;
   }
 }
@@ -56,9 +70,4 @@ function toValue(document: Document, file: string, problems: Problems): unknown 
 function lineOf(document: Document, key: Key, lines: LineCounter): number | undefined {
   const node = document.hasIn(key) ? document.getIn(key, true) : undefined;
   return isNode(node) && node.range ? lines.linePos(node.range[0]).line : undefined;
-}
-
-/** The parser's messages quote the source after a colon or in quotes. */
-function withoutSource(message: string): string {
-  return message.replace(/(:| ?["'`]).*/s, '');
 }

@@ -6,6 +6,18 @@ import { share } from './quantities.js';
 const RESUBMITTED_AT_MOST = 100_000;
 const SPLITS_AT_MOST = 64;
 
+/** Result column to the place of its value in the reply of the single-record search. */
+const rescueColumns = z
+  .record(
+    z.string().min(1),
+    z
+      .string()
+      .regex(/^[^\s.]+(\.[^\s.]+)*$/)
+      .describe('a field of the search reply, or a path to one such as response.naics_code'),
+  )
+  .describe('a map of result columns to fields of the search reply')
+  .default({});
+
 export const ambiguousSchema = z.strictObject({
   policy: choice(['resubmit', 'hold']).default('resubmit'),
   maxRecords: wholeNumber(0).default(RESUBMITTED_AT_MOST),
@@ -15,6 +27,7 @@ export const failuresSchema = z.strictObject({
   tolerate: share.default(0.05),
   rounds: wholeNumber(0).default(0),
   rescue: choice(['none', 'search']).default('none'),
+  rescueColumns,
   maxSplits: wholeNumber(0).default(SPLITS_AT_MOST),
 });
 

@@ -64,6 +64,10 @@ export function nearest(wrong: string, names: readonly string[]): string | undef
 /** What to say of a key that is not known: the nearest name beside it, or its place, or what is known. */
 export function unknownKey(key: Key): string {
   const name = key.at(-1) ?? '';
+  const [section, ...rest] = name.split('.');
+  if (rest.length > 0 && schemaAt([...key.slice(0, -1), section!, ...rest])) {
+    return `unknown key; in a map it is written ${section}: { ${rest.join(': { ')}: ... }${' }'.repeat(rest.length - 1)}`;
+  }
   const siblings = keysOf(key.slice(0, -1)) ?? [];
   const elsewhere = valueKeys.find((known) => known.length > 1 && known.at(-1) === name)?.join('.');
   const meant = nearest(name, siblings) ?? elsewhere;

@@ -18,6 +18,7 @@ export const flag = z.boolean().describe('true or false');
 export const filePath = z
   .string()
   .min(1)
+  .refine((path) => !path.includes('\0'), { error: 'a path cannot hold a NUL character' })
   .refine((path) => !path.startsWith('~'), {
     error: 'a path is not read by a shell: write out what ~ stands for',
   })

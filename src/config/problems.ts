@@ -21,15 +21,24 @@ export class Problems {
     const count = this.#byKey.size;
     if (count === 0) return;
     const lines = [...this.#byKey].map(
-      ([key, { text, origin }]) => `\n  ${key}: ${text}${origin === undefined ? '' : ` (${origin})`}`,
+      ([key, { text, origin }]) =>
+        `\n  ${printable(`${key}: ${text}${origin === undefined ? '' : ` (${origin})`}`)}`,
     );
     throw new ConfigError(
       'CONFIG_INVALID',
       `the config has ${count === 1 ? 'a problem' : `${count} problems`}:${lines.join('')}`,
       {
-        hint: 'mend what is named and run the same command again',
+        hint: 'mend what is named and run the same command again; config/nightly.example.yaml explains every key',
         facts: Object.fromEntries([...this.#byKey].map(([key, { text }]) => [key, text])),
       },
     );
   }
+}
+
+/** Keys come from files: what could act on a terminal, or change the order of what it shows, is written as its code. */
+function printable(line: string): string {
+  return line.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
 }

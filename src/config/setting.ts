@@ -33,10 +33,13 @@ export function isUnder(key: Key, start: Key): boolean {
   return start.length <= key.length && start.every((part, index) => part === key[index]);
 }
 
+/** No key of the config has more parts. What lies deeper is never looked at: it may be a map that holds itself. */
+const MOST_PARTS = 4;
+
 /** Takes nested maps apart, so that maps merge and all else replaces. Maps without keys say nothing. */
 export function toSettings(value: unknown, key: Key, originOf: (key: Key) => Origin | undefined): Setting[] {
   if (value === undefined) return [];
-  if (!isMap(value)) return [{ key, value, origin: originOf(key) }];
+  if (!isMap(value) || key.length === MOST_PARTS) return [{ key, value, origin: originOf(key) }];
   return Object.entries(value).flatMap(([part, inner]) => toSettings(inner, [...key, part], originOf));
 }
 

@@ -1,5 +1,6 @@
 /** Turns the parsed service section into the one that is used: an address with a token, or neither. */
 import { readFileSync } from 'node:fs';
+import { readFailure } from './read-failure.js';
 import type { ParsedConfig, ServiceConfig } from './schema.js';
 import { Secret } from './secret.js';
 
@@ -21,8 +22,7 @@ function readToken(path: string, onProblem: (key: string, text: string) => void)
   try {
     token = readFileSync(path, 'utf8').trim();
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    onProblem('service.tokenFile', `${path} cannot be read: ${reason}`);
+    onProblem('service.tokenFile', `${path} cannot be read: ${readFailure(error).words}`);
     return undefined;
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token;

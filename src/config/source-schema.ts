@@ -6,18 +6,21 @@ import { choice, filePath } from './leaves.js';
 /** The names that stand for something in `upload.description`. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(['{pipeline}', '{run}', '{chunk}', '{hash}']);
 
+/** iconv-lite knows these too, but they are not encodings of text. */
+const NOT_TEXT: ReadonlySet<string> = new Set(['base64', 'hex']);
+
 export const sourceSchema = z.strictObject({
   path: filePath.describe('the path of a CSV file, or a glob'),
   encoding: z
     .string()
-    .refine((name) => name === 'auto' || iconv.encodingExists(name))
+    .refine((name) => name === 'auto' || (iconv.encodingExists(name) && !NOT_TEXT.has(name.toLowerCase())))
     .describe('auto, or an encoding such as utf8, utf16le or latin1')
     .default('auto'),
   delimiter: z
     .string()
     .refine((text) => text === 'auto' || /^[\t\x20-\x7e]$/.test(text))
     .refine((text) => text !== '"')
-    .describe('auto, or one ASCII character that is not a quote')
+    .describe('auto, or one ASCII character that is not a quote, such as ";" or "\\t"')
     .default('auto'),
   onBadRecord: choice(['fail', 'reject']).default('fail'),
   onChange: choice(['fail', 'supersede']).default('fail'),

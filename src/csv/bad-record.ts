@@ -33,18 +33,22 @@ const HINTS: Readonly<Record<BadRecordCode, string>> = {
   SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it, ${REJECT}`,
   SOURCE_FIELD_COUNT: `mend the record (is a field with a delimiter unquoted?), check source.delimiter, ${REJECT}`,
   SOURCE_NUL: `take the NUL bytes out; if the file is UTF-16, set source.encoding, for example utf16le; ${REJECT}`,
-  SOURCE_ENCODING: `set source.encoding to what the file is written in, for example windows-1252, ${REJECT}`,
+  SOURCE_ENCODING: `set source.encoding to what the file is really written in, such as utf8 or windows-1252, see whether the file is cut off, ${REJECT}`,
   SOURCE_RECORD_TOO_LARGE: `look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk), ${REJECT}`,
 };
+
+/** Where the first record already differs from the header, it may be the header that is none. */
+const NO_HEADER = 'see whether the first line is the header, ';
 
 /** The error that stops a run at a bad record of the file at `path`. */
 export function badRecordError(bad: BadRecord, path: string): SourceError {
   const place = bad.line > 0 ? `line ${bad.line}, byte ${bad.byte}` : `byte ${bad.byte}`;
+  const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
   return new SourceError(
     bad.code,
     `${path}: record ${bad.record} (${place}): ${bad.message}: ${showText(bad.raw)}`,
     {
-      hint: HINTS[bad.code],
+      hint: `${mayLackHeader ? NO_HEADER : ''}${HINTS[bad.code]}`,
       facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
     },
   );

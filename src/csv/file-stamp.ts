@@ -16,7 +16,8 @@ export async function fileStamp(path: string): Promise<FileStamp> {
     throw unreadable(path, cause);
   });
   if (!facts.isFile()) {
-    throw new SourceError('SOURCE_UNREADABLE', `${path}: this is not a regular file`, {
+    const what = facts.isDirectory() ? 'a folder' : 'not a regular file';
+    throw new SourceError('SOURCE_UNREADABLE', `${path}: this is ${what}`, {
       hint: 'source.path must name a file, or a pattern such as folder/*.csv; a run reads it several times',
       facts: { file: path },
     });

@@ -8,6 +8,7 @@ import { type FileStamp, fileStamp } from './file-stamp.js';
 import { isTranscoded } from './read-decoded.js';
 import { readHeader } from './read-header.js';
 import { isGzip, READ_BYTES, readUnzipped } from './read-unzipped.js';
+import { refuseArchive } from './refuse-archive.js';
 
 /** Unzipped bytes that are looked at; the header must lie within. */
 const SAMPLE_BYTES = READ_BYTES;
@@ -33,18 +34,19 @@ export async function inspectFile(path: string, fixed: Omit<FixedDialect, 'gzip'
   const gzip = await isGzip(path);
   const sample = await readSample(path, gzip);
   if (sample.length === 0) {
-    throw new SourceError('SOURCE_EMPTY', `${path}: the file is empty`, {
+    throw new SourceError('SOURCE_EMPTY', `${path}: the file is empty${gzip ? ' once it is unzipped' : ''}`, {
       hint: 'was it written completely? check what makes it',
       facts: { file: path },
     });
   }
+  refuseArchive(sample, path);
   const dialect = detectDialect(sample, { ...fixed, gzip });
   const decoded = decode(sample, dialect);
   const header = readHeader(decoded, dialect.delimiter, path);
   if (header.bytes === decoded.length && sample.length === SAMPLE_BYTES) {
     throw new SourceError(
       'SOURCE_RECORD_TOO_LARGE',
-      `${path}: no end of the header within ${SAMPLE_BYTES} bytes`,
+      `${path}: header (line 1, byte 0): no end within ${SAMPLE_BYTES} bytes`,
       {
         hint: 'is this a CSV file, with LF or CRLF at the end of its lines?',
         facts: { file: path, line: 1, byte: 0 },
@@ -54,9 +56,9 @@ export async function inspectFile(path: string, fixed: Omit<FixedDialect, 'gzip'
   if (isTranscoded(dialect) && header.columns.some((column) => column.includes('\u{fffd}'))) {
     throw new SourceError(
       'SOURCE_ENCODING',
-      `${path}: the header has bytes without meaning in ${dialect.encoding}`,
+      `${path}: header (line 1, byte 0): bytes without meaning in ${dialect.encoding}`,
       {
-        hint: 'set source.encoding to what the file is written in, for example windows-1252',
+        hint: 'set source.encoding to what the file is really written in, such as utf8 or windows-1252',
         facts: { file: path, line: 1, byte: 0 },
       },
     );

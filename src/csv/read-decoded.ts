@@ -4,6 +4,8 @@ import type { Dialect } from '../types.js';
 import { type ReadOptions, readUnzipped } from './read-unzipped.js';
 
 const BOM_BYTES = 3;
+/** What stands for bytes without meaning; a record that has it is refused. */
+const REPLACEMENT = '\u{fffd}';
 
 /** Whether a file's bytes have to be decoded from another encoding. */
 export function isTranscoded(dialect: Pick<Dialect, 'encoding'>): boolean {
@@ -47,13 +49,20 @@ async function* transcoded(
 ): AsyncGenerator<Buffer, void, undefined> {
   const decoder = iconv.getDecoder(encoding);
   let held = '';
+  let bytes = 0;
   for await (const piece of input) {
+    bytes += piece.length;
     const text = held + decoder.write(piece);
     // Half of a surrogate pair alone would become U+FFFD: it waits for its other half.
     const cut = /[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
     held = text.slice(cut);
     if (cut > 0) yield Buffer.from(text.slice(0, cut));
   }
-  const rest = held + (decoder.end() ?? '');
+  const rest = held + (decoder.end() ?? '') + (isHalved(encoding, bytes) ? REPLACEMENT : '');
   if (rest !== '') yield Buffer.from(rest);
+}
+
+/** Whether UTF-16 ends in the middle of a character: iconv-lite drops the byte unseen, as it does of no other encoding. */
+function isHalved(encoding: string, bytes: number): boolean {
+  return bytes % 2 === 1 && /^(utf-?16|ucs-?2)/.test(encoding);
 }

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { SourceError } from '../errors/index.js';
-import { NUL } from './ascii.js';
+import { LF, NUL } from './ascii.js';
 import { showText } from './show-text.js';
 
 export interface Header {
@@ -18,7 +18,8 @@ export interface Header {
  * @param decoded a file's first decoded bytes, enough to hold the whole header.
  * @param name what messages call the file.
  * @throws SourceError `SOURCE_EMPTY` when there is none, `SOURCE_QUOTE_NOT_CLOSED`, `SOURCE_QUOTE_MISPLACED`,
- * `SOURCE_NUL` or `SOURCE_ENCODING` when it is malformed, `SOURCE_COLUMN_TWICE` or `SOURCE_COLUMN_UNNAMED`.
+ * `SOURCE_NUL`, `SOURCE_ENCODING` or `SOURCE_LINE_ENDS` when it is malformed, `SOURCE_COLUMN_TWICE` or
+ * `SOURCE_COLUMN_UNNAMED`.
  */
 export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV'): Header {
   const { record: columns, info } = parseFirst(decoded, delimiter, name);
@@ -28,7 +29,7 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
       'SOURCE_NUL',
       name,
       'a NUL byte',
-      'if the file is UTF-16, set source.encoding, for example utf16le',
+      'is it a text file? if it is UTF-16, set source.encoding, for example utf16le',
     );
   }
   if (!isUtf8(bytes)) {
@@ -36,7 +37,15 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
       'SOURCE_ENCODING',
       name,
       'bytes that are not UTF-8',
-      'set source.encoding, for example windows-1252',
+      'set source.encoding to what the file is written in, for example windows-1252',
+    );
+  }
+  if (isEndedByCarriageReturns(columns, bytes)) {
+    throw malformed(
+      'SOURCE_LINE_ENDS',
+      name,
+      'the lines end with CR alone',
+      'write the file again with LF or CRLF at the end of its lines',
     );
   }
   for (const [at, column] of columns.entries()) {
@@ -60,6 +69,17 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
   return { columns, bytes: bytes.length };
 }
 
+/** A header that no line feed ends, and within whose names there are CRs: the whole file was taken for one line. */
+function isEndedByCarriageReturns(columns: readonly string[], bytes: Buffer): boolean {
+  return bytes.at(-1) !== LF && columns.some((column) => column.includes('\r'));
+}
+
+/** What an open quote makes of the header may be the whole file: its first line is enough to be seen. */
+function firstLine(decoded: Buffer): Buffer {
+  const lineFeed = decoded.indexOf(LF);
+  return lineFeed === -1 ? decoded : decoded.subarray(0, lineFeed);
+}
+
 interface FirstRecord {
   readonly record: string[];
   readonly info: Pick<Info, 'bytes'>;
@@ -77,14 +97,13 @@ function parseFirst(decoded: Buffer, delimiter: string, name: string): FirstReco
     }) as unknown as FirstRecord[];
   } catch (cause) {
     if (!(cause instanceof CsvError)) throw cause;
-    const code = cause.code === 'CSV_QUOTE_NOT_CLOSED' ? 'SOURCE_QUOTE_NOT_CLOSED' : 'SOURCE_QUOTE_MISPLACED';
-    throw malformed(
-      code,
-      name,
-      'a quote that is never closed, or stands where none may',
-      'mend the first line',
-      cause,
-    );
+    const isOpen = cause.code === 'CSV_QUOTE_NOT_CLOSED';
+    const reason = isOpen ? 'a quoted name is never closed' : 'a quote neither opens nor closes a name';
+    const hint = isOpen
+      ? 'close the quoted name in the first line'
+      : 'quote the whole name and double the quotes within it';
+    const code = isOpen ? 'SOURCE_QUOTE_NOT_CLOSED' : 'SOURCE_QUOTE_MISPLACED';
+    throw malformed(code, name, `${reason}: ${showText(firstLine(decoded))}`, hint, cause);
   }
   if (found[0] !== undefined) return found[0];
   throw new SourceError('SOURCE_EMPTY', `${name}: there is no header`, {

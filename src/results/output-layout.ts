@@ -1,5 +1,6 @@
 /** Which columns the output has, in which order, and where the source's ones come from (contract, "Files"). */
 import { stringify } from 'csv-stringify/sync';
+import { showText } from '../csv/show-text.js';
 import { ConfigError } from '../errors/index.js';
 import type { Dialect } from '../types.js';
 
@@ -33,7 +34,7 @@ export function createOutputLayout(source: LaidOutSource, output: OutputOptions)
   if (taken !== undefined) {
     throw new ConfigError(
       'OUTPUT_COLUMN_TAKEN',
-      `the source's column ${JSON.stringify(taken)} begins with ${output.prefix}, as the columns that are added do`,
+      `the source's column ${showText(taken)} begins with ${output.prefix}, as the columns that are added do`,
       { hint: 'set output.prefix to something else, or leave the column out with output.columns' },
     );
   }
@@ -77,9 +78,20 @@ export function fieldOf(columns: readonly string[], column: string, key: string)
   if (at >= 0) return at;
   throw new ConfigError(
     'CONFIG_COLUMN_MISSING',
-    `${key}: the source has no column ${JSON.stringify(column)}; it has ${columns.join(', ')}`,
-    { hint: `correct ${key}, or see the columns with: foliopipe plan` },
+    `${key}: the source has no column ${showText(column)}; it has ${columns.map((name) => showText(name)).join(', ')}`,
+    { hint: hintFor(columns, column, key), facts: { key, column } },
   );
+}
+
+/** Names are meant alike that differ in case, and in what is neither letter nor digit. */
+function hintFor(columns: readonly string[], column: string, key: string): string {
+  const fold = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  const meant = columns.find((name) => fold(name) === fold(column));
+  if (meant !== undefined) {
+    return `did you mean ${showText(meant)}? write exactly that for ${key}, or mend the header`;
+  }
+  if (columns.length > 1) return `correct ${key}: names are compared letter by letter`;
+  return `with one column only, source.delimiter may not be that of the file; or correct ${key}`;
 }
 
 const comma = 0x2c;

@@ -175,7 +175,7 @@ test('every problem says where it came from', async () => {
     ),
     expect.stringMatching(/^poll\.first: expected .*, got 10 \(bad\.yaml:11\)$/),
     expect.stringMatching(/^poll\.maxx: unknown key, did you mean max\? \(bad\.yaml:12\)$/),
-    expect.stringMatching(/^retry: expected a map .*, got a list \(bad\.yaml:13\)$/),
+    expect.stringMatching(/^retry: expected a map .*, got an empty list \(bad\.yaml:13\)$/),
   ]);
 });
 

@@ -29,7 +29,7 @@ test('fills in every default of the outside contract', () => {
     poll: { first: 1000, max: 300_000, timeout: 21_600_000 },
     retry: { first: 500, max: 60_000, giveUpAfter: 7_200_000 },
     ambiguous: { policy: 'resubmit', maxRecords: 100_000 },
-    failures: { tolerate: 0.05, rounds: 0, rescue: 'none', maxSplits: 64 },
+    failures: { tolerate: 0.05, rounds: 0, rescue: 'none', rescueColumns: {}, maxSplits: 64 },
     budget: {
       perRun: null,
       perDay: null,

@@ -67,7 +67,7 @@ test('a token file that is missing, empty or holds more than a token is a proble
   await writeFile(join(folder, 'two'), 'first-t0ken\nsecond-t0ken\n');
   await writeFile(join(folder, 'empty'), '\n');
   expect(await problemOf({ baseUrl, tokenFile: 'none' }, 'service.tokenFile')).toContain(
-    'none cannot be read: ENOENT',
+    'none cannot be read: there is no such file',
   );
   expect(await problemOf({ baseUrl, tokenFile: 'empty' }, 'service.tokenFile')).toContain(
     'must hold one token',

@@ -63,7 +63,7 @@ describe('a layout', () => {
     const make = () => createOutputLayout(sourceOf(['a', 'b']), { ...options, columns: ['a', 'A'] });
     expect(thrownBy(make)).toMatchObject({
       code: 'CONFIG_COLUMN_MISSING',
-      message: 'output.columns: the source has no column "A"; it has a, b',
+      message: 'output.columns: the source has no column "A"; it has "a", "b"',
     });
     expect(fieldOf(['a', 'b'], 'b', 'upload.columns.name')).toBe(1);
   });

@@ -1,0 +1,54 @@
+/** Every malformed config is refused with all of its problems at once, each with its key and line, and no secret. */
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load-config.js';
+import { builtConfigs } from '../fixtures/malformed/built-files.js';
+import { configCases } from '../fixtures/malformed/cases.js';
+import { configErrorOf } from './minimal.js';
+
+const kept = join(import.meta.dirname, '../fixtures/malformed/configs');
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'foliopipe-malformed-'));
+  await cp(kept, cwd, { recursive: true });
+  for (const [name, content] of Object.entries(builtConfigs)) await writeFile(join(cwd, name), content);
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+function errorOf(file: string, env: Record<string, string> = {}) {
+  return configErrorOf(() => loadConfig({ files: [file], env, overrides: [], cwd }));
+}
+
+test.each(configCases)('%s', async (file, ...expected) => {
+  const error = await errorOf(file, { CHUNK_RECORDS: 'plenty' });
+  expect(error).toMatchObject({ code: 'CONFIG_INVALID', exitCode: 2, hint: expect.stringContaining('mend') });
+  const [head, ...problems] = error.message.split('\n  ');
+  expect(head).toBe(`the config has ${expected.length === 1 ? 'a problem' : `${expected.length} problems`}:`);
+  const told = problems.map((problem) => problem.replaceAll(`${cwd}/`, '').replaceAll(file, ''));
+  expect(told).toEqual(expected.map((part) => expect.stringContaining(part)));
+  expect(JSON.stringify([error.message, error.hint, error.facts])).not.toMatch(/hunter2|plenty|\\u00/);
+});
+
+test.each([
+  ['none.yaml', 'the config file none.yaml cannot be read: there is no such file', 'ENOENT'],
+  ['.', 'the config file . cannot be read: it is a folder', 'EISDIR'],
+])('%s cannot be read', async (file, message, reason) => {
+  expect(await errorOf(file)).toMatchObject({
+    code: 'CONFIG_UNREADABLE',
+    exitCode: 2,
+    message,
+    hint: expect.stringContaining('--config'),
+    facts: { reason },
+  });
+});
+
+test('every file is used by a case', async () => {
+  const used = configCases.map(([file]) => file);
+  const unused = [...(await readdir(kept)), ...Object.keys(builtConfigs)].filter(
+    (name) => !used.includes(name),
+  );
+  expect(unused).toEqual(['two-lines.token']);
+});

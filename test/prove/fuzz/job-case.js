@@ -1,0 +1,151 @@
+/** A random job: files, config, a service with its faults, and what must come out. */
+
+import { createHashPredictor } from '../../../dist/src/service/predictors/hash-predictor.js';
+import { isPrediction } from '../../../dist/src/service/predictors/predictor.js';
+import { maxRecordBytes as largestRecord } from '../../../dist/src/stages/cut-chunks.js';
+import { randomFaults } from './healing-faults.js';
+import {
+  encodeFile,
+  randomBadRecord,
+  randomColumns,
+  randomDialect,
+  randomRecords,
+  writeRecord,
+  zip,
+} from './source-files.js';
+
+const predictor = createHashPredictor();
+const ADDED = ['naics_code', 'naics_title', 'confidence'];
+const names = Array.from({ length: 600 }, (_, at) => `N${at}`);
+const failing = names.filter((name) => !isPrediction(predictor.predict(name)));
+const FILE_NAMES = ['part-1', 'part-10', 'part-2', 'part-é', 'part- a', 'part-[b]', 'part-B'];
+
+export function createJobCase(random) {
+  const dialect = randomDialect(random);
+  const columns = randomColumns(random, dialect);
+  const upload = randomUpload(random, columns);
+  const named = upload.columns.name;
+  const values = randomRecords(random, {
+    ...dialect,
+    columns,
+    named,
+    names: [...names.slice(0, 9), ...failing],
+  });
+  const good = values.map((record) => ({
+    values: record,
+    text: writeRecord(random, record, dialect.delimiter),
+  }));
+  const chunks = randomChunks(random, upload, good);
+  const maxRecordBytes = largestRecord(upload, chunks.maxBytes);
+  const files = randomFiles(random, { ...dialect, columns, good, maxRecordBytes });
+  const records = files.flatMap((file) => file.records);
+  const faults = randomFaults(random);
+  const output = randomOutput(random, columns);
+  return {
+    files: files.map(({ name, bytes }) => ({ name, bytes })),
+    config: {
+      pipeline: 'fuzz',
+      source: {
+        path: files.length > 1 ? 'source/part-*' : `source/${files[0].name}`,
+        encoding: dialect.encoding,
+        delimiter: dialect.isDetected ? 'auto' : dialect.delimiter,
+        onBadRecord: records.some(({ code }) => code !== undefined)
+          ? 'reject'
+          : random.pick(['reject', 'fail']),
+      },
+      upload,
+      chunks,
+      concurrency: {
+        uploads: random.between(1, 4),
+        folios: random.between(1, 9),
+        downloads: random.between(1, 4),
+      },
+      result: randomResult(random),
+      output,
+    },
+    service: { segmentRecords: random.pick([1, 2, 7, 10_000]), maxUploadBytes: chunks.maxBytes, faults },
+    expected: { columns, named, records, delimiter: dialect.delimiter },
+  };
+}
+
+/** What the local service says of a record with this name. */
+export function foresee(name) {
+  const outcome = predictor.predict(name);
+  if (!isPrediction(outcome)) return { status: 'FAILED', error: outcome.reason };
+  const { code, title, confidence } = outcome;
+  return {
+    status: 'SUCCESSFUL',
+    error: '',
+    added: { naics_code: code, naics_title: title, confidence: confidence.toFixed(2) },
+  };
+}
+
+/** Columns that the service adds, in its order. */
+export const addedColumns = ADDED;
+
+function randomUpload(random, columns) {
+  const others = ['address', 'state', 'city, town', 'q"uote', 'zip', 'ünïcode'];
+  const sent = ['name', ...random.shuffled(others).slice(0, random.below(4))];
+  return {
+    columns: Object.fromEntries(random.shuffled(sent).map((name) => [name, random.pick(columns)])),
+    keyColumn: random.pick(['record_id', 'record_id', 'key, quoted', null]),
+  };
+}
+
+/** Sizes that every record fits into; the least of them now and then, so that chunks are cut by bytes. */
+function randomChunks(random, upload, good) {
+  const longest = Math.max(...good.map(({ text }) => Buffer.byteLength(text)));
+  const fitting = [1024, 2048, 4096, 65_536, 8 * 1024 ** 2].filter(
+    (size) => largestRecord(upload, size) >= longest,
+  );
+  return {
+    maxRecords: random.pick([1, 3, 10, 10_000]),
+    maxBytes: random.once(3) ? fitting.at(-1) : fitting[0],
+  };
+}
+
+/** The records over one to three files, in byte order of their names, with bad ones put between them. */
+function randomFiles(random, { columns, good, maxRecordBytes, ...dialect }) {
+  const count = random.pick([1, 1, 2, 3]);
+  const isRejecting = random.once(2);
+  const borders = random
+    .some(count - 1, count - 1, () => random.below(good.length + 1))
+    .sort((a, b) => a - b);
+  const fileNames = random.shuffled(FILE_NAMES).slice(0, count);
+  fileNames.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return fileNames.map((name, at) => {
+    const isAuto = dialect.encoding === 'auto';
+    const encoding = isAuto ? random.pick(['utf8', 'utf8', 'utf16le', 'utf16be']) : dialect.encoding;
+    const bom = isAuto && (encoding !== 'utf8' || random.once(3));
+    const file = { columns, delimiter: dialect.delimiter, encoding, maxRecordBytes };
+    const mine = good.slice(borders[at - 1] ?? 0, borders[at]);
+    // A delimiter is detected by what most records agree on.
+    const badOnes =
+      isRejecting && !(dialect.isDetected && mine.length < 20)
+        ? random.some(0, 3, () => randomBadRecord(random, file))
+        : [];
+    const records = [...mine];
+    for (const bad of badOnes) records.splice(random.below(records.length + 1), 0, bad);
+    const bytes = encodeFile(random, { ...file, bom, records });
+    return {
+      name,
+      records: records.map((one) => ({ ...one, file: name })),
+      bytes: random.once(3) ? zip(random, bytes) : bytes,
+    };
+  });
+}
+
+function randomResult(random) {
+  if (!random.once(4)) return {};
+  const some = random.shuffled(ADDED).slice(0, random.between(1, ADDED.length));
+  return { columns: some, onChange: some.length === ADDED.length ? 'fail' : 'ignore' };
+}
+
+function randomOutput(random, columns) {
+  return {
+    path: 'out/enriched.csv',
+    columns: random.once(3) ? random.shuffled(columns).slice(0, random.between(1, columns.length)) : 'all',
+    prefix: random.pick(['prediction_', 'prediction_', 'p']),
+    lineage: random.once(3),
+  };
+}
