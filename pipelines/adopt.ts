@@ -8,6 +8,7 @@ import {
   type RunOptions,
   serviceIdentity,
 } from '../src/index.js';
+import { checkNoOtherOpen } from './check-no-other-open.js';
 import { withSettledRun } from './with-settled-run.js';
 
 export interface Adoption {
@@ -36,7 +37,7 @@ export interface AdoptedChunk extends Adoption {
  */
 export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
   return withSettledRun(config, { ...options, existing: what.run }, async (run) => {
-    await checkNoOtherOpen(run);
+    await checkNoOtherOpen(run, 'adopt');
     const chunk = await findChunk(run, what.chunk);
     await checkUnbound(run, what.folio);
     const { records, status, rehearsal } = await run.api.track(what.folio, run.signal);
@@ -54,20 +55,6 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
       rehearsal,
     };
   });
-}
-
-/** A pipeline has one unfinished run at most: a published one cannot be opened again beside it. */
-async function checkNoOtherOpen(run: OpenRun): Promise<void> {
-  const unfinished = await run.checkpoint.unfinishedRun(run.config.pipeline);
-  if (unfinished === undefined || unfinished.id === run.id) return;
-  throw new ConfigError(
-    'ADOPT_RUN_NOT_LAST',
-    `run ${run.id} cannot be opened while run ${unfinished.id} is`,
-    {
-      hint: `finish run ${unfinished.id} with foliopipe run, then adopt`,
-      facts: { run: run.id, unfinished: unfinished.id },
-    },
-  );
 }
 
 async function findChunk(run: OpenRun, number: number): Promise<ChunkRow> {

@@ -1,10 +1,11 @@
 /** The second half of a job: waits for the folios of a submitted run, fetches their parts and publishes. */
 import {
+  appendMerged,
   type Config,
+  checkAllMerged,
   downloadParts,
   mergeResults,
   openChunks,
-  publishOutput,
   type RunOptions,
   type RunSummary,
   refetchParts,
@@ -13,7 +14,9 @@ import {
   summarizeRun,
   trackFolios,
 } from '../src/index.js';
+import { settleBegunRounds } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
+import { mergeAndPublish } from './merge-and-publish.js';
 import { orPublishPartly } from './publish-partly.js';
 import { withSettledRun } from './with-settled-run.js';
 
@@ -24,7 +27,8 @@ export interface CollectOptions extends RunOptions {
 
 /**
  * Uploads nothing.
- * @throws ConfigError when there is no run to collect. With `wait: false`: StillProcessingError, or OutageError
+ * @throws ConfigError when there is no run to collect; TroubleError `ROUND_UNFINISHED` when failed records have begun
+ *   to go out again and not all of them are sent. With `wait: false`: StillProcessingError, or OutageError
  *   where a folio could not be asked for.
  */
 export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
@@ -58,8 +62,11 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
       trackFolios(run),
       downloadParts(run),
       mergeResults(run, (chunk) => refetchParts(run, chunk)),
-      publishOutput(run),
+      appendMerged(run),
     );
+    await checkAllMerged(run);
+    await settleBegunRounds(run);
+    await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     return summary();
   });
 }

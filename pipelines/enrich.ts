@@ -1,10 +1,10 @@
 /** The whole night's job in one call: a source in, an enriched output out, resumed where it was interrupted. */
 import {
+  appendMerged,
   type Config,
   chunkRecords,
   downloadParts,
   mergeResults,
-  publishOutput,
   type RunOptions,
   type RunSummary,
   refetchParts,
@@ -13,8 +13,11 @@ import {
   summarizeRun,
   trackFolios,
 } from '../src/index.js';
+import { answerFailed } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
+import { mergeAndPublish } from './merge-and-publish.js';
 import { orPublishPartly } from './publish-partly.js';
+import { tryCanary } from './try-canary.js';
 import { withSettledRun } from './with-settled-run.js';
 
 /**
@@ -34,6 +37,7 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
       await fetchFinished(run);
     }
     if (run.found !== 'done') {
+      await tryCanary(run);
       await runStages(
         run.controller,
         chunkRecords(run),
@@ -41,8 +45,10 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
         trackFolios(run),
         downloadParts(run),
         mergeResults(run, (chunk) => refetchParts(run, chunk)),
-        publishOutput(run),
+        appendMerged(run),
       );
+      await answerFailed(run);
+      await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     }
     return summarizeRun(run.checkpoint, run.id, run.found);
   });

@@ -2,15 +2,15 @@
 import {
   downloadParts,
   drain,
+  type FoliopipeError,
   type OpenRun,
   openChunks,
   runStages,
-  type TroubleError,
   trackFolios,
 } from '../src/index.js';
 
 /** @returns what could not be had, if anything: whoever goes on with the run asks for it once more. */
-export async function fetchFinished(run: OpenRun): Promise<TroubleError | undefined> {
+export async function fetchFinished(run: OpenRun): Promise<FoliopipeError | undefined> {
   const askOnce = AbortSignal.abort();
   await runStages(run.controller, openChunks(run), trackFolios(run, askOnce), downloadParts(run), drain);
   const setback = run.setbacks.first;

@@ -5,4 +5,5 @@ export { type CollectOptions, collect } from './collect.js';
 export { enrich } from './enrich.js';
 export { type Pruned, type PruneOptions, prune } from './prune.js';
 export { publish } from './publish.js';
+export { type RetryOptions, retry } from './retry.js';
 export { submit } from './submit.js';

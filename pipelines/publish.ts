@@ -1,13 +1,7 @@
 /** Writes the output of a run again from what was bought; the service is not asked. */
-import {
-  type Config,
-  mergeResults,
-  publishOutput,
-  type RunOptions,
-  type RunSummary,
-  runStages,
-  summarizeRun,
-} from '../src/index.js';
+import { type Config, type RunOptions, type RunSummary, summarizeRun } from '../src/index.js';
+import { settleBegunRounds } from './answer-failed.js';
+import { mergeAndPublish } from './merge-and-publish.js';
 import { withSettledRun } from './with-settled-run.js';
 
 /**
@@ -16,10 +10,9 @@ import { withSettledRun } from './with-settled-run.js';
  */
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
   return withSettledRun(config, { ...options, existing: id }, async (run) => {
+    await settleBegunRounds(run);
     await run.checkpoint.recordUnmerged(run.id, 1);
-    await runStages(run.controller, nothingToFetch, mergeResults(run), publishOutput(run));
+    await mergeAndPublish(run);
     return summarizeRun(run.checkpoint, run.id, run.found);
   });
 }
-
-async function* nothingToFetch(): AsyncGenerator<never> {}

@@ -13,6 +13,7 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
+import { tryCanary } from './try-canary.js';
 import { withSettledRun } from './with-settled-run.js';
 
 /**
@@ -23,6 +24,7 @@ export async function submit(config: Config, options?: RunOptions): Promise<RunS
   return withSettledRun(config, options, async (run) => {
     if (run.found === 'continued') await fetchFinished(run);
     if (run.found !== 'done') {
+      await tryCanary(run);
       const allSubmitted = new AbortController();
       const untilSubmitted = async function* (chunks: AsyncIterable<ChunkRow>) {
         yield* chunks;

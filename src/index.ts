@@ -52,7 +52,7 @@ export { checkCanary } from './stages/check-canary.js';
 export { checkPublished } from './stages/check-published.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk-records.js';
 export { downloadParts } from './stages/download-parts.js';
-export { isCanaryAnswered } from './stages/each-of-canary.js';
+export { isCanaryAnswered, isPastCanary } from './stages/each-of-canary.js';
 export { refetchParts } from './stages/fetch-parts.js';
 export { checkAllDownloaded, checkAllMerged, checkAllSubmitted } from './stages/incomplete-error.js';
 export { isAllMerged } from './stages/is-all-merged.js';

@@ -34,7 +34,7 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
   const details = { facts: callFacts(call, failure) };
   switch (ending) {
     case 'refused':
-      return refusal(failure, call, details.facts);
+      return refusal(failure, call, { ...details.facts, said: failure.message });
     case 'ambiguous':
       return new AmbiguousUploadError(
         call.operation === 'search' ? 'AMBIGUOUS_SEARCH' : 'AMBIGUOUS_UPLOAD',

@@ -74,10 +74,10 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       }
       return read(reply);
     };
-    const once =
-      operation === 'upload'
-        ? () => withDeadline({ time: timeouts.upload, grace: timeouts.shutdown }, signal, attempt)
-        : () => attempt(signal);
+    const isPaid = operation === 'upload' || operation === 'search';
+    const once = isPaid
+      ? () => withDeadline({ time: timeouts.upload, grace: timeouts.shutdown }, signal, attempt)
+      : () => attempt(signal);
     return loop.run({ operation, path: request.url.pathname, facts }, once, signal);
   };
 

@@ -12,10 +12,8 @@ interface Options extends CommonOptions, TimeOptions {
   readonly chunk: number;
 }
 
-export function addAdopt(program: Command, finish: Finish): void {
-  const command = program
-    .command('adopt')
-    .description("bind a folio seen at the service's own console to a chunk that may have been accepted")
+export function addAdopt(command: Command, finish: Finish): void {
+  command
     .argument('<folio>', 'as the service shows it')
     .argument('[file]', 'config file')
     .requiredOption('--run <id>', 'the run that the chunk belongs to')

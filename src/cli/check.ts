@@ -7,11 +7,8 @@ import type { Finish } from './finish.js';
 import { writeJson } from './json-lines.js';
 import { withApi } from './with-api.js';
 
-export function addCheck(program: Command, finish: Finish): void {
-  const command = program
-    .command('check')
-    .description('look at config, folders, source and service without paying; exit 0 when all is well')
-    .argument('[file]', 'config file');
+export function addCheck(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file');
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, options: CommonOptions) => {
       finish(await check(options, file));

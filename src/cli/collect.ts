@@ -10,10 +10,8 @@ interface Options extends CommonOptions, TimeOptions {
   readonly wait: boolean;
 }
 
-export function addCollect(program: Command, finish: Finish): void {
-  const command = program
-    .command('collect')
-    .description('the second half of run: wait for the folios, fetch their parts, publish; uploads nothing')
+export function addCollect(command: Command, finish: Finish): void {
+  command
     .argument('[file]', 'config file')
     .option('--no-wait', 'ask each folio once; exit 10 while one is still processing');
   withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command)))).action(

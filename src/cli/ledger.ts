@@ -13,10 +13,8 @@ interface Options extends CommonOptions {
   readonly all?: boolean;
 }
 
-export function addLedger(program: Command, finish: Finish): void {
-  const command = program
-    .command('ledger')
-    .description('list the uploads of all runs that were, or may have been, paid for, with their sum')
+export function addLedger(command: Command, finish: Finish): void {
+  command
     .argument('[file]', 'config file')
     .option('--month <YYYY-MM>', 'of one month in budget.timeZone')
     .option('--csv', 'as CSV')

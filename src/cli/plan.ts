@@ -11,12 +11,8 @@ interface Options extends CommonOptions {
   readonly new?: boolean;
 }
 
-export function addPlan(program: Command, finish: Finish): void {
-  const command = program
-    .command('plan')
-    .description('check the whole source and say what a run would send and cost; touches no network')
-    .argument('[file]', 'config file')
-    .option('--new', 'plan for a new run');
+export function addPlan(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file').option('--new', 'plan for a new run');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     finish(await printPlan(options, file));
   });

@@ -1,22 +1,122 @@
-/** The commands and their help, in the order in which people need them. */
+/** The table of contents: every command with what it is for. Only the one that is asked for is loaded. */
 import { Command } from 'commander';
-import { addAdopt } from './adopt.js';
-import { addCheck } from './check.js';
-import { addCollect } from './collect.js';
 import type { Finish } from './finish.js';
-import { addLaterCommands } from './later.js';
-import { addLedger } from './ledger.js';
-import { addPlan } from './plan.js';
-import { addPublish } from './publish.js';
-import { addRun } from './run.js';
-import { addRuns } from './runs.js';
-import { addSearch } from './search.js';
-import { addServe } from './serve.js';
-import { addStatus } from './status.js';
-import { addSubmit } from './submit.js';
 import { version } from './version.js';
 
-export function createProgram(finish: Finish): Command {
+/** Gives a command its arguments, flags and action. */
+type Add = (command: Command, finish: Finish) => void;
+
+export interface Row {
+  readonly name: string;
+  /** What may follow the name, as the list of commands shows it. */
+  readonly usage: string;
+  readonly description: string;
+  /** Not shown in the list of commands. */
+  readonly hidden?: true;
+  readonly load: () => Promise<Add>;
+}
+
+/** In the order in which people need them. */
+export const rows: readonly Row[] = [
+  {
+    name: 'run',
+    usage: '[options] [file]',
+    description: 'enrich the source: begin, or go on with what was interrupted',
+    load: async () => (await import('./run.js')).addRun,
+  },
+  {
+    name: 'submit',
+    usage: '[options] [file]',
+    description: 'the first half of run: upload every chunk, and wait only for free places at the service',
+    load: async () => (await import('./submit.js')).addSubmit,
+  },
+  {
+    name: 'collect',
+    usage: '[options] [file]',
+    description: 'the second half of run: wait for the folios, fetch their parts, publish; uploads nothing',
+    load: async () => (await import('./collect.js')).addCollect,
+  },
+  {
+    name: 'plan',
+    usage: '[options] [file]',
+    description: 'check the whole source and say what a run would send and cost; touches no network',
+    load: async () => (await import('./plan.js')).addPlan,
+  },
+  {
+    name: 'status',
+    usage: '[options] [file]',
+    description: 'how the newest run stands; works while another process runs it',
+    load: async () => (await import('./status.js')).addStatus,
+  },
+  {
+    name: 'runs',
+    usage: '[options] [file]',
+    description: 'list the runs of this pipeline, newest first',
+    load: async () => (await import('./runs.js')).addRuns,
+  },
+  {
+    name: 'publish',
+    usage: '[options] <run> [file]',
+    description: 'write the output of a run again from what was bought, without the service',
+    load: async () => (await import('./publish.js')).addPublish,
+  },
+  {
+    name: 'retry',
+    usage: '[options] <run> [file]',
+    description: 'send the failed records of a run again and publish anew; they are paid for again',
+    load: async () => (await import('./retry.js')).addRetry,
+  },
+  {
+    name: 'adopt',
+    usage: '[options] <folio> [file]',
+    description: "bind a folio seen at the service's own console to a chunk that may have been accepted",
+    load: async () => (await import('./adopt.js')).addAdopt,
+  },
+  {
+    name: 'ledger',
+    usage: '[options] [file]',
+    description: 'list the uploads of all runs that were, or may have been, paid for, with their sum',
+    load: async () => (await import('./ledger.js')).addLedger,
+  },
+  {
+    name: 'search',
+    usage: '[options] [file]',
+    description: 'ask the service for one business; it is paid for as one record',
+    load: async () => (await import('./search.js')).addSearch,
+  },
+  {
+    name: 'check',
+    usage: '[options] [file]',
+    description: 'look at config, folders, source and service without paying; exit 0 when all is well',
+    load: async () => (await import('./check.js')).addCheck,
+  },
+  {
+    name: 'serve',
+    usage: '[options]',
+    description:
+      'the local prediction service: same interface, real predictions by a lexical baseline, no cost',
+    load: async () => (await import('./serve.js')).addServe,
+  },
+  {
+    name: 'report',
+    usage: '[options]',
+    description: 'reports on runs (comes with a later release)',
+    hidden: true,
+    load: async () => (await import('./later.js')).addLater,
+  },
+  {
+    name: 'init',
+    usage: '[options]',
+    description: 'write a first config (comes with a later release)',
+    hidden: true,
+    load: async () => (await import('./later.js')).addLater,
+  },
+];
+
+/**
+ * @param argv as node gives it. The command that it names is whole; of the others there is what the list shows.
+ */
+export async function createProgram(argv: readonly string[], finish: Finish): Promise<Command> {
   const program = new Command('foliopipe')
     .description(
       'Moves a large CSV of businesses through an asynchronous, paid prediction service and back into one enriched CSV. Whatever interrupts it, the same command goes on, loses no record and pays for none twice.',
@@ -25,26 +125,24 @@ export function createProgram(finish: Finish): Command {
     .exitOverride()
     // Wrong usage is told like every other error, by `main`.
     .configureOutput({ outputError: () => undefined })
-    .configureHelp({ sortSubcommands: false })
+    .configureHelp({
+      sortSubcommands: false,
+      subcommandTerm: (command) => `${command.name()} ${command.usage()}`,
+    })
     .addHelpText('after', exitCodes);
-  for (const add of [
-    addRun,
-    addSubmit,
-    addCollect,
-    addPlan,
-    addStatus,
-    addRuns,
-    addPublish,
-    addAdopt,
-    addLedger,
-    addSearch,
-    addCheck,
-    addServe,
-    addLaterCommands,
-  ]) {
-    add(program, finish);
+  const named = namedCommand(argv);
+  for (const { name, usage, description, hidden = false, load } of rows) {
+    const command = program.command(name, { hidden }).description(description);
+    if (name === named) (await load())(command, finish);
+    else command.usage(usage);
   }
   return program;
+}
+
+/** The word that commander takes for the command: the first one, or the one behind `help`. */
+function namedCommand(argv: readonly string[]): string | undefined {
+  const [first, second] = argv.slice(2).filter((word) => word !== '--');
+  return first === 'help' ? second : first;
 }
 
 const exitCodes = `

@@ -21,7 +21,7 @@ export function scanText(bytes: number, records: number): string {
 
 export function progressText(run: Run, tally: Tally, rate: number | null): string {
   const all = run.source.records - run.source.rejected;
-  const done = tally.records.downloaded + tally.records.unprocessed;
+  const done = tally.records.downloaded + tally.records.unprocessed + tally.records.refused;
   const { chunks } = tally;
   const states = [
     ...(chunks.cut > 0 ? [`${chunks.cut} cut`] : []),
@@ -31,6 +31,7 @@ export function progressText(run: Run, tally: Tally, rate: number | null): strin
     ...(chunks.finished > 0 ? [`${chunks.finished} finished`] : []),
     `${chunks.downloaded} downloaded`,
     ...(chunks.unprocessed > 0 ? [`${chunks.unprocessed} unprocessed`] : []),
+    ...(chunks.refused > 0 ? [`${chunks.refused} refused`] : []),
     `${tally.merged.chunks} merged`,
   ];
   const eta =

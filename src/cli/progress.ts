@@ -37,12 +37,12 @@ export function openProgress(options: ProgressOptions): Progress {
   let reader: (CheckpointReader & { close(): Promise<void> }) | undefined;
   let run: string | undefined;
   let lastState = '';
-  let lastTold = Date.now();
+  let lastTold = performance.now();
   let pending = Promise.resolve();
 
   const tell = (state: string, text: string, fields: object) => {
     terminal.status(text);
-    const now = Date.now();
+    const now = performance.now();
     const changed = state !== lastState && now - lastTold >= changeEvery;
     if (!changed && now - lastTold < repeatEvery) return;
     lastState = state;
@@ -56,7 +56,7 @@ export function openProgress(options: ProgressOptions): Progress {
     const row = await reader?.run(run);
     if (reader === undefined || row === undefined) return;
     const tally = await reader.tally(run);
-    const text = progressText(row, tally, rate(settled(tally), Date.now()));
+    const text = progressText(row, tally, rate(settled(tally), performance.now()));
     tell(JSON.stringify(tally), text, progressFields(row, tally));
   };
   const timer = setInterval(() => {
@@ -82,7 +82,7 @@ export function openProgress(options: ProgressOptions): Progress {
 }
 
 function settled(tally: Tally): number {
-  return tally.records.downloaded + tally.records.unprocessed;
+  return tally.records.downloaded + tally.records.unprocessed + tally.records.refused;
 }
 
 function progressFields(run: Run, tally: Tally): object {

@@ -5,12 +5,8 @@ import { type CommonOptions, withConfigOptions, withOutputOptions } from './comm
 import type { Finish } from './finish.js';
 import { runJob } from './session.js';
 
-export function addPublish(program: Command, finish: Finish): void {
-  const command = program
-    .command('publish')
-    .description('write the output of a run again from what was bought, without the service')
-    .argument('<run>', 'id of the run, see: foliopipe runs')
-    .argument('[file]', 'config file');
+export function addPublish(command: Command, finish: Finish): void {
+  command.argument('<run>', 'id of the run, see: foliopipe runs').argument('[file]', 'config file');
   withOutputOptions(withConfigOptions(command)).action(
     async (run: string, file: string | undefined, options: CommonOptions) => {
       finish(await runJob(options, file, (config, rest) => publish(config, run, rest)));

@@ -1,17 +1,20 @@
 /** Says an error (what, where, what next) to a person, as a log record or as the last JSON line; gives its exit code. */
+import { CommanderError } from 'commander';
 import {
+  ConfigError,
   DeadlineError,
   FoliopipeError,
   InterruptedError,
   RefusedError,
   TroubleError,
   UntrustedError,
-} from '../../pipelines/index.js';
+} from '../errors/index.js';
 import { writeJson } from './json-lines.js';
 import { asRehearsed, isRehearsal, resumeCommand } from './resume-command.js';
 
 /** @param argv as node gives it; the error may be that it cannot be parsed. */
-export function reportFailure(error: unknown, argv: readonly string[]): number {
+export function reportFailure(thrown: unknown, argv: readonly string[]): number {
+  const error = thrown instanceof CommanderError ? usageError(thrown) : thrown;
   const known = error instanceof FoliopipeError ? error : undefined;
   const exitCode = known?.exitCode ?? 1;
   const message = error instanceof Error ? error.message : String(error);
@@ -24,6 +27,11 @@ export function reportFailure(error: unknown, argv: readonly string[]): number {
   const text = known === undefined ? bugText(error, message) : failureText(known, hint, resume);
   process.stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
   return exitCode;
+}
+
+function usageError({ code, message }: CommanderError): ConfigError {
+  const what = code === 'commander.help' ? 'no command was given' : message.replace(/^error: /, '');
+  return new ConfigError('USAGE', what, { hint: 'see the commands and flags with: foliopipe --help' });
 }
 
 /** Where the hint alone would not do: after a signal, where the same command would begin yet another run, and in a rehearsal. */

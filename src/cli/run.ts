@@ -12,10 +12,8 @@ interface Options extends RehearseOptions, TimeOptions {
   readonly label?: string;
 }
 
-export function addRun(program: Command, finish: Finish): void {
-  const command = program
-    .command('run')
-    .description('enrich the source: begin, or go on with what was interrupted')
+export function addRun(command: Command, finish: Finish): void {
+  command
     .argument('[file]', 'config file')
     .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run')

@@ -12,12 +12,8 @@ interface Options extends CommonOptions {
   readonly all?: boolean;
 }
 
-export function addRuns(program: Command, finish: Finish): void {
-  const command = program
-    .command('runs')
-    .description('list the runs of this pipeline, newest first')
-    .argument('[file]', 'config file')
-    .option('--all', 'of every pipeline in the state folder');
+export function addRuns(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file').option('--all', 'of every pipeline in the state folder');
   addPrune(command, finish);
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file);

@@ -13,10 +13,8 @@ interface Options extends CommonOptions {
   readonly state?: string;
 }
 
-export function addSearch(program: Command, finish: Finish): void {
-  const command = program
-    .command('search')
-    .description('ask the service for one business; it is paid for as one record')
+export function addSearch(command: Command, finish: Finish): void {
+  command
     .argument('[file]', 'config file')
     .requiredOption('--name <text>', 'business name')
     .option('--address <text>', 'street address')

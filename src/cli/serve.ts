@@ -20,12 +20,8 @@ interface Options {
   readonly timeScale: number;
 }
 
-export function addServe(program: Command, finish: Finish): void {
-  program
-    .command('serve')
-    .description(
-      'the local prediction service: same interface, real predictions by a lexical baseline, no cost',
-    )
+export function addServe(command: Command, finish: Finish): void {
+  command
     .option('--port <number>', '0 takes a free one', wholeNumber(0, 65_535), 8787)
     .option('--host <address>', 'loopback unless told otherwise', '127.0.0.1')
     .option('--token <token>', 'the token it wants; else FOLIOPIPE_SERVE_TOKEN, else one made up and shown')

@@ -21,12 +21,8 @@ interface Options extends CommonOptions {
   readonly run?: string;
 }
 
-export function addStatus(program: Command, finish: Finish): void {
-  const command = program
-    .command('status')
-    .description('how the newest run stands; works while another process runs it')
-    .argument('[file]', 'config file')
-    .option('--run <id>', 'another run');
+export function addStatus(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file').option('--run <id>', 'another run');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file);
     const state = await openState(config);

@@ -11,10 +11,8 @@ interface Options extends CommonOptions, TimeOptions {
   readonly label?: string;
 }
 
-export function addSubmit(program: Command, finish: Finish): void {
-  const command = program
-    .command('submit')
-    .description('the first half of run: upload every chunk, and wait only for free places at the service')
+export function addSubmit(command: Command, finish: Finish): void {
+  command
     .argument('[file]', 'config file')
     .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run');

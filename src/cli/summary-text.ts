@@ -32,8 +32,9 @@ function published({ counts, output, columns, manifest, marker }: RunSummary): s
 }
 
 function warnings(summary: RunSummary): string[] {
-  const { run, rehearsal, uploads, ambiguousRecords, adoptable, indistinct, counts, output, exitCode } =
-    summary;
+  const { run, rehearsal, uploads, searches, adoptable, indistinct, counts, output, exitCode } = summary;
+  const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
+  const { refused } = summary.chunks.byState;
   return [
     ...(rehearsal
       ? ['  This is a rehearsal: the local service answered, so the predictions are not real.']
@@ -43,9 +44,24 @@ function warnings(summary: RunSummary): string[] {
           `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}) may have been accepted without our knowing, ${uploads.resubmitted} sent again: those may have been paid for twice.`,
         ]
       : []),
+    ...(searches.answered > 0
+      ? [
+          `  ${countOf(searches.answered, 'failed record')} searched one by one; each is paid for as a record.`,
+        ]
+      : []),
+    ...(searches.ambiguous > 0
+      ? [
+          `  ${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for without our knowing the answer; they are not asked for again.`,
+        ]
+      : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
     ...(output?.inPlace === false
       ? [`  The output is not there as it was published; write it again with: foliopipe publish ${run}`]
+      : []),
+    ...(refused > 0
+      ? [
+          `  ${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
+        ]
       : []),
     ...(indistinct > 0
       ? [

@@ -1,13 +1,12 @@
 /** `<output>.manifest.json`: what was read, bought and published, chunk by chunk; written as a stream. */
-import type { Checkpoint, ChunkRow, Publication } from '../checkpoint/checkpoint.js';
-import { eachChunk } from '../checkpoint/each-chunk.js';
+import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { manifestPath } from './paths.js';
 
 export type ManifestNeeds = Pick<RunContext, 'id' | 'config' | 'source'> & {
-  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn'>;
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk'>;
 };
 
 export async function writeManifest(run: ManifestNeeds, publication: Publication): Promise<void> {
@@ -16,12 +15,22 @@ export async function writeManifest(run: ManifestNeeds, publication: Publication
   await writeFileAtomically(manifestPath(path), mode, async (file) => {
     await file.writeFile(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
     let separator = '\n';
-    for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded', 'unprocessed'])) {
+    for await (const chunk of settledChunks(run)) {
       await file.writeFile(`${separator}    ${JSON.stringify(manifestChunk(chunk))}`);
       separator = ',\n';
     }
     await file.writeFile('\n  ]\n}\n');
   });
+}
+
+/** The chunks whose records stand in the output with what became of them, in the source's order. */
+async function* settledChunks({ id, checkpoint }: ManifestNeeds): AsyncGenerator<ChunkRow> {
+  let chunk = await checkpoint.nextChunk(id, 0, 0);
+  while (chunk !== undefined) {
+    if (chunk.state === 'downloaded' || chunk.state === 'unprocessed' || chunk.state === 'refused')
+      yield chunk;
+    chunk = await checkpoint.nextChunk(id, 0, chunk.lastRecord);
+  }
 }
 
 async function manifestHead(run: ManifestNeeds, publication: Publication) {
@@ -47,7 +56,7 @@ async function manifestHead(run: ManifestNeeds, publication: Publication) {
       dialect,
     })),
     counts,
-    uploads: { ...tally.uploads, ambiguousRecords: tally.ambiguousRecords },
+    uploads: { ...tally.uploads, ...searchesOf(tally), ambiguousRecords: tally.ambiguousRecords },
     indistinct: tally.counts.indistinct,
     columns: outputColumns(layout, row.columns ?? []),
     output: {
@@ -59,8 +68,16 @@ async function manifestHead(run: ManifestNeeds, publication: Publication) {
   };
 }
 
+/** Paid requests for single records, where there were any. */
+function searchesOf({ searches: { answered, ambiguous } }: Pick<Tally, 'searches'>) {
+  return {
+    ...(answered > 0 && { searches: answered }),
+    ...(ambiguous > 0 && { ambiguousSearches: ambiguous }),
+  };
+}
+
 function manifestChunk(chunk: ChunkRow) {
-  const { number, firstRecord, lastRecord, records, folio, attempt, sha256, cause, merged } = chunk;
+  const { number, firstRecord, lastRecord, records, folio, attempt, sha256, cause, refusal, merged } = chunk;
   return {
     chunk: number,
     firstRecord,
@@ -73,5 +90,6 @@ function manifestChunk(chunk: ChunkRow) {
     failed: merged?.failed ?? 0,
     unprocessed: merged?.unprocessed ?? 0,
     cause,
+    refusal,
   };
 }

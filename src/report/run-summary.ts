@@ -19,6 +19,8 @@ export interface RunSummary {
   readonly counts: Counts;
   readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
   readonly uploads: Tally['uploads'];
+  /** Failed records that were asked for one by one. */
+  readonly searches: Tally['searches'];
   /** Records that may have been paid for twice or in vain. */
   readonly ambiguousRecords: number;
   /** The first chunks whose folio, if there is one, can be adopted. */
@@ -68,6 +70,7 @@ export async function summarizeRun(
     counts: published?.counts ?? countsOf(run.source, tally),
     chunks: { all: run.chunks, byState: tally.chunks },
     uploads: tally.uploads,
+    searches: tally.searches,
     ambiguousRecords: tally.ambiguousRecords,
     adoptable: mayAdopt ? await findAdoptable(checkpoint, id, adoptableAtMost) : [],
     indistinct: tally.counts.indistinct,

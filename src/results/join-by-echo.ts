@@ -52,7 +52,7 @@ export function joinByEcho(
   }
   misfits.check();
   const joined = { parts, part, result };
-  return { ...joined, indistinct: countIndistinct(waiting, joined, new Set(echoed.map((e) => e.column))) };
+  return { ...joined, indistinct: findIndistinct(waiting, joined, new Set(echoed.map((e) => e.column))) };
 }
 
 interface Queue {
@@ -97,18 +97,18 @@ class TupleReader {
   }
 }
 
-function countIndistinct(
+function findIndistinct(
   queues: ReadonlyMap<string, Queue>,
   joined: Pick<Joined, 'parts' | 'part' | 'result'>,
   echoed: ReadonlySet<string>,
-): number {
-  let count = 0;
+): ReadonlySet<number> {
+  const found = new Set<number>();
   for (const { records } of queues.values()) {
     if (records.length === 1) continue;
     const answers = new Set(records.map((record) => answerOf(joined, record, echoed)));
-    if (answers.size > 1) count += records.length;
+    if (answers.size > 1) for (const record of records) found.add(record);
   }
-  return count;
+  return found;
 }
 
 /** Everything that a result says beyond the echoed columns, as one text to compare by: values by column name. */

@@ -31,7 +31,7 @@ export function joinByKey(parts: readonly PartTable[], column: string, numbers: 
     if (part[i] === -1) misfits.add('missing', `record ${numbers[i]}`);
   }
   misfits.check();
-  return { parts, part, result, indistinct: 0 };
+  return { parts, part, result, indistinct: new Set() };
 }
 
 /** Place of a number among ascending ones: at its distance from the first unless rejected records lie between. */

@@ -8,8 +8,8 @@ export interface Joined {
   readonly part: Int32Array;
   /** [records of the chunk] number of the result in its part, from 0. */
   readonly result: Int32Array;
-  /** Records whose equal tuples have different results, so that which got which is not known. */
-  readonly indistinct: number;
+  /** Places of records whose equal tuples have different results, so that which got which is not known. */
+  readonly indistinct: ReadonlySet<number>;
 }
 
 /** Collects what does not fit, so that one error names the extent of it. */

@@ -16,6 +16,8 @@ export interface RecordBlock {
 export interface BlockReader {
   /** The next records, in source order; fewer only where the source ends. Valid until the next call. */
   take(count: number): Promise<RecordBlock>;
+  /** Passes over the records before this number. */
+  skipTo(record: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -42,6 +44,15 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
         missing -= taken;
       }
       return block.view();
+    },
+    skipTo: async (record) => {
+      while (batch === undefined || batch.firstRecord + batch.count <= record) {
+        const read = await batches.next();
+        if (read.done) return;
+        batch = read.value;
+        next = 0;
+      }
+      next = Math.max(next, record - batch.firstRecord);
     },
     close: async () => {
       await batches.return(undefined);

@@ -1,9 +1,10 @@
 /** Writes a chunk's records with their answers as rows of the output; bytes in, bytes out. */
 import type { ChunkCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
+import { type AnswerPart, RowsKernel } from '../csv/kernel/rows-kernel.js';
 import { fieldText, writeField, writeValue } from '../csv/write-field.js';
 import type { UnprocessedCause } from '../types.js';
-import type { Joined } from './joined.js';
+import type { AnswerSource, Answers } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
 import { fieldStart, type PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
@@ -24,38 +25,59 @@ export interface RowOptions {
 }
 
 export interface RowWriter {
-  /** Rows of a chunk whose every record has its result. */
-  enriched(records: RecordBlock, joined: Joined, folio: string | null): Enriched;
+  /** Rows of a chunk whose every record has its answer. */
+  enriched(records: RecordBlock, answers: Answers): Enriched;
+  /** Rows of a chunk that the service will not have: every record FAILED with what it said. */
+  refused(records: RecordBlock, refusal: string): Enriched;
   /** Rows of a chunk that was given up: every record UNPROCESSED with the cause. */
   unprocessed(records: RecordBlock, cause: UnprocessedCause, folio: string | null): Enriched;
 }
 
 export function createRowWriter(options: RowOptions): RowWriter {
   const { layout, columns, sentColumns, run } = options;
-  // One writer for all chunks: it grows to the largest and stays, and each chunk takes a copy of its length.
+  // One of each for all chunks: they grow to the largest and stay, and each chunk takes a copy of its length.
   const out = new ByteWriter(64 * 1024);
+  const kernel = new RowsKernel({
+    chosen: layout.sourceFields,
+    delimiter: layout.delimiter,
+    lead: Buffer.from(',SUCCESSFUL,,'),
+    answers: columns.length,
+    numbered: layout.lineage,
+  });
   const endRow = (folio: string | null, part: number | null, record: number) => {
     if (layout.lineage) writeLineage(out, run, folio, part, record);
     out.byte(lineFeed);
   };
 
   return {
-    enriched: (records, joined, folio) => {
-      const writers = joined.parts.map((part) => resultWriter(part, columns, sentColumns));
+    enriched: (records, { sources, source, result, indistinct }) => {
+      const parts = sources.map((one) => answerPart(one, columns, layout.lineage ? run : null));
+      const failures = sources.map(({ table }) => failureWriter(table, columns, sentColumns));
       let failed = 0;
-      for (let i = 0; i < records.count; i++) {
-        writeSourceFields(out, records, i, layout);
-        const at = joined.part[i]!;
-        const { fileStatus, part } = joined.parts[at]!.reference;
-        if (fileStatus === 'FAILED') failed += 1;
-        writers[at]!(out, joined.result[i]!);
+      kernel.write(records, parts, { part: source, result, numbers: records.numbers }, (i) => {
+        const at = source[i]!;
+        const { folio, part } = sources[at]!;
+        failed += 1;
+        failures[at]!(out, result[i]!);
         endRow(folio, part, records.numbers[i]!);
-      }
+        return out.take();
+      });
       const successful = records.count - failed;
       return {
-        bytes: out.take(),
-        counts: { successful, failed, unprocessed: 0, indistinct: joined.indistinct },
+        bytes: Buffer.from(kernel.rows),
+        counts: { successful, failed, unprocessed: 0, indistinct: indistinct.size },
       };
+    },
+    refused: (records, refusal) => {
+      for (let i = 0; i < records.count; i++) {
+        writeSourceFields(out, records, i, layout);
+        out.ascii(',FAILED,RECORD_REFUSED,');
+        writeValue(out, refusal);
+        out.ascii(','.repeat(columns.length));
+        endRow(null, null, records.numbers[i]!);
+      }
+      const counts = { successful: 0, failed: records.count, unprocessed: 0, indistinct: 0 };
+      return { bytes: out.take(), counts };
     },
     unprocessed: (records, cause, folio) => {
       const answer = `,UNPROCESSED,${cause},${causeTexts[cause]}${','.repeat(columns.length)}`;
@@ -94,36 +116,32 @@ function writeSourceFields(out: ByteWriter, records: RecordBlock, i: number, lay
   }
 }
 
-type ResultWriter = (out: ByteWriter, result: number) => void;
-
-function resultWriter(
-  part: PartTable,
+/** A successful part as the kernel takes it; the rows of any other are ended here. */
+function answerPart(
+  { table, folio, part }: AnswerSource,
   columns: readonly string[],
-  sentColumns: ReadonlySet<string>,
-): ResultWriter {
-  const successful = part.reference.fileStatus === 'SUCCESSFUL';
-  return successful ? successWriter(part, columns) : failureWriter(part, columns, sentColumns);
-}
-
-function successWriter(part: PartTable, columns: readonly string[]): ResultWriter {
-  const fields = columns.map((column) => part.columns.indexOf(column));
-  const stride = part.columns.length;
-  return (out, result) => {
-    out.ascii(',SUCCESSFUL,,');
-    for (let at = 0; at < fields.length; at++) {
-      const field = fields[at]!;
-      out.byte(comma);
-      if (field < 0) continue;
-      writeField(
-        out,
-        part.bytes,
-        fieldStart(part, result, field),
-        part.ends[result * stride + field]!,
-        comma,
-      );
-    }
+  lineageRun: string | null,
+): AnswerPart {
+  const isPlain = table.reference.fileStatus === 'SUCCESSFUL';
+  const { bytes, count, starts, ends } = table;
+  return {
+    ...{ bytes, count, starts, ends },
+    fields: table.columns.length,
+    answers: isPlain ? columns.map((column) => table.columns.indexOf(column)) : null,
+    tail: lineageRun === null ? nothing : lineageHead(lineageRun, folio, part),
   };
 }
+
+const nothing = new Uint8Array(0);
+
+/** The lineage but for the record's number. */
+function lineageHead(run: string, folio: string | null, part: number | null): Uint8Array {
+  const out = new ByteWriter(128);
+  writeLineageHead(out, run, folio, part);
+  return out.take();
+}
+
+type FailureWriter = (out: ByteWriter, result: number) => void;
 
 /**
  * Columns that only a failed part has become the error's text: one its value, several `name: value; ...`. A
@@ -133,7 +151,7 @@ function failureWriter(
   part: PartTable,
   columns: readonly string[],
   sentColumns: ReadonlySet<string>,
-): ResultWriter {
+): FailureWriter {
   const stride = part.columns.length;
   const answers = part.columns.flatMap((column, field) =>
     sentColumns.has(column) ? [] : [{ column, field }],
@@ -165,6 +183,11 @@ function writeLineage(
   part: number | null,
   record: number,
 ): void {
+  writeLineageHead(out, run, folio, part);
+  out.number(record);
+}
+
+function writeLineageHead(out: ByteWriter, run: string, folio: string | null, part: number | null): void {
   out.byte(comma);
   out.ascii(run);
   out.byte(comma);
@@ -172,5 +195,4 @@ function writeLineage(
   out.byte(comma);
   if (part !== null) out.number(part);
   out.byte(comma);
-  out.number(record);
 }

@@ -1,6 +1,5 @@
 /** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
 import { randomBytes } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
@@ -9,6 +8,7 @@ import { ConfigError, SourceError } from '../errors/index.js';
 import type { Logger } from '../logger.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
+import { canaryRecords } from './canary-records.js';
 import { budgetLeft, holdToBudget } from './check-budget.js';
 import { checkSource } from './check-source.js';
 import type { RunOptions } from './run-options.js';
@@ -150,8 +150,8 @@ function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {
 /** A resume is loud: it says which run, how old, and how much of it is left. */
 async function tellContinuing({ checkpoint, clock, logger }: FindRunNeeds, run: Run): Promise<void> {
   const { chunks } = await checkpoint.tally(run.id);
-  const here = chunks.downloaded + chunks.unprocessed;
-  const cut = Object.values(chunks).reduce((sum, count) => sum + count, 0);
+  const here = chunks.downloaded + chunks.unprocessed + chunks.refused;
+  const cut = Object.values(chunks).reduce((sum, count) => sum + count, 0) - chunks.split;
   const age = ms(Math.max(clock.now() - run.createdAt, 0));
   const left =
     run.chunks === null
@@ -178,24 +178,11 @@ async function beginRun(
     label: options.label ?? null,
     source,
     frozen,
-    canary: await canaryRecords(needs, source),
+    canary: await canaryRecords(needs.config, needs.service, source, needs.checkpoint),
     createdAt,
   });
   return { run: (await needs.checkpoint.run(id))!, found: 'new' };
 }
-
-/** `auto`: on the pipeline's first run on this service, and where the source's header is not the last run's. */
-async function canaryRecords({ config, checkpoint, service }: FindRunNeeds, source: Source): Promise<number> {
-  const { canary } = config.chunks;
-  if (canary !== 'auto') return canary;
-  const before = (await checkpoint.runs(config.pipeline)).find(
-    (run) => run.service === service && run.state === 'done',
-  );
-  const isKnown = before !== undefined && isDeepStrictEqual(before.source.columns, source.columns);
-  return isKnown ? 0 : automaticCanary;
-}
-
-const automaticCanary = 200;
 
 /** Sortable by time and unique: `20261121T031002-4f9c1a`. */
 function runId(at: number): string {

@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.js';
 import { createUploadLayout, cutChunks } from '../stages/cut-chunks.js';
 import { firstPlace, recordsFrom } from '../stages/read-source.js';
 import type { Source } from '../types.js';
+import { canaryRecords } from './canary-records.js';
 import { type BudgetLeft, budgetLeft } from './check-budget.js';
 import { checkSource } from './check-source.js';
 import { serviceIdentity } from './open-run.js';
@@ -40,10 +41,12 @@ export async function planRun(
   options: Pick<RunOptions, 'onScan' | 'fresh'> & { readonly signal: AbortSignal },
 ): Promise<Plan> {
   const source = await checkSource(config, options);
-  const chunks = await foreseeChunks(config, source, options.signal);
   const service = serviceIdentity(config);
   const reader = await openCheckpointReader(config.stateDir);
   try {
+    const begun = options.fresh ? undefined : await reader?.unfinishedRun(config.pipeline);
+    const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
+    const chunks = await foreseeChunks(config, source, canary, options.signal);
     const next = await nextStep(config, service, source, chunks, options.fresh ? undefined : reader);
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
@@ -54,11 +57,16 @@ export async function planRun(
   }
 }
 
-async function foreseeChunks(config: Config, source: Source, signal: AbortSignal): Promise<Plan['chunks']> {
+async function foreseeChunks(
+  config: Config,
+  source: Source,
+  canary: number,
+  signal: AbortSignal,
+): Promise<Plan['chunks']> {
   const total = { count: 0, records: 0, bytes: 0 };
   const records = recordsFrom({ source, config, signal }, firstPlace(source));
   const layout = createUploadLayout(source, config.upload);
-  for await (const { chunk } of cutChunks(records, layout, config.chunks)) {
+  for await (const { chunk } of cutChunks(records, layout, { ...config.chunks, canary })) {
     total.count += 1;
     total.records += chunk.records;
     total.bytes += chunk.bytes;

@@ -2,18 +2,17 @@
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/each-chunk.js';
 import type { RunContext } from '../run-context.js';
+import { begunChunks } from './begun-chunks.js';
 import { createUploadLayout, cutChunks } from './cut-chunks.js';
-import { checkSourceStamp, firstPlace, recordsFrom } from './read-source.js';
+import { eachOfCanary } from './each-of-canary.js';
+import { isAnswered } from './is-answered.js';
+import { type KeepChunkNeeds, keepChunk } from './keep-chunk.js';
+import { firstPlace, recordsFrom } from './read-source.js';
 
-export type ChunkRecordsNeeds = Pick<
-  RunContext,
-  'id' | 'source' | 'config' | 'files' | 'chunkNumbers' | 'uploads' | 'signal' | 'at'
-> & {
-  readonly checkpoint: Pick<
-    Checkpoint,
-    'chunksIn' | 'chunk' | 'lastCut' | 'recordCut' | 'recordAllCut' | 'run'
-  >;
-};
+export type ChunkRecordsNeeds = KeepChunkNeeds &
+  Pick<RunContext, 'canary' | 'config' | 'uploads' | 'signal'> & {
+    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'nextChunk' | 'lastCut' | 'recordAllCut' | 'run'>;
+  };
 
 /**
  * Chunk files are cut just before they are asked for; a resume goes on behind the last one that was cut. Ends
@@ -22,13 +21,25 @@ export type ChunkRecordsNeeds = Pick<
  */
 export function chunkRecords(run: ChunkRecordsNeeds): () => AsyncGenerator<ChunkRow> {
   return async function* () {
-    yield* eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
-    for await (const chunk of eachChunk(run.checkpoint, run.id, ['cut'])) {
-      if (run.uploads.stopped) return;
-      yield chunk;
-    }
+    yield* begunChunks(run);
+    if (run.uploads.stopped) return;
     const row = await run.checkpoint.run(run.id);
     if (row?.chunks === null) yield* cutRest(run);
+  };
+}
+
+/** The canary alone: the source's first chunk, or the halves that took its place, as far as they need the service. */
+export function canaryChunks(run: ChunkRecordsNeeds): () => AsyncGenerator<ChunkRow> {
+  return async function* () {
+    if ((await run.checkpoint.lastCut(run.id, 0)) === undefined) {
+      for await (const chunk of cutRest(run)) {
+        yield chunk;
+        return;
+      }
+    }
+    for await (const chunk of eachOfCanary(run)) {
+      if (!isAnswered(chunk) && chunk.state !== 'ambiguous') yield chunk;
+    }
   };
 }
 
@@ -44,16 +55,11 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow> {
   const last = await run.checkpoint.lastCut(run.id, 0);
   const place =
     last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
-  for await (const { chunk, content } of cutChunks(recordsFrom(run, place), layout, run.config.chunks)) {
+  const limits = { ...run.config.chunks, canary: last === undefined ? run.canary : 0 };
+  for await (const cut of cutChunks(recordsFrom(run, place), layout, limits)) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
-    await checkSourceStamp(run.source, chunk.start, chunk.end);
-    const number = run.chunkNumbers.next();
-    await run.files.writeChunk(number, content);
-    run.at('after-chunk-file-before-commit');
-    await run.checkpoint.recordCut(run.id, { ...chunk, number, picked: null });
-    run.at('after-cut-before-intent');
-    yield (await run.checkpoint.chunk(run.id, number))!;
+    yield await keepChunk(run, cut, null);
   }
   await run.checkpoint.recordAllCut(run.id);
 }

@@ -3,6 +3,7 @@ import type { Checkpoint, Tally } from '../checkpoint/checkpoint.js';
 import { TroubleError } from '../errors/index.js';
 import { adoptHint, findAdoptable } from '../report/adoptable.js';
 import type { RunContext } from '../run-context.js';
+import { isAllMerged } from './is-all-merged.js';
 
 type CompletenessNeeds = Pick<RunContext, 'id' | 'setbacks'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'uploads'>;
@@ -24,6 +25,15 @@ export async function checkAllDownloaded(run: CompletenessNeeds): Promise<void> 
     ({ cut, uploading, ambiguous, submitted, finished }) =>
       cut + uploading + ambiguous + submitted + finished,
   );
+}
+
+/** @throws what held a chunk back, or TroubleError, when not every chunk of the source is in the work file. */
+export async function checkAllMerged(
+  run: CompletenessNeeds & { readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'lastCut'> },
+): Promise<void> {
+  if (await isAllMerged(run)) return;
+  const { chunks } = (await run.checkpoint.run(run.id))!;
+  throw run.setbacks.first ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
 }
 
 async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']) => number): Promise<void> {

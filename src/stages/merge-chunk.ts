@@ -1,23 +1,16 @@
-/** Merges one chunk: its records out of the source, its parts off the disk, joined, proven and written as rows. */
-import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import { joinResults } from '../results/join-results.js';
-import { checkJoinWay, joinWayOf } from '../results/join-way.js';
-import { createOutputLayout, fieldOf } from '../results/output-layout.js';
-import { readPartTable } from '../results/part-table.js';
-import type { BlockReader, RecordBlock } from '../results/record-block.js';
-import { checkAddedColumns } from '../results/result-columns.js';
+/** Merges one chunk: its records out of the source with the answers that stand for them, written as rows. */
+import type { ChunkRow } from '../checkpoint/checkpoint.js';
+import { createOutputLayout } from '../results/output-layout.js';
+import { createBlockReader, type RecordBlock } from '../results/record-block.js';
 import { createRowWriter, type Enriched } from '../results/write-enriched.js';
-import type { RunContext } from '../run-context.js';
-import type { JoinWay, UnprocessedCause } from '../types.js';
-import type { GiveUpNeeds } from './give-up-lost.js';
-import { sourceChanged } from './read-source.js';
+import type { UnprocessedCause } from '../types.js';
+import { checkBlock } from './check-block.js';
+import { type ChunkAnswersNeeds, openChunkAnswers } from './chunk-answers.js';
+import { type Place, recordsFrom } from './read-source.js';
 import { sentColumns } from './sent-columns.js';
-import { type Refetch, withHealing } from './with-healing.js';
+import type { Refetch } from './with-healing.js';
 
-export type ChunkMergerNeeds = GiveUpNeeds &
-  Pick<RunContext, 'source' | 'config' | 'files'> & {
-    readonly checkpoint: Pick<Checkpoint, 'run' | 'parts' | 'recordJoin'>;
-  };
+export type ChunkMergerNeeds = ChunkAnswersNeeds;
 
 export interface ChunkMerger {
   /** Chunks must come in the order of the source, none left out. */
@@ -26,52 +19,26 @@ export interface ChunkMerger {
   giveUp(chunk: ChunkRow, cause: UnprocessedCause): Promise<Enriched>;
   /** The rows of the next records, of no chunk; undefined behind the last one. */
   giveUpNext(count: number, cause: UnprocessedCause): Promise<Enriched | undefined>;
+  close(): Promise<void>;
 }
 
 /**
+ * @param from where the first chunk to merge begins.
  * @param columns those that the service adds, in output order.
  * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
  */
-export function createChunkMerger(
+export async function openChunkMerger(
   run: ChunkMergerNeeds,
-  records: BlockReader,
+  from: Place,
   columns: readonly string[],
   refetch?: Refetch,
-): ChunkMerger {
+): Promise<ChunkMerger> {
   const layout = createOutputLayout(run.source, run.config.output);
   const sent = sentColumns(run.config.upload);
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
   const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames });
-  const sourceFields = new Map(
-    Object.entries(run.config.upload.columns).map(([name, column]) => [
-      name,
-      fieldOf(run.source.columns, column, `upload.columns.${name}`),
-    ]),
-  );
-
-  let fixed: JoinWay | null = null;
-  const holdToJoinWay = async (way: JoinWay): Promise<void> => {
-    // Read once: the run's row grows with the files of the source, and only this merger fixes the way.
-    fixed ??= (await run.checkpoint.run(run.id))!.join;
-    if (fixed !== null) return checkJoinWay(fixed, way);
-    await run.checkpoint.recordJoin(run.id, way);
-    fixed = way;
-  };
-
-  const mergeParts = async (chunk: ChunkRow, block: RecordBlock): Promise<Enriched> => {
-    const tables = [];
-    for (const part of await run.checkpoint.parts(run.id, chunk.number)) {
-      tables.push(readPartTable(part, await run.files.readPart(chunk.number, part)));
-    }
-    for (const table of tables) {
-      if (table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
-      checkAddedColumns(table, sent, columns, run.config.result.onChange);
-    }
-    const way = joinWayOf(tables, sent);
-    await holdToJoinWay(way);
-    const joined = joinResults(tables, way, block, sourceFields);
-    return rows.enriched(block, joined, chunk.folio);
-  };
+  const answers = await openChunkAnswers(run, columns, refetch);
+  const records = createBlockReader(recordsFrom(run, from));
 
   const takeBlock = async (chunk: ChunkRow): Promise<RecordBlock> => {
     const block = await records.take(chunk.records);
@@ -88,18 +55,14 @@ export function createChunkMerger(
     merge: async (chunk) => {
       const block = await takeBlock(chunk);
       if (chunk.state === 'unprocessed') return rows.unprocessed(block, chunk.cause!, chunk.folio);
-      const merged = await withHealing(run, chunk, refetch, () => mergeParts(chunk, block));
-      return merged ?? rows.unprocessed(block, 'FOLIO_LOST', chunk.folio);
+      const standing = await answers.of(chunk, block);
+      if (standing !== undefined) return rows.enriched(block, standing);
+      if (chunk.state === 'refused') return rows.refused(block, chunk.refusal!);
+      return rows.unprocessed(block, 'FOLIO_LOST', chunk.folio);
+    },
+    close: async () => {
+      await answers.close();
+      await records.close();
     },
   };
-}
-
-function checkBlock(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: RecordBlock): void {
-  const same =
-    block.count === chunk.records &&
-    block.numbers[0] === chunk.firstRecord &&
-    block.numbers[block.count - 1] === chunk.lastRecord;
-  if (same) return;
-  const file = run.source.files[chunk.start.file]!.path;
-  throw sourceChanged(file, `chunk ${chunk.number} no longer holds the same records`);
 }

@@ -4,13 +4,13 @@
  */
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/each-chunk.js';
-import { createBlockReader } from '../results/record-block.js';
 import type { RunContext } from '../run-context.js';
 import { isAnswered } from './is-answered.js';
-import { type ChunkMergerNeeds, createChunkMerger } from './merge-chunk.js';
+import { learnColumns, learnLateColumns } from './learn-columns.js';
+import { type ChunkMergerNeeds, openChunkMerger } from './merge-chunk.js';
 import type { MergedChunk } from './merge-results.js';
-import { firstPlace, recordsFrom } from './read-source.js';
-import { learnColumns, type ResultColumnsNeeds } from './settle-columns.js';
+import { firstPlace } from './read-source.js';
+import type { ResultColumnsNeeds } from './settle-columns.js';
 
 export type MergePartlyNeeds = ChunkMergerNeeds &
   ResultColumnsNeeds &
@@ -20,10 +20,9 @@ export type MergePartlyNeeds = ChunkMergerNeeds &
 
 /** Gives rows for every record of the source. */
 export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Omit<MergedChunk, 'number'>> {
-  const records = createBlockReader(recordsFrom(run, firstPlace(run.source)));
+  const columns = await columnsSoFar(run);
+  const merger = await openChunkMerger(run, firstPlace(run.source), columns);
   try {
-    const columns = await columnsSoFar(run);
-    const merger = createChunkMerger(run, records, columns);
     let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
     while (chunk !== undefined) {
       const rows = isAnswered(chunk) ? await merger.merge(chunk) : await merger.giveUp(chunk, 'DEADLINE');
@@ -36,7 +35,7 @@ export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Omit<M
       yield { columns, ...rows };
     }
   } finally {
-    await records.close();
+    await merger.close();
   }
 }
 
@@ -45,6 +44,7 @@ const recordsAtOnce = 10_000;
 /** Those that are fixed, declared or known, or else those of any success; without one there are none. */
 async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   const row = (await run.checkpoint.run(run.id))!;
+  if (row.columns?.length === 0) return (await learnLateColumns(run, row))?.columns ?? [];
   if (row.columns !== null) return row.columns;
   const declared = run.config.result.columns;
   if (declared.length > 0) return declared;

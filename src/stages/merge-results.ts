@@ -4,32 +4,20 @@
  */
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../checkpoint/checkpoint.js';
 import { OutageError } from '../errors/index.js';
-import { createBlockReader } from '../results/record-block.js';
 import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { abortable } from '../streams/abortable.js';
 import { isAnswered } from './is-answered.js';
-import { type ChunkMerger, createChunkMerger } from './merge-chunk.js';
-import { firstPlace, recordsFrom } from './read-source.js';
-import { createResultColumns } from './settle-columns.js';
+import { type ChunkMerger, type ChunkMergerNeeds, openChunkMerger } from './merge-chunk.js';
+import { firstPlace } from './read-source.js';
+import { createResultColumns, type ResultColumnsNeeds } from './settle-columns.js';
 import type { Refetch } from './with-healing.js';
 
-export type MergeResultsNeeds = Pick<
-  RunContext,
-  'id' | 'source' | 'config' | 'files' | 'controller' | 'setbacks' | 'signal' | 'logger' | 'at'
-> & {
-  readonly checkpoint: Pick<
-    Checkpoint,
-    | 'run'
-    | 'nextChunk'
-    | 'lastMerged'
-    | 'parts'
-    | 'recordColumns'
-    | 'recordJoin'
-    | 'knownColumns'
-    | 'recordUnprocessed'
-  >;
-};
+export type MergeResultsNeeds = ChunkMergerNeeds &
+  ResultColumnsNeeds &
+  Pick<RunContext, 'controller' | 'setbacks' | 'signal'> & {
+    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'lastMerged'>;
+  };
 
 /** The rows of one whole chunk. */
 export interface MergedChunk {
@@ -55,7 +43,6 @@ export function mergeResults(
     const last = await run.checkpoint.lastMerged(run.id);
     const place =
       last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
-    const records = createBlockReader(recordsFrom(run, place));
     let merged = last?.lastRecord ?? 0;
     const columns = createResultColumns(run, merged, refetch);
     let merger: ChunkMerger | undefined;
@@ -75,7 +62,7 @@ export function mergeResults(
     const mergeReady = async function* (allSettled: boolean): AsyncGenerator<MergedChunk> {
       const added = held ? undefined : await unlessOutage(() => columns.settle(allSettled));
       if (added === undefined) return;
-      merger ??= createChunkMerger(run, records, added, refetch);
+      merger ??= await openChunkMerger(run, place, added, refetch);
       const { merge } = merger;
       for (;;) {
         const chunk = await run.checkpoint.nextChunk(run.id, 0, merged);
@@ -93,7 +80,7 @@ export function mergeResults(
       for await (const _ of abortable(chunks, run.signal)) yield* mergeReady(false);
       yield* mergeReady(true);
     } finally {
-      await records.close();
+      await merger?.close();
     }
   };
   return (chunks) => abortWhenLeft(mergeAll(chunks), run.controller);

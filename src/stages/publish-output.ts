@@ -1,20 +1,25 @@
-/** Last stage: appends merged chunks to the work file, and puts it in place once every chunk is in it. */
+/** Last stages: one appends merged chunks to the work file, the other also puts it in place once it is whole. */
 import type { Checkpoint, Publication } from '../checkpoint/checkpoint.js';
 import { createOutputLayout, outputHeader } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
-import { incompleteError } from './incomplete-error.js';
+import { checkAllMerged } from './incomplete-error.js';
 import type { MergedChunk } from './merge-results.js';
 import { type PutInPlaceNeeds, preparePublication, putInPlace } from './put-in-place.js';
 import { openWorkFile, type WorkFileNeeds } from './work-file.js';
 
-export type PublishOutputNeeds = Pick<
-  RunContext,
-  'id' | 'source' | 'config' | 'setbacks' | 'clock' | 'signal' | 'at'
-> &
-  WorkFileNeeds &
-  PutInPlaceNeeds & {
-    readonly checkpoint: Pick<Checkpoint, 'recordMerged' | 'lastCut' | 'chunksIn' | 'uploads'>;
+export type AppendMergedNeeds = WorkFileNeeds &
+  Pick<RunContext, 'source'> & { readonly checkpoint: Pick<Checkpoint, 'recordMerged'> };
+
+export type PublishOutputNeeds = AppendMergedNeeds &
+  PutInPlaceNeeds &
+  Pick<RunContext, 'setbacks'> & {
+    readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'uploads'>;
   };
+
+/** Appends what comes; whether it is all is not asked. */
+export function appendMerged(run: AppendMergedNeeds): (chunks: AsyncIterable<MergedChunk>) => Promise<void> {
+  return (chunks) => appendChunks(run, chunks);
+}
 
 /**
  * @returns what was published.
@@ -25,13 +30,7 @@ export function publishOutput(
 ): (chunks: AsyncIterable<MergedChunk>) => Promise<Publication> {
   return async (chunks) => {
     await appendChunks(run, chunks);
-    const row = (await run.checkpoint.run(run.id))!;
-    const merged = await run.checkpoint.lastMerged(run.id);
-    const cut = await run.checkpoint.lastCut(run.id, 0);
-    if (row.chunks === null || merged?.number !== cut?.number) {
-      const tally = await run.checkpoint.tally(run.id);
-      throw run.setbacks.first ?? (await incompleteError(run, row.chunks, tally));
-    }
+    await checkAllMerged(run);
     run.at('after-last-merge-before-publishing');
     const publication = await preparePublication(run);
     await putInPlace(run, publication);
@@ -39,7 +38,7 @@ export function publishOutput(
   };
 }
 
-async function appendChunks(run: PublishOutputNeeds, chunks: AsyncIterable<MergedChunk>): Promise<void> {
+async function appendChunks(run: AppendMergedNeeds, chunks: AsyncIterable<MergedChunk>): Promise<void> {
   const layout = createOutputLayout(run.source, run.config.output);
   const work = await openWorkFile(run);
   try {

@@ -2,8 +2,6 @@
  * Publishing, by law 7 in this order: the source checked again, "publishing" committed with length and hash,
  * old markers removed, the work file renamed, the folder synced, manifest, marker. A resume goes on from there.
  */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Checkpoint, ChunkCounts, Publication } from '../checkpoint/checkpoint.js';
@@ -14,6 +12,7 @@ import { writeMarker } from '../report/marker.js';
 import { markerPaths } from '../report/paths.js';
 import type { RunContext } from '../run-context.js';
 import { syncFolder } from '../streams/atomic-file.js';
+import { hashFile } from '../streams/hash-file.js';
 import type { Counts } from '../types.js';
 import { verifySource } from './verify-source.js';
 import { workPath, workPathOf } from './work-file.js';
@@ -22,7 +21,7 @@ import { renameRejects, writeRejects } from './write-rejects.js';
 export type PutInPlaceNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'run' | 'tally' | 'chunksIn' | 'lastMerged' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
+    'run' | 'tally' | 'nextChunk' | 'lastMerged' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
   >;
 };
 
@@ -131,19 +130,4 @@ async function renameWorkFile(run: PutInPlaceNeeds, publication: Publication): P
   throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {
     hint: 'run the same command again: it writes the file anew from what was bought',
   });
-}
-
-async function hashFile(path: string): Promise<{ bytes: number; sha256: string } | undefined> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  try {
-    for await (const piece of createReadStream(path)) {
-      hash.update(piece as Buffer);
-      bytes += (piece as Buffer).length;
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  return { bytes, sha256: hash.digest('hex') };
 }

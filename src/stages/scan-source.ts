@@ -6,7 +6,7 @@ import { type InspectedFile, inspectFile } from '../csv/inspect-file.js';
 import { isTranscoded, readDecoded } from '../csv/read-decoded.js';
 import { scanRecords } from '../csv/scan-records.js';
 import { showText } from '../csv/show-text.js';
-import { SourceError } from '../errors/index.js';
+import { ConfigError, SourceError } from '../errors/index.js';
 import type { Source, SourceFile } from '../types.js';
 
 export interface ScanSourceOptions {
@@ -40,9 +40,10 @@ interface Totals {
  * hashes in order, each followed by LF.
  *
  * @throws SourceError naming file, record, line and byte of what is wrong; ConfigError for an unknown
- * encoding or delimiter; the signal's reason.
+ * encoding or delimiter, or where no record could fit into a chunk; the signal's reason.
  */
 export async function scanSource(options: ScanSourceOptions): Promise<Source> {
+  checkRoom(options.maxRecordBytes);
   const inspected: InspectedFile[] = [];
   for (const path of options.paths) {
     options.signal.throwIfAborted();
@@ -61,12 +62,27 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   const { records, rejected } = totals;
   if (records === rejected) {
     const found = records === 0 ? 'a header and no record' : `no good record among ${records}`;
-    throw new SourceError('SOURCE_NO_RECORDS', `${options.paths.join(', ')}: ${found}`, {
-      hint: records === 0 ? 'check what makes the file' : 'check source.delimiter and source.encoding',
+    const { encoding, delimiter } = first.dialect;
+    const how = `read as ${encoding} with the delimiter ${showText(delimiter)}`;
+    throw new SourceError('SOURCE_NO_RECORDS', `${options.paths.join(', ')}: ${found} (${how})`, {
+      hint:
+        records === 0
+          ? 'check what makes the file; if there are records in it, check source.encoding and source.delimiter'
+          : 'check source.delimiter and source.encoding',
       facts: { file: first.path, records, rejected },
     });
   }
   return { files, columns: first.columns, records, rejected, sha256: hashOf(files) };
+}
+
+/** @throws ConfigError where the header of an uploaded file alone is as large as a chunk may be. */
+function checkRoom(maxRecordBytes: number): void {
+  if (maxRecordBytes > 0) return;
+  throw new ConfigError(
+    'CONFIG_CHUNK_TOO_SMALL',
+    'chunks.maxBytes: the names in upload.columns take up the whole chunk and leave no room for a record',
+    { hint: 'raise chunks.maxBytes, or send fewer columns or shorter names' },
+  );
 }
 
 async function scanFile(

@@ -1,19 +1,17 @@
 /**
  * Finds out which columns the service adds before the first row is written: from the config, from the
- * pipeline's earlier runs, or from the run's first chunk, in the source's order, that has a success.
+ * pipeline's earlier runs, or from the run's first chunk, in the source's order, that has a success; where none
+ * has, from the rounds and searches of its failed records.
  */
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
-import { readPartTable } from '../results/part-table.js';
-import { addedColumns } from '../results/result-columns.js';
 import type { RunContext } from '../run-context.js';
-import type { GiveUpNeeds } from './give-up-lost.js';
 import { isAnswered } from './is-answered.js';
-import { sentColumns } from './sent-columns.js';
+import { type LearnColumnsNeeds, learnColumns, learnLateColumns } from './learn-columns.js';
 import { type Refetch, withHealing } from './with-healing.js';
 
-export type ResultColumnsNeeds = GiveUpNeeds &
-  Pick<RunContext, 'config' | 'files' | 'at'> & {
-    readonly checkpoint: Pick<Checkpoint, 'run' | 'nextChunk' | 'parts' | 'recordColumns' | 'knownColumns'>;
+export type ResultColumnsNeeds = LearnColumnsNeeds &
+  Pick<RunContext, 'at'> & {
+    readonly checkpoint: Pick<Checkpoint, 'run' | 'recordColumns' | 'knownColumns'>;
   };
 
 export interface ResultColumns {
@@ -50,6 +48,11 @@ export function createResultColumns(
       const declared = run.config.result.columns;
       if (declared.length > 0 && merged === 0) return fix(declared, false);
       fixed = row.columns ?? undefined;
+      // None, because nothing had succeeded: what succeeds later brings them, while no row is written.
+      if (fixed?.length === 0 && merged === 0) {
+        const late = await learnLateColumns(run, row, refetch);
+        if (late !== undefined) return fix(late.columns, late.learned);
+      }
       if (fixed !== undefined) return fixed;
       const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
       if (known !== undefined) return fix(known, false);
@@ -65,12 +68,4 @@ export function createResultColumns(
       }
     },
   };
-}
-
-/** The columns that the service has added in a downloaded chunk that has a success. */
-export async function learnColumns(run: ResultColumnsNeeds, chunk: number): Promise<readonly string[]> {
-  const parts = await run.checkpoint.parts(run.id, chunk);
-  const part = parts.find(({ fileStatus, records }) => fileStatus === 'SUCCESSFUL' && records > 0)!;
-  const table = readPartTable(part, await run.files.readPart(chunk, part));
-  return addedColumns(table, sentColumns(run.config.upload));
 }

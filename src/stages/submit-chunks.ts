@@ -1,58 +1,34 @@
 /**
- * Second stage: uploads chunks, a bounded number at once and never more open folios than allowed. Laws 2 and
- * 3: the intent is committed before the POST, the folio when the reply is read, and what nobody can know is
- * ambiguous and comes last of all.
+ * Second stage: uploads chunks, a bounded number at once and never more open folios than allowed. What the
+ * service refuses is halved, and the halves go next; what nobody can know is ambiguous and comes last of all.
  */
-import type { Checkpoint, ChunkRow, Upload } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/each-chunk.js';
-import { budgetAt } from '../config/budget-at.js';
 import {
   AmbiguousUploadError,
-  FoliopipeError,
+  type FoliopipeError,
+  GuardError,
   OutageError,
-  TroubleError,
-  UntrustedError,
+  RefusedError,
 } from '../errors/index.js';
-import { adoptCommand, adoptHint, ambiguousFile } from '../report/adoptable.js';
+import { adoptHint, ambiguousFile } from '../report/adoptable.js';
 import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
-import { mapConcurrent } from '../streams/map-concurrent.js';
-import { restoreChunk } from './restore-chunk.js';
-import { uploadNames } from './upload-names.js';
+import { type AddItems, mapGrowing } from '../streams/map-growing.js';
+import { type EarlyFailuresNeeds, findEarlyFailures } from './find-early-failures.js';
+import { type RefusedChunkNeeds, settleRefused } from './settle-refused.js';
+import { refuseMisread, type UploadChunkNeeds, uploadChunk } from './upload-chunk.js';
 
-export type SubmitChunksNeeds = Pick<
-  RunContext,
-  | 'id'
-  | 'source'
-  | 'config'
-  | 'files'
-  | 'api'
-  | 'folioPermits'
-  | 'controller'
-  | 'setbacks'
-  | 'uploads'
-  | 'signal'
-  | 'clock'
-  | 'logger'
-  | 'at'
-> & {
-  readonly checkpoint: Pick<
-    Checkpoint,
-    | 'chunk'
-    | 'chunksIn'
-    | 'misreadUpload'
-    | 'recordIntent'
-    | 'recordAccepted'
-    | 'recordDropped'
-    | 'recordAmbiguous'
-    | 'recordUnprocessed'
-    | 'tally'
-    | 'uploads'
-  >;
-};
+export type SubmitChunksNeeds = UploadChunkNeeds &
+  RefusedChunkNeeds &
+  EarlyFailuresNeeds &
+  Pick<RunContext, 'folioPermits' | 'controller' | 'setbacks' | 'uploads'> & {
+    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'recordUnprocessed' | 'tally' | 'uploads'>;
+  };
 
 /**
- * Passes on chunks whose folio is known, and those given up. A chunk that stays ambiguous is not passed on.
+ * Passes on chunks whose folio is known, and those given up or refused. A chunk that stays ambiguous, or that an
+ * outage or a guard holds back, is not passed on.
  * @throws RefusedError, TroubleError from the upload; UntrustedError when the service counts other records.
  */
 export function submitChunks(
@@ -60,133 +36,107 @@ export function submitChunks(
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
   const submitAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     await refuseMisread(run);
+    const submit = createSubmitter(run);
     const { uploads } = run.config.concurrency;
-    yield* mapConcurrent(chunks, uploads, (chunk) => submit(run, chunk), run.controller);
+    yield* mapGrowing(chunks, uploads, submit, run.controller);
     if (run.uploads.stopped) return;
     // One at a time: whether a chunk may be sent again depends on what the ones before it have used up.
     const ambiguous = eachChunk(run.checkpoint, run.id, ['ambiguous']);
-    yield* mapConcurrent(ambiguous, 1, (chunk) => decideAmbiguous(run, chunk), run.controller);
+    yield* mapGrowing(
+      ambiguous,
+      1,
+      async (chunk, add) => {
+        if (run.uploads.stopped) return undefined;
+        if (chunk.state !== 'ambiguous' || (await maySendAgain(run, chunk))) return submit(chunk, add);
+        return run.checkpoint.chunk(run.id, chunk.number);
+      },
+      run.controller,
+    );
   };
   return (chunks) => abortWhenLeft(submitAll(chunks), run.controller);
 }
 
-async function submit(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
-  if (chunk.state === 'finished') return chunk;
-  if (!(await run.folioPermits.acquire(chunk.number, run.signal))) {
-    // As many folios as may be open are stuck: nothing more is sent before a later run finds one of them done.
-    run.uploads.stopped = true;
-    return undefined;
-  }
-  if (chunk.state === 'submitted') return chunk;
-  if (run.uploads.stopped) {
-    run.folioPermits.release(chunk.number);
-    return undefined;
-  }
-  try {
-    return await upload(run, chunk);
-  } catch (error) {
-    run.folioPermits.release(chunk.number);
-    if (error instanceof OutageError) {
-      // More would only wait for the end of the outage one by one; what is sent already goes on.
+/** Submits a chunk, or adds those that take its place. */
+type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
+
+function createSubmitter(run: SubmitChunksNeeds): Submit {
+  const inFlight = new Set<Promise<unknown>>();
+  const oneEnds = async () => {
+    if (inFlight.size === 0) return false;
+    await Promise.race([...inFlight].map((upload) => upload.catch(() => undefined)));
+    return true;
+  };
+  const upload = async (chunk: ChunkRow): Promise<ChunkRow> => {
+    const uploading = uploadChunk(run, chunk);
+    inFlight.add(uploading);
+    try {
+      return await uploading;
+    } finally {
+      inFlight.delete(uploading);
+    }
+  };
+
+  let settling: Promise<unknown> = Promise.resolve();
+  /** One refusal after the other, so that the splits of a run are counted right. */
+  const settle = (chunk: ChunkRow, error: RefusedError) => {
+    const settled = settling.then(() => settleRefused(run, chunk, error, oneEnds));
+    settling = settled.catch(() => undefined);
+    return settled;
+  };
+
+  return async (chunk, add) => {
+    if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
+    if (!(await run.folioPermits.acquire(chunk.number, run.signal))) {
+      // As many folios as may be open are stuck: nothing more is sent before a later run finds one of them done.
       run.uploads.stopped = true;
-      run.setbacks.first ??= error;
       return undefined;
     }
-    if (!(error instanceof AmbiguousUploadError)) throw error;
-    run.logger.warn(
-      { chunk: chunk.number, code: error.code },
-      `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on last of all${await howToAdopt(run, chunk)}`,
-    );
+    if (chunk.state === 'submitted') return chunk;
+    try {
+      if (await mayUpload(run, chunk)) return await upload(chunk);
+    } catch (error) {
+      run.folioPermits.release(chunk.number);
+      if (error instanceof RefusedError) add(...(await settle(chunk, error)));
+      else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);
+      else if (error instanceof AmbiguousUploadError) await tellAmbiguous(run, chunk, error);
+      else throw error;
+      return undefined;
+    }
+    run.folioPermits.release(chunk.number);
     return undefined;
+  };
+}
+
+async function mayUpload(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<boolean> {
+  if (run.uploads.stopped) return false;
+  // A round is there for the records that failed.
+  const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
+  if (failures !== undefined) throw failures;
+  return true;
+}
+
+/** More would only wait for the end of an outage one by one, or must not be paid; what is sent already goes on. */
+function stopUploads(run: SubmitChunksNeeds, error: FoliopipeError): void {
+  if (error instanceof GuardError && !run.uploads.stopped) {
+    run.logger.warn({ code: error.code, ...error.facts }, `${error.message}; what is sent already goes on`);
   }
+  run.uploads.stopped = true;
+  run.setbacks.first ??= error;
 }
 
-/** The end of a warning about an ambiguous chunk. */
-async function howToAdopt(run: SubmitChunksNeeds, { number: chunk }: ChunkRow): Promise<string> {
-  const fileName = await ambiguousFile(run.checkpoint, run.id, chunk);
-  return fileName === undefined ? '' : `; ${adoptHint(run.id, { chunk, fileName })}`;
-}
-
-async function upload(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
-  await restoreChunk(run, chunk);
-  run.signal.throwIfAborted();
-  const names = uploadNames(run, chunk);
-  const now = run.clock.now();
-  const budget = budgetAt(run.config.budget, now);
-  const intent = await run.checkpoint.recordIntent(run.id, chunk.number, names.fileName, now, budget);
-  run.at('after-intent-before-post');
-  const receipt = await post(run, intent, names.description);
-  run.at('after-post-before-commit');
-  const reply = { folio: receipt.folio, serviceRecords: receipt.totalRecords, rehearsal: receipt.rehearsal };
-  await recordAccepted(run, chunk, reply);
-  run.at('after-accepted-before-poll');
-  run.logger.debug(
-    { chunk: chunk.number, folio: receipt.folio, records: chunk.records },
-    `chunk ${chunk.number} submitted as folio ${receipt.folio}`,
-  );
-  if (receipt.totalRecords !== null && receipt.totalRecords !== chunk.records) await refuseMisread(run);
-  return (await run.checkpoint.chunk(run.id, chunk.number))!;
-}
-
-/** The reply was read: what it says must not be lost with the disk that it cannot be written to. */
-async function recordAccepted(
+async function tellAmbiguous(
   run: SubmitChunksNeeds,
   chunk: ChunkRow,
-  reply: Parameters<Checkpoint['recordAccepted']>[2],
+  error: AmbiguousUploadError,
 ): Promise<void> {
-  try {
-    await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
-  } catch (cause) {
-    throw new TroubleError(
-      'FOLIO_NOT_RECORDED',
-      `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be written down: ${String(cause)}`,
-      {
-        hint: `mend the state folder, then: ${adoptCommand(run.id, chunk.number, reply.folio)}`,
-        facts: { chunk: chunk.number, folio: reply.folio },
-        cause,
-      },
-    );
-  }
-}
-
-/** The service reads our files otherwise than we wrote them: no more is sent, in this process or a later one. */
-async function refuseMisread(run: SubmitChunksNeeds): Promise<void> {
-  const misread = await run.checkpoint.misreadUpload(run.id);
-  if (misread === undefined) return;
-  const { chunk, folio, records, serviceRecords, fileName } = misread;
-  throw new UntrustedError(
-    'UPLOAD_MISREAD',
-    `chunk ${chunk}: the service read ${serviceRecords} records where ${records} were sent`,
-    {
-      hint: `nothing more is uploaded; ask the service provider about ${fileName}`,
-      facts: { chunk, folio },
-    },
+  run.logger.warn(
+    { chunk: chunk.number, code: error.code },
+    `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on last of all${await howToAdopt(run, chunk)}`,
   );
 }
 
-async function post(run: SubmitChunksNeeds, intent: Upload, description: string) {
-  const path = run.files.chunkPath(intent.chunk);
-  try {
-    return await run.api.upload({ path, fileName: intent.fileName, description }, run.signal);
-  } catch (error) {
-    const now = run.clock.now();
-    if (isCertainlyNotAccepted(error, run.signal)) {
-      await run.checkpoint.recordDropped(run.id, intent.chunk, now);
-    } else {
-      await run.checkpoint.recordAmbiguous(run.id, intent.chunk, now);
-    }
-    throw error;
-  }
-}
-
-/** The port promises it for every error but one; what is none of ours is a fault that proves nothing. */
-function isCertainlyNotAccepted(error: unknown, signal: AbortSignal): boolean {
-  if (error instanceof AmbiguousUploadError) return false;
-  return error instanceof FoliopipeError || (signal.aborted && error === signal.reason);
-}
-
-/** Sends an ambiguous chunk again, at most once in a process and within the run's allowance, or gives it up. */
-async function decideAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
+/** Decides on an ambiguous chunk, once in a process: it is sent again within the run's allowance, or given up. */
+async function maySendAgain(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<boolean> {
   // An interrupted run decides nothing: until the next one there is time to adopt.
   run.signal.throwIfAborted();
   const { policy, maxRecords } = run.config.ambiguous;
@@ -196,7 +146,7 @@ async function decideAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise
       { chunk: chunk.number, records: chunk.records },
       `chunk ${chunk.number} is sent again: its ${chunk.records} records may be paid for twice`,
     );
-    return submit(run, chunk);
+    return true;
   }
   await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'AMBIGUOUS_HELD');
   const why = policy === 'hold' ? 'ambiguous.policy is hold' : `ambiguous.maxRecords is ${maxRecords}`;
@@ -204,5 +154,11 @@ async function decideAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise
     { chunk: chunk.number, records: chunk.records },
     `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(run, chunk)}`,
   );
-  return run.checkpoint.chunk(run.id, chunk.number);
+  return false;
+}
+
+/** The end of a warning about an ambiguous chunk. */
+async function howToAdopt(run: SubmitChunksNeeds, { number: chunk }: ChunkRow): Promise<string> {
+  const fileName = await ambiguousFile(run.checkpoint, run.id, chunk);
+  return fileName === undefined ? '' : `; ${adoptHint(run.id, { chunk, fileName })}`;
 }

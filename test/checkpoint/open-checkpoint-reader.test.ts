@@ -25,9 +25,9 @@ describe('openCheckpointReader', () => {
       const checkpoint = await openSqliteCheckpoint(folder);
       await checkpoint.recordRun(sampleRun('r1'));
       const reader = await openCheckpointReader(folder);
-      expect(await reader?.lastChunk('r1')).toBeUndefined();
+      expect(await reader?.lastCut('r1', 0)).toBeUndefined();
       await checkpoint.recordCut('r1', sampleChunk(1));
-      expect((await reader?.lastChunk('r1'))?.number).toBe(1);
+      expect((await reader?.lastCut('r1', 0))?.number).toBe(1);
       await checkpoint.close();
       expect((await reader?.tally('r1'))?.chunks.cut).toBe(1);
       await reader?.close();

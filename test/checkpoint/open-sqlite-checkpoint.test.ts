@@ -41,7 +41,7 @@ describe('openSqliteCheckpoint', () => {
       const child = await spawnCheckpointChild('write', folder, 'r1', '20');
       await child.kill();
       const reader = await openCheckpointReader(folder);
-      expect((await reader?.lastChunk('r1'))?.number).toBe(20);
+      expect((await reader?.lastCut('r1', 0))?.number).toBe(20);
       await reader?.close();
       const checkpoint = await openSqliteCheckpoint(folder);
       expect((await checkpoint.tally('r1')).chunks.cut).toBe(20);

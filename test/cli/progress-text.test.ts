@@ -15,7 +15,7 @@ describe('progressText', () => {
       progressText((await checkpoint.run('r1'))!, await checkpoint.tally('r1'), rate);
     const states = '1 ambiguous, 1 open folios, 1 downloaded, 0 merged';
     expect(await text(null)).toBe(`10 of 29 records; chunks: ${states}`);
-    await checkpoint.recordAllCut('r1', 3);
+    await checkpoint.recordAllCut('r1');
     expect(await text(2)).toBe(`10 of 29 records, 2/s, 10s left; chunks of 3: ${states}`);
   });
 

@@ -67,6 +67,12 @@ describe('summaryText', () => {
       'chunk 3 was possibly accepted; where the service shows nightly-r1-3-1-0a1b2c3d.csv: foliopipe adopt --run r1 --chunk 3 FOLIO\n',
     );
   });
+  it('tells of records that the service refused', () => {
+    const chunks = { all: 5, byState: { ...nothingTallied, downloaded: 3, refused: 2, split: 1 } };
+    expect(told({ chunks })).toContain(
+      '  2 records refused by the service, one by one: FAILED with RECORD_REFUSED',
+    );
+  });
   it('warns of results that cannot be told apart, and of exit 3', () => {
     expect(told({ indistinct: 2, exitCode: 3 })).toMatch(/2 records are equal[\s\S]*Exit 3/);
   });

@@ -1,9 +1,17 @@
 /** What every implementation of the checkpoint's port does. */
 import { describe } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
+import { adoptionContract } from './checkpoint-adoption.js';
+import { budgetContract } from './checkpoint-budget.js';
+import { cuttingContract } from './checkpoint-cutting.js';
 import { outputContract } from './checkpoint-output.js';
+import { pruningContract } from './checkpoint-pruning.js';
+import { publicationContract } from './checkpoint-publication.js';
 import { resultContract } from './checkpoint-results.js';
+import { roundContract } from './checkpoint-rounds.js';
 import { runContract } from './checkpoint-runs.js';
+import { searchContract } from './checkpoint-searches.js';
+import { splitContract } from './checkpoint-splits.js';
 import { uploadContract } from './checkpoint-uploads.js';
 
 /** Calls `use` with an empty checkpoint, closed afterwards. */
@@ -13,8 +21,16 @@ export type WithCheckpoint = (use: (checkpoint: Checkpoint) => Promise<void>) =>
 export function checkpointContract(name: string, withCheckpoint: WithCheckpoint): void {
   describe(`checkpoint: ${name}`, () => {
     runContract(withCheckpoint);
+    cuttingContract(withCheckpoint);
+    splitContract(withCheckpoint);
     uploadContract(withCheckpoint);
+    adoptionContract(withCheckpoint);
+    budgetContract(withCheckpoint);
     resultContract(withCheckpoint);
+    roundContract(withCheckpoint);
+    searchContract(withCheckpoint);
     outputContract(withCheckpoint);
+    publicationContract(withCheckpoint);
+    pruningContract(withCheckpoint);
   });
 }

@@ -1,9 +1,16 @@
-/** Contract: columns, join, merged chunks and the publication. */
+/** Contract: columns, join and merged chunks. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addChunk } from '../helpers/advance-chunk.js';
-import { allSuccessful, samplePublication, sampleRun } from '../helpers/checkpoint-samples.js';
+import { addAs, addChunk } from '../helpers/advance-chunk.js';
+import {
+  allSuccessful,
+  allUnprocessed,
+  sampleChunk,
+  samplePicked,
+  sampleRun,
+} from '../helpers/checkpoint-samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
+import { expectRefused } from './refuses.js';
 
 export function outputContract(withCheckpoint: WithCheckpoint): void {
   const withRun: WithCheckpoint = (use) =>
@@ -14,7 +21,6 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
       await addChunk(checkpoint, 'r1', 3, 'finished');
       await use(checkpoint);
     });
-  const allUnprocessed = { successful: 0, failed: 0, unprocessed: 10, indistinct: 0 };
 
   describe('columns and join', () => {
     it('keeps learned columns for the pipeline on this service, others for the run alone', () =>
@@ -84,54 +90,78 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
       }));
 
-    it('takes chunks out of the work file from a number on', () =>
+    it('takes chunks out of the work file that begin at a record or behind it', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
         await checkpoint.recordMerged('r1', 2, allUnprocessed, 200);
-        await checkpoint.recordUnmerged('r1', 3);
+        await checkpoint.recordUnmerged('r1', 12);
         expect((await checkpoint.lastMerged('r1'))?.number).toBe(2);
-        await checkpoint.recordUnmerged('r1', 2);
+        await checkpoint.recordUnmerged('r1', 11);
         expect((await checkpoint.lastMerged('r1'))?.number).toBe(1);
         expect(await checkpoint.chunk('r1', 2)).toMatchObject({ mergedEnd: null, merged: null });
         await checkpoint.recordMerged('r1', 2, allUnprocessed, 220);
         expect((await checkpoint.lastMerged('r1'))?.mergedEnd).toBe(220);
       }));
-  });
 
-  describe('publication', () => {
-    it('goes from open over publishing to done', () =>
-      withRun(async (checkpoint) => {
-        await expect(checkpoint.recordDone('r1', 9)).rejects.toThrow(CheckpointStateError);
-        await checkpoint.recordPublishing('r1', { ...samplePublication, sha256: 'old' });
-        await checkpoint.recordPublishing('r1', samplePublication);
-        const publishing = { state: 'publishing', publication: samplePublication, finishedAt: null };
-        expect(await checkpoint.run('r1')).toMatchObject(publishing);
-        await checkpoint.recordDone('r1', 9);
-        const done = { state: 'done', publication: samplePublication, finishedAt: 9 };
-        expect(await checkpoint.run('r1')).toMatchObject(done);
+    it('follows the order of the source, whatever the numbers are', () =>
+      withCheckpoint(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('r1'));
+        for (const [at, number] of [7, 3, 5].entries()) {
+          const records = { firstRecord: at * 10 + 1, lastRecord: at * 10 + 10 };
+          await addAs(checkpoint, 'r1', sampleChunk(number, records), 'downloaded');
+        }
+        const merge = (chunk: number, end: number) =>
+          checkpoint.recordMerged('r1', chunk, allSuccessful, end);
+        await expectRefused(checkpoint, 'r1', ...[3, 5].map((chunk) => () => merge(chunk, 100)));
+        await merge(7, 100);
+        await expectRefused(checkpoint, 'r1', () => merge(5, 200));
+        await merge(3, 200);
+        await merge(5, 300);
+        const last = async (before?: number) => (await checkpoint.lastMerged('r1', before))?.number;
+        expect(await last()).toBe(5);
+        expect(await last(22)).toBe(5);
+        expect(await last(21)).toBe(3);
+        expect(await last(11)).toBe(7);
+        expect(await last(1)).toBeUndefined();
+        await checkpoint.recordUnmerged('r1', 11);
+        expect(await last()).toBe(7);
       }));
 
-    it('opens a publishing run again with nothing merged', () =>
-      withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
-        await checkpoint.recordPublishing('r1', samplePublication);
-        await checkpoint.recordUnpublished('r1');
-        expect(await checkpoint.run('r1')).toMatchObject({ state: 'open', publication: null });
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
-        await expect(checkpoint.recordUnpublished('r1')).rejects.toThrow(CheckpointStateError);
+    it('takes a refused chunk, and no chunk of a round', () =>
+      withCheckpoint(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('r1'));
+        await addChunk(checkpoint, 'r1', 1, 'refused');
+        await checkpoint.recordAllCut('r1');
+        await addAs(checkpoint, 'r1', samplePicked(2, 1, [1]), 'downloaded');
+        const failed = { successful: 0, failed: 1, unprocessed: 0, indistinct: 0 };
+        const one = { ...failed, failed: 0, successful: 1 };
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordMerged('r1', 2, one, 50));
+        await checkpoint.recordMerged('r1', 1, failed, 50);
+        await expectRefused(
+          checkpoint,
+          'r1',
+          () => checkpoint.recordMerged('r1', 1, failed, 50),
+          () => checkpoint.recordMerged('r1', 2, one, 90),
+          () => checkpoint.recordUnprocessed('r1', 1, 'DEADLINE'),
+        );
+        expect((await checkpoint.tally('r1')).counts).toEqual(failed);
       }));
 
-    it('publishes a done run again, which stays done until its output is written anew', () =>
-      withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
-        await checkpoint.recordPublishing('r1', samplePublication);
-        await checkpoint.recordDone('r1', 9);
-        await expect(checkpoint.recordUnpublished('r1')).rejects.toThrow(CheckpointStateError);
-        await checkpoint.recordUnmerged('r1', 1);
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 90);
-        expect(await checkpoint.run('r1')).toMatchObject({ state: 'done', publication: samplePublication });
-        await checkpoint.recordPublishing('r1', { ...samplePublication, sha256: 'anew' });
-        expect((await checkpoint.run('r1'))?.state).toBe('publishing');
+    it('passes over a split chunk, whose halves take its place', () =>
+      withCheckpoint(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('r1'));
+        await addChunk(checkpoint, 'r1', 1, 'split');
+        await addChunk(checkpoint, 'r1', 2, 'unprocessed');
+        const half = { successful: 0, failed: 0, unprocessed: 5, indistinct: 0 };
+        for (const chunk of [1001, 2001]) await checkpoint.recordUnprocessed('r1', chunk, 'DEADLINE');
+        const merge = (chunk: number, end: number) =>
+          checkpoint.recordMerged('r1', chunk, chunk < 1000 ? allUnprocessed : half, end);
+        await expectRefused(checkpoint, 'r1', ...[1, 2, 2001].map((chunk) => () => merge(chunk, 50)));
+        await merge(1001, 50);
+        await expectRefused(checkpoint, 'r1', ...[1, 2].map((chunk) => () => merge(chunk, 50)));
+        await merge(2001, 100);
+        await merge(2, 200);
+        expect((await checkpoint.tally('r1')).merged).toEqual({ chunks: 3, records: 20 });
       }));
   });
 }

@@ -1,15 +1,15 @@
-/** Contract: runs, their source and the cutting of it. */
+/** Contract: runs and their source. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addChunk } from '../helpers/advance-chunk.js';
-import { sampleChunk, samplePublication, sampleRun, sampleSource } from '../helpers/checkpoint-samples.js';
+import { samplePublication, sampleRun, sampleSource } from '../helpers/checkpoint-samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
+import { expectRefused } from './refuses.js';
 
 export function runContract(withCheckpoint: WithCheckpoint): void {
   describe('runs', () => {
     it('gives back a run as it was recorded, open and with nothing known', () =>
       withCheckpoint(async (checkpoint) => {
-        const run = sampleRun('r1', { label: 'Ωmega' });
+        const run = sampleRun('r1', { label: 'Ωmega', canary: 5 });
         await checkpoint.recordRun(run);
         expect(await checkpoint.run('r1')).toEqual({
           ...run,
@@ -17,9 +17,11 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
           chunks: null,
           columns: null,
           join: null,
+          round: 0,
           rehearsal: false,
           publication: null,
           finishedAt: null,
+          prunedAt: null,
         });
         expect(await checkpoint.run('r2')).toBeUndefined();
       }));
@@ -30,15 +32,17 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
         await expect(checkpoint.recordRun(sampleRun('r1'))).rejects.toThrow(CheckpointStateError);
       }));
 
-    it('lists runs newest first, of one pipeline or of all', () =>
+    it('lists runs, of one pipeline or of all, the last one added first, whatever the clock said', () =>
       withCheckpoint(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('b', { createdAt: 2 }));
         await checkpoint.recordRun(sampleRun('c', { createdAt: 1, pipeline: 'other' }));
-        await checkpoint.recordRun(sampleRun('a', { createdAt: 2 }));
+        await checkpoint.recordRun(sampleRun('a', { createdAt: 1 }));
         const ids = async (pipeline?: string) => (await checkpoint.runs(pipeline)).map((run) => run.id);
-        expect(await ids()).toEqual(['b', 'a', 'c']);
-        expect(await ids('nightly')).toEqual(['b', 'a']);
+        expect(await ids()).toEqual(['a', 'c', 'b']);
+        expect(await ids('nightly')).toEqual(['a', 'b']);
         expect(await ids('unknown')).toEqual([]);
+        expect((await checkpoint.latestRun('nightly'))?.id).toBe('a');
+        expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('a');
       }));
 
     it('finds the newest unfinished run, and the newest that is not superseded', () =>
@@ -47,7 +51,7 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
           await checkpoint.recordRun(sampleRun(id, { createdAt: index }));
         }
         await checkpoint.recordRun(sampleRun('r9', { createdAt: 9, pipeline: 'other' }));
-        await checkpoint.recordSuperseded('r3');
+        await checkpoint.recordSuperseded('r3', 4);
         await checkpoint.recordPublishing('r2', samplePublication);
         expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('r2');
         await checkpoint.recordDone('r2', 5);
@@ -75,13 +79,17 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
     it('supersedes a run once, and never a done one', () =>
       withCheckpoint(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('r1'));
-        await checkpoint.recordSuperseded('r1');
-        expect((await checkpoint.run('r1'))?.state).toBe('superseded');
-        await expect(checkpoint.recordSuperseded('r1')).rejects.toThrow(CheckpointStateError);
+        await checkpoint.recordSuperseded('r1', 7);
+        expect(await checkpoint.run('r1')).toMatchObject({ state: 'superseded', finishedAt: 7 });
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordSuperseded('r1', 8));
         await checkpoint.recordRun(sampleRun('r2'));
         await checkpoint.recordPublishing('r2', samplePublication);
         await checkpoint.recordDone('r2', 5);
-        await expect(checkpoint.recordSuperseded('r2')).rejects.toThrow(CheckpointStateError);
+        await expectRefused(checkpoint, 'r2', () => checkpoint.recordSuperseded('r2', 8));
+        await checkpoint.recordRun(sampleRun('r3'));
+        await checkpoint.recordPublishing('r3', samplePublication);
+        await checkpoint.recordSuperseded('r3', 9);
+        expect((await checkpoint.run('r3'))?.state).toBe('superseded');
       }));
 
     it('takes the same content under another stamp, and no other content', () =>
@@ -92,65 +100,6 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
         const other = sampleSource('stamp-3', 'bb');
         await expect(checkpoint.recordSourceStamp('r1', other)).rejects.toThrow(CheckpointStateError);
         expect((await checkpoint.run('r1'))?.source).toEqual(sampleSource('stamp-2'));
-      }));
-  });
-
-  describe('cutting', () => {
-    it('gives back a chunk as it was cut, with nothing known', () =>
-      withCheckpoint(async (checkpoint) => {
-        await checkpoint.recordRun(sampleRun('r1'));
-        await checkpoint.recordCut('r1', sampleChunk(1));
-        expect(await checkpoint.chunk('r1', 1)).toEqual({
-          ...sampleChunk(1),
-          state: 'cut',
-          attempt: 0,
-          folio: null,
-          submittedAt: null,
-          counts: null,
-          cause: null,
-          mergedEnd: null,
-          merged: null,
-        });
-        expect(await checkpoint.chunk('r1', 2)).toBeUndefined();
-      }));
-
-    it('takes chunks only in order, and only of an open run', () =>
-      withCheckpoint(async (checkpoint) => {
-        await checkpoint.recordRun(sampleRun('r1'));
-        await expect(checkpoint.recordCut('r2', sampleChunk(1))).rejects.toThrow(CheckpointStateError);
-        await expect(checkpoint.recordCut('r1', sampleChunk(2))).rejects.toThrow(CheckpointStateError);
-        expect(await checkpoint.lastChunk('r1')).toBeUndefined();
-        await checkpoint.recordCut('r1', sampleChunk(1));
-        await expect(checkpoint.recordCut('r1', sampleChunk(1))).rejects.toThrow(CheckpointStateError);
-        await checkpoint.recordCut('r1', sampleChunk(2));
-        expect((await checkpoint.lastChunk('r1'))?.number).toBe(2);
-        await checkpoint.recordSuperseded('r1');
-        await expect(checkpoint.recordCut('r1', sampleChunk(3))).rejects.toThrow(CheckpointStateError);
-      }));
-
-    it('fixes the number of chunks, which must be the number cut', () =>
-      withCheckpoint(async (checkpoint) => {
-        await checkpoint.recordRun(sampleRun('r1'));
-        await checkpoint.recordCut('r1', sampleChunk(1));
-        await expect(checkpoint.recordAllCut('r1', 2)).rejects.toThrow(CheckpointStateError);
-        await checkpoint.recordAllCut('r1', 1);
-        await checkpoint.recordAllCut('r1', 1);
-        expect((await checkpoint.run('r1'))?.chunks).toBe(1);
-        await expect(checkpoint.recordCut('r1', sampleChunk(2))).rejects.toThrow(CheckpointStateError);
-      }));
-
-    it('lists chunks of some states in pages, by number', () =>
-      withCheckpoint(async (checkpoint) => {
-        await checkpoint.recordRun(sampleRun('r1'));
-        const states = ['cut', 'submitted', 'cut', 'ambiguous', 'cut', 'submitted'] as const;
-        for (const [index, state] of states.entries()) await addChunk(checkpoint, 'r1', index + 1, state);
-        const numbers = async (...args: Parameters<typeof checkpoint.chunksIn>) =>
-          (await checkpoint.chunksIn(...args)).map((chunk) => chunk.number);
-        expect(await numbers('r1', ['submitted', 'cut'], 0, 10)).toEqual([1, 2, 3, 5, 6]);
-        expect(await numbers('r1', ['submitted', 'cut'], 1, 2)).toEqual([2, 3]);
-        expect(await numbers('r1', ['cut', 'cut'], 3, 10)).toEqual([5]);
-        expect(await numbers('r1', [], 0, 10)).toEqual([]);
-        expect(await numbers('r2', ['cut'], 0, 10)).toEqual([]);
       }));
   });
 }

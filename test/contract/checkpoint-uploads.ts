@@ -2,12 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import { addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js';
-import {
-  allSuccessful,
-  nothingTallied,
-  samplePublication,
-  sampleRun,
-} from '../helpers/checkpoint-samples.js';
+import { nothingTallied, sampleRun } from '../helpers/checkpoint-samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 
 export function uploadContract(withCheckpoint: WithCheckpoint): void {
@@ -113,82 +108,6 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.chunk('r2', 1))?.state).toBe('uploading');
       }));
 
-    describe('an adopted folio', () => {
-      const found = { folio: 'seen', serviceRecords: 9, rehearsal: false };
-
-      it('is the answer to the newest ambiguous attempt', () =>
-        withRun(async (checkpoint) => {
-          await addChunk(checkpoint, 'r1', 1, 'ambiguous');
-          await beginUpload(checkpoint, 'r1', 1);
-          await checkpoint.recordAmbiguous('r1', 1, 3);
-          await beginUpload(checkpoint, 'r1', 1);
-          await checkpoint.recordDropped('r1', 1, 4);
-          expect(await checkpoint.uploadOf('https://service.test', 'seen')).toBeUndefined();
-          await checkpoint.recordAdopted('r1', 1, found, 9);
-          const chunk = await checkpoint.chunk('r1', 1);
-          expect(chunk).toMatchObject({ state: 'submitted', folio: 'seen', submittedAt: 9, attempt: 3 });
-          const [first, second, third] = await checkpoint.uploads('r1', 0, 10);
-          expect(first).toMatchObject({ state: 'ambiguous', folio: null });
-          expect(second).toMatchObject({
-            state: 'accepted',
-            folio: 'seen',
-            serviceRecords: 9,
-            endedAt: 9,
-          });
-          expect(third).toMatchObject({ state: 'dropped', folio: null });
-          expect(await checkpoint.uploadOf('https://service.test', 'seen')).toEqual(second);
-          expect(await checkpoint.uploadOf('https://elsewhere.test', 'seen')).toBeUndefined();
-          expect((await checkpoint.run('r1'))?.rehearsal).toBe(false);
-        }));
-
-      it('opens a published run again, and takes its chunk and those behind out of the work file', () =>
-        withRun(async (checkpoint) => {
-          await addChunk(checkpoint, 'r1', 1, 'downloaded');
-          await addChunk(checkpoint, 'r1', 2, 'ambiguous');
-          await addChunk(checkpoint, 'r1', 3, 'downloaded');
-          await checkpoint.recordUnprocessed('r1', 2, 'AMBIGUOUS_HELD');
-          await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
-          const allHeld = { ...allSuccessful, successful: 0, unprocessed: 10 };
-          await checkpoint.recordMerged('r1', 2, allHeld, 200);
-          await checkpoint.recordMerged('r1', 3, allSuccessful, 300);
-          await checkpoint.recordPublishing('r1', samplePublication);
-          await expect(checkpoint.recordAdopted('r1', 2, found, 9)).rejects.toThrow(CheckpointStateError);
-          await checkpoint.recordDone('r1', 8);
-          await checkpoint.recordAdopted('r1', 2, { ...found, rehearsal: true }, 9);
-          expect(await checkpoint.run('r1')).toMatchObject({
-            state: 'open',
-            publication: null,
-            finishedAt: null,
-            rehearsal: true,
-          });
-          expect(await checkpoint.chunk('r1', 2)).toMatchObject({
-            state: 'submitted',
-            cause: null,
-            merged: null,
-          });
-          expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1, mergedEnd: 100 });
-        }));
-
-      it.each(['cut', 'uploading', 'submitted', 'finished', 'downloaded', 'unprocessed'] as const)(
-        'is refused by a chunk that is %s',
-        (state) =>
-          withRun(async (checkpoint) => {
-            await addChunk(checkpoint, 'r1', 1, state);
-            const before = await checkpoint.chunk('r1', 1);
-            await expect(checkpoint.recordAdopted('r1', 1, found, 9)).rejects.toThrow(CheckpointStateError);
-            await expect(checkpoint.recordAdopted('r1', 2, found, 9)).rejects.toThrow(CheckpointStateError);
-            expect(await checkpoint.chunk('r1', 1)).toEqual(before);
-          }),
-      );
-
-      it('is refused by a run that was superseded', () =>
-        withRun(async (checkpoint) => {
-          await addChunk(checkpoint, 'r1', 1, 'ambiguous');
-          await checkpoint.recordSuperseded('r1');
-          await expect(checkpoint.recordAdopted('r1', 1, found, 9)).rejects.toThrow(CheckpointStateError);
-        }));
-    });
-
     it('refuses the end of an attempt that was not begun', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'cut');
@@ -250,6 +169,7 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
           merged: { chunks: 0, records: 0 },
           counts: { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 },
           uploads: { accepted: 0, ambiguous: 0, resubmitted: 0 },
+          searches: { answered: 0, ambiguous: 0 },
           ambiguousRecords: 0,
         });
       }));

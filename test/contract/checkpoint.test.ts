@@ -1,11 +1,11 @@
 /** The contract of the checkpoint's port, over every implementation of it. */
 import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
-import { withFolder } from '../helpers/checkpoint-samples.js';
+import { withEmptyState } from '../helpers/empty-state.js';
 import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
 import { checkpointContract } from './checkpoint-contract.js';
 
 checkpointContract('SQLite', (use) =>
-  withFolder(async (folder) => {
+  withEmptyState(async (folder) => {
     const checkpoint = await openSqliteCheckpoint(folder);
     try {
       await use(checkpoint);

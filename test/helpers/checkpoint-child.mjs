@@ -18,7 +18,16 @@ if (task === 'lock') {
 } else {
   const checkpoint = await openSqliteCheckpoint(stateDir);
   const source = { files: [], columns: ['name'], records: 1, rejected: 0, sha256: 'aa' };
-  const run = { id: name, pipeline: name, service: 's', label: null, source, frozen: {}, createdAt: 1 };
+  const run = {
+    id: name,
+    pipeline: name,
+    service: 's',
+    label: null,
+    source,
+    frozen: {},
+    canary: 0,
+    createdAt: 1,
+  };
   await checkpoint.recordRun(run);
   for (let number = 1; number <= Number(chunks); number++) {
     const place = { file: 0, offset: 0 };
@@ -30,6 +39,7 @@ if (task === 'lock') {
       end: place,
       bytes: 1,
       sha256: 'bb',
+      picked: null,
     });
   }
 }

@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NewRun, Publication } from '../../src/checkpoint/checkpoint.js';
-import type { Chunk, Source, StoredPart } from '../../src/types.js';
+import type { Budget, ChunkRow, NewChunk, NewRun, Publication } from '../../src/checkpoint/checkpoint.js';
+import type { Source, StoredPart } from '../../src/types.js';
 
 /** Calls `use` with a new empty folder, removed afterwards. */
 export async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
@@ -29,13 +29,14 @@ export function sampleRun(id: string, changes: Partial<NewRun> = {}): NewRun {
     label: null,
     source: sampleSource(),
     frozen: { 'chunks.maxRecords': '10' },
+    canary: 0,
     createdAt: 1_000,
     ...changes,
   };
 }
 
-/** Ten records each; the offsets do not fit into 32 bits. */
-export function sampleChunk(number: number): Chunk {
+/** Ten records of the source each, in the order of the numbers; the offsets do not fit into 32 bits. */
+export function sampleChunk(number: number, changes: Partial<NewChunk> = {}): NewChunk {
   const offset = 5_000_000_000 + number * 100;
   return {
     number,
@@ -46,7 +47,55 @@ export function sampleChunk(number: number): Chunk {
     end: { file: 1, offset: offset + 99 },
     bytes: 120,
     sha256: `chunk-${number}`,
+    picked: null,
+    ...changes,
   };
+}
+
+/** One record of the source: all that is in a chunk which the service may refuse. */
+export function sampleSingle(number: number, record = number * 10 - 9): NewChunk {
+  return sampleChunk(number, { firstRecord: record, lastRecord: record, records: 1 });
+}
+
+/** Some records, ascending, that are sent again in a round. */
+export function samplePicked(number: number, round: number, numbers: readonly number[]): NewChunk {
+  const edges = { firstRecord: numbers[0] ?? 0, lastRecord: numbers.at(-1) ?? 0 };
+  return sampleChunk(number, { ...edges, records: numbers.length, picked: { round, numbers } });
+}
+
+/** The first and the second half of ten records or so. */
+export function sampleHalves(
+  { firstRecord, lastRecord, records }: Pick<NewChunk, 'firstRecord' | 'lastRecord' | 'records'>,
+  numbers: readonly [number, number],
+): [NewChunk, NewChunk] {
+  const inFirst = Math.floor(records / 2);
+  const middle = firstRecord + inFirst;
+  return [
+    sampleChunk(numbers[0], { firstRecord, lastRecord: middle - 1, records: inFirst }),
+    sampleChunk(numbers[1], { firstRecord: middle, lastRecord, records: records - inFirst }),
+  ];
+}
+
+/** What is said of a chunk that was only cut. */
+export function newlyCut({ picked, ...chunk }: NewChunk): ChunkRow {
+  return {
+    ...chunk,
+    state: 'cut',
+    round: picked?.round ?? 0,
+    attempt: 0,
+    folio: null,
+    submittedAt: null,
+    counts: null,
+    cause: null,
+    refusal: null,
+    mergedEnd: null,
+    merged: null,
+  };
+}
+
+/** A day's budget: no caps but the given ones. */
+export function sampleBudget(caps: Partial<Budget> = {}): Budget {
+  return { day: '2026-11-21', perRun: null, perDay: null, perMonth: null, ...caps };
 }
 
 export function samplePart(part: number, changes: Partial<StoredPart> = {}): StoredPart {
@@ -58,11 +107,14 @@ export const samplePublication: Publication = {
   sha256: 'ff',
   records: 30,
   exitCode: 0,
+  partial: false,
   counts: { read: 30, successful: 30, failed: 0, unprocessed: 0, rejected: 0 },
   output: { path: '/out/enriched.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
 };
 
 export const allSuccessful = { successful: 10, failed: 0, unprocessed: 0, indistinct: 0 };
+
+export const allUnprocessed = { successful: 0, failed: 0, unprocessed: 10, indistinct: 0 };
 
 export const nothingTallied = {
   cut: 0,
@@ -72,4 +124,6 @@ export const nothingTallied = {
   finished: 0,
   downloaded: 0,
   unprocessed: 0,
+  refused: 0,
+  split: 0,
 };

@@ -30,6 +30,8 @@ export interface StageRunOptions {
   /** Sections of the config to put in place of the default ones. */
   readonly config?: Record<string, unknown>;
   readonly api?: FakeService;
+  /** Records of the first chunk; 0. */
+  readonly canary?: number;
 }
 
 export function numberedSource(records: number): string {
@@ -66,16 +68,21 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
   const id = '20261121T031002-4f9c1a';
   const frozen = frozenValues(config, service);
   const { pipeline } = config;
-  await checkpoint.recordRun({ id, pipeline, service, label: null, source, frozen, createdAt: clock.now() });
+  const canary = options.canary ?? 0;
+  const createdAt = clock.now();
+  await checkpoint.recordRun({ id, pipeline, service, label: null, source, frozen, canary, createdAt });
+  let lastNumber = 0;
   const log: string[] = [];
   const write = (level: string) => (_: object, message: string) => void log.push(`${level} ${message}`);
   return {
     id,
     config,
     source,
+    canary,
     checkpoint,
     files: await createLocalRunFiles(config.stateDir, id),
     api: options.api ?? createFakeService(),
+    chunkNumbers: { next: () => ++lastNumber },
     folioPermits: createPermits(config.concurrency.folios),
     controller,
     setbacks: { first: undefined },

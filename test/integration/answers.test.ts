@@ -158,9 +158,18 @@ describe('failed records', () => {
   });
 
   it('ends with 3 and the marker of a partial output when more failed than are tolerated', async () => {
-    await withJob({}, async (job) => {
+    await withJob({ config: { concurrency: { folios: 6 } } }, async (job) => {
+      const { service } = job;
+      // All is paid for before anything is counted: no guard has anything to stop.
+      const finishedOnce = (folios: number) => {
+        service.behaviour = {
+          finishedAtPoll: () => (service.folios.length < folios ? Number.POSITIVE_INFINITY : 1),
+        };
+      };
+      finishedOnce(6);
       const tolerated = await job.enrich({ failures: { tolerate: `${Math.ceil((100 * all) / 60)}%` } });
       expect(tolerated.exitCode).toBe(0);
+      finishedOnce(12);
       const summary = await job.enrich({ failures: { tolerate: '1%' } }, { fresh: true });
       expect(summary).toMatchObject({ exitCode: 3, state: 'done' });
       expect(await job.manifest()).toMatchObject({ status: 'PARTIAL', exitCode: 3, complete: true });
@@ -179,8 +188,8 @@ describe('refusals', () => {
     [401, 'TOKEN_REFUSED'],
     [402, 'QUOTA_REFUSED'],
     [403, 'TOKEN_REFUSED'],
-    [400, 'SERVICE_REFUSED'],
-    [413, 'FILE_TOO_LARGE'],
+    [404, 'SERVICE_REFUSED'],
+    [409, 'SERVICE_REFUSED'],
   ])('stops at %i of an upload, and goes on once it is mended', async (status, code) => {
     const trouble: Behaviour['trouble'] = ({ operation, chunk }) =>
       operation === 'upload' && chunk === 4

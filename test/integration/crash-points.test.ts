@@ -27,6 +27,12 @@ const passing: Readonly<Partial<Record<CrashPoint, number>>> = {
   'after-merged-before-next': 3,
 };
 
+/** Windows that this job never passes, and the tests that do. */
+const elsewhere: Readonly<Partial<Record<CrashPoint, string>>> = {
+  'after-split-before-upload': 'splits.test.ts',
+};
+const windows = crashPoints.filter((point) => elsewhere[point] === undefined);
+
 /** Windows in which a paid POST has an intent and no folio. */
 const ambiguousWindows: readonly CrashPoint[] = ['after-intent-before-post', 'after-post-before-commit'];
 
@@ -51,7 +57,7 @@ afterAll(async () => {
 });
 
 describe('a job that is killed', () => {
-  it.concurrent.each(crashPoints)('%s', (point) =>
+  it.concurrent.each(windows)('%s', (point) =>
     limit(async () => {
       const job = await newJob(point);
       await crash(job, `${point}:${passing[point] ?? 1}`);
@@ -93,7 +99,7 @@ describe('a job that is killed', () => {
       const unknown = names.filter((name) => !accepted.some(({ fileName }) => fileName === name));
       expect(ambiguous, pipeline).toEqual(expect.arrayContaining(unknown));
     }
-    expect(jobs).toHaveLength(crashPoints.length + 3);
+    expect(jobs).toHaveLength(windows.length + 3);
   });
 });
 

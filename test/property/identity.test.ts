@@ -7,14 +7,14 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
+import { answersOf } from '../../src/results/answers.js';
 import { joinResults } from '../../src/results/join-results.js';
 import { joinWayOf } from '../../src/results/join-way.js';
 import { createOutputLayout, outputHeader } from '../../src/results/output-layout.js';
 import { type PartTable, readPartTable } from '../../src/results/part-table.js';
 import { createBlockReader } from '../../src/results/record-block.js';
 import { createRowWriter } from '../../src/results/write-enriched.js';
-import { createUploadLayout, cutChunks } from '../../src/stages/cut-chunks.js';
-import type { Chunk } from '../../src/types.js';
+import { type CutChunk, createUploadLayout, cutChunks } from '../../src/stages/cut-chunks.js';
 import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv-text.js';
 
 const strict = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true };
@@ -100,14 +100,9 @@ it('every record comes out in its old place with its own prediction', async () =
           onBadRecord: () => undefined,
         });
 
-      const uploads: { chunk: Chunk; file: string }[] = [];
+      const uploads: { chunk: CutChunk['chunk']; file: string }[] = [];
       const upload = { columns: uploadColumns, keyColumn };
-      for await (const { chunk, content } of cutChunks(
-        scan(),
-        createUploadLayout(source, upload),
-        given,
-        1,
-      )) {
+      for await (const { chunk, content } of cutChunks(scan(), createUploadLayout(source, upload), given)) {
         uploads.push({ chunk, file: Buffer.from(content).toString() });
       }
 
@@ -119,7 +114,12 @@ it('every record comes out in its old place with its own prediction', async () =
       const blocks = createBlockReader(scan());
       const pieces = [outputHeader(layout, columns)];
       for (const { chunk, file } of uploads) {
-        const parts = answer(file, keyColumn !== null && given.givesKeyBack, partSize, seed + chunk.number);
+        const parts = answer(
+          file,
+          keyColumn !== null && given.givesKeyBack,
+          partSize,
+          seed + chunk.firstRecord,
+        );
         const block = await blocks.take(chunk.records);
         const way = joinWayOf(parts, sent);
         expect(way.by).toBe(keyColumn !== null && given.givesKeyBack ? 'key' : 'echo');
@@ -132,8 +132,8 @@ it('every record comes out in its old place with its own prediction', async () =
             ['town', 1],
           ]),
         );
-        expect(joined.indistinct).toBe(0);
-        pieces.push(rows.enriched(block, joined, `F${chunk.number}`).bytes);
+        expect(joined.indistinct.size).toBe(0);
+        pieces.push(rows.enriched(block, answersOf(joined, `F${chunk.firstRecord}`)).bytes);
       }
 
       const output = parse(Buffer.concat(pieces), { ...strict, columns: true });
@@ -150,7 +150,7 @@ it('every record comes out in its old place with its own prediction', async () =
             p_title: said.title ?? '',
             p_code: said.code ?? '',
             p_run: 'R',
-            p_folio: `F${chunk.number}`,
+            p_folio: `F${chunk.firstRecord}`,
             p_part: expect.stringMatching(/^\d+$/),
             p_record: String(r + 1),
           },

@@ -85,7 +85,7 @@ it('by echo', async () => {
           const joined = join();
           expect([...joined.result].map((result) => results[result])).toEqual(records);
           expect(new Set(joined.result).size).toBe(records.length);
-          expect(joined.indistinct).toBe(0);
+          expect(joined.indistinct.size).toBe(0);
         }
       },
     ),

@@ -6,7 +6,7 @@ import { failed, successful, thrownBy } from '../helpers/result-parts.js';
 /** `part/result` of each record. */
 function placesOf(numbers: readonly number[], ...parts: Parameters<typeof joinByKey>[0]): string[] {
   const joined = joinByKey(parts, 'id', Int32Array.from(numbers));
-  expect(joined.indistinct).toBe(0);
+  expect(joined.indistinct.size).toBe(0);
   return [...joined.part].map((part, i) => `${part}/${joined.result[i]}`);
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { answersOf } from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import type { PartTable } from '../../src/results/part-table.js';
@@ -32,7 +33,7 @@ function setUp({
 async function enriched(setup: Setup, ...parts: PartTable[]) {
   const { rows, block } = setUp(setup);
   const records = await block;
-  const { bytes, counts } = rows.enriched(records, joinByKey(parts, 'id', records.numbers), 'F,1');
+  const { bytes, counts } = rows.enriched(records, answersOf(joinByKey(parts, 'id', records.numbers), 'F,1'));
   return { text: bytes.toString(), counts };
 }
 
@@ -172,4 +173,16 @@ it('rows that were given out stay as they are when the next chunk is written', a
   const copy = first.toString();
   rows.unprocessed(await block, 'AMBIGUOUS_HELD', null);
   expect(first.toString()).toBe(copy);
+});
+
+it('the row of a refused record says what the service said of it, and names no folio', async () => {
+  const { rows, block } = setUp({
+    source: 'a,"b\nb"\n',
+    sourceColumns: twoColumns,
+    lineage: true,
+    columns: ['code', 'title'],
+  });
+  const { bytes, counts } = rows.refused(await block, 'HTTP 422: "a", no');
+  expect(bytes.toString()).toBe('a,"b\nb",FAILED,RECORD_REFUSED,"HTTP 422: ""a"", no",,,R1,,,1\n');
+  expect(counts).toEqual({ successful: 0, failed: 1, unprocessed: 0, indistinct: 0 });
 });

@@ -118,7 +118,7 @@ describe('an existing run', () => {
     const other = { ...run, config: { ...run.config, pipeline: 'other' } };
     await expect(find(other, { existing: run.id })).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
     await expect(find(other, { existing: true })).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
-    await run.checkpoint.recordSuperseded(run.id);
+    await run.checkpoint.recordSuperseded(run.id, 1);
     await expect(find(run, { existing: run.id })).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
   });
 });

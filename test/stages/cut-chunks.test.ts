@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
 import {
+  type CutChunk,
+  type CutLimits,
   createUploadLayout,
   cutChunks,
   maxRecordBytes,
   type UploadOptions,
 } from '../../src/stages/cut-chunks.js';
-import type { Chunk } from '../../src/types.js';
 import { thrownBy } from '../helpers/result-parts.js';
 
 interface Cut {
-  readonly chunk: Chunk;
+  readonly chunk: CutChunk['chunk'];
   readonly text: string;
 }
 
@@ -20,9 +21,9 @@ const sourceOf = (columns: string[], delimiter = ',') => ({ columns, files: [{ d
 
 async function cut(
   content: string,
-  changes: { delimiter?: string; maxRecords?: number; maxBytes?: number; upload?: UploadOptions } = {},
+  changes: Partial<CutLimits> & { delimiter?: string; upload?: UploadOptions } = {},
 ): Promise<Cut[]> {
-  const { delimiter = ',', maxRecords = 1_000, maxBytes = 1_000_000 } = changes;
+  const { delimiter = ',', ...limits } = { maxRecords: 1_000, maxBytes: 1_000_000, ...changes };
   const layout = createUploadLayout(sourceOf(['a', 'b'], delimiter), changes.upload ?? upload);
   const batches = scanRecords([Buffer.from(content)], {
     delimiter,
@@ -34,7 +35,7 @@ async function cut(
     onBadRecord: () => undefined,
   });
   const found: Cut[] = [];
-  for await (const { chunk, content: bytes } of cutChunks(batches, layout, { maxRecords, maxBytes }, 7)) {
+  for await (const { chunk, content: bytes } of cutChunks(batches, layout, limits)) {
     found.push({ chunk, text: Buffer.from(bytes).toString() });
   }
   return found;
@@ -48,7 +49,6 @@ describe('a chunk', () => {
     expect(only).toEqual({
       text,
       chunk: {
-        number: 7,
         firstRecord: 11,
         lastRecord: 12,
         records: 2,
@@ -79,16 +79,34 @@ describe('a chunk', () => {
 describe('chunks', () => {
   it('have as many records as allowed, and begin where the one before ended', async () => {
     const chunks = (await cut('a,1\nb,2\nc,3\nd,4\ne,5\n', { maxRecords: 2 })).map(({ chunk }) => chunk);
-    expect(chunks.map(({ number, firstRecord, records }) => [number, firstRecord, records])).toEqual([
-      [7, 11, 2],
-      [8, 13, 2],
-      [9, 15, 1],
+    expect(chunks.map(({ firstRecord, records }) => [firstRecord, records])).toEqual([
+      [11, 2],
+      [13, 2],
+      [15, 1],
     ]);
     expect(chunks.map(({ start, end }) => [start.offset, end.offset])).toEqual([
       [50, 57],
       [58, 65],
       [66, 69],
     ]);
+  });
+
+  it.each([
+    [0, [2, 2, 1]],
+    [1, [1, 2, 2]],
+    [2, [2, 2, 1]],
+    [3, [2, 2, 1]],
+  ])('with a canary of %i hold %j records', async (canary, expected) => {
+    const chunks = await cut('a,1\nb,2\nc,3\nd,4\ne,5\n', { maxRecords: 2, canary });
+    expect(chunks.map(({ chunk }) => chunk.records)).toEqual(expected);
+  });
+
+  it('after a canary that its bytes have cut short are as large as any', async () => {
+    const { bytes } = (await cut('a,1\n'))[0]!.chunk;
+    const chunks = await cut('a,1\nb,2\nc,3\n', { maxBytes: bytes, canary: 2 });
+    expect(chunks.map(({ chunk }) => chunk.records)).toEqual([1, 1, 1]);
+    const larger = await cut('aaaaaaaaaaaa,1\nb,2\nc,3\nd,4\n', { maxBytes: bytes + 14, canary: 2 });
+    expect(larger.map(({ chunk }) => chunk.records)).toEqual([1, 3]);
   });
 
   it('leave nothing behind when the records are a multiple of the limit', async () => {

@@ -167,6 +167,7 @@ describe('columns', () => {
         download: async (_, consume) => consume(contentOf('name,reason\nx,bad\nx,bad\n')),
       },
       source: 'name,address\nx,1\nx,2\nx,3\nx,4\n',
+      config: { failures: { tolerate: 1 } },
     });
     await downloadAll(lost);
     const text = await mergedText(lost);

@@ -50,6 +50,7 @@ describe('publishing', () => {
       sha256: createHash('sha256').update(whole).digest('hex'),
       records: 6,
       exitCode: 0,
+      partial: false,
       counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
       output: run.config.output,
     });

@@ -1,4 +1,5 @@
 /** Adds a chunk's row, and the records picked for it, under a number that the run does not have yet. */
+import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { packNumbers } from '../packed-numbers.js';
 import type { NewChunk } from '../state.js';
 import type { StateDatabase } from '../state-database.js';
@@ -18,7 +19,12 @@ export function chunkInsertion(db: StateDatabase): InsertChunk {
     'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)',
   );
 
-  return (method, run, { start, end, picked, ...chunk }) => {
+  return (method, run, added) => {
+    const { start, end, picked, ...chunk } = added;
+    if (!isNumbered(chunk.number) || !holdsWhatIsPicked(added)) {
+      const other = `chunk ${chunk.number} of run ${run} has no such number, or other records than were picked`;
+      throw new CheckpointStateError(method, other);
+    }
     const inserted = insert.run({
       run,
       ...chunk,
@@ -32,4 +38,21 @@ export function chunkInsertion(db: StateDatabase): InsertChunk {
     if (picked === null) return;
     insertPicked.run({ run, number: chunk.number, numbers: packNumbers(picked.numbers) });
   };
+}
+
+function isNumbered(number: number): boolean {
+  return Number.isSafeInteger(number) && number > 0;
+}
+
+/** What is packed can be unpacked only where it ascends. */
+function holdsWhatIsPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
+  if (picked === null) return true;
+  const { round, numbers } = picked;
+  return (
+    round > 0 &&
+    numbers.length === records &&
+    numbers[0] === firstRecord &&
+    numbers.at(-1) === lastRecord &&
+    numbers.every((number, at) => at === 0 || number > numbers[at - 1]!)
+  );
 }

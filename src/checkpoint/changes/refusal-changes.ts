@@ -1,6 +1,7 @@
 /** What the service will not have: a chunk is cut in two, and a record that stands alone is given up as failed. */
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { unpackNumbers } from '../packed-numbers.js';
 import type { NewChunk } from '../state.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
@@ -21,6 +22,9 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
     WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records > 1
       AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open')
     RETURNING round, first_record AS first, last_record AS last, records`);
+  const picked = db
+    .prepare<[string, number], Buffer>('SELECT numbers FROM picked_records WHERE run = ? AND chunk = ?')
+    .pluck();
   const countOneMore = db.prepare('UPDATE runs SET chunks = chunks + 1 WHERE id = @run');
   const refuse = db.prepare(`
     UPDATE chunks SET state = 'refused', refusal = @refusal, successful = 0, failed = 1
@@ -29,7 +33,12 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
   return {
     recordSplit: db.change((run: string, chunk: number, halves: readonly [NewChunk, NewChunk]) => {
       const parent = split.get({ run, chunk });
-      if (parent === undefined || !isHalved(parent, halves)) {
+      const packed = picked.get(run, chunk);
+      if (
+        parent === undefined ||
+        !isHalved(parent, halves) ||
+        !(packed === undefined || isShared(packed, halves))
+      ) {
         const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and made up of these two`;
         throw new CheckpointStateError('recordSplit', missing);
       }
@@ -48,8 +57,17 @@ function isHalved(parent: Parent, [first, second]: readonly [NewChunk, NewChunk]
     first.firstRecord === parent.first &&
     first.lastRecord < second.firstRecord &&
     second.lastRecord === parent.last &&
+    first.records > 0 &&
+    second.records > 0 &&
     first.records + second.records === parent.records &&
     (first.picked?.round ?? 0) === parent.round &&
     (second.picked?.round ?? 0) === parent.round
   );
+}
+
+/** Whether the records picked for a chunk are those of its halves, each in one of them. */
+function isShared(packed: Buffer, [first, second]: readonly [NewChunk, NewChunk]): boolean {
+  const both = [...(first.picked?.numbers ?? []), ...(second.picked?.numbers ?? [])];
+  const numbers = unpackNumbers(packed);
+  return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
 }

@@ -1,0 +1,83 @@
+/** What becomes of failed records once all others are answered: rounds of uploads, then single searches. */
+import {
+  checkAllMerged,
+  downloadParts,
+  drain,
+  isRoundCut,
+  type OpenRun,
+  refetchParts,
+  rescueFailed,
+  retryFailed,
+  runStages,
+  settleRound,
+  submitChunks,
+  TroubleError,
+  trackFolios,
+} from '../src/index.js';
+
+/**
+ * Does what `failures` asks for; a round that is begun is ended whatever it says now.
+ * @throws what holds back a chunk, a round or a search: the run goes on from there later.
+ */
+export async function answerFailed(run: OpenRun): Promise<void> {
+  await checkAllMerged(run);
+  await endBegunRounds(run);
+  const { rounds, rescue } = run.config.failures;
+  while ((await settledRounds(run)) < rounds && (await sendRound(run)));
+  if (rescue === 'search') await rescueFailed(run, (chunk) => refetchParts(run, chunk));
+}
+
+/**
+ * Goes on with rounds whose answers do not count yet.
+ * @returns whether there was one.
+ */
+export async function endBegunRounds(run: OpenRun): Promise<boolean> {
+  let found = false;
+  for (; await isRoundBegun(run); found = true) await sendRound(run);
+  return found;
+}
+
+/**
+ * Sends the failed records once more, in the first round that is not settled.
+ * @returns false where there was nothing to send.
+ */
+export async function sendRound(run: OpenRun): Promise<boolean> {
+  const round = (await settledRounds(run)) + 1;
+  await runStages(
+    run.controller,
+    retryFailed(run, round, (chunk) => refetchParts(run, chunk)),
+    submitChunks(run),
+    trackFolios(run),
+    downloadParts(run),
+    drain,
+  );
+  return settleRound(run, round);
+}
+
+/**
+ * Ends the rounds that are begun, without an upload.
+ * @throws TroubleError `ROUND_UNFINISHED` when that cannot be.
+ */
+export async function settleBegunRounds(run: OpenRun): Promise<void> {
+  while (await isRoundBegun(run)) {
+    const round = (await settledRounds(run)) + 1;
+    const { chunks } = await run.checkpoint.tally(run.id);
+    const unsent = chunks.cut + chunks.uploading + chunks.ambiguous;
+    if (unsent > 0 || !(await isRoundCut(run, round))) {
+      throw new TroubleError(
+        'ROUND_UNFINISHED',
+        `run ${run.id}: not all records of round ${round} are sent, in which failed records go out again`,
+        { hint: 'foliopipe run sends the rest and goes on', facts: { run: run.id, round } },
+      );
+    }
+    await settleRound(run, round);
+  }
+}
+
+async function isRoundBegun(run: OpenRun): Promise<boolean> {
+  return (await run.checkpoint.lastRound(run.id)) > (await settledRounds(run));
+}
+
+async function settledRounds(run: OpenRun): Promise<number> {
+  return (await run.checkpoint.run(run.id))!.round;
+}

@@ -1,0 +1,15 @@
+/** Writes what is not in the output yet, from what was bought, and puts the output in place. */
+import { mergeResults, type OpenRun, publishOutput, runStages } from '../src/index.js';
+
+/**
+ * @param refetch fetches a chunk's parts anew; without it the service is not asked.
+ * @throws TroubleError when the run is not complete; as the stages do.
+ */
+export async function mergeAndPublish(
+  run: OpenRun,
+  refetch?: Parameters<typeof mergeResults>[1],
+): Promise<void> {
+  await runStages(run.controller, nothingToFetch, mergeResults(run, refetch), publishOutput(run));
+}
+
+async function* nothingToFetch(): AsyncGenerator<never> {}

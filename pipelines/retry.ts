@@ -1,0 +1,98 @@
+/** Asks once more for the failed records of a run that is published, and publishes what comes of it. */
+import { access } from 'node:fs/promises';
+import {
+  type Config,
+  ConfigError,
+  checkPublished,
+  isAllMerged,
+  isRoundCut,
+  isSourceAnswered,
+  mayRescue,
+  type OpenRun,
+  type RunOptions,
+  type RunSummary,
+  refetchParts,
+  rescueFailed,
+  rescueProblems,
+  summarizeRun,
+  workPathOf,
+} from '../src/index.js';
+import { endBegunRounds, sendRound } from './answer-failed.js';
+import { checkNoOtherOpen } from './check-no-other-open.js';
+import { fetchFinished } from './fetch-finished.js';
+import { mergeAndPublish } from './merge-and-publish.js';
+import { withSettledRun } from './with-settled-run.js';
+
+export interface RetryOptions extends RunOptions {
+  /** One round of uploads, or the single-record search; as `failures.rescue` says where it is left out. */
+  readonly by?: 'upload' | 'search';
+}
+
+/**
+ * Goes on with a retry that was interrupted, as `enrich` does too. Without a failed record nothing is paid, and the
+ * output stays as it is.
+ * @param id a run of the config's pipeline; its source must be unchanged.
+ * @throws ConfigError `RUN_UNKNOWN`, `RUN_PRUNED`, `RUN_UNFINISHED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`,
+ *   `RESCUE_UNKNOWN`.
+ */
+export async function retry(config: Config, id: string, options: RetryOptions = {}): Promise<RunSummary> {
+  const { by = config.failures.rescue === 'search' ? 'search' : 'upload', ...rest } = options;
+  if (by === 'search') checkRescue(config);
+  return withSettledRun(config, { ...rest, existing: id }, async (run) => {
+    const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
+    const { state, publication, round } = (await run.checkpoint.run(run.id))!;
+    if (state === 'done') {
+      await checkNoOtherOpen(run, 'retry');
+      await checkPublished(run.id, publication!);
+      const isIdle =
+        by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, round + 1, refetch);
+      if (isIdle) {
+        run.logger.info(
+          { run: run.id, by },
+          `run ${run.id} has no failed record to ask for again: nothing is sent`,
+        );
+        return summarizeRun(run.checkpoint, run.id, run.found);
+      }
+      await run.checkpoint.recordReopened(run.id);
+      run.at('after-reopened-before-retry');
+    } else {
+      await fetchFinished(run);
+      if (!(await isSourceAnswered(run))) throw unfinished(run.id);
+    }
+    const isReopened = await isAsPublished(run);
+    const wasBegun = await endBegunRounds(run);
+    if (by === 'upload' && isReopened && !wasBegun) await sendRound(run);
+    if (by === 'search') await rescueFailed(run, refetch);
+    await mergeAndPublish(run, refetch);
+    return summarizeRun(run.checkpoint, run.id, run.found);
+  });
+}
+
+/** Whether nothing was done since it was opened again: what was published is all in place, none of it rewritten. */
+async function isAsPublished(run: OpenRun): Promise<boolean> {
+  const isRewritten = await access(workPathOf(run.config.output.path, run.id)).then(
+    () => true,
+    () => false,
+  );
+  return !isRewritten && (await isAllMerged(run));
+}
+
+function unfinished(run: string): ConfigError {
+  return new ConfigError('RUN_UNFINISHED', `run ${run} is not done yet`, {
+    hint: 'finish it with: foliopipe run; what has failed then can be sent again',
+    facts: { run },
+  });
+}
+
+function checkRescue(config: Config): void {
+  const problems = rescueProblems(config);
+  if (problems.length === 0) return;
+  const lines = problems.map(({ key, text }) => `\n  ${key}: ${text}`);
+  throw new ConfigError(
+    'RESCUE_UNKNOWN',
+    `failed records cannot be searched with this config:${lines.join('')}`,
+    {
+      hint: 'add what is named, or send them again with: foliopipe retry RUN --by upload',
+    },
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * The answers that stand for the source's chunks: those of the chunk itself, over failed ones those of the settled
+ * rounds, and over what is still failed those of single searches.
+ */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { eachSearch } from '../checkpoint/each-search.js';
+import { type Answers, hasFailed, layOver, type NumberedAnswers } from '../results/answers.js';
+import type { RecordBlock } from '../results/record-block.js';
+import { type AnsweredSearch, searchAnswers } from '../results/search-table.js';
+import { type ChunkJoinerNeeds, createChunkJoiner } from './join-chunk.js';
+import { openRetriedAnswers, type RetriedAnswersNeeds } from './retried-answers.js';
+import type { Refetch } from './with-healing.js';
+
+export type ChunkAnswersNeeds = ChunkJoinerNeeds &
+  RetriedAnswersNeeds & { readonly checkpoint: Pick<Checkpoint, 'run' | 'searches'> };
+
+export interface ChunkAnswers {
+  /**
+   * Of a `downloaded` or `refused` chunk; chunks must come in the source's order.
+   * @returns undefined where there is none: the folio is lost, or no search has answered for the refused record.
+   * @throws UntrustedError when the proof fails; OutageError when results must be fetched anew and cannot be.
+   */
+  of(chunk: ChunkRow, block: RecordBlock): Promise<Answers | undefined>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param columns those that the service adds.
+ * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
+ */
+export async function openChunkAnswers(
+  run: ChunkAnswersNeeds,
+  columns: readonly string[],
+  refetch?: Refetch,
+): Promise<ChunkAnswers> {
+  // Read once: the run's row grows with the files of the source.
+  const { join, round } = (await run.checkpoint.run(run.id))!;
+  const joiner = createChunkJoiner(run, join, columns, refetch);
+  const retried = openRetriedAnswers(run, round, joiner);
+  return {
+    of: async (chunk, block) => {
+      if (chunk.state === 'refused') return (await searched(run, chunk))?.answers;
+      const answers = await joiner.join(chunk, () => Promise.resolve(block));
+      if (answers === undefined || !hasFailed(answers)) return answers;
+      const { numbers } = block;
+      const later = await retried.layOver(answers, numbers);
+      const found = await searched(run, chunk);
+      return found === undefined ? later : layOver({ numbers, answers: later }, found);
+    },
+    close: () => retried.close(),
+  };
+}
+
+/** What searches gave for records of a chunk, if anything. */
+async function searched(
+  run: Pick<ChunkAnswersNeeds, 'id' | 'checkpoint'>,
+  { firstRecord, lastRecord }: ChunkRow,
+): Promise<NumberedAnswers | undefined> {
+  const answered: AnsweredSearch[] = [];
+  for await (const { record, values } of eachSearch(run.checkpoint, run.id, firstRecord, lastRecord)) {
+    if (values !== null) answered.push({ record, values });
+  }
+  return answered.length === 0 ? undefined : searchAnswers(answered);
+}

@@ -1,0 +1,53 @@
+/** The guard against paying for a night of failures (law 9): too many failed among the source's first chunks. */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { GuardError } from '../errors/index.js';
+import { isTolerated } from '../report/exit-code.js';
+import { failureText, raiseHint } from '../report/failure-text.js';
+import type { RunContext } from '../run-context.js';
+
+export type EarlyFailuresNeeds = Pick<RunContext, 'id' | 'config'> & {
+  readonly checkpoint: Pick<Checkpoint, 'nextChunk'>;
+};
+
+/**
+ * Looks at the first three chunks' worth of records, in the source's order, that the service has counted. The
+ * halves of a refused chunk are worth what is in them, and less than one whole chunk says nothing yet; refused
+ * records cost nothing and do not count.
+ * @returns the error that the run is to end with, where more is not to be paid for.
+ */
+export async function findEarlyFailures(run: EarlyFailuresNeeds): Promise<GuardError | undefined> {
+  const { failures, chunks } = run.config;
+  let worth = 0;
+  let records = 0;
+  let failed = 0;
+  let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
+  while (chunk !== undefined && worth < chunksAtMost) {
+    if (chunk.state === 'finished' || chunk.state === 'downloaded') {
+      worth += worthOf(chunk, chunks);
+      records += chunk.records;
+      failed += chunk.counts!.failed;
+    }
+    chunk = await run.checkpoint.nextChunk(run.id, 0, chunk.lastRecord);
+  }
+  if (worth < 1 || isTolerated(failed, records, failures.tolerate)) return undefined;
+  return new GuardError(
+    'FAILURE_RATE',
+    `run ${run.id}: of the first chunks, ${failureText(failed, records, failures.tolerate)}: nothing more is uploaded`,
+    {
+      hint: raiseHint(run.id, failed, records),
+      facts: { run: run.id, failed, records, tolerate: failures.tolerate },
+    },
+  );
+}
+
+const chunksAtMost = 3;
+
+/** 1 for a chunk that was cut because it was full, by records or by bytes. */
+function worthOf(
+  { records, bytes }: ChunkRow,
+  limits: { readonly maxRecords: number; readonly maxBytes: number },
+): number {
+  const share = Math.max(records / limits.maxRecords, bytes / limits.maxBytes);
+  // One that was cut by its bytes is not quite full; a half of it has about half of them.
+  return share > 0.5 ? 1 : share;
+}

@@ -1,0 +1,154 @@
+/**
+ * Asks the single-record search for each record that is still FAILED. Its intent is committed before each paid
+ * request (law 2), and a record of which nobody can know whether the request counted is never asked for again.
+ */
+import type { SearchRecord } from '../api/prediction-api.js';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import { eachSearch } from '../checkpoint/each-search.js';
+import { budgetAt } from '../config/budget-at.js';
+import { AmbiguousUploadError, ConfigError, GuardError, OutageError, RefusedError } from '../errors/index.js';
+import { searchValues } from '../results/search-values.js';
+import type { RunContext } from '../run-context.js';
+import { mapConcurrent } from '../streams/map-concurrent.js';
+import { drain } from '../streams/run-stages.js';
+import { isCertainlyNotAccepted } from './certainly-not-accepted.js';
+import { type FailedRecordsNeeds, failedRecords } from './failed-records.js';
+import { createSearchFields } from './search-fields.js';
+import { createResultColumns } from './settle-columns.js';
+import type { Refetch } from './with-healing.js';
+
+export type RescueFailedNeeds = FailedRecordsNeeds &
+  Pick<RunContext, 'api' | 'controller' | 'setbacks' | 'clock'> & {
+    readonly checkpoint: Pick<Checkpoint, 'recordSearchIntent' | 'recordSearchEnd'>;
+  };
+
+/** A failed record that may be asked for. */
+interface Question {
+  readonly record: number;
+  readonly fields: SearchRecord;
+}
+
+/**
+ * What was answered before is not asked again. The run must be cut whole and answered, with no round begun.
+ * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
+ * @throws OutageError, GuardError when it stopped before the last record: the run goes on later; ConfigError when
+ *   `failures.rescueColumns` are not the run's; RefusedError when no search is answered at all.
+ */
+export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): Promise<void> {
+  await checkColumns(run, refetch);
+  const sum = { asked: 0, answered: 0 };
+  let stopped = false;
+
+  const ask = async ({ record, fields }: Question): Promise<undefined> => {
+    if (stopped) return;
+    run.signal.throwIfAborted();
+    try {
+      const values = await askOnce(run, record, fields);
+      sum.asked += 1;
+      if (values !== null) sum.answered += 1;
+      run.at('after-search-before-next');
+    } catch (error) {
+      if (error instanceof AmbiguousUploadError) {
+        run.logger.warn(
+          { record, code: error.code },
+          `record ${record}: ${error.message}; it stays FAILED and is not asked for again`,
+        );
+      } else if (isAboutTheRecord(error)) {
+        run.logger.debug({ record, code: error.code }, `record ${record}: ${error.message}`);
+      } else if (error instanceof OutageError || error instanceof GuardError) {
+        stopped = true;
+        run.setbacks.first ??= error;
+      } else {
+        throw error;
+      }
+    }
+  };
+
+  const { uploads } = run.config.concurrency;
+  await drain(mapConcurrent(unmergingFirst(run, questions(run, refetch)), uploads, ask, run.controller));
+  if (sum.asked > 0) {
+    run.logger.info(
+      { run: run.id, ...sum },
+      `of ${sum.asked} failed records that were searched one by one ${sum.answered} were found`,
+    );
+  }
+  if (run.setbacks.first !== undefined) throw run.setbacks.first;
+}
+
+/** Values that no column of the output is there for would be paid for in vain. */
+async function checkColumns(run: RescueFailedNeeds, refetch: Refetch | undefined): Promise<void> {
+  const merged = await run.checkpoint.lastMerged(run.id);
+  const columns = await createResultColumns(run, merged?.lastRecord ?? 0, refetch).settle(true);
+  if (columns === undefined || columns.length === 0) return;
+  const strange = Object.keys(run.config.failures.rescueColumns).filter((name) => !columns.includes(name));
+  if (strange.length === 0) return;
+  throw new ConfigError(
+    'RESCUE_COLUMNS_UNKNOWN',
+    `failures.rescueColumns: the results of run ${run.id} have no column ${strange.join(', ')}; they have ${columns.join(', ')}`,
+    { hint: 'correct the names and run the same command again', facts: { run: run.id } },
+  );
+}
+
+/** Whether there is a failed record that may be asked for. @param refetch as `rescueFailed` takes it. */
+export async function mayRescue(run: RescueFailedNeeds, refetch?: Refetch): Promise<boolean> {
+  for await (const _ of questions(run, refetch)) return true;
+  return false;
+}
+
+async function* questions(run: RescueFailedNeeds, refetch: Refetch | undefined): AsyncGenerator<Question> {
+  const fieldsOf = createSearchFields(run.source, run.config.upload);
+  for await (const { chunk, block, places } of failedRecords(run, 0, refetch)) {
+    const asked = new Set<number>();
+    const { firstRecord, lastRecord } = chunk;
+    for await (const { record, state } of eachSearch(run.checkpoint, run.id, firstRecord, lastRecord)) {
+      if (state !== 'dropped') asked.add(record);
+    }
+    for (const place of places) {
+      const record = block.numbers[place]!;
+      const fields = asked.has(record) ? undefined : fieldsOf(block, place);
+      if (fields !== undefined) yield { record, fields };
+    }
+  }
+}
+
+/** Before the first answer, so that whatever a kill leaves is merged anew with the answers that there are. */
+async function* unmergingFirst(
+  run: RescueFailedNeeds,
+  items: AsyncIterable<Question>,
+): AsyncGenerator<Question> {
+  let isFirst = true;
+  for await (const item of items) {
+    if (isFirst) await run.checkpoint.recordUnmerged(run.id, 1);
+    isFirst = false;
+    yield item;
+  }
+}
+
+/** @returns what is kept of the reply. */
+async function askOnce(
+  run: RescueFailedNeeds,
+  record: number,
+  fields: SearchRecord,
+): Promise<Readonly<Record<string, string>> | null> {
+  const now = run.clock.now();
+  await run.checkpoint.recordSearchIntent(run.id, record, now, budgetAt(run.config.budget, now));
+  run.at('after-search-intent-before-post');
+  let reply: unknown;
+  try {
+    reply = await run.api.search(fields, run.signal);
+  } catch (error) {
+    const state = isCertainlyNotAccepted(error, run.signal) ? 'dropped' : 'ambiguous';
+    await run.checkpoint.recordSearchEnd(run.id, record, { state });
+    throw error;
+  }
+  run.at('after-search-post-before-commit');
+  const values = searchValues(reply, run.config.failures.rescueColumns);
+  await run.checkpoint.recordSearchEnd(run.id, record, { state: 'answered', values });
+  return values;
+}
+
+/** A refusal that the next record need not share. */
+function isAboutTheRecord(error: unknown): error is RefusedError {
+  const statuses: readonly unknown[] = [400, 404, 410, 422];
+  return error instanceof RefusedError && statuses.includes(error.facts.status);
+}

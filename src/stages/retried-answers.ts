@@ -1,0 +1,121 @@
+/**
+ * The answers that failed records have got in settled rounds, laid over the older ones while the source's chunks
+ * pass in order. Invariant: of each round one joined chunk is in memory, and its records are read at most once.
+ */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import type { Batch } from '../csv/batch.js';
+import { pickRecords } from '../csv/pick-records.js';
+import { OutageError } from '../errors/index.js';
+import { type Answers, layOver, type NumberedAnswers } from '../results/answers.js';
+import { createBlockReader, type RecordBlock } from '../results/record-block.js';
+import type { RunContext } from '../run-context.js';
+import { checkBlock } from './check-block.js';
+import { isAnswered } from './is-answered.js';
+import type { ChunkJoiner } from './join-chunk.js';
+import { recordsFrom } from './read-source.js';
+
+export type RetriedAnswersNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'signal'> & {
+  readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'pickedRecords'>;
+};
+
+export interface RetriedAnswers {
+  /**
+   * The answers with those of the rounds laid over, the first round first. Calls must come in the source's order.
+   * @throws OutageError when a chunk of a settled round is being fetched anew.
+   */
+  layOver(answers: Answers, numbers: Int32Array): Promise<Answers>;
+  close(): Promise<void>;
+}
+
+/** @param rounds how many are settled. */
+export function openRetriedAnswers(
+  run: RetriedAnswersNeeds,
+  rounds: number,
+  joiner: ChunkJoiner,
+): RetriedAnswers {
+  const cursors = Array.from({ length: rounds }, (_, at) => ({
+    chunks: answersOfRound(run, at + 1, joiner),
+    current: undefined as NumberedAnswers | undefined,
+  }));
+  return {
+    layOver: async (answers, numbers) => {
+      let standing = answers;
+      for (const cursor of cursors) {
+        for (;;) {
+          cursor.current ??= (await cursor.chunks.next()).value ?? undefined;
+          const { current } = cursor;
+          if (current === undefined || current.numbers[0]! > numbers.at(-1)!) break;
+          standing = layOver({ numbers, answers: standing }, current);
+          if (current.numbers.at(-1)! > numbers.at(-1)!) break;
+          cursor.current = undefined;
+        }
+      }
+      return standing;
+    },
+    close: async () => {
+      for (const { chunks } of cursors) await chunks.return(undefined);
+    },
+  };
+}
+
+/** The chunks of a round, in the source's order, that have answers; one that was given up or refused has none. */
+async function* answersOfRound(
+  run: RetriedAnswersNeeds,
+  round: number,
+  joiner: ChunkJoiner,
+): AsyncGenerator<NumberedAnswers, undefined> {
+  const waiting: (readonly number[])[] = [];
+  let first: ChunkRow | undefined;
+  // Where results are joined by key, the source is never opened.
+  const records = createBlockReader(
+    (async function* (): AsyncGenerator<Batch> {
+      const batches = recordsFrom(run, { position: first!.start, record: first!.firstRecord });
+      yield* pickRecords(batches, takeAll(waiting));
+    })(),
+  );
+  try {
+    let chunk = await run.checkpoint.nextChunk(run.id, round, 0);
+    for (; chunk !== undefined; chunk = await run.checkpoint.nextChunk(run.id, round, chunk.lastRecord)) {
+      if (!isAnswered(chunk)) throw fetchedAnew(run.id, chunk);
+      if (chunk.state !== 'downloaded') continue;
+      const picked = (await run.checkpoint.pickedRecords(run.id, chunk.number))!;
+      const numbers = Int32Array.from(picked);
+      const retried = chunk;
+      let block: RecordBlock | undefined;
+      const take = async () => {
+        first ??= retried;
+        waiting.push(picked);
+        const taken = await records.take(retried.records);
+        checkBlock(run, retried, taken);
+        return taken;
+      };
+      const answers = await joiner.join(chunk, async (way) => {
+        if (way.by === 'key') return numbersOnly(numbers);
+        block ??= await take();
+        return block;
+      });
+      if (answers !== undefined) yield { numbers, answers };
+    }
+  } finally {
+    await records.close();
+  }
+  return undefined;
+}
+
+/** Ends when nothing waits; what is asked for later may wait by then. */
+function* takeAll<T>(waiting: T[]): Generator<T> {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) yield next;
+}
+
+function numbersOnly(numbers: Int32Array): RecordBlock {
+  const none = new Int32Array(0);
+  return { bytes: new Uint8Array(0), count: numbers.length, fields: 0, starts: none, ends: none, numbers };
+}
+
+function fetchedAnew(run: string, { number, round }: ChunkRow): OutageError {
+  return new OutageError(
+    'ANSWERS_FETCHED_ANEW',
+    `run ${run}: the results of chunk ${number}, of round ${round}, are fetched anew and not here yet`,
+    { hint: 'run the same command again: nothing is paid again', facts: { run, chunk: number, round } },
+  );
+}

@@ -1,0 +1,77 @@
+/** First stage of a round: the records that failed go out again, cut into chunks as the source's own were. */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { pickRecords } from '../csv/pick-records.js';
+import type { RunContext } from '../run-context.js';
+import { begunChunks } from './begun-chunks.js';
+import { createUploadLayout, cutChunks } from './cut-chunks.js';
+import { type FailedRecords, type FailedRecordsNeeds, failedRecords } from './failed-records.js';
+import { type KeepChunkNeeds, keepChunk } from './keep-chunk.js';
+import { firstPlace, recordsFrom } from './read-source.js';
+import type { Refetch } from './with-healing.js';
+
+export type RetryFailedNeeds = FailedRecordsNeeds &
+  KeepChunkNeeds &
+  Pick<RunContext, 'uploads'> & { readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut'> };
+
+/**
+ * The round's chunks that still need the service. The same answers always give the same chunks, so that a resume
+ * goes on behind the last one that was cut. Records that the service refused are not sent again.
+ * @param round the first unsettled one; its records are those that are FAILED in the settled ones.
+ * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
+ * @throws SourceError when the source is no longer the one that was checked; as `failedRecords` does.
+ */
+export function retryFailed(
+  run: RetryFailedNeeds,
+  round: number,
+  refetch?: Refetch,
+): () => AsyncGenerator<ChunkRow> {
+  return async function* () {
+    yield* begunChunks(run);
+    if (!run.uploads.stopped) yield* cutRetries(run, round, refetch);
+  };
+}
+
+/** Whether every record that belongs to the round is in one of its chunks. */
+export async function isRoundCut(run: RetryFailedNeeds, round: number, refetch?: Refetch): Promise<boolean> {
+  const last = await run.checkpoint.lastCut(run.id, round);
+  for await (const failed of failedRecords(run, last?.lastRecord ?? 0, refetch)) {
+    if (numbersToSend(failed, last).length > 0) return false;
+  }
+  return true;
+}
+
+async function* cutRetries(
+  run: RetryFailedNeeds,
+  round: number,
+  refetch: Refetch | undefined,
+): AsyncGenerator<ChunkRow> {
+  const last = await run.checkpoint.lastCut(run.id, round);
+  const picked: number[] = [];
+  const numbers = async function* () {
+    for await (const failed of failedRecords(run, last?.lastRecord ?? 0, refetch)) {
+      const some = numbersToSend(failed, last);
+      for (const number of some) picked.push(number);
+      yield some;
+    }
+  };
+  const place =
+    last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
+  const records = pickRecords(recordsFrom(run, place), numbers());
+  const { maxRecords, maxBytes } = run.config.chunks;
+  const layout = createUploadLayout(run.source, run.config.upload);
+  for await (const cut of cutChunks(records, layout, { maxRecords, maxBytes })) {
+    run.signal.throwIfAborted();
+    if (run.uploads.stopped) return;
+    yield await keepChunk(run, cut, { round, numbers: picked.splice(0, cut.chunk.records) });
+  }
+}
+
+/** @param last the round's last chunk so far. */
+function numbersToSend(
+  { chunk, block, places }: FailedRecords,
+  last: ChunkRow | undefined,
+): readonly number[] {
+  if (chunk.state === 'refused') return [];
+  const numbers = places.map((place) => block.numbers[place]!);
+  return last === undefined ? numbers : numbers.filter((number) => number > last.lastRecord);
+}

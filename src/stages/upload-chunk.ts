@@ -1,0 +1,98 @@
+/**
+ * One upload of a chunk, by laws 2 and 3: the intent is committed before the POST, the folio when the reply is
+ * read, and what nobody can know is ambiguous.
+ */
+import type { Checkpoint, ChunkRow, Upload } from '../checkpoint/checkpoint.js';
+import { budgetAt } from '../config/budget-at.js';
+import { TroubleError, UntrustedError } from '../errors/index.js';
+import { adoptCommand } from '../report/adoptable.js';
+import type { RunContext } from '../run-context.js';
+import { isCertainlyNotAccepted } from './certainly-not-accepted.js';
+import type { RecordsOfNeeds } from './records-of-chunk.js';
+import { restoreChunk } from './restore-chunk.js';
+import { uploadNames } from './upload-names.js';
+
+export type UploadChunkNeeds = RecordsOfNeeds &
+  Pick<RunContext, 'files' | 'api' | 'clock' | 'logger' | 'at'> & {
+    readonly checkpoint: Pick<
+      Checkpoint,
+      'chunk' | 'misreadUpload' | 'recordIntent' | 'recordAccepted' | 'recordDropped' | 'recordAmbiguous'
+    >;
+  };
+
+/**
+ * @returns the chunk, `submitted`.
+ * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; GuardError when the budget is used up;
+ *   UntrustedError when the service counts other records.
+ */
+export async function uploadChunk(run: UploadChunkNeeds, chunk: ChunkRow): Promise<ChunkRow> {
+  await restoreChunk(run, chunk);
+  run.signal.throwIfAborted();
+  const names = uploadNames(run, chunk);
+  const now = run.clock.now();
+  const budget = budgetAt(run.config.budget, now);
+  const intent = await run.checkpoint.recordIntent(run.id, chunk.number, names.fileName, now, budget);
+  run.at('after-intent-before-post');
+  const receipt = await post(run, intent, names.description);
+  run.at('after-post-before-commit');
+  const reply = { folio: receipt.folio, serviceRecords: receipt.totalRecords, rehearsal: receipt.rehearsal };
+  await recordAccepted(run, chunk, reply);
+  run.at('after-accepted-before-poll');
+  run.logger.debug(
+    { chunk: chunk.number, folio: receipt.folio, records: chunk.records },
+    `chunk ${chunk.number} submitted as folio ${receipt.folio}`,
+  );
+  if (receipt.totalRecords !== null && receipt.totalRecords !== chunk.records) await refuseMisread(run);
+  return (await run.checkpoint.chunk(run.id, chunk.number))!;
+}
+
+/**
+ * The service reads our files otherwise than we wrote them: no more is sent, in this process or a later one.
+ * @throws UntrustedError when there is such an upload.
+ */
+export async function refuseMisread(run: Pick<UploadChunkNeeds, 'id' | 'checkpoint'>): Promise<void> {
+  const misread = await run.checkpoint.misreadUpload(run.id);
+  if (misread === undefined) return;
+  const { chunk, folio, records, serviceRecords, fileName } = misread;
+  throw new UntrustedError(
+    'UPLOAD_MISREAD',
+    `chunk ${chunk}: the service read ${serviceRecords} records where ${records} were sent`,
+    {
+      hint: `nothing more is uploaded; ask the service provider about ${fileName}`,
+      facts: { chunk, folio },
+    },
+  );
+}
+
+async function post(run: UploadChunkNeeds, intent: Upload, description: string) {
+  const path = run.files.chunkPath(intent.chunk);
+  try {
+    return await run.api.upload({ path, fileName: intent.fileName, description }, run.signal);
+  } catch (error) {
+    const now = run.clock.now();
+    if (isCertainlyNotAccepted(error, run.signal)) {
+      await run.checkpoint.recordDropped(run.id, intent.chunk, now);
+    } else {
+      await run.checkpoint.recordAmbiguous(run.id, intent.chunk, now);
+    }
+    throw error;
+  }
+}
+
+/** The reply was read: what it says must not be lost with the disk that it cannot be written to. */
+async function recordAccepted(
+  run: UploadChunkNeeds,
+  chunk: ChunkRow,
+  reply: Parameters<Checkpoint['recordAccepted']>[2],
+): Promise<void> {
+  try {
+    await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
+  } catch (cause) {
+    const facts = { chunk: chunk.number, folio: reply.folio };
+    const what = `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be written down: ${String(cause)}`;
+    const hint = `mend the state folder, then: ${adoptCommand(run.id, chunk.number, reply.folio)}`;
+    // A run ends with its first error alone, and this may be another one's: each folio is told at once.
+    run.logger.error({ ...facts, code: 'FOLIO_NOT_RECORDED' }, `${what}; ${hint}`);
+    throw new TroubleError('FOLIO_NOT_RECORDED', what, { hint, facts, cause });
+  }
+}

@@ -1,0 +1,148 @@
+/** Contract: a folio that a person found for an upload in doubt. */
+import { describe, expect, it } from 'vitest';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { addAs, addChunk, beginUpload } from '../helpers/advance-chunk.js';
+import {
+  allSuccessful,
+  allUnprocessed,
+  sampleChunk,
+  samplePicked,
+  samplePublication,
+  sampleRun,
+} from '../helpers/checkpoint-samples.js';
+import type { WithCheckpoint } from './checkpoint-contract.js';
+import { expectRefused } from './refuses.js';
+
+export function adoptionContract(withCheckpoint: WithCheckpoint): void {
+  const withRun: WithCheckpoint = (use) =>
+    withCheckpoint(async (checkpoint) => {
+      await checkpoint.recordRun(sampleRun('r1'));
+      await use(checkpoint);
+    });
+
+  describe('an adopted folio', () => {
+    const found = { folio: 'seen', serviceRecords: 9, rehearsal: false };
+
+    it('is the answer to the newest ambiguous attempt', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'ambiguous');
+        await beginUpload(checkpoint, 'r1', 1);
+        await checkpoint.recordAmbiguous('r1', 1, 3);
+        await beginUpload(checkpoint, 'r1', 1);
+        await checkpoint.recordDropped('r1', 1, 4);
+        expect(await checkpoint.uploadOf('https://service.test', 'seen')).toBeUndefined();
+        await checkpoint.recordAdopted('r1', 1, found, 9);
+        const chunk = await checkpoint.chunk('r1', 1);
+        expect(chunk).toMatchObject({ state: 'submitted', folio: 'seen', submittedAt: 9, attempt: 3 });
+        const [first, second, third] = await checkpoint.uploads('r1', 0, 10);
+        expect(first).toMatchObject({ state: 'ambiguous', folio: null });
+        expect(second).toMatchObject({
+          state: 'accepted',
+          folio: 'seen',
+          serviceRecords: 9,
+          endedAt: 9,
+        });
+        expect(third).toMatchObject({ state: 'dropped', folio: null });
+        expect(await checkpoint.uploadOf('https://service.test', 'seen')).toEqual(second);
+        expect(await checkpoint.uploadOf('https://elsewhere.test', 'seen')).toBeUndefined();
+        expect((await checkpoint.run('r1'))?.rehearsal).toBe(false);
+      }));
+
+    it('opens a published run again, and takes its chunk and those behind out of the work file', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'downloaded');
+        await addChunk(checkpoint, 'r1', 2, 'ambiguous');
+        await addChunk(checkpoint, 'r1', 3, 'downloaded');
+        await checkpoint.recordUnprocessed('r1', 2, 'AMBIGUOUS_HELD');
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200);
+        await checkpoint.recordMerged('r1', 3, allSuccessful, 300);
+        await checkpoint.recordPublishing('r1', samplePublication);
+        await expect(checkpoint.recordAdopted('r1', 2, found, 9)).rejects.toThrow(CheckpointStateError);
+        await checkpoint.recordDone('r1', 8);
+        await checkpoint.recordAdopted('r1', 2, { ...found, rehearsal: true }, 9);
+        expect(await checkpoint.run('r1')).toMatchObject({
+          state: 'open',
+          publication: null,
+          finishedAt: null,
+          rehearsal: true,
+        });
+        expect(await checkpoint.chunk('r1', 2)).toMatchObject({
+          state: 'submitted',
+          cause: null,
+          merged: null,
+        });
+        expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1, mergedEnd: 100 });
+      }));
+
+    it.each([
+      'cut',
+      'uploading',
+      'submitted',
+      'finished',
+      'downloaded',
+      'unprocessed',
+      'refused',
+      'split',
+    ] as const)('is refused by a chunk that is %s', (state) =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, state);
+        const before = await checkpoint.chunk('r1', 1);
+        await expect(checkpoint.recordAdopted('r1', 1, found, 9)).rejects.toThrow(CheckpointStateError);
+        await expect(checkpoint.recordAdopted('r1', 2, found, 9)).rejects.toThrow(CheckpointStateError);
+        expect(await checkpoint.chunk('r1', 1)).toEqual(before);
+      }),
+    );
+
+    it('is refused by a run that was superseded', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'ambiguous');
+        await checkpoint.recordSuperseded('r1', 9);
+        await expect(checkpoint.recordAdopted('r1', 1, found, 9)).rejects.toThrow(CheckpointStateError);
+      }));
+
+    it('leaves what comes before it in the source merged, whatever the numbers are', () =>
+      withRun(async (checkpoint) => {
+        await addAs(checkpoint, 'r1', sampleChunk(9, { firstRecord: 1, lastRecord: 10 }), 'downloaded');
+        await addAs(checkpoint, 'r1', sampleChunk(4, { firstRecord: 11, lastRecord: 20 }), 'ambiguous');
+        await addAs(checkpoint, 'r1', sampleChunk(2, { firstRecord: 21, lastRecord: 30 }), 'downloaded');
+        await checkpoint.recordUnprocessed('r1', 4, 'AMBIGUOUS_HELD');
+        await checkpoint.recordMerged('r1', 9, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 4, allUnprocessed, 200);
+        await checkpoint.recordMerged('r1', 2, allSuccessful, 300);
+        await checkpoint.recordAdopted('r1', 4, found, 9);
+        expect((await checkpoint.lastMerged('r1'))?.number).toBe(9);
+        expect((await checkpoint.tally('r1')).merged).toEqual({ chunks: 1, records: 10 });
+      }));
+
+    it('of a round unsettles that round and those after it, and nothing is merged', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'downloaded');
+        await checkpoint.recordAllCut('r1');
+        for (const round of [1, 2, 3]) {
+          await addAs(checkpoint, 'r1', samplePicked(round + 10, round, [4, 6]), 'ambiguous');
+          await checkpoint.recordUnprocessed('r1', round + 10, 'AMBIGUOUS_HELD');
+          await checkpoint.recordRoundSettled('r1', round);
+        }
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordPublishing('r1', samplePublication);
+        await checkpoint.recordDone('r1', 8);
+        await checkpoint.recordAdopted('r1', 12, found, 9);
+        expect(await checkpoint.run('r1')).toMatchObject({ state: 'open', round: 1, publication: null });
+        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        // Of a round behind the settled ones nothing is taken back.
+        await checkpoint.recordAdopted('r1', 13, found, 9);
+        expect((await checkpoint.run('r1'))?.round).toBe(1);
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordRoundSettled('r1', 2));
+      }));
+
+    it('is paid for once, as it was when nobody knew of it', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'ambiguous');
+        const before = await checkpoint.spending('nightly', 'r1', '2026-11-21');
+        await checkpoint.recordAdopted('r1', 1, found, 9);
+        expect(await checkpoint.spending('nightly', 'r1', '2026-11-21')).toEqual(before);
+        expect((await checkpoint.tally('r1')).ambiguousRecords).toBe(0);
+      }));
+  });
+}

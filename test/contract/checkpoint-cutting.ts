@@ -1,0 +1,150 @@
+/** Contract: the cutting of a source, and asking for chunks in its order. */
+import { describe, expect, it } from 'vitest';
+import { addAs, addChunk } from '../helpers/advance-chunk.js';
+import {
+  newlyCut,
+  sampleChunk,
+  samplePicked,
+  samplePublication,
+  sampleRun,
+} from '../helpers/checkpoint-samples.js';
+import type { WithCheckpoint } from './checkpoint-contract.js';
+import { expectRefused } from './refuses.js';
+
+export function cuttingContract(withCheckpoint: WithCheckpoint): void {
+  const withRun: WithCheckpoint = (use) =>
+    withCheckpoint(async (checkpoint) => {
+      await checkpoint.recordRun(sampleRun('r1'));
+      await use(checkpoint);
+    });
+
+  describe('cutting', () => {
+    it('gives back a chunk as it was cut, with nothing known', () =>
+      withRun(async (checkpoint) => {
+        await checkpoint.recordCut('r1', sampleChunk(1));
+        expect(await checkpoint.chunk('r1', 1)).toEqual(newlyCut(sampleChunk(1)));
+        expect(await checkpoint.chunk('r1', 2)).toBeUndefined();
+        expect(await checkpoint.chunk('r2', 1)).toBeUndefined();
+        expect(await checkpoint.pickedRecords('r1', 1)).toBeUndefined();
+      }));
+
+    it('takes any number that no chunk has, and only a positive whole one', () =>
+      withRun(async (checkpoint) => {
+        expect(await checkpoint.lastChunkNumber('r1')).toBe(0);
+        await checkpoint.recordCut('r1', sampleChunk(7, { firstRecord: 1, lastRecord: 10 }));
+        await checkpoint.recordCut('r1', sampleChunk(3, { firstRecord: 11, lastRecord: 20 }));
+        expect(await checkpoint.lastChunkNumber('r1')).toBe(7);
+        const cut = (number: number) => () =>
+          checkpoint.recordCut('r1', sampleChunk(number, { firstRecord: 21, lastRecord: 30 }));
+        await expectRefused(checkpoint, 'r1', ...[7, 3, 0, -1, 1.5].map(cut));
+      }));
+
+    it('takes chunks of the source only behind all others of it, gaps allowed', () =>
+      withRun(async (checkpoint) => {
+        const cut = (number: number, firstRecord: number) =>
+          checkpoint.recordCut('r1', sampleChunk(number, { firstRecord, lastRecord: firstRecord + 9 }));
+        await expectRefused(checkpoint, 'r1', () => cut(1, 0));
+        await cut(1, 3);
+        await expectRefused(checkpoint, 'r1', ...[1, 3, 12].map((record) => () => cut(2, record)));
+        await cut(2, 13);
+        await cut(3, 40);
+        expect((await checkpoint.lastCut('r1', 0))?.number).toBe(3);
+      }));
+
+    it('takes chunks only of an open run', () =>
+      withRun(async (checkpoint) => {
+        const cut = () => checkpoint.recordCut('r1', sampleChunk(1));
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordCut('r2', sampleChunk(1)));
+        await checkpoint.recordPublishing('r1', samplePublication);
+        await expectRefused(checkpoint, 'r1', cut, () => checkpoint.recordAllCut('r1'));
+        await checkpoint.recordDone('r1', 5);
+        await expectRefused(checkpoint, 'r1', cut, () => checkpoint.recordAllCut('r1'));
+        await checkpoint.recordRun(sampleRun('r3'));
+        await checkpoint.recordSuperseded('r3', 5);
+        await expectRefused(
+          checkpoint,
+          'r3',
+          () => checkpoint.recordCut('r3', sampleChunk(1)),
+          () => checkpoint.recordAllCut('r3'),
+          () => checkpoint.recordAllCut('r2'),
+        );
+      }));
+
+    it('fixes the number of chunks, split ones left out, once', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'cut');
+        await addChunk(checkpoint, 'r1', 2, 'split');
+        await checkpoint.recordAllCut('r1');
+        expect((await checkpoint.run('r1'))?.chunks).toBe(3);
+        await checkpoint.recordAllCut('r1');
+        expect((await checkpoint.run('r1'))?.chunks).toBe(3);
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordCut('r1', sampleChunk(3)));
+      }));
+
+    it('says again that all is cut when chunks of rounds have come since, and changes nothing', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'cut');
+        await checkpoint.recordAllCut('r1');
+        await checkpoint.recordCut('r1', samplePicked(2, 1, [3, 5]));
+        await checkpoint.recordAllCut('r1');
+        expect((await checkpoint.run('r1'))?.chunks).toBe(2);
+      }));
+
+    it('fixes that there are none', () =>
+      withRun(async (checkpoint) => {
+        await checkpoint.recordAllCut('r1');
+        expect((await checkpoint.run('r1'))?.chunks).toBe(0);
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordCut('r1', sampleChunk(1)));
+      }));
+  });
+
+  describe('asking for chunks', () => {
+    it('lists chunks of some states in pages, by number', () =>
+      withRun(async (checkpoint) => {
+        const states = ['cut', 'submitted', 'cut', 'ambiguous', 'cut', 'submitted', 'split'] as const;
+        for (const [index, state] of states.entries()) await addChunk(checkpoint, 'r1', index + 1, state);
+        const numbers = async (...args: Parameters<typeof checkpoint.chunksIn>) =>
+          (await checkpoint.chunksIn(...args)).map((chunk) => chunk.number);
+        expect(await numbers('r1', ['submitted', 'cut'], 0, 10)).toEqual([1, 2, 3, 5, 6, 1007, 2007]);
+        expect(await numbers('r1', ['submitted', 'cut'], 1, 2)).toEqual([2, 3]);
+        expect(await numbers('r1', ['cut', 'cut'], 3, 10)).toEqual([5, 1007, 2007]);
+        expect(await numbers('r1', ['split'], 0, 10)).toEqual([7]);
+        expect(await numbers('r1', [], 0, 10)).toEqual([]);
+        expect(await numbers('r2', ['cut'], 0, 10)).toEqual([]);
+      }));
+
+    it('goes through a round in the order of the source, split chunks left out', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'split');
+        await addAs(checkpoint, 'r1', sampleChunk(5, { firstRecord: 11, lastRecord: 20 }), 'cut');
+        await addAs(checkpoint, 'r1', sampleChunk(4, { firstRecord: 23, lastRecord: 30 }), 'unprocessed');
+        await checkpoint.recordAllCut('r1');
+        await checkpoint.recordCut('r1', samplePicked(8, 1, [2, 12]));
+        await checkpoint.recordCut('r1', samplePicked(6, 1, [13, 29]));
+        const next = async (round: number, after: number) =>
+          (await checkpoint.nextChunk('r1', round, after))?.number;
+        expect(await next(0, 0)).toBe(1001);
+        expect(await next(0, 1)).toBe(2001);
+        expect(await next(0, 5)).toBe(2001);
+        expect(await next(0, 6)).toBe(5);
+        expect(await next(0, 11)).toBe(4);
+        expect(await next(0, 22)).toBe(4);
+        expect(await next(0, 23)).toBeUndefined();
+        expect([await next(1, 0), await next(1, 2), await next(1, 13)]).toEqual([8, 6, undefined]);
+        expect(await next(2, 0)).toBeUndefined();
+        expect(await checkpoint.nextChunk('r1', 0, 11)).toEqual(await checkpoint.chunk('r1', 4));
+        const last = async (round: number) => (await checkpoint.lastCut('r1', round))?.number;
+        expect([await last(0), await last(1), await last(2)]).toEqual([4, 6, undefined]);
+        expect(await checkpoint.lastChunkNumber('r1')).toBe(2001);
+      }));
+
+    it('leaves out a split chunk that comes last in the source', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'split');
+        expect((await checkpoint.lastCut('r1', 0))?.number).toBe(2001);
+        expect(await checkpoint.nextChunk('r2', 0, 0)).toBeUndefined();
+        expect(await checkpoint.lastCut('r2', 0)).toBeUndefined();
+        expect([await checkpoint.lastChunkNumber('r2'), await checkpoint.lastRound('r2')]).toEqual([0, 0]);
+      }));
+  });
+}

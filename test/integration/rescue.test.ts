@@ -1,0 +1,232 @@
+/** What is failed after all is asked for by the single-record search: once each, counted, and kept across kills. */
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { type ConfigError, parseConfig, publish } from '../../pipelines/index.js';
+import { jsonLines, runCli } from '../helpers/cli.js';
+import { expectPredicted, failedIn, failing, failingSetup, withKept } from '../helpers/failing-job.js';
+import { failingName, fineNames, foreseenCode, type LocalJob, withLocalJob } from '../helpers/local-job.js';
+
+const rescueColumns = { naics_code: 'response.naics_code', naics_title: 'response.naics_title' };
+const rescue = { tolerate: '100%', rescue: 'search', rescueColumns };
+
+/** The address of the search is known once the service is open. */
+function rescuing(job: LocalJob, failures: object = rescue): Readonly<Record<string, object>> {
+  return { failures, service: { legacyBaseUrl: job.config().service.baseUrl! } };
+}
+
+const rules = [failing('20%', 6)];
+
+describe('the rescue of failed records by search', () => {
+  it('gives them the columns that the search has, at the price of a record each', async () => {
+    const config = { output: { lineage: true } };
+    await withLocalJob(failingSetup(rules, config), async (job) => {
+      const summary = await job.enrich(rescuing(job));
+      const failed = (await searchesOf(job)).map(({ record }) => record);
+      expect(failed.length).toBeGreaterThan(3);
+      await expectPredicted(job);
+      const searches = { answered: failed.length, ambiguous: 0 };
+      expect(summary).toMatchObject({ exitCode: 0, searches, counts: { successful: 60, failed: 0 } });
+      const rows = await job.rows();
+      for (const [at, row] of rows.entries()) {
+        const isSearched = failed.includes(at + 1);
+        expect(row.prediction_naics_title).not.toBe('');
+        expect(row.prediction_confidence === '', `record ${at + 1}`).toBe(isSearched);
+        expect(row.prediction_folio === '' && row.prediction_part === '').toBe(isSearched);
+        expect(row.prediction_record).toBe(String(at + 1));
+      }
+      const spent = await withKept(job, (reader, run) => reader.spending('nightly', run, '2026-11-21'));
+      expect(spent.run).toBe(60 + failed.length);
+      const manifest = JSON.parse(await readFile(`${job.output}.manifest.json`, 'utf8'));
+      expect(manifest.uploads).toMatchObject({ accepted: 6, searches: failed.length });
+      await expectSameWhenPublished(job);
+    });
+  });
+
+  it('comes after the rounds, and asks for records that the service refused in files too', async () => {
+    const names = fineNames(60).map((name, at) =>
+      at === 30 ? failingName(at) : at === 45 ? 'Very Bad, Inc' : name,
+    );
+    const bad = { on: 'upload', contains: 'Very Bad', fault: { status: 422 } };
+    await withLocalJob({ ...failingSetup([...rules, bad]), names }, async (job) => {
+      const summary = await job.enrich(rescuing(job, { ...rescue, rounds: 1 }));
+      expect(summary.counts).toMatchObject({ successful: 59, failed: 1 });
+      const rows = await job.rows();
+      // A search finds nothing for record 31 either; that is no answer that would have to be paid for.
+      expect(rows[30]).toMatchObject({ prediction_status: 'FAILED' });
+      expect(rows[45]).toMatchObject({
+        prediction_status: 'SUCCESSFUL',
+        prediction_error_code: '',
+        prediction_error: '',
+        prediction_naics_code: foreseenCode('Very Bad, Inc'),
+        prediction_confidence: '',
+      });
+      const kept = await searchesOf(job);
+      expect(kept.map(({ record, state }) => [record, state])).toEqual([
+        [31, 'dropped'],
+        [46, 'answered'],
+      ]);
+      await expectSameWhenPublished(job);
+    });
+  });
+
+  it('brings the columns where nothing was successful, and teaches the pipeline none', async () => {
+    await withLocalJob(failingSetup([failing('100%', 6)]), async (job) => {
+      const summary = await job.enrich(rescuing(job));
+      expect(summary.columns).toEqual(['naics_code', 'naics_title']);
+      await expectPredicted(job);
+      await expectSameWhenPublished(job);
+      await job.restartService([]);
+      const next = await job.enrich({}, { fresh: true });
+      expect(next.columns).toEqual(['naics_code', 'naics_title', 'confidence']);
+    });
+  });
+
+  it('leaves a record FAILED where the reply has none of the columns', async () => {
+    await withLocalJob(failingSetup(rules), async (job) => {
+      const strange = { ...rescue, rescueColumns: { naics_code: 'result.0.code' } };
+      const summary = await job.enrich(rescuing(job, strange));
+      const failed = failedIn(await readFile(job.output));
+      expect(failed.length).toBe(summary.searches.answered);
+      expect((await searchesOf(job)).every(({ values }) => values === null)).toBe(true);
+    });
+  });
+
+  it('refuses columns that the results do not have, before anything is asked', async () => {
+    await withLocalJob(failingSetup(rules), async (job) => {
+      const wrong = { ...rescue, rescueColumns: { code: 'response.naics_code' } };
+      const error = await job.failure(rescuing(job, wrong));
+      expect(error).toMatchObject({ exitCode: 2, code: 'RESCUE_COLUMNS_UNKNOWN' });
+      expect(await searchesOf(job)).toEqual([]);
+      await job.enrich(rescuing(job));
+      await expectPredicted(job);
+    });
+  });
+
+  it('stops in an outage, and goes on without asking for anything twice', async () => {
+    const out = { on: 'search', calls: { from: 4 }, fault: { status: 503 } };
+    const config = { retry: { giveUpAfter: '100ms' } };
+    await withLocalJob(failingSetup([...rules, out], config), async (job) => {
+      const error = await job.failure(rescuing(job));
+      expect(error).toMatchObject({ exitCode: 5, code: 'SERVICE_UNAVAILABLE' });
+      const before = await searchesOf(job);
+      expect(before.filter(({ state }) => state === 'answered')).toHaveLength(3);
+      await job.restartService([]);
+      await job.enrich(rescuing(job));
+      await expectPredicted(job);
+      const after = await searchesOf(job);
+      expect(after.every(({ state }) => state === 'answered')).toBe(true);
+      expect(after.slice(0, 3)).toEqual(before.slice(0, 3));
+    });
+  });
+
+  it('never asks again where a search may have counted, and says so', async () => {
+    const lost = { on: 'search', calls: 2, fault: { cut: 'in-reply' } };
+    await withLocalJob(failingSetup([...rules, lost]), async (job) => {
+      const summary = await job.enrich(rescuing(job));
+      expect(summary.searches.ambiguous).toBe(1);
+      expect(summary.ambiguousRecords).toBe(1);
+      const ambiguous = (await searchesOf(job)).filter(({ state }) => state === 'ambiguous');
+      await expectPredicted(
+        job,
+        ambiguous.map(({ record }) => record),
+      );
+      const spent = await withKept(job, (reader, run) => reader.spending('nightly', run, '2026-11-21'));
+      expect(spent.run).toBe(60 + summary.searches.answered + 1);
+    });
+  });
+
+  it('keeps to the budget', async () => {
+    await withLocalJob(failingSetup(rules, { budget: { perRun: 62 } }), async (job) => {
+      expect(await job.failure(rescuing(job))).toMatchObject({ exitCode: 9, code: 'BUDGET_REACHED' });
+      expect((await searchesOf(job)).map(({ state }) => state)).toEqual(['answered', 'answered']);
+      await job.enrich({ ...rescuing(job), budget: { perRun: 100 } });
+      await expectPredicted(job);
+    });
+  });
+
+  it('asks for nothing where a record has no name', async () => {
+    const names = fineNames(60).map((name, at) => (at === 30 ? '' : name));
+    await withLocalJob({ ...failingSetup([]), names }, async (job) => {
+      const summary = await job.enrich(rescuing(job));
+      expect(summary).toMatchObject({ searches: { answered: 0, ambiguous: 0 }, counts: { failed: 1 } });
+      expect(await searchesOf(job)).toEqual([]);
+    });
+  });
+});
+
+describe('a rescue that is killed', () => {
+  it.each([
+    ['after-search-intent-before-post:3', 1],
+    ['after-search-post-before-commit:3', 1],
+    ['after-search-before-next:3', 0],
+  ] as const)('at %s asks for nothing twice', async (armed, ambiguous) => {
+    await withLocalJob(failingSetup(rules), async (job) => {
+      const { failures, service } = rescuing(job) as { failures: object; service: { legacyBaseUrl: string } };
+      const flags = [
+        ...['--set', `service.legacyBaseUrl=${service.legacyBaseUrl}`],
+        ...['--set', 'failures.rescue=search'],
+        ...Object.entries(rescueColumns).flatMap(([column, path]) => [
+          '--set',
+          `failures.rescueColumns.${column}=${path}`,
+        ]),
+      ];
+      expect(failures).toBe(rescue);
+      const killed = await runCli(['run', job.file, ...flags], { env: { FOLIOPIPE_CRASH_AT: armed } });
+      expect(killed).toMatchObject({ signal: 'SIGKILL' });
+      const end = await runCli(['run', job.file, ...flags, '--json']);
+      expect(end.code, end.stderr).toBe(0);
+      const unanswered = (await searchesOf(job)).filter(({ state }) => state !== 'answered');
+      expect(unanswered).toMatchObject(Array.from({ length: ambiguous }, () => ({ state: 'ambiguous' })));
+      await expectPredicted(
+        job,
+        unanswered.map(({ record }) => record),
+      );
+      expect(jsonLines(end.stdout).at(-1)).toMatchObject({ searches: { ambiguous } });
+    });
+  });
+});
+
+it('a config that asks for the search must say where it is and what to take from it', () => {
+  const parse = (changes: object) =>
+    parseConfig(
+      {
+        pipeline: 'p',
+        source: { path: 'a.csv' },
+        upload: { columns: { street: 'Street' } },
+        service: { baseUrl: 'https://service.test', token: 't' },
+        output: { path: 'b.csv' },
+        failures: { rescue: 'search' },
+        ...changes,
+      },
+      '/base',
+    );
+  expect(problemsOf(() => parse({}))).toEqual({
+    'failures.rescueColumns': expect.stringContaining('such as { naics_code'),
+    'service.legacyBaseUrl': expect.stringContaining('searched'),
+    'upload.columns': expect.stringContaining('no column name'),
+  });
+  expect(problemsOf(() => parse({ failures: { rescueColumns: { a: 'x..y' } } }))).toEqual({
+    'failures.rescueColumns.a': expect.stringContaining('a field of the search reply'),
+  });
+  const upload = { columns: { name: 'Name' } };
+  const config = parse({ upload, service: { embedded: true }, failures: rescue });
+  expect(config.failures).toMatchObject({ rescue: 'search', rescueColumns });
+});
+
+function problemsOf(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return (error as ConfigError).facts;
+  }
+  return undefined;
+}
+
+const searchesOf = (job: LocalJob) => withKept(job, (reader, run) => reader.searches(run, 0, 500));
+
+async function expectSameWhenPublished(job: LocalJob): Promise<void> {
+  const before = await readFile(job.output);
+  const { run } = await job.kept();
+  await publish(job.config(), run.id);
+  expect((await readFile(job.output)).equals(before)).toBe(true);
+}

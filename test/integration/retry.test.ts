@@ -1,0 +1,182 @@
+/** retry: the failed records of a published run once more, by upload or by search, and the output anew. */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { collect, prune, publish, retry, submit } from '../../pipelines/index.js';
+import { runCli } from '../helpers/cli.js';
+import {
+  expectPredicted,
+  failedIn,
+  failing,
+  failingSetup,
+  roundsOf,
+  withKept,
+} from '../helpers/failing-job.js';
+import { type LocalJob, withLocalJob } from '../helpers/local-job.js';
+
+const half = [failing('50%', 6)];
+
+/** A published job whose output has failed records; the service fails none from now on. */
+async function published(
+  use: (job: LocalJob, run: string, before: Buffer) => Promise<void>,
+  config: Readonly<Record<string, object>> = {},
+): Promise<void> {
+  await withLocalJob(failingSetup(half, config), async (job) => {
+    const { run } = await job.enrich();
+    const before = await readFile(job.output);
+    expect(failedIn(before).length).toBeGreaterThan(10);
+    await use(job, run, before);
+  });
+}
+
+describe('retry of a run that is published', () => {
+  it('sends what failed once, publishes anew, and is done again', async () => {
+    await published(async (job, run, before) => {
+      const summary = await retry(job.config(), run);
+      expect(summary).toMatchObject({
+        run,
+        state: 'done',
+        exitCode: 0,
+        counts: { successful: 60, failed: 0 },
+      });
+      await expectPredicted(job);
+      expect((await roundsOf(job)).flat(2)).toEqual(failedIn(before));
+      const marker = JSON.parse(await readFile(`${job.output}._REHEARSAL`, 'utf8'));
+      expect(marker.output).toMatchObject({ sha256: summary.output!.sha256 });
+      expect(await job.enrich()).toMatchObject({ found: 'done', uploads: summary.uploads });
+    });
+  });
+
+  it('with nothing failed sends nothing, and leaves the output and its exit code as they are', async () => {
+    await published(async (job, run) => {
+      await retry(job.config(), run);
+      const said: string[] = [];
+      const info = (_: object, message: string) => void said.push(message);
+      const logger = { debug: () => {}, info, warn: () => {}, error: () => {} };
+      const [summary, again] = [await job.enrich(), await retry(job.config(), run, { logger })];
+      expect(said).toContain(`run ${run} has no failed record to ask for again: nothing is sent`);
+      expect(again).toMatchObject({ state: 'done', exitCode: 0, uploads: summary.uploads });
+      expect(again.finishedAt).toBe(summary.finishedAt);
+    });
+  });
+
+  it('by search asks for the failed records one by one', async () => {
+    await published(async (job, run, before) => {
+      const by = 'search';
+      await expect(retry(job.config(), run, { by })).rejects.toMatchObject({
+        code: 'RESCUE_UNKNOWN',
+        message: expect.stringMatching(/rescueColumns[\s\S]*legacyBaseUrl/),
+      });
+      const config = job.config({
+        failures: { rescueColumns: { naics_code: 'response.naics_code' } },
+        service: { legacyBaseUrl: job.config().service.baseUrl! },
+      });
+      const summary = await retry(config, run, { by });
+      expect(summary.searches).toEqual({ answered: failedIn(before).length, ambiguous: 0 });
+      await expectPredicted(job);
+      expect(summary.uploads.accepted).toBe(6);
+    });
+  });
+
+  it.each([
+    ['is no longer what was published', (output: string) => writeFile(output, 'edited')],
+    ['is not there any more', (output: string) => rm(output)],
+  ])('does not replace an output that %s', async (how, change) => {
+    await published(async (job, run, before) => {
+      await change(job.output);
+      await expect(retry(job.config(), run)).rejects.toMatchObject({
+        exitCode: 2,
+        code: 'OUTPUT_CHANGED',
+        message: expect.stringContaining(how),
+        hint: expect.stringContaining(`foliopipe publish ${run}`),
+      });
+      await publish(job.config(), run);
+      expect(await readFile(job.output)).toEqual(before);
+      await retry(job.config(), run);
+      await expectPredicted(job);
+    });
+  });
+
+  it('is refused beside another open run, and without its results', async () => {
+    await published(async (job, run) => {
+      const upload = { on: 'upload', fault: { status: 503 } };
+      await job.restartService([upload]);
+      const short = { retry: { giveUpAfter: '50ms' } };
+      expect(await job.failure(short, { fresh: true })).toMatchObject({ exitCode: 5 });
+      await expect(retry(job.config(), run)).rejects.toMatchObject({ code: 'RETRY_RUN_NOT_LAST' });
+      const { run: open } = await job.kept();
+      await expect(retry(job.config(), open.id)).rejects.toMatchObject({ code: 'RUN_UNFINISHED' });
+      await job.restartService([]);
+      await job.enrich();
+      await prune(job.config(), { olderThan: -1 });
+      await expect(retry(job.config(), run)).rejects.toMatchObject({ code: 'RUN_PRUNED' });
+    });
+  });
+});
+
+describe('a retry that is interrupted', () => {
+  it('leaves the old output in place, and collect says that it needs another upload', async () => {
+    await published(async (job, run, before) => {
+      await job.restartService([{ on: 'upload', calls: { from: 2 }, fault: { status: 503 } }]);
+      const config = job.config({ retry: { giveUpAfter: '50ms' } });
+      await expect(retry(config, run)).rejects.toMatchObject({ exitCode: 5, code: 'SERVICE_UNAVAILABLE' });
+      expect(await readFile(job.output)).toEqual(before);
+      await expect(collect(config)).rejects.toMatchObject({
+        exitCode: 5,
+        code: 'ROUND_UNFINISHED',
+        hint: expect.stringContaining('foliopipe run'),
+      });
+      await job.restartService([]);
+      // What is sent by now is all: the rest is collected, and settles the round.
+      await submit(job.config());
+      await expect(collect(config)).rejects.toMatchObject({ code: 'ROUND_UNFINISHED' });
+      expect(await job.enrich()).toMatchObject({ found: 'continued', state: 'done' });
+      await expectPredicted(job);
+      expect((await roundsOf(job)).flat(2)).toEqual(failedIn(before));
+    });
+  });
+
+  it('whose round is sent to its end is ended by collect', async () => {
+    await published(async (job, run) => {
+      await job.restartService([{ on: 'track', fault: { status: 503 } }]);
+      const config = job.config({ retry: { giveUpAfter: '50ms' }, concurrency: { folios: 9 } });
+      await expect(retry(config, run)).rejects.toMatchObject({ exitCode: 5 });
+      await job.restartService([]);
+      const uploads = (await job.kept()).tally.uploads.accepted;
+      const summary = await collect(job.config());
+      expect(summary).toMatchObject({ state: 'done', uploads: { accepted: uploads } });
+      await expectPredicted(job);
+    });
+  });
+
+  it.each([
+    ['run', 'after-intent-before-post'],
+    ['retry', 'after-reopened-before-retry'],
+    ['retry', 'after-settled-before-merge'],
+    ['retry', 'after-last-merge-before-publishing'],
+  ])('is gone on with by %s after a kill at %s, and sends nothing twice', async (command, armed) => {
+    await published(async (job, run, before) => {
+      const env = { FOLIOPIPE_CRASH_AT: armed };
+      const killed = await runCli(['retry', run, job.file], { env });
+      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      expect(await readFile(job.output)).toEqual(before);
+      const end = await runCli([command, ...(command === 'retry' ? [run] : []), job.file]);
+      expect(end.code, end.stderr).toBe(0);
+      await expectPredicted(job);
+      expect((await roundsOf(job)).flat(2)).toEqual(failedIn(before));
+      const { run: row } = await job.kept();
+      expect(row).toMatchObject({ state: 'done', round: 1 });
+      const spent = await withKept(job, (reader) => reader.spending('nightly', run, '2026-11-21'));
+      const twice = armed.startsWith('after-intent') ? 10 : 0;
+      expect(spent.run).toBe(60 + failedIn(before).length + twice);
+    });
+  });
+
+  it('before anything is sent is only published again by run', async () => {
+    await published(async (job, run, before) => {
+      const env = { FOLIOPIPE_CRASH_AT: 'after-reopened-before-retry' };
+      await runCli(['retry', run, job.file], { env });
+      expect(await job.enrich()).toMatchObject({ state: 'done', uploads: { accepted: 6 } });
+      expect(await readFile(job.output)).toEqual(before);
+    });
+  });
+});

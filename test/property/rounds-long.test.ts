@@ -1,0 +1,122 @@
+/** Whatever fails in whichever attempt, a record ends as its first success, or with its last reason. */
+import { readFile } from 'node:fs/promises';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { sendRound } from '../../pipelines/answer-failed.js';
+import { mergeResults } from '../../src/stages/merge-results.js';
+import { isRoundCut, retryFailed } from '../../src/stages/retry-failed.js';
+import { contentOf, createFakeService, type FakeService, report } from '../helpers/fake-service.js';
+import { useFolder } from '../helpers/folder.js';
+import { collect, createStageRun, downloadAll, nothing } from '../helpers/stage-run.js';
+
+const folder = useFolder();
+
+const job = fc.record({
+  /** By record, whether its n-th attempt succeeds; those after fail. */
+  successes: fc.array(fc.array(fc.boolean(), { maxLength: 4 }), { minLength: 1, maxLength: 14 }),
+  rounds: fc.integer({ min: 0, max: 3 }),
+  maxRecords: fc.integer({ min: 1, max: 5 }),
+  keyColumn: fc.constantFrom('id', null),
+  /** In each round so many chunks are cut before the process ends; the next one goes on. */
+  cutBefore: fc.nat(3),
+});
+
+it('rounds of failed records end as the first success of each', async () => {
+  await fc.assert(
+    fc.asyncProperty(job, async ({ successes, rounds, maxRecords, keyColumn, cutBefore }) => {
+      const { api, attempts } = serviceOf(successes);
+      const run = await createStageRun(await folder(), {
+        records: successes.length,
+        api,
+        config: {
+          upload: { columns: { name: 'name' }, keyColumn },
+          chunks: { maxRecords },
+          failures: { tolerate: '100%' },
+          result: { columns: ['code'] },
+        },
+      });
+      const open = { ...run, found: 'continued' as const, close: async () => undefined };
+      await downloadAll(run);
+      let settled = 0;
+      for (; settled < rounds; settled++) {
+        await cutSome(run, settled + 1, cutBefore);
+        if (!(await sendRound(open))) break;
+      }
+
+      const rows = await collect(mergeResults(run)(nothing()));
+      const text = rows.map(({ bytes }) => bytes.toString()).join('');
+      const found = (parse(text) as string[][]).map((row) => row.slice(2));
+      expect(found).toEqual(
+        successes.map((outcomes, at) => {
+          const n = at + 1;
+          const first = outcomes.slice(0, rounds + 1).indexOf(true);
+          return first >= 0
+            ? ['SUCCESSFUL', '', '', `c${n}.${first + 1}`]
+            : ['FAILED', 'SERVICE_FAILED', `r${n}.${rounds + 1}`, ''];
+        }),
+      );
+      const failed = found.filter(([status]) => status === 'FAILED').length;
+      expect(rows.reduce((sum, { counts }) => sum + counts.failed, 0)).toBe(failed);
+      expect(await isRoundCut(run, settled + 1)).toBe(failed === 0);
+      // Nothing was paid that need not be: a success ends a record's attempts.
+      for (const [at, outcomes] of successes.entries()) {
+        const first = outcomes.slice(0, rounds + 1).indexOf(true);
+        expect(attempts.get(at + 1)).toBe(first >= 0 ? first + 1 : rounds + 1);
+      }
+    }),
+    { numRuns: 500, interruptAfterTimeLimit: 70_000, verbose: 1 },
+  );
+});
+
+/** Cuts the first chunks of a round, as a process does that is killed then. */
+async function cutSome(run: Parameters<typeof retryFailed>[0], round: number, chunks: number): Promise<void> {
+  const cutting = retryFailed(run, round)();
+  for (let cut = 0; cut < chunks; cut++) if ((await cutting.next()).done) break;
+  await cutting.return(undefined);
+}
+
+/** A service whose answer to a record depends on how often it was sent. */
+function serviceOf(successes: readonly (readonly boolean[])[]): {
+  readonly api: FakeService;
+  readonly attempts: ReadonlyMap<number, number>;
+} {
+  interface Answer {
+    readonly row: Readonly<Record<string, string>>;
+    readonly text: string;
+    readonly isSuccess: boolean;
+  }
+  const attempts = new Map<number, number>();
+  const answers = new Map<string, Answer[]>();
+  const answerTo = (row: Readonly<Record<string, string>>): Answer => {
+    const number = Number(row.name!.slice(1));
+    const attempt = (attempts.get(number) ?? 0) + 1;
+    attempts.set(number, attempt);
+    const isSuccess = successes[number - 1]![attempt - 1] ?? false;
+    return { row, isSuccess, text: `${isSuccess ? 'c' : 'r'}${number}.${attempt}` };
+  };
+  const api = createFakeService({
+    upload: async ({ path }) => {
+      const rows = parse(await readFile(path), { columns: true }) as Record<string, string>[];
+      const folio = `F${answers.size + 1}`;
+      answers.set(folio, rows.map(answerTo));
+      return { folio, totalRecords: rows.length, rehearsal: false };
+    },
+    track: async (folio) => {
+      const all = answers.get(folio)!;
+      const successful = all.filter(({ isSuccess }) => isSuccess).length;
+      const counts = { successful, failed: all.length - successful };
+      return report('FINISHED', successful, { counts });
+    },
+    download: async ({ folio, fileStatus }, consume) => {
+      const wanted = answers
+        .get(folio)!
+        .filter(({ isSuccess }) => isSuccess === (fileStatus === 'SUCCESSFUL'));
+      const names = [...Object.keys(wanted[0]!.row), fileStatus === 'SUCCESSFUL' ? 'code' : 'reason'];
+      // In another order than they were sent.
+      const rows = wanted.reverse().map(({ row, text }) => `${[...Object.values(row), text].join(',')}\n`);
+      return consume(contentOf(`${names.join(',')}\n`, ...rows));
+    },
+  });
+  return { api, attempts };
+}
