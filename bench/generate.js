@@ -1,6 +1,7 @@
 /**
  * Writes a large CSV of invented businesses: the same bytes for the same seed, whatever the machine.
- * node bench/generate.js --records 1000000 --seed 1 --out FILE [--dialect comma|semicolon-crlf-latin1] [--gzip]
+ * node bench/generate.js --records 1000000 --seed 1 --out FILE [--dialect NAME] [--gzip]
+ * Dialects: comma, semicolon, crlf, latin1, semicolon-crlf-latin1.
  */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -11,6 +12,9 @@ import { cities, families, notes, owners, places, streets, trades } from './word
 
 const DIALECTS = {
   comma: { delimiter: ',', newline: '\n', encoding: 'utf8' },
+  semicolon: { delimiter: ';', newline: '\n', encoding: 'utf8' },
+  crlf: { delimiter: ',', newline: '\r\n', encoding: 'utf8' },
+  latin1: { delimiter: ',', newline: '\n', encoding: 'latin1' },
   'semicolon-crlf-latin1': { delimiter: ';', newline: '\r\n', encoding: 'latin1' },
 };
 const COLUMNS = ['Account', 'BusinessName', 'Address', 'City', 'State', 'Zip', 'Note'];
@@ -75,9 +79,8 @@ const records = Number(values.records);
 const seed = Number(values.seed);
 const dialect = Object.hasOwn(DIALECTS, values.dialect) ? DIALECTS[values.dialect] : undefined;
 if (!values.out || !Number.isSafeInteger(records) || records < 0 || !Number.isInteger(seed) || !dialect) {
-  console.error(
-    'usage: node bench/generate.js --records N --seed N --out FILE [--dialect comma|semicolon-crlf-latin1] [--gzip]',
-  );
+  console.error('usage: node bench/generate.js --records N --seed N --out FILE [--dialect NAME] [--gzip]');
+  console.error(`dialects: ${Object.keys(DIALECTS).join(', ')}`);
   process.exit(2);
 }
 const steps = values.gzip ? [createGzip()] : [];

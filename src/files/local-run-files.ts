@@ -1,7 +1,7 @@
 /** A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -22,10 +22,8 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
 
   return {
     chunkPath,
-    writeChunk: (number, bytes) =>
-      writeFileAtomically(chunkPath(number), 0o600, async (file) => {
-        await file.writeFile(bytes);
-      }),
+    // Neither synced nor renamed: whatever a crash leaves of it is held to its hash before it is sent.
+    writeChunk: (number, bytes) => writeFile(chunkPath(number), bytes, { mode: 0o600 }),
     hasChunk: async (number, sha256) => (await hashOf(chunkPath(number))) === sha256,
     removeChunk: (number) => rm(chunkPath(number), { force: true }),
 

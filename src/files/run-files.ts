@@ -5,7 +5,10 @@ import type { FileStatus, PartReference, StoredPart } from '../types.js';
 export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
 
 export interface RunFiles {
-  /** Writes an uploadable file whole and durable; an old one of the same number is replaced. */
+  /**
+   * Writes an uploadable file; an old one of the same number is replaced. It need not outlive a crash: it can be
+   * cut again from the source, and `hasChunk` tells whether it is whole.
+   */
   writeChunk(number: number, bytes: Uint8Array): Promise<void>;
   /** Local path to upload from. */
   chunkPath(number: number): string;

@@ -1,0 +1,46 @@
+/** What the cases share: sources made once, a folder for what is written, and the command line's wishes. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { measureCommand } from './measure.js';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+/** To be closed: it removes all that was written. */
+export function openLab({ pairs, records }) {
+  const folder = mkdtempSync(join(tmpdir(), 'foliopipe-bench-'));
+  const made = new Map();
+  return {
+    pairs,
+    /** Records of a case's source: the command line's wish, or what the case has by itself. */
+    recordsOr: (usual) => records ?? usual,
+    /** A generated source; one of a dialect and size is made once. */
+    source: async (count, dialect = 'comma', gzip = false) => {
+      const path = join(folder, `source-${count}-${dialect}.csv${gzip ? '.gz' : ''}`);
+      if (made.has(path)) return path;
+      const options = ['--records', `${count}`, '--dialect', dialect, '--seed', '1', '--out', path];
+      await measureCommand(process.execPath, [
+        join(here, 'generate.js'),
+        ...options,
+        ...(gzip ? ['--gzip'] : []),
+      ]);
+      made.set(path, true);
+      return path;
+    },
+    path: (name) => join(folder, name),
+    /** An empty folder of that name. */
+    emptyFolder: (name) => {
+      const path = join(folder, name);
+      rmSync(path, { recursive: true, force: true });
+      mkdirSync(path, { recursive: true });
+      return path;
+    },
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Path of a program of this folder. */
+export function program(name) {
+  return join(here, name);
+}

@@ -1,0 +1,59 @@
+/** Runs a program as a process of its own and tells what it took: seconds, CPU seconds, peak memory. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const preload = new URL('measure-exit.js', import.meta.url).href;
+
+/**
+ * Runs a Node program. What it prints as JSON is added to the figures: there are some that only it can know.
+ * @param args script first.
+ * @throws when it ends with another code than 0.
+ */
+export async function measureNode(args) {
+  const folder = mkdtempSync(join(tmpdir(), 'foliopipe-usage-'));
+  const usage = join(folder, 'usage.json');
+  try {
+    const began = performance.now();
+    const child = spawn(process.execPath, ['--import', preload, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, FOLIOPIPE_BENCH_USAGE: usage },
+    });
+    const { code, out, err } = await ended(child);
+    const wallSeconds = (performance.now() - began) / 1000;
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`);
+    return { wallSeconds, ...JSON.parse(readFileSync(usage, 'utf8')), ...parsed(out) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs any program and times it from outside; what it prints is thrown away. */
+export async function measureCommand(command, args) {
+  const began = performance.now();
+  const [code] = await once(spawn(command, args, { stdio: 'ignore' }), 'exit');
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}`);
+  return { wallSeconds: (performance.now() - began) / 1000 };
+}
+
+/** Waits for a process and keeps what it printed. */
+export async function ended(child) {
+  let out = '';
+  let err = '';
+  child.stdout?.on('data', (text) => {
+    out += text;
+  });
+  child.stderr?.on('data', (text) => {
+    err += text;
+  });
+  const [code, signal] = await once(child, 'close');
+  return { code, signal, out, err };
+}
+
+/** The last line that a program printed, where that is an object. */
+function parsed(out) {
+  const last = out.trimEnd().split('\n').at(-1);
+  return last.startsWith('{') ? JSON.parse(last) : {};
+}

@@ -1,0 +1,27 @@
+/** DuckDB on one thread, all columns as text: nothing is guessed, and nothing is converted. */
+import { DuckDBInstance } from '@duckdb/node-api';
+import { timed } from '../timed.js';
+
+/** Runs one statement, whose answer is a number of records, and tells it with the time that it took. */
+export function runDuckDb(sql) {
+  return timed(async () => ({ records: await answer(sql) }));
+}
+
+async function answer(sql) {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll(sql);
+  const value = Number(reader.getRows()[0][0]);
+  connection.closeSync();
+  instance.closeSync();
+  return value;
+}
+
+/** A source as a table expression. */
+export function csv(path) {
+  return `read_csv(${text(path)}, header = true, delim = ',', quote = '"', escape = '"', all_varchar = true)`;
+}
+
+export function text(value) {
+  return `'${value.replaceAll("'", "''")}'`;
+}

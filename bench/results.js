@@ -1,0 +1,43 @@
+/** RESULTS.md: one section a case, each rewritten when its case was measured again; all else in it stays. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { arch, cpus, loadavg, platform, totalmem } from 'node:os';
+import { table } from './rows.js';
+
+const file = new URL('RESULTS.md', import.meta.url);
+const PEERS = ['csv-parse', 'csv-stringify', 'p-limit', '@duckdb/node-api'];
+
+/** Runs a case; gives its title and its text: the command that measures it again, where it was measured, its figures. */
+export async function measureSection({ title, run }, command, lab) {
+  const before = loadavg()[0];
+  const { told, rows } = await run(lab);
+  // Two processes of a case load the machine themselves: more than that is somebody else.
+  const load = `load average ${before.toFixed(1)} before, ${loadavg()[0].toFixed(1)} after`;
+  return {
+    title,
+    text: [`## ${title}`, `\`${command}\` on ${machine()}; ${load}.`, told.join(' '), table(rows)].join(
+      '\n\n',
+    ),
+  };
+}
+
+/** Puts a section where one of the same title stands; all in the order of `titles`, and what else there is behind. */
+export function writeSection({ title, text }, titles) {
+  const [head, ...old] = readFileSync(file, 'utf8').split(/^(?=## )/m);
+  const texts = new Map(old.map((text) => [/^## (.*)$/m.exec(text)[1], text.trimEnd()]));
+  texts.set(title, text);
+  const others = [...texts.keys()].filter((other) => !titles.includes(other));
+  const ordered = [...titles, ...others].flatMap((known) => texts.get(known) ?? []);
+  writeFileSync(file, `${[head.trimEnd(), ...ordered].join('\n\n')}\n`);
+}
+
+function machine() {
+  const memory = `${Math.round(totalmem() / 1024 ** 3)} GiB`;
+  const versions = PEERS.map((name) => `${name} ${versionOf(name)}`);
+  const cores = cpus();
+  return `${cores.length} × ${cores[0]?.model ?? arch()} (${memory}, ${platform()}), Node ${process.versions.node}, ${versions.join(', ')}`;
+}
+
+function versionOf(name) {
+  return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8'))
+    .version;
+}

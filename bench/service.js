@@ -1,0 +1,37 @@
+/** The local service in a process of its own, as the client's other end. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { TOKEN } from './job.js';
+
+export const cli = fileURLToPath(new URL('../dist/src/cli.js', import.meta.url));
+
+/** Runs a body beside a service whose predictions cost next to nothing; its folios are kept in `data`. */
+export async function withService(data, body) {
+  const child = spawn(
+    process.execPath,
+    [cli, 'serve', '--port', '0', '--predictor', 'hash', '--token', TOKEN, '--data', data],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  try {
+    return await body(await listeningAddress(child));
+  } finally {
+    await stopped(child);
+  }
+}
+
+/** Where a server says that it listens. */
+export async function listeningAddress(child) {
+  for await (const line of createInterface({ input: child.stdout })) {
+    const found = /listening on (\S+)/.exec(line);
+    if (found) return found[1];
+  }
+  throw new Error('the server ended before it listened');
+}
+
+export async function stopped(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill();
+  await once(child, 'exit');
+}
