@@ -105,10 +105,16 @@ export interface Checkpoint extends CheckpointReader {
   /** Fixes the way results are joined in this run. */
   recordJoin(run: string, join: JoinWay): Promise<void>;
   /**
-   * The work file holds the chunk whole and ends at `mergedEnd`. The source's chunks are merged in its order;
-   * those of a round never.
+   * The work file holds the chunk whole and ends at `mergedEnd`; `sha256` is of what it has gained. The source's
+   * chunks are merged in its order; those of a round never.
    */
-  recordMerged(run: string, chunk: number, counts: ChunkCounts, mergedEnd: number): Promise<void>;
+  recordMerged(
+    run: string,
+    chunk: number,
+    counts: ChunkCounts,
+    mergedEnd: number,
+    sha256: string,
+  ): Promise<void>;
   /** Chunks that begin at this record or behind it are no longer in the work file. */
   recordUnmerged(run: string, fromRecord: number): Promise<void>;
 

@@ -95,6 +95,8 @@ export interface ChunkRow extends Chunk {
   readonly refusal: string | null;
   /** Length of the work file after this chunk, or null while it is not merged. */
   readonly mergedEnd: number | null;
+  /** Of what the work file has gained with this chunk, hex; null where it is not merged or not known. */
+  readonly mergedSha256: string | null;
   readonly merged: ChunkCounts | null;
 }
 

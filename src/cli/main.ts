@@ -9,12 +9,16 @@ export async function main(argv: readonly string[]): Promise<number> {
     const program = await createProgram(argv, (code) => {
       exit.code = code;
     });
+    // At hand before any work begins: after a night the installation may be another one, or no file can be opened.
+    program.hook('preAction', async () => void (await loadReport()));
     await program.parseAsync(argv);
     return exit.code;
   } catch (error) {
     // Help and version: commander has written them.
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const { reportFailure } = await import('./report-failure.js');
+    const { reportFailure } = await loadReport();
     return reportFailure(error, argv);
   }
 }
+
+const loadReport = () => import('./report-failure.js');

@@ -20,7 +20,10 @@ export function scanText(bytes: number, records: number): string {
 }
 
 export function progressText(run: Run, tally: Tally, rate: number | null): string {
-  const all = run.source.records - run.source.rejected;
+  const { records, rejected } = run.source;
+  const cut = Object.values(tally.records).reduce((sum, count) => sum + count, 0) - tally.records.split;
+  // Failed records go out again: more are sent then than the source has.
+  const all = cut > records ? cut : records - rejected;
   const done = tally.records.downloaded + tally.records.unprocessed + tally.records.refused;
   const { chunks } = tally;
   const states = [

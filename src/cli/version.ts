@@ -1,8 +1,7 @@
 /** The version in package.json. */
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
-const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+// By the package's own name: the same from the sources and from what is built of them.
+const manifest = createRequire(import.meta.url)('foliopipe/package.json') as { version: string };
 
 export const version: string = manifest.version;

@@ -1,4 +1,4 @@
-/** Gives up a chunk whose folio the service has forgotten (law 9): its records become UNPROCESSED, the run goes on. */
+/** Gives up a chunk whose folio the service has forgotten (law 9): its records have no answer from it, the run goes on. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import type { FolioLostError } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
@@ -8,9 +8,12 @@ export type GiveUpNeeds = Pick<RunContext, 'id' | 'logger'> & {
 };
 
 export async function giveUpLost(run: GiveUpNeeds, chunk: ChunkRow, error: FolioLostError): Promise<void> {
+  const { number, folio, records, round } = chunk;
+  // What is sent in a round has failed before.
+  const what = round === 0 ? 'become UNPROCESSED' : 'stay FAILED';
   run.logger.error(
-    { chunk: chunk.number, folio: chunk.folio, code: error.code },
-    `chunk ${chunk.number}: ${error.message}; its ${chunk.records} records become UNPROCESSED`,
+    { chunk: number, folio, code: error.code },
+    `chunk ${number}: ${error.message}; its ${records} records ${what}`,
   );
-  await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_LOST');
+  await run.checkpoint.recordUnprocessed(run.id, number, 'FOLIO_LOST');
 }

@@ -43,10 +43,10 @@ async function appendChunks(run: AppendMergedNeeds, chunks: AsyncIterable<Merged
   const work = await openWorkFile(run);
   try {
     for await (const { number, bytes, counts, columns } of chunks) {
-      if (work.length === 0) await work.append(outputHeader(layout, columns), bytes);
-      else await work.append(bytes);
+      const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
+      const sha256 = await work.append(...head, bytes);
       run.at('after-work-write-before-commit');
-      await run.checkpoint.recordMerged(run.id, number, counts, work.length);
+      await run.checkpoint.recordMerged(run.id, number, counts, work.length, sha256);
     }
   } finally {
     await work.close();

@@ -14,6 +14,7 @@ import type { RunContext } from '../run-context.js';
 import { syncFolder } from '../streams/atomic-file.js';
 import { hashFile } from '../streams/hash-file.js';
 import type { Counts } from '../types.js';
+import { hashWorkFile } from './hash-work-file.js';
 import { verifySource } from './verify-source.js';
 import { workPath, workPathOf } from './work-file.js';
 import { renameRejects, writeRejects } from './write-rejects.js';
@@ -21,7 +22,7 @@ import { renameRejects, writeRejects } from './write-rejects.js';
 export type PutInPlaceNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'run' | 'tally' | 'nextChunk' | 'lastMerged' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
+    'run' | 'tally' | 'nextChunk' | 'recordUnmerged' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
   >;
 };
 
@@ -40,20 +41,20 @@ export interface CompleteWork {
  */
 export async function preparePublication(run: PutInPlaceNeeds): Promise<Publication> {
   const tally = await run.checkpoint.tally(run.id);
-  const last = await run.checkpoint.lastMerged(run.id);
-  const work = { path: workPath(run), merged: tally.counts, partial: false };
-  return commitPublication(run, work, last?.mergedEnd ?? 0);
+  const path = workPath(run);
+  const work = { path, merged: tally.counts, partial: false };
+  return commitPublication(run, work, () => hashWorkFile(run, path));
 }
 
 /**
  * Checks the balance, the source and the work file, and commits "publishing".
- * @param length what the work file must have, where that is known.
+ * @param hash of the work file, undefined where that is not as it was written.
  * @throws UntrustedError when the run does not balance; SourceError when the source changed.
  */
 export async function commitPublication(
   run: PutInPlaceNeeds,
   { path, merged, partial }: CompleteWork,
-  length?: number,
+  hash = () => hashFile(path),
 ): Promise<Publication> {
   const { successful, failed, unprocessed } = merged;
   const { records: read, rejected } = run.source;
@@ -62,8 +63,8 @@ export async function commitPublication(
   if (read !== records + rejected) throw unbalanced(run.id, counts);
   await verifySource(run.source);
   await writeRejects(run);
-  const work = await hashFile(path);
-  if (work === undefined || work.bytes !== (length ?? work.bytes)) {
+  const work = await hash();
+  if (work === undefined) {
     throw new TroubleError('WORK_FILE_CHANGED', `${path} is not as it was written`, {
       hint: 'run the same command again: it writes the file anew from what was bought',
     });

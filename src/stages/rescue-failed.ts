@@ -89,8 +89,13 @@ async function checkColumns(run: RescueFailedNeeds, refetch: Refetch | undefined
   );
 }
 
-/** Whether there is a failed record that may be asked for. @param refetch as `rescueFailed` takes it. */
+/**
+ * Whether there is a failed record that may be asked for.
+ * @param refetch as `rescueFailed` takes it.
+ * @throws ConfigError when `failures.rescueColumns` are not the run's.
+ */
 export async function mayRescue(run: RescueFailedNeeds, refetch?: Refetch): Promise<boolean> {
+  await checkColumns(run, refetch);
   for await (const _ of questions(run, refetch)) return true;
   return false;
 }
@@ -118,7 +123,10 @@ async function* unmergingFirst(
 ): AsyncGenerator<Question> {
   let isFirst = true;
   for await (const item of items) {
-    if (isFirst) await run.checkpoint.recordUnmerged(run.id, 1);
+    if (isFirst) {
+      run.logger.info({ run: run.id }, 'what is still FAILED is searched one by one');
+      await run.checkpoint.recordUnmerged(run.id, 1);
+    }
     isFirst = false;
     yield item;
   }

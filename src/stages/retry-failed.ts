@@ -59,9 +59,12 @@ async function* cutRetries(
   const records = pickRecords(recordsFrom(run, place), numbers());
   const { maxRecords, maxBytes } = run.config.chunks;
   const layout = createUploadLayout(run.source, run.config.upload);
+  let isFirst = last === undefined;
   for await (const cut of cutChunks(records, layout, { maxRecords, maxBytes })) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
+    if (isFirst) run.logger.info({ run: run.id, round }, `round ${round}: what has failed is sent again`);
+    isFirst = false;
     yield await keepChunk(run, cut, { round, numbers: picked.splice(0, cut.chunk.records) });
   }
 }

@@ -2,6 +2,7 @@
  * The output while it grows: `<output>.<run>.partial` (law 7). Invariant: what the checkpoint calls merged is
  * on the disk; what is longer is cut off, and where the file is shorter the run goes back to its last whole chunk.
  */
+import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
@@ -14,8 +15,8 @@ export type WorkFileNeeds = Pick<RunContext, 'id' | 'config' | 'at'> & {
 export interface WorkFile {
   /** Length in bytes. */
   readonly length: number;
-  /** Appends and makes durable. */
-  append(...pieces: Uint8Array[]): Promise<void>;
+  /** Appends and makes durable; returns the hash of what was appended, hex. */
+  append(...pieces: Uint8Array[]): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -63,11 +64,14 @@ function growingFile(file: FileHandle, from: number): WorkFile {
       return length;
     },
     append: async (...pieces) => {
+      const hash = createHash('sha256');
       for (const piece of pieces) {
+        hash.update(piece);
         await file.writeFile(piece);
         length += piece.length;
       }
       await file.datasync();
+      return hash.digest('hex');
     },
     close: () => file.close(),
   };

@@ -54,9 +54,9 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await addChunk(checkpoint, 'r1', 2, 'ambiguous');
         await addChunk(checkpoint, 'r1', 3, 'downloaded');
         await checkpoint.recordUnprocessed('r1', 2, 'AMBIGUOUS_HELD');
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200);
-        await checkpoint.recordMerged('r1', 3, allSuccessful, 300);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
+        await checkpoint.recordMerged('r1', 3, allSuccessful, 300, 'f00d');
         await checkpoint.recordPublishing('r1', samplePublication);
         await expect(checkpoint.recordAdopted('r1', 2, found, 9)).rejects.toThrow(CheckpointStateError);
         await checkpoint.recordDone('r1', 8);
@@ -107,9 +107,9 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await addAs(checkpoint, 'r1', sampleChunk(4, { firstRecord: 11, lastRecord: 20 }), 'ambiguous');
         await addAs(checkpoint, 'r1', sampleChunk(2, { firstRecord: 21, lastRecord: 30 }), 'downloaded');
         await checkpoint.recordUnprocessed('r1', 4, 'AMBIGUOUS_HELD');
-        await checkpoint.recordMerged('r1', 9, allSuccessful, 100);
-        await checkpoint.recordMerged('r1', 4, allUnprocessed, 200);
-        await checkpoint.recordMerged('r1', 2, allSuccessful, 300);
+        await checkpoint.recordMerged('r1', 9, allSuccessful, 100, 'f00d');
+        await checkpoint.recordMerged('r1', 4, allUnprocessed, 200, 'f00d');
+        await checkpoint.recordMerged('r1', 2, allSuccessful, 300, 'f00d');
         await checkpoint.recordAdopted('r1', 4, found, 9);
         expect((await checkpoint.lastMerged('r1'))?.number).toBe(9);
         expect((await checkpoint.tally('r1')).merged).toEqual({ chunks: 1, records: 10 });
@@ -124,7 +124,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
           await checkpoint.recordUnprocessed('r1', round + 10, 'AMBIGUOUS_HELD');
           await checkpoint.recordRoundSettled('r1', round);
         }
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 8);
         await checkpoint.recordAdopted('r1', 12, found, 9);

@@ -39,7 +39,7 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
     it('refuses other columns once a chunk is merged under the old ones', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordColumns('r1', ['code'], true);
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordColumns('r1', ['code'], true);
         const other = checkpoint.recordColumns('r1', ['title'], true);
         await expect(other).rejects.toThrow(CheckpointStateError);
@@ -63,14 +63,14 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
     it('merges chunks in order, each once', () =>
       withRun(async (checkpoint) => {
         const refused = (chunk: number) =>
-          expect(checkpoint.recordMerged('r1', chunk, allUnprocessed, 200)).rejects.toThrow(
+          expect(checkpoint.recordMerged('r1', chunk, allUnprocessed, 200, 'f00d')).rejects.toThrow(
             CheckpointStateError,
           );
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
         await refused(2);
-        await checkpoint.recordMerged('r1', 1, { ...allSuccessful, indistinct: 2 }, 100);
+        await checkpoint.recordMerged('r1', 1, { ...allSuccessful, indistinct: 2 }, 100, 'f00d');
         await refused(1);
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200);
+        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
         await refused(3);
         await refused(4);
         expect(await checkpoint.lastMerged('r1')).toMatchObject({
@@ -85,21 +85,21 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
 
     it('refuses counts that do not add up to the records of the chunk', () =>
       withRun(async (checkpoint) => {
-        const short = checkpoint.recordMerged('r1', 1, { ...allSuccessful, successful: 9 }, 100);
+        const short = checkpoint.recordMerged('r1', 1, { ...allSuccessful, successful: 9 }, 100, 'f00d');
         await expect(short).rejects.toThrow(CheckpointStateError);
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
       }));
 
     it('takes chunks out of the work file that begin at a record or behind it', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
         await checkpoint.recordUnmerged('r1', 12);
         expect((await checkpoint.lastMerged('r1'))?.number).toBe(2);
         await checkpoint.recordUnmerged('r1', 11);
         expect((await checkpoint.lastMerged('r1'))?.number).toBe(1);
         expect(await checkpoint.chunk('r1', 2)).toMatchObject({ mergedEnd: null, merged: null });
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 220);
+        await checkpoint.recordMerged('r1', 2, allUnprocessed, 220, 'f00d');
         expect((await checkpoint.lastMerged('r1'))?.mergedEnd).toBe(220);
       }));
 
@@ -111,7 +111,7 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
           await addAs(checkpoint, 'r1', sampleChunk(number, records), 'downloaded');
         }
         const merge = (chunk: number, end: number) =>
-          checkpoint.recordMerged('r1', chunk, allSuccessful, end);
+          checkpoint.recordMerged('r1', chunk, allSuccessful, end, 'f00d');
         await expectRefused(checkpoint, 'r1', ...[3, 5].map((chunk) => () => merge(chunk, 100)));
         await merge(7, 100);
         await expectRefused(checkpoint, 'r1', () => merge(5, 200));
@@ -135,13 +135,13 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         await addAs(checkpoint, 'r1', samplePicked(2, 1, [1]), 'downloaded');
         const failed = { successful: 0, failed: 1, unprocessed: 0, indistinct: 0 };
         const one = { ...failed, failed: 0, successful: 1 };
-        await expectRefused(checkpoint, 'r1', () => checkpoint.recordMerged('r1', 2, one, 50));
-        await checkpoint.recordMerged('r1', 1, failed, 50);
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordMerged('r1', 2, one, 50, 'f00d'));
+        await checkpoint.recordMerged('r1', 1, failed, 50, 'f00d');
         await expectRefused(
           checkpoint,
           'r1',
-          () => checkpoint.recordMerged('r1', 1, failed, 50),
-          () => checkpoint.recordMerged('r1', 2, one, 90),
+          () => checkpoint.recordMerged('r1', 1, failed, 50, 'f00d'),
+          () => checkpoint.recordMerged('r1', 2, one, 90, 'f00d'),
           () => checkpoint.recordUnprocessed('r1', 1, 'DEADLINE'),
         );
         expect((await checkpoint.tally('r1')).counts).toEqual(failed);
@@ -155,7 +155,7 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         const half = { successful: 0, failed: 0, unprocessed: 5, indistinct: 0 };
         for (const chunk of [1001, 2001]) await checkpoint.recordUnprocessed('r1', chunk, 'DEADLINE');
         const merge = (chunk: number, end: number) =>
-          checkpoint.recordMerged('r1', chunk, chunk < 1000 ? allUnprocessed : half, end);
+          checkpoint.recordMerged('r1', chunk, chunk < 1000 ? allUnprocessed : half, end, 'f00d');
         await expectRefused(checkpoint, 'r1', ...[1, 2, 2001].map((chunk) => () => merge(chunk, 50)));
         await merge(1001, 50);
         await expectRefused(checkpoint, 'r1', ...[1, 2].map((chunk) => () => merge(chunk, 50)));

@@ -31,7 +31,7 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
 
     it('opens a publishing run again with nothing merged', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordUnpublished('r1');
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'open', publication: null });
@@ -41,12 +41,12 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
 
     it('publishes a done run again, which stays done until its output is written anew', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 9);
         await expect(checkpoint.recordUnpublished('r1')).rejects.toThrow(CheckpointStateError);
         await checkpoint.recordUnmerged('r1', 1);
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 90);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 90, 'f00d');
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'done', publication: samplePublication });
         await checkpoint.recordPublishing('r1', { ...samplePublication, sha256: 'anew' });
         expect((await checkpoint.run('r1'))?.state).toBe('publishing');
@@ -54,7 +54,7 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
 
     it('opens a run again once a partial output is in its place, with all that is merged', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', partial);
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'publishing', publication: partial });
         await checkpoint.recordDone('r1', 9);
@@ -67,7 +67,7 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
 
     it('opens a run again whose partial output was lost on the way, with all that is merged', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', partial);
         await checkpoint.recordUnpublished('r1');
         expect(await checkpoint.run('r1')).toMatchObject(reopened);
@@ -76,7 +76,7 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
 
     it('takes the place of a partial output that was on its way', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', partial);
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 9);
@@ -87,7 +87,7 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
       withRun(async (checkpoint) => {
         const reopen = () => checkpoint.recordReopened('r1');
         await expectRefused(checkpoint, 'r1', reopen, () => checkpoint.recordReopened('r2'));
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', samplePublication);
         await expectRefused(checkpoint, 'r1', reopen);
         await checkpoint.recordDone('r1', 9);

@@ -51,7 +51,7 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
           expect(await checkpoint.parts('r1', 1)).toEqual([]);
           for (const part of [0, 1]) await checkpoint.recordPart('r1', 1, samplePart(part));
           await checkpoint.recordDownloaded('r1', 1);
-          await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+          await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
           await expect(checkpoint.recordFinished('r1', 1, counts, anew)).rejects.toThrow(
             CheckpointStateError,
           );

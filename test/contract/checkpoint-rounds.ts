@@ -20,7 +20,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
       await checkpoint.recordRun(sampleRun('r1'));
       await addChunk(checkpoint, 'r1', 1, 'downloaded');
       await checkpoint.recordAllCut('r1');
-      await checkpoint.recordMerged('r1', 1, allSuccessful, 100);
+      await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
       await use(checkpoint);
     });
   const cut = (checkpoint: Checkpoint, chunk: NewChunk) => () => checkpoint.recordCut('r1', chunk);

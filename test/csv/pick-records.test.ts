@@ -27,16 +27,41 @@ function batches(seen: number[] = []): AsyncGenerator<Batch> {
 async function picked(numbers: readonly (readonly number[])[], seen?: number[]) {
   const found: [number, string[]][] = [];
   for await (const batch of pickRecords(batches(seen), numbers)) {
-    found.push([batch.firstRecord, recordsOf(batch).map((fields) => fields.join('|'))]);
+    found.push([batch.firstRecord, recordsOf(batch).map(({ values }) => values.join('|'))]);
   }
   return found;
 }
 
 test.each([
-  { numbers: [[1, 2, 3, 5, 6]], found: [[1, ['a|1', '"b,b"|2', 'c|3']], [5, ['e|5', 'f|6']]] },
-  { numbers: [[2], [3, 6]], found: [[2, ['"b,b"|2']], [3, ['c|3']], [6, ['f|6']]] },
-  { numbers: [[1, 3]], found: [[1, ['a|1']], [3, ['c|3']]] },
-  { numbers: [[], [3, 4, 5], [9]], found: [[3, ['c|3']], [5, ['e|5']]] },
+  {
+    numbers: [[1, 2, 3, 5, 6]],
+    found: [
+      [1, ['a|1', 'b,b|2', 'c|3']],
+      [5, ['e|5', 'f|6']],
+    ],
+  },
+  {
+    numbers: [[2], [3, 6]],
+    found: [
+      [2, ['b,b|2']],
+      [3, ['c|3']],
+      [6, ['f|6']],
+    ],
+  },
+  {
+    numbers: [[1, 3]],
+    found: [
+      [1, ['a|1']],
+      [3, ['c|3']],
+    ],
+  },
+  {
+    numbers: [[], [3, 4, 5], [9]],
+    found: [
+      [3, ['c|3']],
+      [5, ['e|5']],
+    ],
+  },
   { numbers: [], found: [] },
 ])('$numbers are given, and nothing else', async ({ numbers, found }) => {
   expect(await picked(numbers)).toEqual(found);

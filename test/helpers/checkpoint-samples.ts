@@ -89,6 +89,7 @@ export function newlyCut({ picked, ...chunk }: NewChunk): ChunkRow {
     cause: null,
     refusal: null,
     mergedEnd: null,
+    mergedSha256: null,
     merged: null,
   };
 }

@@ -102,7 +102,7 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
   recordSearchDropped: (to, { run, chunk }) => to.recordSearchEnd(run, chunk, { state: 'dropped' }),
   recordSearchAmbiguous: (to, { run, chunk }) => to.recordSearchEnd(run, chunk, { state: 'ambiguous' }),
   recordMerged: (to, place, seen) =>
-    to.recordMerged(place.run, place.chunk, endsOf(place, seen), place.chunk * 100 + place.vary),
+    to.recordMerged(place.run, place.chunk, endsOf(place, seen), place.chunk * 100 + place.vary, 'f00d'),
 };
 
 /** Changes that nothing allows, whatever there is. */
@@ -145,6 +145,6 @@ export const wrongChanges: Readonly<Record<string, Change>> = {
     to.recordRoundSettled(run, nextRound(seen.run) + [-1, 1, 2][vary]!),
   mergeOtherCounts: (to, place, seen) => {
     const counts = endsOf(place, seen);
-    return to.recordMerged(place.run, place.chunk, { ...counts, failed: place.vary + 1 }, 7);
+    return to.recordMerged(place.run, place.chunk, { ...counts, failed: place.vary + 1 }, 7, 'f00d');
   },
 };

@@ -9,13 +9,13 @@ export function failing(share: string, uploads: number): object {
   return { on: 'upload', calls: { to: uploads }, fault: { fail: share } };
 }
 
-/** 60 records in six chunks, sent one after the other so that the chance falls alike in every run of the job. */
+/** 30 records in three chunks, sent one after the other so that the chance falls alike in every run of the job. */
 export function failingSetup(
   rules: readonly object[],
   config: Readonly<Record<string, object>> = {},
 ): LocalJobSetup {
   return {
-    names: fineNames(60),
+    names: fineNames(30),
     rules,
     config: { concurrency: { uploads: 1, folios: 1, downloads: 1 }, ...config },
   };
@@ -24,11 +24,11 @@ export function failingSetup(
 /** Every record predicted or FAILED as the service foresees, in the source's order. */
 export async function expectPredicted(job: LocalJob, failed: readonly number[] = []): Promise<void> {
   const rows = await job.rows();
-  expect(rows).toHaveLength(60);
+  expect(rows).toHaveLength(30);
   for (const [at, row] of rows.entries()) {
     const isFailed = failed.includes(at + 1);
     expect(row, `record ${at + 1}`).toMatchObject({
-      Name: fineNames(60)[at],
+      Name: fineNames(30)[at],
       prediction_status: isFailed ? 'FAILED' : 'SUCCESSFUL',
       prediction_error_code: isFailed ? 'SERVICE_FAILED' : '',
       prediction_naics_code: isFailed ? '' : foreseenCode(row.Name!),

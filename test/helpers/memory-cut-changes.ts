@@ -82,6 +82,7 @@ function newChunk({ picked, ...chunk }: NewChunk, round: number): MemoryChunk {
     cause: null,
     refusal: null,
     mergedEnd: null,
+    mergedSha256: null,
     merged: null,
   };
   const row = { ...structuredClone(chunk), state: 'cut' as const, round, attempt: 0, ...unknown };

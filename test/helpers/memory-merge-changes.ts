@@ -19,7 +19,7 @@ export function memoryMergeChanges(memory: Memory) {
       must('recordJoin', row.join === null || isDeepStrictEqual(row.join, join));
       row.join = structuredClone(join);
     },
-    recordMerged(id: string, number: number, counts: ChunkCounts, mergedEnd: number) {
+    recordMerged(id: string, number: number, counts: ChunkCounts, mergedEnd: number, sha256: string) {
       const from = ['downloaded', 'unprocessed', 'refused'] as const;
       const chunk = chunkIn(memory, 'recordMerged', id, number, ...from);
       const inOrder = chunksInOrder(memory.runs.get(id), 0);
@@ -27,7 +27,7 @@ export function memoryMergeChanges(memory: Memory) {
       must('recordMerged', at >= 0 && chunk.row.merged === null);
       must('recordMerged', at === 0 || inOrder[at - 1]!.row.merged !== null);
       must('recordMerged', counts.successful + counts.failed + counts.unprocessed === chunk.row.records);
-      Object.assign(chunk.row, { merged: { ...counts }, mergedEnd });
+      Object.assign(chunk.row, { merged: { ...counts }, mergedEnd, mergedSha256: sha256 });
     },
     recordUnmerged(id: string, fromRecord: number) {
       unmerge(memory.runs.get(id), fromRecord);

@@ -80,6 +80,7 @@ export function chunksInOrder(run: MemoryRun | undefined, round: number): Memory
 /** Chunks that begin at the record or behind it are no longer in the work file. */
 export function unmerge(run: MemoryRun | undefined, fromRecord: number): void {
   for (const { row } of run?.chunks.values() ?? []) {
-    if (row.firstRecord >= fromRecord) Object.assign(row, { merged: null, mergedEnd: null });
+    if (row.firstRecord >= fromRecord)
+      Object.assign(row, { merged: null, mergedEnd: null, mergedSha256: null });
   }
 }

@@ -8,7 +8,7 @@ import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CliEnd, type CliOptions, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, type JobOptions, useFolder } from '../helpers/job.js';
-import { openServe, type Serve } from '../helpers/serve.js';
+import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
 
 const folder = useFolder();
 const limit = pLimit(3);
@@ -31,9 +31,12 @@ describe('2, usage and config', () => {
     ['a log level that is none', ['--log-level', 'loud'], /--log-level.*loud/],
     ['a log format that is none', ['--log-format', 'xml'], /--log-format.*xml/],
     ['a log file that cannot be written', ['--log-file', '/dev/null/log'], /--log-file: \/dev\/null\/log/],
-    ['a flag that comes later', ['--publish-partial'], /--publish-partial comes with a later release/],
+    [
+      'a partial publication without a deadline',
+      ['--publish-partial'],
+      /--publish-partial: .*--max-duration/s,
+    ],
     ['a scene that is none', ['--rehearse', 'nowhere'], /there is no scene nowhere/],
-    ['a key that comes later', ['--set', 'budget.perRun=5'], /budget\.perRun: .*later release/],
     ['a crash point that is none', [], /no crash point nowhere/, { env: { FOLIOPIPE_CRASH_AT: 'nowhere' } }],
     [
       'a crash that is never',
@@ -57,7 +60,9 @@ describe('2, usage and config', () => {
     [['run', 'missing.yaml'], /missing\.yaml/],
     [['frobnicate'], /unknown command 'frobnicate'/],
     [[], /no command was given/],
-    [['retry', 'some-run'], /foliopipe retry: .*later release/],
+    [['report', 'some-run', '--any'], /foliopipe report: .*later release/],
+    [['init'], /foliopipe init: .*later release/],
+    [['retry'], /missing required argument 'run'/],
     [['adopt', 'folio', '--chunk', '1'], /--run/],
     [['adopt', 'folio', '--run', 'R', '--chunk', '0'], /--chunk.*whole number from 1/],
     [['ledger', '--month', '2026-13'], /--month 2026-13: expected a month/],
@@ -157,6 +162,24 @@ describe('the codes of a run', () => {
       expect(await runCli(['run', job.config], { env: job.env })).toMatchObject({ code: 0 });
     }));
 
+  it.concurrent('9: a budget that is too small, and too many failures among the first chunks', () =>
+    limit(async () => {
+      const data = join(await folder(), 'guarded');
+      const own = await openServe(data);
+      const job = await createJob(await folder(), {
+        pipeline: 'guarded',
+        baseUrl: own.url,
+        settings: { failures: { tolerate: '1%' }, concurrency: { uploads: 1, folios: 1 } },
+      });
+      const run = (...args: string[]) => runCli(['run', job.config, ...args], { env: job.env });
+      expectError(await run('--set', 'budget.perRun=59'), 9, /59 records.*60 to send \[BUDGET_TOO_SMALL\]/);
+      expectError(await run(), 9, /failures\.tolerate is 1%.*\[FAILURE_RATE\]/);
+      await expect(stat(job.output)).rejects.toThrow('ENOENT');
+      expect(await run('--set', 'failures.tolerate=100%')).toMatchObject({ code: 0 });
+      await own.stop();
+      expect(servedFolios(data)).toHaveLength(6);
+    }));
+
   it.concurrent('11: a second process of the same pipeline, which is told who holds the lock', () =>
     limit(async () => {
       const job = await createJob(await folder(), {
@@ -177,7 +200,7 @@ describe('the codes of a run', () => {
 it('help and version go to stdout and end with 0', async () => {
   const [help, version] = await Promise.all([runCli(['run', '--help']), runCli(['--version'])]);
   expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--base-url') });
-  expect(help.stdout).not.toContain('--publish-partial');
+  expect(help.stdout).toContain('--publish-partial');
   const { version: expected } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   expect(version).toMatchObject({ code: 0, stdout: `${expected}\n` });
 });

@@ -81,6 +81,24 @@ describe('a checkpoint that is damaged', () => {
   );
 });
 
+describe('a work file that was altered', () => {
+  it('at the same length between two runs is not published: its rows are written again', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await interrupt(job, stopAt('after-merged-before-next', 3));
+      const [partial] = await job.published();
+      const file = await open(path.join(path.dirname(job.outputPath), partial!), 'r+');
+      await file.write(Buffer.from('#'), 0, 1, 300);
+      await file.close();
+      expect(await job.failure()).toMatchObject({ exitCode: 5, code: 'WORK_FILE_CHANGED' });
+      expect((await job.published()).filter((name) => !name.endsWith('.partial'))).toEqual([]);
+      const uploads = job.service.count('upload');
+      await expectSuccess(job, await job.enrich(), all);
+      expect(await job.output()).toBe(await unbrokenOutput());
+      expect(job.service.count('upload')).toBe(uploads);
+    });
+  });
+});
+
 describe('replies that cannot be written down', () => {
   it('name the folio of each upload in flight, not only of the first, and the command that binds it', async () => {
     await withJob({ behaviour, config: { concurrency: { uploads: 3 } } }, async (job) => {

@@ -101,7 +101,7 @@ const deadlineAnswer = {
 } as const;
 
 function partly(job: Job) {
-  return job.enrich({}, { deadline: Date.now() + 1_500, publishPartial: true });
+  return job.enrich({}, { deadline: Date.now() + 3_000, publishPartial: true });
 }
 
 /** What a loader sees. */

@@ -14,7 +14,7 @@ function rescuing(job: LocalJob, failures: object = rescue): Readonly<Record<str
   return { failures, service: { legacyBaseUrl: job.config().service.baseUrl! } };
 }
 
-const rules = [failing('20%', 6)];
+const rules = [failing('30%', 3)];
 
 describe('the rescue of failed records by search', () => {
   it('gives them the columns that the search has, at the price of a record each', async () => {
@@ -25,7 +25,7 @@ describe('the rescue of failed records by search', () => {
       expect(failed.length).toBeGreaterThan(3);
       await expectPredicted(job);
       const searches = { answered: failed.length, ambiguous: 0 };
-      expect(summary).toMatchObject({ exitCode: 0, searches, counts: { successful: 60, failed: 0 } });
+      expect(summary).toMatchObject({ exitCode: 0, searches, counts: { successful: 30, failed: 0 } });
       const rows = await job.rows();
       for (const [at, row] of rows.entries()) {
         const isSearched = failed.includes(at + 1);
@@ -35,25 +35,25 @@ describe('the rescue of failed records by search', () => {
         expect(row.prediction_record).toBe(String(at + 1));
       }
       const spent = await withKept(job, (reader, run) => reader.spending('nightly', run, '2026-11-21'));
-      expect(spent.run).toBe(60 + failed.length);
+      expect(spent.run).toBe(30 + failed.length);
       const manifest = JSON.parse(await readFile(`${job.output}.manifest.json`, 'utf8'));
-      expect(manifest.uploads).toMatchObject({ accepted: 6, searches: failed.length });
+      expect(manifest.uploads).toMatchObject({ accepted: 3, searches: failed.length });
       await expectSameWhenPublished(job);
     });
   });
 
   it('comes after the rounds, and asks for records that the service refused in files too', async () => {
-    const names = fineNames(60).map((name, at) =>
-      at === 30 ? failingName(at) : at === 45 ? 'Very Bad, Inc' : name,
+    const names = fineNames(30).map((name, at) =>
+      at === 20 ? failingName(at) : at === 25 ? 'Very Bad, Inc' : name,
     );
     const bad = { on: 'upload', contains: 'Very Bad', fault: { status: 422 } };
     await withLocalJob({ ...failingSetup([...rules, bad]), names }, async (job) => {
       const summary = await job.enrich(rescuing(job, { ...rescue, rounds: 1 }));
-      expect(summary.counts).toMatchObject({ successful: 59, failed: 1 });
+      expect(summary.counts).toMatchObject({ successful: 29, failed: 1 });
       const rows = await job.rows();
-      // A search finds nothing for record 31 either; that is no answer that would have to be paid for.
-      expect(rows[30]).toMatchObject({ prediction_status: 'FAILED' });
-      expect(rows[45]).toMatchObject({
+      // A search finds nothing for record 21 either; that is no answer that would have to be paid for.
+      expect(rows[20]).toMatchObject({ prediction_status: 'FAILED' });
+      expect(rows[25]).toMatchObject({
         prediction_status: 'SUCCESSFUL',
         prediction_error_code: '',
         prediction_error: '',
@@ -62,15 +62,15 @@ describe('the rescue of failed records by search', () => {
       });
       const kept = await searchesOf(job);
       expect(kept.map(({ record, state }) => [record, state])).toEqual([
-        [31, 'dropped'],
-        [46, 'answered'],
+        [21, 'dropped'],
+        [26, 'answered'],
       ]);
       await expectSameWhenPublished(job);
     });
   });
 
   it('brings the columns where nothing was successful, and teaches the pipeline none', async () => {
-    await withLocalJob(failingSetup([failing('100%', 6)]), async (job) => {
+    await withLocalJob(failingSetup([failing('100%', 3)]), async (job) => {
       const summary = await job.enrich(rescuing(job));
       expect(summary.columns).toEqual(['naics_code', 'naics_title']);
       await expectPredicted(job);
@@ -131,12 +131,12 @@ describe('the rescue of failed records by search', () => {
         ambiguous.map(({ record }) => record),
       );
       const spent = await withKept(job, (reader, run) => reader.spending('nightly', run, '2026-11-21'));
-      expect(spent.run).toBe(60 + summary.searches.answered + 1);
+      expect(spent.run).toBe(30 + summary.searches.answered + 1);
     });
   });
 
   it('keeps to the budget', async () => {
-    await withLocalJob(failingSetup(rules, { budget: { perRun: 62 } }), async (job) => {
+    await withLocalJob(failingSetup(rules, { budget: { perRun: 32 } }), async (job) => {
       expect(await job.failure(rescuing(job))).toMatchObject({ exitCode: 9, code: 'BUDGET_REACHED' });
       expect((await searchesOf(job)).map(({ state }) => state)).toEqual(['answered', 'answered']);
       await job.enrich({ ...rescuing(job), budget: { perRun: 100 } });
@@ -145,7 +145,7 @@ describe('the rescue of failed records by search', () => {
   });
 
   it('asks for nothing where a record has no name', async () => {
-    const names = fineNames(60).map((name, at) => (at === 30 ? '' : name));
+    const names = fineNames(30).map((name, at) => (at === 20 ? '' : name));
     await withLocalJob({ ...failingSetup([]), names }, async (job) => {
       const summary = await job.enrich(rescuing(job));
       expect(summary).toMatchObject({ searches: { answered: 0, ambiguous: 0 }, counts: { failed: 1 } });

@@ -13,7 +13,7 @@ import {
 } from '../helpers/failing-job.js';
 import { type LocalJob, withLocalJob } from '../helpers/local-job.js';
 
-const half = [failing('50%', 6)];
+const half = [failing('50%', 3)];
 
 /** A published job whose output has failed records; the service fails none from now on. */
 async function published(
@@ -36,7 +36,7 @@ describe('retry of a run that is published', () => {
         run,
         state: 'done',
         exitCode: 0,
-        counts: { successful: 60, failed: 0 },
+        counts: { successful: 30, failed: 0 },
       });
       await expectPredicted(job);
       expect((await roundsOf(job)).flat(2)).toEqual(failedIn(before));
@@ -73,7 +73,7 @@ describe('retry of a run that is published', () => {
       const summary = await retry(config, run, { by });
       expect(summary.searches).toEqual({ answered: failedIn(before).length, ambiguous: 0 });
       await expectPredicted(job);
-      expect(summary.uploads.accepted).toBe(6);
+      expect(summary.uploads.accepted).toBe(3);
     });
   });
 
@@ -116,7 +116,7 @@ describe('retry of a run that is published', () => {
 describe('a retry that is interrupted', () => {
   it('leaves the old output in place, and collect says that it needs another upload', async () => {
     await published(async (job, run, before) => {
-      await job.restartService([{ on: 'upload', calls: { from: 2 }, fault: { status: 503 } }]);
+      await job.restartService([{ on: 'upload', fault: { status: 503 } }]);
       const config = job.config({ retry: { giveUpAfter: '50ms' } });
       await expect(retry(config, run)).rejects.toMatchObject({ exitCode: 5, code: 'SERVICE_UNAVAILABLE' });
       expect(await readFile(job.output)).toEqual(before);
@@ -126,7 +126,7 @@ describe('a retry that is interrupted', () => {
         hint: expect.stringContaining('foliopipe run'),
       });
       await job.restartService([]);
-      // What is sent by now is all: the rest is collected, and settles the round.
+      // What was cut by then goes out; what follows it is cut by run.
       await submit(job.config());
       await expect(collect(config)).rejects.toMatchObject({ code: 'ROUND_UNFINISHED' });
       expect(await job.enrich()).toMatchObject({ found: 'continued', state: 'done' });
@@ -151,7 +151,6 @@ describe('a retry that is interrupted', () => {
   it.each([
     ['run', 'after-intent-before-post'],
     ['retry', 'after-reopened-before-retry'],
-    ['retry', 'after-settled-before-merge'],
     ['retry', 'after-last-merge-before-publishing'],
   ])('is gone on with by %s after a kill at %s, and sends nothing twice', async (command, armed) => {
     await published(async (job, run, before) => {
@@ -167,7 +166,7 @@ describe('a retry that is interrupted', () => {
       expect(row).toMatchObject({ state: 'done', round: 1 });
       const spent = await withKept(job, (reader) => reader.spending('nightly', run, '2026-11-21'));
       const twice = armed.startsWith('after-intent') ? 10 : 0;
-      expect(spent.run).toBe(60 + failedIn(before).length + twice);
+      expect(spent.run).toBe(30 + failedIn(before).length + twice);
     });
   });
 
@@ -175,7 +174,7 @@ describe('a retry that is interrupted', () => {
     await published(async (job, run, before) => {
       const env = { FOLIOPIPE_CRASH_AT: 'after-reopened-before-retry' };
       await runCli(['retry', run, job.file], { env });
-      expect(await job.enrich()).toMatchObject({ state: 'done', uploads: { accepted: 6 } });
+      expect(await job.enrich()).toMatchObject({ state: 'done', uploads: { accepted: 3 } });
       expect(await readFile(job.output)).toEqual(before);
     });
   });

@@ -1,12 +1,12 @@
 /** Whatever fails in whichever attempt, a record ends as its first success, or with its last reason. */
-import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { sendRound } from '../../pipelines/answer-failed.js';
+import { mergePartly } from '../../src/stages/merge-partly.js';
 import { mergeResults } from '../../src/stages/merge-results.js';
 import { isRoundCut, retryFailed } from '../../src/stages/retry-failed.js';
-import { contentOf, createFakeService, type FakeService, report } from '../helpers/fake-service.js';
+import { createAttemptsService } from '../helpers/attempts-service.js';
 import { useFolder } from '../helpers/folder.js';
 import { collect, createStageRun, downloadAll, nothing } from '../helpers/stage-run.js';
 
@@ -25,7 +25,7 @@ const job = fc.record({
 it('rounds of failed records end as the first success of each', async () => {
   await fc.assert(
     fc.asyncProperty(job, async ({ successes, rounds, maxRecords, keyColumn, cutBefore }) => {
-      const { api, attempts } = serviceOf(successes);
+      const { api, attempts } = createAttemptsService(successes);
       const run = await createStageRun(await folder(), {
         records: successes.length,
         api,
@@ -46,6 +46,9 @@ it('rounds of failed records end as the first success of each', async () => {
 
       const rows = await collect(mergeResults(run)(nothing()));
       const text = rows.map(({ bytes }) => bytes.toString()).join('');
+      // A deadline that comes now publishes the same, but for what is not settled.
+      const partly = await collect(mergePartly(run));
+      expect(partly.map(({ bytes }) => bytes.toString()).join('')).toBe(text);
       const found = (parse(text) as string[][]).map((row) => row.slice(2));
       expect(found).toEqual(
         successes.map((outcomes, at) => {
@@ -74,49 +77,4 @@ async function cutSome(run: Parameters<typeof retryFailed>[0], round: number, ch
   const cutting = retryFailed(run, round)();
   for (let cut = 0; cut < chunks; cut++) if ((await cutting.next()).done) break;
   await cutting.return(undefined);
-}
-
-/** A service whose answer to a record depends on how often it was sent. */
-function serviceOf(successes: readonly (readonly boolean[])[]): {
-  readonly api: FakeService;
-  readonly attempts: ReadonlyMap<number, number>;
-} {
-  interface Answer {
-    readonly row: Readonly<Record<string, string>>;
-    readonly text: string;
-    readonly isSuccess: boolean;
-  }
-  const attempts = new Map<number, number>();
-  const answers = new Map<string, Answer[]>();
-  const answerTo = (row: Readonly<Record<string, string>>): Answer => {
-    const number = Number(row.name!.slice(1));
-    const attempt = (attempts.get(number) ?? 0) + 1;
-    attempts.set(number, attempt);
-    const isSuccess = successes[number - 1]![attempt - 1] ?? false;
-    return { row, isSuccess, text: `${isSuccess ? 'c' : 'r'}${number}.${attempt}` };
-  };
-  const api = createFakeService({
-    upload: async ({ path }) => {
-      const rows = parse(await readFile(path), { columns: true }) as Record<string, string>[];
-      const folio = `F${answers.size + 1}`;
-      answers.set(folio, rows.map(answerTo));
-      return { folio, totalRecords: rows.length, rehearsal: false };
-    },
-    track: async (folio) => {
-      const all = answers.get(folio)!;
-      const successful = all.filter(({ isSuccess }) => isSuccess).length;
-      const counts = { successful, failed: all.length - successful };
-      return report('FINISHED', successful, { counts });
-    },
-    download: async ({ folio, fileStatus }, consume) => {
-      const wanted = answers
-        .get(folio)!
-        .filter(({ isSuccess }) => isSuccess === (fileStatus === 'SUCCESSFUL'));
-      const names = [...Object.keys(wanted[0]!.row), fileStatus === 'SUCCESSFUL' ? 'code' : 'reason'];
-      // In another order than they were sent.
-      const rows = wanted.reverse().map(({ row, text }) => `${[...Object.values(row), text].join(',')}\n`);
-      return consume(contentOf(`${names.join(',')}\n`, ...rows));
-    },
-  });
-  return { api, attempts };
 }

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import pLimit from 'p-limit';
 import { crashPoints } from '../../dist/src/crash-points.js';
-import { windows } from './crash/expected.js';
+import { elsewhere, windows } from './crash/expected.js';
 import { matrixPage } from './crash/matrix-page.js';
 import { servedFolios, startService } from './crash/processes.js';
 import { enterNamespace } from './crash/small-disk.js';
@@ -21,14 +21,15 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values } = parseArgs({ options: { only: { type: 'string' }, how: { type: 'string' } } });
 const wanted = values.how?.split(',');
 
-const untold = crashPoints.filter((window) => !Object.hasOwn(windows, window));
+const struck = crashPoints.filter((window) => !Object.hasOwn(elsewhere, window));
+const untold = struck.filter((window) => !Object.hasOwn(windows, window));
 if (untold.length > 0) throw new Error(`say in crash/expected.js what must come of ${untold.join(', ')}`);
-const cells = crashPoints
+const cells = struck
   .filter((window) => values.only === undefined || window === values.only)
   .flatMap((window) => {
-    const { nth, submitted, refusing, ...outcomes } = windows[window];
+    const { nth, submitted, refusing, rounds = 0, ...outcomes } = windows[window];
     const strikes = Object.entries(outcomes);
-    return strikes.map(([how, expected]) => ({ window, nth, submitted, refusing, how, expected }));
+    return strikes.map(([how, expected]) => ({ window, nth, submitted, refusing, rounds, how, expected }));
   })
   .filter(({ how }) => wanted === undefined || wanted.includes(how.split(',')[0]));
 if (cells.length === 0) throw new Error('nothing is struck: no such window or way');
@@ -38,9 +39,9 @@ if (cells.some(({ how }) => how.startsWith('full'))) enterNamespace();
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-crash-'));
 const serviceData = { usual: join(folder, 'service'), refusing: join(folder, 'refusing-service') };
 try {
-  const struck = await strikeAll();
+  const results = await strikeAll();
   const served = { usual: servedFolios(serviceData.usual), refusing: servedFolios(serviceData.refusing) };
-  const rows = struck.map((cell) => judge(cell, cell.refusing ? served.refusing : served.usual));
+  const rows = results.map((cell) => judge(cell, cell.refusing ? served.refusing : served.usual));
   const failed = rows.filter(({ failure }) => failure !== undefined);
   for (const { window, how, failure } of failed) console.error(`${window}, ${how}: ${failure}`);
   if (failed.length > 0) process.exitCode = 1;

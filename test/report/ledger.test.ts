@@ -96,8 +96,8 @@ describe('ledger entries', () => {
 describe('the ledger', () => {
   it('goes through all pages of all runs, oldest first, of one pipeline or of all', async () => {
     const checkpoint = createMemoryCheckpoint();
-    await checkpoint.recordRun(sampleRun('r2', { createdAt: 2_000 }));
     await checkpoint.recordRun(sampleRun('r1', { createdAt: 1_000 }));
+    await checkpoint.recordRun(sampleRun('r2', { createdAt: 2_000 }));
     await checkpoint.recordRun(sampleRun('r3', { createdAt: 3_000, pipeline: 'other' }));
     for (const run of ['r1', 'r2', 'r3']) {
       const chunks = run === 'r2' ? 1_001 : 1;

@@ -60,7 +60,7 @@ describe('merging', () => {
   it('goes on behind the last chunk that is merged', async () => {
     const run = await downloaded();
     const [first] = await collect(mergeResults(run)(nothing()));
-    await run.checkpoint.recordMerged(run.id, 1, first!.counts, 50);
+    await run.checkpoint.recordMerged(run.id, 1, first!.counts, 50, 'f00d');
     expect(await mergedText(run)).toBe([3, 4, 5, 6].map(rowOf).join(''));
   });
 

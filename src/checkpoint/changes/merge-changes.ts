@@ -10,7 +10,7 @@ type MergeMethod = 'recordColumns' | 'recordJoin' | 'recordMerged' | 'recordUnme
 export const UNMERGE = `
   UPDATE chunks INDEXED BY chunks_merged
   SET merged_end = NULL, merged_successful = NULL, merged_failed = NULL,
-    merged_unprocessed = NULL, merged_indistinct = NULL
+    merged_unprocessed = NULL, merged_indistinct = NULL, merged_sha256 = NULL
   WHERE run = @run AND first_record >= @fromRecord AND merged_end IS NOT NULL`;
 
 /** Makes the four changes around the merge. */
@@ -29,7 +29,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
     WHERE id = @run AND state <> 'superseded' AND (join_way IS NULL OR join_way = @join)`);
   const merge = db.prepare(`
     UPDATE chunks SET merged_end = @mergedEnd, merged_successful = @successful, merged_failed = @failed,
-      merged_unprocessed = @unprocessed, merged_indistinct = @indistinct
+      merged_unprocessed = @unprocessed, merged_indistinct = @indistinct, merged_sha256 = @sha256
     WHERE run = @run AND number = @chunk AND round = 0 AND merged_end IS NULL
       AND state IN ('downloaded', 'unprocessed', 'refused')
       AND records = @successful + @failed + @unprocessed
@@ -52,12 +52,23 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
       const fixed = fixJoin.run({ run, join: joinText(join) });
       expectOne(fixed, 'recordJoin', `run ${run} is superseded, or joins in another way`);
     }),
-    recordMerged: db.change((run: string, chunk: number, counts: ChunkCounts, mergedEnd: number) => {
-      const { successful, failed, unprocessed, indistinct } = counts;
-      const merged = merge.run({ run, chunk, successful, failed, unprocessed, indistinct, mergedEnd });
-      const missing = `chunk ${chunk} of run ${run} is not the next to merge, or has other counts`;
-      expectOne(merged, 'recordMerged', missing);
-    }),
+    recordMerged: db.change(
+      (run: string, chunk: number, counts: ChunkCounts, mergedEnd: number, sha256: string) => {
+        const { successful, failed, unprocessed, indistinct } = counts;
+        const merged = merge.run({
+          run,
+          chunk,
+          successful,
+          failed,
+          unprocessed,
+          indistinct,
+          mergedEnd,
+          sha256,
+        });
+        const missing = `chunk ${chunk} of run ${run} is not the next to merge, or has other counts`;
+        expectOne(merged, 'recordMerged', missing);
+      },
+    ),
     recordUnmerged: db.change((run: string, fromRecord: number) => {
       unmerge.run({ run, fromRecord });
     }),

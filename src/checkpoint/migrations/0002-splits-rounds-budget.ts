@@ -41,6 +41,7 @@ CREATE TABLE chunks (
   merged_failed      INTEGER,
   merged_unprocessed INTEGER,
   merged_indistinct  INTEGER,
+  merged_sha256      TEXT,
   PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 

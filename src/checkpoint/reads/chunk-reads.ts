@@ -25,6 +25,7 @@ interface StoredChunk {
   cause: UnprocessedCause | null;
   refusal: string | null;
   merged_end: number | null;
+  merged_sha256: string | null;
   merged_successful: number | null;
   merged_failed: number | null;
   merged_unprocessed: number | null;
@@ -120,6 +121,7 @@ function toChunk(row: StoredChunk): ChunkRow {
     cause: row.cause,
     refusal: row.refusal,
     mergedEnd: row.merged_end,
+    mergedSha256: row.merged_sha256,
     merged:
       row.merged_end === null
         ? null

@@ -6,6 +6,8 @@
 export const chunks = 6;
 /** Of a service that takes no file as large as a chunk, so that each is sent in two halves. */
 const halves = 2 * chunks;
+/** With a round of failed records: those of all chunks are few enough for one more. */
+const withRound = chunks + 1;
 
 /** How the first command ends, how the next one, and what was uploaded in both: accepted, ambiguous, at the service. */
 const outcome = (first, error, [accepted, ambiguous, served] = [chunks, 0, chunks]) => ({
@@ -32,14 +34,27 @@ const unrecorded = outcome(5, 'FOLIO_NOT_RECORDED', [chunks, 1, chunks + 1]);
 const adopted = outcome(5, 'FOLIO_NOT_RECORDED');
 
 const halved = ({ first, error }) => outcome(first, error, [halves, 0, halves]);
+const inRound = ({ first, error }) => outcome(first, error, [withRound, 0, withRound]);
 
 const usual = { kill: killed, term: stopped, full };
 const publishing = { ...usual, term: published };
+const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: inRound(full) };
+
+/**
+ * Windows that the job of the matrix never passes, and the tests that strike there: a search that may have counted is
+ * not made again, so that the output is not that of an unbroken run; a retry is another command.
+ */
+export const elsewhere = {
+  'after-search-intent-before-post': 'test/integration/rescue.test.ts',
+  'after-search-post-before-commit': 'test/integration/rescue.test.ts',
+  'after-search-before-next': 'test/integration/rescue.test.ts',
+  'after-reopened-before-retry': 'test/integration/retry.test.ts',
+};
 
 /**
  * By window: which passing is struck, whether all chunks are submitted by a command before (so that no upload is
- * in flight in a window behind the uploads), whether the service refuses files as large as a chunk, and the outcome
- * by how.
+ * in flight in a window behind the uploads), whether the service refuses files as large as a chunk, how many rounds of
+ * failed records there are, and the outcome by how.
  */
 export const windows = {
   'after-run-before-chunk': { nth: 1, ...usual },
@@ -75,6 +90,8 @@ export const windows = {
   'after-columns-before-merge': { nth: 1, submitted: true, ...usual },
   'after-work-write-before-commit': { nth: 3, submitted: true, ...usual },
   'after-merged-before-next': { nth: 3, submitted: true, ...usual },
+  'after-round-answered-before-settled': { nth: 1, ...round },
+  'after-settled-before-merge': { nth: 1, ...round },
   'after-last-merge-before-publishing': { nth: 1, submitted: true, ...publishing },
   'after-publishing-before-rename': { nth: 1, submitted: true, ...publishing },
   'after-rename-before-manifest': { nth: 1, submitted: true, ...publishing },

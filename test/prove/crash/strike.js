@@ -10,7 +10,7 @@ const run = ['run', '--json', '--log-level', 'warn'];
 const submit = ['submit', '--log-level', 'warn', '--set', 'poll.first=10s', '--set', 'poll.max=10s'];
 
 /** Writes source and config of a job; a folder's name is its pipeline's. */
-export function writeJob(folder, { pipeline, source, service, uploads = 1 }) {
+export function writeJob(folder, { pipeline, source, service, uploads = 1, rounds = 0 }) {
   writeFileSync(join(folder, 'source.csv'), source);
   const config = {
     pipeline,
@@ -21,7 +21,7 @@ export function writeJob(folder, { pipeline, source, service, uploads = 1 }) {
     concurrency: { uploads, folios: chunks + 2, downloads: 1 },
     poll: { first: '300ms', max: '300ms' },
     retry: { first: '20ms', max: '100ms' },
-    failures: { tolerate: '100%' },
+    failures: { tolerate: '100%', rounds },
     output: { path: 'out/enriched.csv' },
     stateDir: 'state',
   };

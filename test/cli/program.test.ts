@@ -1,0 +1,79 @@
+/** The table of contents: it loads what is asked for and nothing else, and its list says what is true. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Help } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { createProgram, rows } from '../../src/cli/program.js';
+
+const program = (...words: string[]) => createProgram(['node', 'foliopipe', ...words], () => undefined);
+
+/** Names of the commands that have more than a name and a description. */
+async function loaded(...words: string[]): Promise<string[]> {
+  const { commands } = await program(...words);
+  return commands
+    .filter(({ options, registeredArguments }) => options.length + registeredArguments.length > 0)
+    .map((command) => command.name());
+}
+
+describe('a command', () => {
+  const shown = rows.filter(({ hidden }) => !hidden);
+
+  it.each(shown)('$name is whole when it is asked for, and alone so', async ({ name }) => {
+    const ways = [
+      [name, '--bogus'],
+      [name, 'run'],
+      ['--', name],
+      ['help', name],
+      ['help', '--', name],
+    ];
+    for (const words of ways) expect(await loaded(...words), words.join(' ')).toEqual([name]);
+  });
+
+  it.each(shown)('$name takes what the list of commands says', async ({ name, usage }) => {
+    const { commands } = await program(name);
+    const whole = commands.find((command) => command.name() === name)!;
+    expect(new Help().subcommandTerm(whole)).toBe(`${name} ${usage}`);
+  });
+
+  it.each([[], ['--help'], ['--help', 'run'], ['help'], ['frobnicate', 'run'], ['help', 'frobnicate']])(
+    'is not loaded by foliopipe %s %s',
+    async (...words) => {
+      expect(await loaded(...words)).toEqual([]);
+    },
+  );
+
+  it.each(rows.filter(({ hidden }) => hidden))('$name, hidden, is refused by name', async ({ name }) => {
+    const listed = (await program()).helpInformation();
+    expect(listed).not.toMatch(new RegExp(`^ +${name}\\b`, 'm'));
+    const words = [name, 'some-run', '--flag'];
+    await expect((await program(...words)).parseAsync(words, { from: 'user' })).rejects.toMatchObject({
+      code: 'NOT_YET',
+      message: expect.stringContaining(`foliopipe ${name}: `),
+    });
+  });
+});
+
+describe('the start', () => {
+  /** Packages that are loaded with a file, whatever is typed. */
+  function packagesBehind(file: string, seen = new Set<string>()): string[] {
+    if (seen.has(file)) return [];
+    seen.add(file);
+    const statement = /^(?:import|export)\s+(?!type\b)(?:[\w*\s{},]*?\sfrom\s+)?'([^']+)'/gm;
+    const names = [...readFileSync(file, 'utf8').matchAll(statement)].map(([, name]) => name!);
+    return names.flatMap((name) =>
+      name.startsWith('.') ? packagesBehind(join(dirname(file), name.replace(/\.js$/, '.ts')), seen) : [name],
+    );
+  }
+  const src = join(import.meta.dirname, '../../src');
+
+  it('loads commander and nothing heavier', () => {
+    const packages = packagesBehind(join(src, 'cli.ts')).filter((name) => !name.startsWith('node:'));
+    expect([...new Set(packages)]).toEqual(['commander']);
+    expect(packagesBehind(join(src, 'cli/run.ts'))).toContain('better-sqlite3');
+  });
+
+  it('of a failure report neither', () => {
+    const packages = packagesBehind(join(src, 'cli/report-failure.ts'));
+    expect([...new Set(packages)]).toEqual(['commander']);
+  });
+});

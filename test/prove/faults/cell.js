@@ -1,0 +1,59 @@
+/** How the tables write a cell: who is hit, by what, and what must come of it. */
+
+/**
+ * @param operation `upload`, `track`, `download`, `search` or `any`, as rules name them.
+ * @param fault its name in docs/faults.md.
+ * @param given `rules` (each without its `on`), the `expect`ed outcome, and changes of the `config`.
+ */
+export function cell(operation, fault, variant, { rules, expect, config = {} }) {
+  return {
+    id: `${operation} ${fault} ${variant}`,
+    operation,
+    fault,
+    variant,
+    rules: rules.map((rule) => ({ on: operation, ...rule })),
+    expect,
+    config,
+  };
+}
+
+/** The operation's first call alone. */
+export const once = (fault) => [{ calls: 1, fault }];
+export const forEver = (fault) => [{ fault }];
+
+/** A cell each for the first call and for all calls. */
+export function onceAndForEver(operation, fault, variant, { hit, first, always, config, alwaysConfig }) {
+  return [
+    cell(operation, fault, `${variant}once`, { rules: once(hit), expect: first, config }),
+    cell(operation, fault, `${variant}for ever`, {
+      rules: forEver(hit),
+      expect: always,
+      config: { ...config, ...alwaysConfig },
+    }),
+  ];
+}
+
+/** Statuses that all operations are refused by, and the error's code. */
+export const REFUSING = {
+  302: 'SERVICE_REDIRECTS',
+  400: 'SERVICE_REFUSED',
+  401: 'TOKEN_REFUSED',
+  402: 'QUOTA_REFUSED',
+  403: 'TOKEN_REFUSED',
+  413: 'FILE_TOO_LARGE',
+  422: 'SERVICE_REFUSED',
+};
+/** Statuses after which even a paid POST is certainly not accepted, and may be sent again (law 3). */
+export const PASSING = [408, 429, 503];
+/** Statuses after which nobody knows whether a paid POST was accepted (law 3). */
+export const UNCLEAR = [500, 502, 504];
+
+/** Two cells for each status. */
+export function statusCells(operation, statuses, outcomesOf) {
+  return statuses.flatMap((status) =>
+    onceAndForEver(operation, 'status', `${status}, `, {
+      hit: { status: Number(status) },
+      ...outcomesOf(status),
+    }),
+  );
+}
