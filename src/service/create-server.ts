@@ -54,7 +54,7 @@ export async function createServer(context: ServerContext): Promise<FastifyInsta
 
   app.post(
     BULK_PATH,
-    answering('upload', (request) => upload(request, context)),
+    answering('upload', (request, _folios, screen) => upload(request, context, screen)),
   );
   app.get(
     `${BULK_PATH}/file/info`,

@@ -16,6 +16,8 @@ export interface Call {
   readonly folio?: CalledFolio;
   /** Of a download. */
   readonly fileStatus?: FileStatus;
+  /** Of an upload, where a rule asks for it and the file could be read. */
+  readonly file?: UploadedFile;
 }
 
 export interface CalledFolio {
@@ -23,6 +25,12 @@ export interface CalledFolio {
   readonly ordinal: number;
   /** 1-based place among the calls of the operation for this folio. */
   readonly call: number;
+}
+
+export interface UploadedFile {
+  readonly records: number;
+  /** Those of the texts that rules look for which the file contains. */
+  readonly texts: ReadonlySet<string>;
 }
 
 /** @returns all faults together; of two rules that say something of the same, the first one's. */
@@ -41,14 +49,16 @@ export function decideFaults(plan: FaultPlan, call: Call): Fault {
   return decided;
 }
 
-function isMeant(rule: Rule, { operation, number, elapsed, folio, fileStatus }: Call): boolean {
-  const { on, calls, folioCalls, folio: folios, between } = rule;
+function isMeant(rule: Rule, { operation, number, elapsed, folio, fileStatus, file }: Call): boolean {
+  const { on, calls, folioCalls, folio: folios, records, contains, between } = rule;
   return (
     (on === 'any' || on === operation) &&
     (calls === undefined || isInSet(calls, number)) &&
     (folioCalls === undefined || (folio !== undefined && isInSet(folioCalls, folio.call))) &&
     (folios === undefined || (folio !== undefined && isInSet(folios, folio.ordinal))) &&
     (rule.fileStatus === undefined || rule.fileStatus === fileStatus) &&
+    (records === undefined || (file !== undefined && file.records >= records.from)) &&
+    (contains === undefined || file?.texts.has(contains) === true) &&
     elapsed >= (between?.after ?? 0) &&
     elapsed < (between?.until ?? Number.POSITIVE_INFINITY)
   );

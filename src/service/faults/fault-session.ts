@@ -13,11 +13,6 @@ export interface CallFacts {
   readonly fileStatus?: FileStatus | undefined;
 }
 
-export interface Decided {
-  readonly call: Call;
-  readonly fault: Fault;
-}
-
 /** Counts and memory begin with the service's start. */
 export class FaultSession {
   readonly #plan: FaultPlan;
@@ -31,17 +26,21 @@ export class FaultSession {
     this.#time = time;
   }
 
-  /** Counts a call, and says what hits it. */
-  next(operation: Operation, { ordinal, fileStatus }: CallFacts): Decided {
-    const call: Call = {
+  /** Counts a call: once, when it comes in. */
+  count(operation: Operation, { ordinal, fileStatus }: CallFacts): Call {
+    return {
       operation,
       number: this.#count(operation),
       elapsed: this.#time.elapsed(performance.now()),
       ...(ordinal !== undefined && { folio: { ordinal, call: this.#count(`${operation} ${ordinal}`) } }),
       ...(fileStatus !== undefined && { fileStatus }),
     };
+  }
+
+  /** What hits a call. */
+  decide(call: Call): Fault {
     const fault = decideFaults(this.#plan, call);
-    return { call, fault: ordinal === undefined ? fault : this.#withLasting(fault, ordinal) };
+    return call.folio === undefined ? fault : this.#withLasting(fault, call.folio.ordinal);
   }
 
   #count(what: string): number {

@@ -45,6 +45,7 @@ export const faultSchema = notEmpty(
     forget: yes.optional(),
     neverFinishes: yes.optional(),
     expire: duration.optional(),
+    fail: share.optional(),
   }),
 );
 
@@ -70,6 +71,7 @@ const OPERATIONS_OF: Readonly<Record<FaultName, readonly Operation[]>> = {
   forget: ['track', 'download'],
   neverFinishes: ['track', 'download'],
   expire: ['download'],
+  fail: ['upload'],
 };
 
 /** Faults that belong to a folio: it has them or not, so that it says the same whenever it is asked. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { OPERATIONS } from '../http/operation.js';
 import { type FaultName, faultNames, faultSchema, operationsOf } from './fault.js';
-import { choice, duration, mapOf, share, told, wholeNumber } from './leaves.js';
+import { choice, duration, mapOf, share, text, told, wholeNumber } from './leaves.js';
 import { numberSet } from './number-set.js';
 
 const between = mapOf({ after: duration.optional(), until: duration.optional() }).refine(
@@ -10,12 +10,17 @@ const between = mapOf({ after: duration.optional(), until: duration.optional() }
   { error: 'ends before it begins' },
 );
 
+/** Conditions on an uploaded file, known only once it is read. */
+const FILE_CONDITIONS = ['records', 'contains'] as const;
+
 const ruleSchema = mapOf({
   on: choice([...OPERATIONS, 'any']).default('any'),
   calls: numberSet.optional(),
   folioCalls: numberSet.optional(),
   folio: numberSet.optional(),
   fileStatus: choice(['SUCCESSFUL', 'FAILED']).optional(),
+  records: mapOf({ from: wholeNumber(1, 1_000_000_000) }).optional(),
+  contains: text('a text that stands in the file').optional(),
   between: between.optional(),
   probability: share.optional(),
   fault: faultSchema,
@@ -30,6 +35,11 @@ const ruleSchema = mapOf({
   }
   if (rule.fileStatus !== undefined && on !== 'download' && on !== 'any') {
     problem(['fileStatus'], 'is known of downloads only');
+  }
+  for (const key of FILE_CONDITIONS) {
+    if (rule[key] !== undefined && on !== 'upload' && on !== 'any') {
+      problem([key], 'is known of uploads only');
+    }
   }
   if (fault.retryAfter !== undefined && fault.status === undefined) {
     problem(['fault', 'retryAfter'], 'stands beside a status');
@@ -47,6 +57,11 @@ function shown(name: FaultName, fault: Rule['fault']): string {
 }
 
 export type Rule = Readonly<z.infer<typeof ruleSchema>>;
+
+/** Whether the rule means uploads by what is in their files. */
+export function isOfFiles(rule: Rule): boolean {
+  return FILE_CONDITIONS.some((key) => rule[key] !== undefined);
+}
 
 export const faultPlanSchema = mapOf({
   seed: wholeNumber(0, 2 ** 32).default(1),

@@ -1,12 +1,17 @@
 /** What stands between a request and its reply: an operation, and who sends what it answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ToldFolios } from '../routes/find-folio.js';
+import { acceptAll, type Screen } from '../routes/screen.js';
 import type { Answer } from './answer.js';
 import type { Operation } from './operation.js';
 import { sendAnswer } from './send-answer.js';
 
 /** @throws HttpRefusal for what it refuses. */
-export type Operate = (request: FastifyRequest, folios: ToldFolios) => Answer | Promise<Answer>;
+export type Operate = (
+  request: FastifyRequest,
+  folios: ToldFolios,
+  screen: Screen,
+) => Answer | Promise<Answer>;
 
 /** Makes a route's handler of an operation. */
 export type Answering = (
@@ -16,5 +21,6 @@ export type Answering = (
 
 /** Every operation is answered with what it says. */
 export function answerHonestly(folios: ToldFolios): Answering {
-  return (_operation, operate) => async (request, reply) => sendAnswer(reply, await operate(request, folios));
+  return (_operation, operate) => async (request, reply) =>
+    sendAnswer(reply, await operate(request, folios, acceptAll));
 }

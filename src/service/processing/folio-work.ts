@@ -2,6 +2,7 @@
 import type { Batch } from '../../csv/batch.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { readHeader } from '../../csv/read-header.js';
+import { recordsMadeToFail } from '../faults/made-to-fail.js';
 import type { Predictor } from '../predictors/predictor.js';
 import type { Folio } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';
@@ -37,6 +38,7 @@ export class FolioWork {
     this.#tools = {
       predictor: resources.predictor,
       layout: uploadLayout(readHeader(folio.header, ',').columns),
+      isMadeToFail: recordsMadeToFail(folio),
       successful: new ByteWriter(WRITER_BYTES),
       failed: new ByteWriter(WRITER_BYTES),
     };

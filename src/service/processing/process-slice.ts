@@ -2,6 +2,7 @@
 import type { Batch } from '../../csv/batch.js';
 import type { ByteWriter } from '../../csv/byte-writer.js';
 import { fieldText, writeValue } from '../../csv/write-field.js';
+import { MADE_TO_FAIL } from '../faults/made-to-fail.js';
 import { type Failure, isPrediction, type Prediction, type Predictor } from '../predictors/predictor.js';
 import type { UploadLayout } from '../uploads/upload-layout.js';
 
@@ -28,6 +29,8 @@ export interface SliceCounts {
 export interface SliceTools {
   readonly predictor: Predictor;
   readonly layout: UploadLayout;
+  /** Says of a record (1-based in the upload) whether it fails whatever the predictor says. */
+  readonly isMadeToFail: ((record: number) => boolean) | undefined;
   readonly successful: ByteWriter;
   readonly failed: ByteWriter;
 }
@@ -57,7 +60,8 @@ export function processSlice(
 }
 
 function predictRecord(batch: Batch, record: number, tools: SliceTools): Prediction | Failure {
-  const { predictor, layout } = tools;
+  const { predictor, layout, isMadeToFail } = tools;
+  if (isMadeToFail?.(batch.firstRecord + record)) return MADE_TO_FAIL;
   if (predictor.predictRaw !== undefined) {
     return predictor.predictRaw(
       batch.bytes,

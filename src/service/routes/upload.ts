@@ -12,6 +12,7 @@ import { inspectUpload } from '../uploads/inspect-upload.js';
 import { receiveUpload } from '../uploads/receive-upload.js';
 import type { UploadFolder } from '../uploads/upload-folder.js';
 import type { Admission } from './admission.js';
+import type { Screen } from './screen.js';
 
 /** The interface's upload response object, 2.1. */
 export interface UploadedFolio {
@@ -32,17 +33,22 @@ export interface UploadContext {
   readonly segmentRecords: number;
 }
 
-/** Refuses with 400, 401, 413 or 429; then nothing of the upload is left. */
-export async function upload(request: FastifyRequest, context: UploadContext): Promise<Answer> {
+/** Refuses with 400, 401, 413 or 429, or as `screen` does; then nothing of the upload is left. */
+export async function upload(
+  request: FastifyRequest,
+  context: UploadContext,
+  screen: Screen,
+): Promise<Answer> {
   const givenToken = requestToken(request);
   if (givenToken !== undefined) context.checkToken(givenToken);
   if (!request.isMultipart()) throw new HttpRefusal(400, 'an upload is multipart/form-data');
   let release: (() => void) | undefined;
   try {
-    const folio = await acceptFile(request, context, (fieldToken) => {
+    const admit = (fieldToken: unknown) => {
       context.checkToken(givenToken ?? fieldToken);
       release ??= context.admission.enter();
-    });
+    };
+    const folio = await acceptFile(request, context, admit, screen);
     context.processor.add(folio);
     const uploaded: UploadedFolio = {
       folio: folio.folio,
@@ -61,16 +67,19 @@ async function acceptFile(
   request: FastifyRequest,
   context: UploadContext,
   admit: (fieldToken: unknown) => void,
+  screen: Screen,
 ): Promise<Folio> {
   const folio = randomUUID().replaceAll('-', '');
   const path = context.uploads.path(folio);
   try {
     const received = await receiveUpload(request, { maxUploadBytes: context.maxUploadBytes, path, admit });
     const inspected = await inspectUpload(path);
+    const madeToFail = await screen({ path, records: inspected.records });
     await context.uploads.sync();
     return context.store.recordUploaded({
       ...received,
       ...inspected,
+      ...madeToFail,
       folio,
       createdAt: Date.now(),
       segmentRecords: context.segmentRecords,

@@ -9,7 +9,8 @@ import type { Folio, NewFolio, Slice } from './folio.js';
 import { openDatabase } from './open-database.js';
 
 const FOLIO_COLUMNS = `id, folio, file_name AS fileName, description, created_at AS createdAt, header, records,
-  segment_records AS segmentRecords, status, "offset", successful, failed, finished_at AS finishedAt`;
+  segment_records AS segmentRecords, fail_share AS failShare, fail_seed AS failSeed, status, "offset", successful,
+  failed, finished_at AS finishedAt`;
 
 /** Which part of a folio. */
 export interface PartKey {
@@ -35,8 +36,8 @@ export class FolioStore {
   constructor(db: Database.Database) {
     this.#db = db;
     this.#insertFolio = db.prepare(`INSERT INTO folios (folio, file_name, description, created_at, header,
-      records, segment_records, status, "offset", successful, failed) VALUES (@folio, @fileName, @description,
-      @createdAt, @header, @records, @segmentRecords, 'PROCESSING', @offset, 0, 0)`);
+      records, segment_records, fail_share, fail_seed, status, "offset", successful, failed) VALUES (@folio, @fileName,
+      @description, @createdAt, @header, @records, @segmentRecords, @failShare, @failSeed, 'PROCESSING', @offset, 0, 0)`);
     this.#selectFolio = db.prepare(`SELECT ${FOLIO_COLUMNS} FROM folios WHERE folio = ?`);
     this.#updateProgress = db.prepare(`UPDATE folios SET "offset" = @offset, successful = @successful,
       failed = @failed WHERE id = @id AND status = 'PROCESSING' AND "offset" = @before`);

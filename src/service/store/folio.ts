@@ -1,8 +1,9 @@
 /** A folio as the service keeps it. */
 import type { Bytes } from '../../types.js';
+import type { MadeToFail } from '../routes/screen.js';
 
 /** What is known when the upload has been read. */
-export interface NewFolio {
+export interface NewFolio extends MadeToFail {
   /** Random, alphanumeric. */
   readonly folio: string;
   /** As the client called it; told back, never used as a path. */

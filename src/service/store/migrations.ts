@@ -26,4 +26,6 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (folio_id, file_status, part, processed)
   ) STRICT;`,
   'ALTER TABLE folios ADD COLUMN finished_at INTEGER;',
+  `ALTER TABLE folios ADD COLUMN fail_share REAL NOT NULL DEFAULT 0;
+  ALTER TABLE folios ADD COLUMN fail_seed INTEGER NOT NULL DEFAULT 0;`,
 ];

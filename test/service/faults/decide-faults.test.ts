@@ -53,6 +53,19 @@ describe('decideFaults', () => {
     expect(decide([rule], {})).toEqual({});
   });
 
+  it.each([
+    [{ records: { from: 20 } }, { records: 20, texts: new Set<string>() }, true],
+    [{ records: { from: 20 } }, { records: 19, texts: new Set<string>() }, false],
+    [{ contains: 'Bad' }, { records: 1, texts: new Set(['Good', 'Bad']) }, true],
+    [{ contains: 'Bad' }, { records: 1, texts: new Set(['Good']) }, false],
+    [{ records: { from: 2 }, contains: 'Bad' }, { records: 1, texts: new Set(['Bad']) }, false],
+    [{ contains: 'Bad' }, undefined, false],
+    [{ records: { from: 1 } }, undefined, false],
+  ])('hits by %j an upload of %j: %j', (rule, file, isHit) => {
+    const call = { operation: 'upload' as const, ...(file && { file }) };
+    expect(decide([{ ...rule, fault: { status: 413 } }], call)).toEqual(isHit ? { status: 413 } : {});
+  });
+
   it('leaves out what cannot hit the operation', () => {
     const rule = {
       fault: { stall: '1s', brokenBase64: true, cut: 'after-accepting', counts: { failed: 1 } },

@@ -84,6 +84,16 @@ describe('parseFaults', () => {
     [{ on: 'upload', folio: 2, fault: { status: 503 } }, 'rules[0].folio: cannot stand with on: upload'],
     [{ on: 'track', fileStatus: 'FAILED' }, 'rules[0].fileStatus: is known of downloads only'],
     [
+      { on: 'download', contains: 'a', fault: { status: 413 } },
+      'rules[0].contains: is known of uploads only',
+    ],
+    [{ on: 'track', records: { from: 1 } }, 'rules[0].records: is known of uploads only'],
+    [{ records: { from: 0 } }, 'rules[0].records.from: expected a whole number from 1'],
+    [{ records: 5 }, 'rules[0].records: expected a map with the keys from'],
+    [{ contains: '' }, 'rules[0].contains: expected a text that stands in the file'],
+    [{ fault: { fail: '101%' } }, 'rules[0].fault.fail: expected a share such as 10%'],
+    [{ on: 'track', fault: { fail: '7%' } }, 'rules[0].fault.fail: fail cannot hit on: track, only upload'],
+    [
       { on: 'track', fault: { expire: '1h' } },
       'rules[0].fault.expire: expire cannot hit on: track, only download',
     ],

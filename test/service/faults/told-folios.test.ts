@@ -17,6 +17,8 @@ function told(fault: Fault, changes: Partial<Folio> = {}): Folio | undefined {
     header: Buffer.from('name'),
     records: 3,
     segmentRecords: 10,
+    failShare: 0,
+    failSeed: 0,
     status: 'FINISHED',
     offset: 5,
     successful: 2,

@@ -13,6 +13,8 @@ function folioWith(successful: number, failed: number): Folio {
     header: Buffer.from('name'),
     records: 20_000,
     segmentRecords: 10_000,
+    failShare: 0,
+    failSeed: 0,
     status: 'PROCESSING',
     offset: 0,
     successful,

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError, LockedError, TroubleError } from '../../../src/errors/index.js';
 import type { NewFolio, Slice } from '../../../src/service/store/folio.js';
 import { type FolioStore, openFolioStore } from '../../../src/service/store/folio-store.js';
+import { MIGRATIONS } from '../../../src/service/store/migrations.js';
 
 const NEW: NewFolio = {
   folio: 'f1',
@@ -16,6 +17,8 @@ const NEW: NewFolio = {
   header: Buffer.from('name'),
   records: 5,
   segmentRecords: 2,
+  failShare: 0.07,
+  failSeed: 7,
   offset: 5,
 };
 
@@ -96,6 +99,20 @@ describe('FolioStore', () => {
 
   it('is for one process at a time', () => {
     expect(() => openFolioStore(file)).toThrow(LockedError);
+  });
+
+  it('goes on with a file of an older version, whose folios are not made to fail', () => {
+    const older = path.join(folder, 'older.db');
+    const db = new Database(older);
+    db.exec(MIGRATIONS[0]!);
+    db.pragma('user_version = 1');
+    db.prepare(`INSERT INTO folios VALUES (1, 'f1', 'a.csv', 'ours', 1, ?, 5, 2, 'PROCESSING', 5, 0, 0)`).run(
+      NEW.header,
+    );
+    db.close();
+    const opened = openFolioStore(older);
+    expect(opened.find('f1')).toMatchObject({ ...NEW, failShare: 0, failSeed: 0, finishedAt: null });
+    opened.close();
   });
 
   it('refuses a file of a newer version', () => {
