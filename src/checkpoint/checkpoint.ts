@@ -129,7 +129,10 @@ export interface Checkpoint extends CheckpointReader {
   recordUnpublished(run: string): Promise<void>;
   /** `done` back to `open`, without its publication: failed records go out again. */
   recordReopened(run: string): Promise<void>;
-  /** A `done` or `superseded` run's chunks, parts and searches are forgotten; its uploads and spending stay. */
+  /**
+   * A `done` or `superseded` run's chunks and parts, and what its searches have found, are forgotten; that they
+   * were paid for, as its uploads were, is not.
+   */
   recordPruned(run: string, at: number): Promise<void>;
 
   close(): Promise<void>;

@@ -18,16 +18,18 @@ export function tableLedger(timeZone: string, currency: string): LedgerFormat {
     entry: (entry) => {
       const { at, pipeline, run, chunk, attempt, records, serviceRecords, price, folio, fileName } = entry;
       const counted = serviceRecords === null ? '?' : formatCount(serviceRecords);
-      const numbers = [String(chunk), String(attempt), formatCount(records), counted];
+      const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records), counted];
       const remarks = `${entry.possiblyTwice ? '  possibly twice' : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
       const cost = price === null ? '?' : price.toFixed(2);
-      return row([clock.format(at), pipeline, run, ...numbers, cost, folio ?? '?', `${fileName}${remarks}`]);
+      const file = fileName ?? 'searched one by one';
+      const answer = entry.kind === 'search' ? '' : (folio ?? '?');
+      return row([clock.format(at), pipeline, run, ...numbers, cost, answer, `${file}${remarks}`]);
     },
-    end: ({ uploads, records, possiblyTwice, amount, rehearsalRecords }) => {
+    end: ({ uploads, searches, records, possiblyTwice, amount, rehearsalRecords }) => {
       const cost =
         amount === null ? 'unknown: set budget.pricePerRecord' : `${amount.toFixed(2)} ${currency}`;
       const lines = [
-        `${countOf(uploads, 'upload')}, ${countOf(records, 'record')} to pay, cost ${cost}`,
+        `${countOf(uploads, 'upload')}, ${countOf(records, 'record')} to pay${searches > 0 ? ` (${countOf(searches, 'record')} searched one by one)` : ''}, cost ${cost}`,
         ...(possiblyTwice > 0
           ? [`${countOf(possiblyTwice, 'record')} of these possibly paid for twice or in vain`]
           : []),
@@ -53,15 +55,15 @@ function row(cells: readonly string[]): string {
 export function csvLedger(): LedgerFormat {
   const columns = [
     ...['pipeline', 'run', 'chunk', 'attempt', 'file_name', 'folio', 'time', 'state'],
-    ...['records_sent', 'records_counted', 'price', 'possibly_twice', 'rehearsal'],
+    ...['records_sent', 'records_counted', 'price', 'possibly_twice', 'rehearsal', 'kind'],
   ];
   return {
     head: stringify([columns]),
-    entry: ({ pipeline, run, chunk, attempt, fileName, folio, at, state, ...rest }) => {
+    entry: ({ pipeline, run, kind, chunk, attempt, fileName, folio, at, state, ...rest }) => {
       const { records, serviceRecords, price, possiblyTwice, rehearsal } = rest;
       const upload = [pipeline, run, chunk, attempt, fileName, folio, new Date(at).toISOString(), state];
       return stringify([
-        [...upload, records, serviceRecords, price, String(possiblyTwice), String(rehearsal)],
+        [...upload, records, serviceRecords, price, String(possiblyTwice), String(rehearsal), kind],
       ]);
     },
     end: () => '',
@@ -72,7 +74,7 @@ export function jsonLedger(currency: string): LedgerFormat {
   const line = (type: string, fields: object) => `${JSON.stringify({ type, ...fields })}\n`;
   return {
     head: '',
-    entry: ({ at, ...rest }) => line('upload', { ...rest, time: new Date(at).toISOString() }),
+    entry: ({ at, kind, ...rest }) => line(kind, { ...rest, time: new Date(at).toISOString() }),
     end: (totals) => line('summary', { ...totals, currency, exitCode: 0 }),
   };
 }

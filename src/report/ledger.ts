@@ -1,8 +1,10 @@
 /**
  * What was sent and may have to be paid, over all runs: one entry for each attempt that the service accepted or
- * may have accepted. Invariant: a page of attempts is all that is in memory.
+ * may have accepted, and one a run and day for its searches. Invariant: a page of attempts is all that is in memory.
  */
-import type { CheckpointReader, Run, Upload } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Run, Search, Upload } from '../checkpoint/checkpoint.js';
+import { eachSearch } from '../checkpoint/each-search.js';
+import { dayOf } from '../config/budget-at.js';
 
 export interface LedgerTerms {
   /** `YYYY-MM` in the time zone; without it all entries. */
@@ -15,11 +17,14 @@ export interface LedgerTerms {
 export interface LedgerEntry {
   readonly pipeline: string;
   readonly run: string;
-  readonly chunk: number;
-  readonly attempt: number;
-  readonly fileName: string;
+  /** An upload, or all single-record searches of a run on one day that ended alike. */
+  readonly kind: 'upload' | 'search';
+  /** Null of searches, as are attempt and file. */
+  readonly chunk: number | null;
+  readonly attempt: number | null;
+  readonly fileName: string | null;
   readonly folio: string | null;
-  /** When the upload began, epoch milliseconds. */
+  /** When the upload, or the first of the searches, began, epoch milliseconds. */
   readonly at: number;
   readonly state: 'accepted' | 'ambiguous';
   /** Records sent. */
@@ -36,6 +41,8 @@ export interface LedgerEntry {
 
 export interface LedgerTotals {
   readonly uploads: number;
+  /** Records that were searched one by one, those of rehearsals left out. */
+  readonly searches: number;
   /** Records sent, those of rehearsals left out. */
   readonly records: number;
   /** Of these the records of the entries that are `possiblyTwice`. */
@@ -47,7 +54,7 @@ export interface LedgerTotals {
 
 /** Entries of all runs of a pipeline, or of all pipelines, oldest run first. */
 export async function* readLedger(
-  checkpoint: Pick<CheckpointReader, 'runs' | 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'runs' | 'uploads' | 'searches'>,
   pipeline: string | undefined,
   terms: LedgerTerms,
 ): AsyncGenerator<LedgerEntry> {
@@ -62,6 +69,7 @@ export async function* readLedger(
       if (last === undefined) break;
       after = last.chunk;
     }
+    for (const entry of await searchEntries(checkpoint, run, terms)) if (isWanted(entry.at)) yield entry;
   }
 }
 
@@ -84,6 +92,7 @@ export function ledgerEntries(
     entries.push({
       pipeline: run.pipeline,
       run: upload.run,
+      kind: 'upload',
       chunk,
       attempt,
       fileName,
@@ -100,9 +109,39 @@ export function ledgerEntries(
   return entries;
 }
 
+/** Few: one a day on which the run has searched, and one more where nobody knows whether a search counted. */
+async function searchEntries(
+  checkpoint: Pick<CheckpointReader, 'searches'>,
+  run: Run,
+  { timeZone, pricePerRecord }: LedgerTerms,
+): Promise<LedgerEntry[]> {
+  const sums = new Map<string, { at: number; state: LedgerEntry['state']; records: number }>();
+  for await (const { state, startedAt } of eachSearch(checkpoint, run.id)) {
+    if (state === 'dropped') continue;
+    const ended = stateOfSearch(state);
+    const key = `${dayOf(startedAt, timeZone)} ${ended}`;
+    const sum = sums.get(key) ?? { at: startedAt, state: ended, records: 0 };
+    sums.set(key, { ...sum, at: Math.min(sum.at, startedAt), records: sum.records + 1 });
+  }
+  return [...sums.values()].map(({ at, state, records }) => ({
+    ...{ pipeline: run.pipeline, run: run.id, kind: 'search' as const, at, state, records },
+    ...{ chunk: null, attempt: null, fileName: null, folio: null },
+    serviceRecords: state === 'accepted' ? records : null,
+    price: priceOf(run.rehearsal ? 0 : records, pricePerRecord),
+    possiblyTwice: state === 'ambiguous',
+    rehearsal: run.rehearsal,
+  }));
+}
+
+/** An intent that is committed may have been sent: until its end is known it is ambiguous. */
+function stateOfSearch(state: Search['state']): LedgerEntry['state'] {
+  return state === 'answered' ? 'accepted' : 'ambiguous';
+}
+
 export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
   return {
     uploads: 0,
+    searches: 0,
     records: 0,
     possiblyTwice: 0,
     amount: priceOf(0, pricePerRecord),
@@ -113,15 +152,16 @@ export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
 /** The totals with one entry more. */
 export function addEntry(
   totals: LedgerTotals,
-  { records, possiblyTwice, rehearsal }: LedgerEntry,
+  { kind, records, possiblyTwice, rehearsal }: LedgerEntry,
   pricePerRecord: number | null,
 ): LedgerTotals {
-  const uploads = totals.uploads + 1;
+  const uploads = totals.uploads + (kind === 'upload' ? 1 : 0);
   if (rehearsal) return { ...totals, uploads, rehearsalRecords: totals.rehearsalRecords + records };
   const sent = totals.records + records;
   return {
     ...totals,
     uploads,
+    searches: totals.searches + (kind === 'search' ? records : 0),
     records: sent,
     possiblyTwice: totals.possiblyTwice + (possiblyTwice ? records : 0),
     // Of the sum, not a sum of prices: those are rounded.

@@ -61,7 +61,12 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
           expect(await checkpoint.parts('r1', chunk)).toEqual([]);
           expect(await checkpoint.listedParts('r1', chunk)).toEqual([]);
         }
-        expect(await checkpoint.searches('r1', 0, 10)).toEqual([]);
+        const searches = await checkpoint.searches('r1', 0, 10);
+        expect(searches.map(({ record, values }) => [record, values])).toEqual([
+          [7, null],
+          [8, null],
+          [9, null],
+        ]);
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
         expect(await checkpoint.nextChunk('r1', 0, 0)).toBeUndefined();
         expect([await checkpoint.lastChunkNumber('r1'), await checkpoint.lastRound('r1')]).toEqual([0, 0]);
@@ -71,8 +76,8 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
           merged: { chunks: 0, records: 0 },
           counts: { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 },
           uploads: attempts,
-          searches: { answered: 0, ambiguous: 0 },
-          ambiguousRecords: 20,
+          searches: { answered: 0, ambiguous: 1 },
+          ambiguousRecords: 21,
         });
         expect(attempts).toEqual({ accepted: 2, ambiguous: 2, resubmitted: 1 });
 

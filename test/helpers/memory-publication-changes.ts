@@ -30,7 +30,7 @@ export function memoryPublicationChanges(memory: Memory) {
       must('recordPruned', run.row.prunedAt === null);
       run.row.prunedAt = at;
       run.chunks.clear();
-      run.searches.clear();
+      for (const search of run.searches.values()) Object.assign(search, { values: null });
     },
   };
 }

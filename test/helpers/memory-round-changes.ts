@@ -29,7 +29,8 @@ export function memoryRoundChanges(memory: Memory) {
     },
     recordSearchEnd(id: string, record: number, end: SearchEnd) {
       const search = memory.runs.get(id)?.searches.get(record);
-      must('recordSearchEnd', search?.state === 'intent');
+      const isOpen = memory.runs.get(id)?.row.state === 'open';
+      must('recordSearchEnd', isOpen && search?.state === 'intent');
       const values = end.state === 'answered' ? structuredClone(end.values) : null;
       Object.assign(search!, { state: end.state, values });
     },

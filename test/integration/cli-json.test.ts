@@ -68,7 +68,7 @@ describe('--json', () => {
   it.each([
     ['a wrong flag', ['run', '--bogus'], 2, 'USAGE'],
     ['no config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
-    ['a later command', ['retry', 'x'], 2, 'NOT_YET'],
+    ['a later command', ['report', 'x'], 2, 'NOT_YET'],
     ['a state that is not there', ['runs', 'JOB'], 2, 'STATE_MISSING'],
     [
       'a source that is not there',

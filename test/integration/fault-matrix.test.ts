@@ -9,6 +9,7 @@ import { useFolder } from '../helpers/job.js';
 
 const root = join(import.meta.dirname, '../..');
 const folder = useFolder();
+/** The cells wait for one another, which counts against their time. */
 const limit = pLimit(2);
 
 interface Cell {
@@ -55,12 +56,15 @@ describe('a cell', () => {
     ['6, not trusted', 'download records one doubled in the place of another, for ever'],
     ['7, refused', 'upload status 422 for the file with one bad record'],
     ['5, a search of which nobody knows', 'search status 500, once'],
-  ])('of outcome %s: %s', (_outcome, id) =>
-    limit(async () => {
-      const cell = proof.cells.find((one) => one.id === id);
-      expect(cell, id).toBeDefined();
-      expect(await proof.proveCell(cell!, await folder(), undisturbed)).toEqual([]);
-    }),
+  ])(
+    'of outcome %s: %s',
+    (_outcome, id) =>
+      limit(async () => {
+        const cell = proof.cells.find((one) => one.id === id);
+        expect(cell, id).toBeDefined();
+        expect(await proof.proveCell(cell!, await folder(), undisturbed)).toEqual([]);
+      }),
+    180_000,
   );
 });
 

@@ -53,6 +53,7 @@ describe('ledger entries', () => {
       run: 'r1',
       chunk: 1,
       attempt: 2,
+      kind: 'upload',
       fileName: 'nightly-r1-1-2-0a1b2c3d.csv',
       folio: 'F1',
       at: 1,
@@ -65,6 +66,7 @@ describe('ledger entries', () => {
     });
     expect(totalsOf(entries, 0.1)).toEqual({
       uploads: 5,
+      searches: 0,
       records: 50,
       possiblyTwice: 30,
       amount: 5,
@@ -85,6 +87,7 @@ describe('ledger entries', () => {
     expect(entries).toMatchObject([{ price: 0, rehearsal: true }]);
     expect(totalsOf(entries, 0.1)).toEqual({
       uploads: 1,
+      searches: 0,
       records: 0,
       possiblyTwice: 0,
       amount: 0,
@@ -113,6 +116,34 @@ describe('the ledger', () => {
     const mine = ['r1.1', ...Array.from({ length: 1_001 }, (_, at) => `r2.${at + 1}`)];
     expect(await read('nightly')).toEqual(mine);
     expect(await read()).toEqual([...mine, 'r3.1']);
+  });
+
+  it('sums up the searches of a run by their day and end, after it was pruned too', async () => {
+    const checkpoint = createMemoryCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1'));
+    const budget = { day: '2026-11-21', perRun: null, perDay: null, perMonth: null };
+    const noon = Date.UTC(2026, 10, 21, 12);
+    const ends = ['answered', 'answered', 'dropped', 'ambiguous', 'answered'] as const;
+    for (const [at, state] of ends.entries()) {
+      const begun = at === 4 ? noon + 24 * 60 * 60 * 1000 : noon + at;
+      await checkpoint.recordSearchIntent('r1', at + 1, begun, budget);
+      await checkpoint.recordSearchEnd(
+        'r1',
+        at + 1,
+        state === 'answered' ? { state, values: null } : { state },
+      );
+    }
+    await checkpoint.recordSuperseded('r1', noon);
+    await checkpoint.recordPruned('r1', noon);
+    const entries: LedgerEntry[] = [];
+    const terms = { timeZone: 'UTC', pricePerRecord: 0.5 };
+    for await (const entry of readLedger(checkpoint, 'nightly', terms)) entries.push(entry);
+    expect(entries.map(({ kind, at, state, records, price }) => [kind, at, state, records, price])).toEqual([
+      ['search', noon, 'accepted', 2, 1],
+      ['search', noon + 3, 'ambiguous', 1, 0.5],
+      ['search', noon + 24 * 60 * 60 * 1000, 'accepted', 1, 0.5],
+    ]);
+    expect(totalsOf(entries, 0.5)).toMatchObject({ uploads: 0, searches: 4, records: 4, amount: 2 });
   });
 
   it('knows the months of a time zone, and what was ambiguous in the one before', async () => {

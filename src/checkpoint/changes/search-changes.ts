@@ -18,7 +18,8 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
     WHERE searches.state = 'dropped'`);
   const end = db.prepare<[object], { day: string }>(`
     UPDATE searches SET state = @state, "values" = @values
-    WHERE run = @run AND record = @record AND state = 'intent' RETURNING day`);
+    WHERE run = @run AND record = @record AND state = 'intent'
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open') RETURNING day`);
 
   return {
     recordSearchIntent: db.change((run: string, record: number, at: number, budget: Budget) => {
