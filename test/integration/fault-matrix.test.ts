@@ -50,11 +50,11 @@ describe('a cell', () => {
   it.concurrent.each([
     ['0, tried again', 'download cut `in-reply`, once'],
     ['0, paid twice and reported', 'upload cut `after-accepting`, once'],
-    ['3, held', 'upload cut `after-accepting`, once, under `hold`'],
+    ['0, the bad record FAILED', 'upload status 422 for the file with one bad record'],
     ['3, lost', 'track forget one folio'],
     ['5, an outage', 'track status 503, for ever'],
     ['6, not trusted', 'download records one doubled in the place of another, for ever'],
-    ['7, refused', 'upload status 422 for the file with one bad record'],
+    ['7, refused', 'track status 401, for ever'],
     ['5, a search of which nobody knows', 'search status 500, once'],
   ])(
     'of outcome %s: %s',
