@@ -30,7 +30,11 @@ export interface RunContext {
   /** What kept single chunks from being done: the others went on, and the run ends with the first of these. */
   readonly setbacks: { first: FoliopipeError | undefined };
   /** Once stopped, this process uploads nothing more; what is sent already goes on. */
-  readonly uploads: { stopped: boolean };
+  readonly uploads: {
+    stopped: boolean;
+    /** From the intent to the commit of what came of it: the run is not closed before they have ended. */
+    readonly inFlight: Set<Promise<unknown>>;
+  };
   readonly clock: Clock;
   readonly logger: Logger;
   readonly at: AtCrashPoint;

@@ -4,7 +4,7 @@ import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors/index.js';
+import { ConfigError, InterruptedError } from '../errors/index.js';
 import { createLocalRunFiles } from '../files/local-run-files.js';
 import { silentLogger } from '../logger.js';
 import type { RunContext } from '../run-context.js';
@@ -39,6 +39,9 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     const api = openApi(config, options);
     releasers.add(api);
 
+    const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>() };
+    releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
+
     const service = serviceIdentity(config);
     const needs = { config, service, checkpoint, signal, clock, logger };
     const { run, found } = await findRun(needs, options);
@@ -58,7 +61,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       controller,
       signal,
       setbacks: { first: undefined },
-      uploads: { stopped: false },
+      uploads,
       clock,
       logger,
       at,
@@ -68,6 +71,15 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     await releasers.close();
     throw error;
   }
+}
+
+/** Whoever closes a run while chunks are on their way gets what they are answered: it is paid for. */
+async function endUploads(
+  controller: AbortController,
+  inFlight: ReadonlySet<Promise<unknown>>,
+): Promise<void> {
+  if (inFlight.size > 0) controller.abort(new InterruptedError());
+  while (inFlight.size > 0) await Promise.allSettled(inFlight);
 }
 
 /** The run has one writer (law 12), so what is counted here is given out once. */

@@ -60,7 +60,7 @@ export function submitChunks(
 type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
 
 function createSubmitter(run: SubmitChunksNeeds): Submit {
-  const inFlight = new Set<Promise<unknown>>();
+  const { inFlight } = run.uploads;
   const oneEnds = async () => {
     if (inFlight.size === 0) return false;
     await Promise.race([...inFlight].map((upload) => upload.catch(() => undefined)));

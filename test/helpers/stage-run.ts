@@ -86,7 +86,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     folioPermits: createPermits(config.concurrency.folios),
     controller,
     setbacks: { first: undefined },
-    uploads: { stopped: false },
+    uploads: { stopped: false, inFlight: new Set() },
     signal: controller.signal,
     clock,
     logger: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
