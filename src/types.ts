@@ -54,7 +54,7 @@ export interface Position {
 
 /** Consecutive records, cut by count and bytes, written as one uploadable file. */
 export interface Chunk {
-  /** 1-based place among the run's chunks. */
+  /** Unique in the run, from 1; its place among the chunks as long as none is split or sent again. */
   readonly number: number;
   /** Number of its first record in the source. */
   readonly firstRecord: number;

@@ -31,7 +31,7 @@ export interface Checkpoint extends CheckpointReader {
   recordCut(run: string, chunk: NewChunk): Promise<void>;
   /** The whole source is cut: fixes the run's number of chunks. */
   recordAllCut(run: string): Promise<void>;
-  /** A `cut` or `ambiguous` chunk of several records to `split`; the two that take its place are `cut`. */
+  /** A `cut` or `ambiguous` chunk of several records of an open run to `split`; the two in its place are `cut`. */
   recordSplit(run: string, chunk: number, halves: readonly [NewChunk, NewChunk]): Promise<void>;
   /** A `cut` or `ambiguous` chunk of one record to `refused`, with what the service said. */
   recordRefused(run: string, chunk: number, refusal: string): Promise<void>;
