@@ -10,7 +10,14 @@ import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { isComplete, listParts } from './folio-completion.js';
 import { giveUpLost } from './give-up-lost.js';
-import { pollDelay } from './poll-schedule.js';
+import {
+  expectedTime,
+  firstDelay,
+  pollDelay,
+  type Reading,
+  rememberTime,
+  sweepTime,
+} from './poll-schedule.js';
 
 export type TrackFoliosNeeds = Pick<
   RunContext,
@@ -18,6 +25,14 @@ export type TrackFoliosNeeds = Pick<
 > & {
   readonly checkpoint: Pick<Checkpoint, 'chunk' | 'recordFinished' | 'recordUnprocessed'>;
 };
+
+/** What the folios of one stage know of each other. */
+interface Pace {
+  /** Folios that are being polled. */
+  open: number;
+  /** How long the newest ones took, in ms. */
+  times: readonly number[];
+}
 
 /**
  * @param until once aborted, a folio that is still processing after its next poll is left alone; an aborted
@@ -27,16 +42,18 @@ export function trackFolios(
   run: TrackFoliosNeeds,
   until?: AbortSignal,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
-  const pace = { expected: null as number | null };
+  const pace: Pace = { open: 0, times: [] };
 
   const track = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'submitted') return chunk;
-    const report = await pollUntilComplete(run, chunk, pace.expected, until);
+    pace.open += 1;
+    const report = await pollUntilComplete(run, chunk, pace, until).finally(() => {
+      pace.open -= 1;
+    });
     if (report === undefined) return undefined;
     if (report !== 'lost') {
       run.at('after-finished-reply-before-commit');
       await run.checkpoint.recordFinished(run.id, chunk.number, report.counts!, listParts(report));
-      pace.expected = run.clock.now() - chunk.submittedAt!;
       run.logger.debug(
         { chunk: chunk.number, folio: chunk.folio, ...report.counts },
         `chunk ${chunk.number} finished: ${report.counts!.successful} successful, ${report.counts!.failed} failed`,
@@ -48,30 +65,41 @@ export function trackFolios(
   };
 
   const { folios } = run.config.concurrency;
-  return (chunks) => abortWhenLeft(mapConcurrent(chunks, folios, track, run.controller), run.controller);
+  // One more than can be open: with as many as that, the end of the chunks is still asked for.
+  return (chunks) => abortWhenLeft(mapConcurrent(chunks, folios + 1, track, run.controller), run.controller);
 }
 
 async function pollUntilComplete(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
-  expected: number | null,
+  pace: Pace,
   until: AbortSignal | undefined,
 ): Promise<FolioReport | 'lost' | undefined> {
-  const { poll } = run.config;
+  const { poll, service } = run.config;
   const folio = chunk.folio!;
   const began = run.clock.now();
+  const limits = () => ({ ...poll, sweep: sweepTime(pace.open, service.requestsPerSecond) });
+  let since = chunk.submittedAt!;
   let status = '';
+  let before: Reading | null = null;
+  const wait = firstDelay(expectedTime(pace.times), limits()) - Math.max(began - since, 0);
+  if (wait > 0) await sleepUntil(run, Math.min(wait, poll.timeout), until);
   for (let polls = 1; ; polls++) {
     const report = await trackOnce(run, chunk, folio);
-    if (report === undefined || report === 'lost' || isComplete(report)) return report;
+    if (report === undefined || report === 'lost') return report;
+    const now = run.clock.now();
+    if (isComplete(report)) {
+      // One that is found finished at the first look after a resume may have been so for hours.
+      if (polls > 1 || wait > 0) pace.times = rememberTime(pace.times, now - chunk.submittedAt!);
+      return report;
+    }
     if (report.status !== status) {
       logStatus(run, chunk, report);
       status = report.status;
       // A finished folio whose parts are not listed yet is asked for often again, however long it took.
-      polls = 1;
+      if (status === 'FINISHED') [since, before] = [now, null];
     }
     if (until?.aborted) return undefined;
-    const now = run.clock.now();
     if (now - began >= poll.timeout) {
       // It is still open at the service, where never more than `folios` may be.
       run.folioPermits.keep(chunk.number);
@@ -81,8 +109,10 @@ async function pollUntilComplete(
       );
       return undefined;
     }
-    const elapsed = now - chunk.submittedAt!;
-    const delay = pollDelay({ elapsed, polls, percentage: report.percentage, expected }, poll);
+    const last: Reading = { elapsed: now - since, percentage: report.percentage };
+    const expected = status === 'FINISHED' ? 0 : expectedTime(pace.times);
+    const delay = pollDelay({ last, before, expected }, limits());
+    before = last;
     await sleepUntil(run, Math.min(delay, began + poll.timeout - now), until);
   }
 }

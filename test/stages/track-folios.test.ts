@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { FolioReport, PredictionApi } from '../../src/api/prediction-api.js';
 import { TroubleError } from '../../src/errors/index.js';
 import { chunkRecords } from '../../src/stages/chunk-records.js';
 import { submitChunks } from '../../src/stages/submit-chunks.js';
 import { trackFolios } from '../../src/stages/track-folios.js';
+import { createPermits } from '../../src/streams/permits.js';
 import { createFakeService, report } from '../helpers/fake-service.js';
 import { useFolder } from '../helpers/folder.js';
 import { turns } from '../helpers/gates.js';
@@ -115,6 +117,62 @@ it('a folio that the service has forgotten is given up, and the others go on', a
   await Promise.all([7, 8, 9].map((holder) => run.folioPermits.acquire(holder, run.signal)));
 });
 
+describe('the pace', () => {
+  const tenMinutes = 600_000;
+  const one = { poll: { first: '1s', max: '1h', timeout: '9h' }, concurrency: { uploads: 1, folios: 1 } };
+
+  /** A run whose folios take ten minutes each, and how old each folio was at each of its polls. */
+  async function openTimed() {
+    const uploadedAt = new Map<string, number>();
+    const ages = new Map<string, number[]>();
+    const run: StageRun = await open((folio) => {
+      const age = run.clock.now() - uploadedAt.get(folio)!;
+      ages.set(folio, [...(ages.get(folio) ?? []), age]);
+      return age < tenMinutes ? report('PROCESSING') : report('FINISHED', 2);
+    }, one);
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      const receipt = await run.api.upload(request, signal);
+      uploadedAt.set(receipt.folio, run.clock.now());
+      return receipt;
+    };
+    return { run: { ...run, api: { ...run.api, upload } }, ages };
+  }
+
+  it('is learned from the folios before: the next is first asked when half of that is over', async () => {
+    const { run, ages } = await openTimed();
+    expect(await trackAll(run)).toHaveLength(3);
+    const [first, second] = [ages.get('F1')!, ages.get('F2')!];
+    expect(first[0]).toBe(0);
+    expect(second[0]).toBe(Math.ceil((first.at(-1)! * 0.97) / 2));
+    expect(second.length).toBeLessThan(first.length / 5);
+  });
+
+  it('is not learned from a folio that may have been finished for hours', async () => {
+    const { run, ages } = await openTimed();
+    const firstChunk = async function* () {
+      for await (const chunk of chunkRecords(run)()) {
+        yield chunk;
+        return;
+      }
+    };
+    await collect(submitChunks(run)(firstChunk()));
+    const resumed = { ...run, folioPermits: createPermits(1), controller: new AbortController() };
+    await run.clock.sleep(8 * 60 * 60 * 1000, run.signal);
+    expect(await trackAll(resumed)).toHaveLength(3);
+    expect(ages.get('F1')).toHaveLength(1);
+    expect(ages.get('F2')![0]).toBe(0);
+  });
+
+  it('leaves half of the requests to others: the more folios are open, the longer each is left alone', async () => {
+    const run = await open((_, nth) => (nth < 2 ? report('PROCESSING') : report('FINISHED', 2)), {
+      service: { baseUrl: 'https://service.test', token: 't0ken', requestsPerSecond: 1 },
+    });
+    const chunks = await collect(submitChunks(run)(chunkRecords(run)()));
+    await collect(trackFolios(run)(Readable.from(chunks)));
+    expect(run.clock.slept).toEqual([2_000, 4_000, 6_000]);
+  });
+});
+
 it('any other error stops the run and changes nothing', async () => {
   const error = new TroubleError('OUTAGE', 'given up');
   const run = await open((folio) => {
@@ -136,6 +194,18 @@ it('an abort ends the waiting at once with its reason', async () => {
 });
 
 describe('until', () => {
+  it('is over with the last chunk: as many folios as may be open are not waited for', async () => {
+    const run = await open(() => report('PROCESSING'), { poll: { first: '1h', max: '5h', timeout: '9h' } });
+    const allSubmitted = new AbortController();
+    const submitted = async function* () {
+      yield* submitChunks(run)(chunkRecords(run)());
+      allSubmitted.abort();
+    };
+    const waiting = { ...run, clock: { ...run.clock, sleep: sleepForGood } };
+    expect(await collect(trackFolios(waiting, allSubmitted.signal)(submitted()))).toEqual([]);
+    expect(run.api.asked.filter((line) => line.startsWith('upload'))).toHaveLength(3);
+  });
+
   it('is over already: each folio is asked exactly once', async () => {
     const run = await open((folio) => (folio === 'F2' ? report('FINISHED', 2) : report('PROCESSING')));
     expect((await trackAll(run, AbortSignal.abort())).map(({ number }) => number)).toEqual([2]);

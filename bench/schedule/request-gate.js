@@ -1,0 +1,32 @@
+/** The client's gate before all requests, as src/api/request-gate.ts has it, on a virtual clock. */
+
+export function createRequestGate(clock, requestsPerSecond) {
+  const interval = 1000 / requestsPerSecond;
+  let waiters = [];
+  let head = 0;
+  let opensAt = 0;
+  let opening = false;
+
+  const open = async (signal) => {
+    opening = true;
+    while (head < waiters.length) {
+      while (clock.now() < opensAt) await clock.sleep(opensAt - clock.now(), signal);
+      opensAt = clock.now() + interval;
+      waiters[head++]();
+    }
+    waiters = [];
+    head = 0;
+    opening = false;
+  };
+
+  return {
+    enter: (signal) =>
+      new Promise((resolve, reject) => {
+        waiters.push(resolve);
+        if (!opening) open(signal).catch(reject);
+      }),
+    pause: (time) => {
+      opensAt = Math.max(opensAt, clock.now() + time);
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/** One night on the virtual clock: the real stages between modelled chunks and a modelled service. */
+import {
+  downloadParts,
+  drain,
+  parseConfig,
+  runStages,
+  submitChunks,
+  trackFolios,
+} from '../../dist/src/index.js';
+import { createPermits } from '../../dist/src/streams/permits.js';
+import { lowerBound } from './lower-bound.js';
+import { createMemoryCheckpoint } from './memory-checkpoint.js';
+import { createRequestGate } from './request-gate.js';
+import { createModelledService } from './service.js';
+import { createVirtualClock } from './virtual-clock.js';
+import { createWork } from './work.js';
+
+/**
+ * @param scenario `chunks`; `concurrency`, `poll` and `requestsPerSecond` as the config has them; and `model`.
+ * @param checkpoint has the run `runId` where it asks for one.
+ * @returns times in ms; `notice` is the mean share of a folio's time, from its upload to FINISHED, that goes by
+ *   until FINISHED is committed; `polls` is the mean of a folio behind the first window of `folios`.
+ */
+export async function simulate(scenario, checkpoint = createMemoryCheckpoint()) {
+  const { chunks, concurrency, poll, requestsPerSecond, model } = scenario;
+  const config = configOf(scenario);
+  const clock = createVirtualClock();
+  const work = createWork(model);
+  const gate = createRequestGate(clock, requestsPerSecond);
+  const api = createModelledService({ clock, gate, work, model });
+  const controller = new AbortController();
+  const files = createModelledFiles();
+  const run = {
+    id: runId,
+    config: { ...config, concurrency, poll: { ...config.poll, ...poll } },
+    source: undefined,
+    canary: 0,
+    checkpoint: noticing(checkpoint, api.folios, clock),
+    files,
+    api,
+    folioPermits: createPermits(concurrency.folios),
+    controller,
+    setbacks: { first: undefined },
+    uploads: { stopped: false, inFlight: new Set() },
+    signal: controller.signal,
+    clock,
+    logger: silent,
+    at: () => undefined,
+  };
+  await runStages(
+    controller,
+    () => cutChunks(run, chunks, model.records),
+    submitChunks(run),
+    trackFolios(run),
+    downloadParts(run),
+    drain,
+  );
+  if (run.setbacks.first !== undefined) throw run.setbacks.first;
+  const noticed = api.folios.filter(({ noticedAt }) => noticedAt !== null).length;
+  if (noticed !== chunks) throw new Error(`${noticed} of ${chunks} folios were noticed`);
+  const bound = lowerBound({ chunks, model, work, concurrency, requestsPerSecond });
+  if (clock.now() < bound.time - 1) throw new Error('quicker than the lower bound: the model is wrong');
+  return {
+    makespan: clock.now(),
+    bound,
+    notice: meanOf(api.folios, ({ noticedAt, acceptedAt, end }) => (noticedAt - end) / (end - acceptedAt)),
+    polls: meanOf(api.folios.slice(concurrency.folios), (folio) => folio.polls),
+    firstPolls: meanOf(api.folios.slice(0, concurrency.folios), (folio) => folio.polls),
+    uploadWait: meanOf(api.uploadWaits, (wait) => wait),
+    requests: api.requests(),
+    filesAtMost: files.atMost(),
+  };
+}
+
+export const runId = 'simulated';
+
+function configOf({ concurrency, model, requestsPerSecond }) {
+  return parseConfig(
+    {
+      pipeline: 'schedule',
+      source: { path: 'source.csv' },
+      upload: { columns: { name: 'name' } },
+      service: { baseUrl: 'https://service.test', token: 'none', requestsPerSecond },
+      chunks: { maxRecords: model.records },
+      concurrency,
+      output: { path: 'out.csv' },
+    },
+    '/',
+  );
+}
+
+async function* cutChunks({ id, checkpoint, files }, chunks, records) {
+  for (let number = 1; number <= chunks; number++) {
+    const firstRecord = (number - 1) * records + 1;
+    await files.writeChunk(number);
+    await checkpoint.recordCut(id, {
+      number,
+      firstRecord,
+      lastRecord: firstRecord + records - 1,
+      records,
+      start: { file: 0, offset: firstRecord * 100 },
+      end: { file: 0, offset: (firstRecord + records) * 100 },
+      bytes: records * 80,
+      sha256: number.toString(16).padStart(64, '0'),
+      picked: null,
+    });
+    yield checkpoint.chunk(id, number);
+  }
+}
+
+/** The same checkpoint; the moment of each FINISHED that is committed is written down. */
+function noticing(checkpoint, folios, clock) {
+  return {
+    ...checkpoint,
+    recordFinished: async (run, number, ...finished) => {
+      await checkpoint.recordFinished(run, number, ...finished);
+      const { folio } = await checkpoint.chunk(run, number);
+      folios[Number(folio)].noticedAt = clock.now();
+    },
+  };
+}
+
+/** Files that are only counted; the parts' bytes go by. */
+function createModelledFiles() {
+  const kept = new Set();
+  let atMost = 0;
+  return {
+    atMost: () => atMost,
+    writeChunk: async (number) => {
+      kept.add(number);
+      atMost = Math.max(atMost, kept.size);
+    },
+    hasChunk: async (number) => kept.has(number),
+    chunkPath: (number) => `${number}.csv`,
+    removeChunk: async (number) => void kept.delete(number),
+    writePart: async (_chunk, _part, content) => {
+      let bytes = 0;
+      for await (const piece of content) bytes += piece.length;
+      return { bytes, sha256: '0'.repeat(64) };
+    },
+  };
+}
+
+function meanOf(items, figure) {
+  if (items.length === 0) return null;
+  return items.reduce((sum, item) => sum + figure(item), 0) / items.length;
+}
+
+const nothing = () => undefined;
+const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
