@@ -1,7 +1,7 @@
 /** A job's folder as an older foliopipe left it; its databases are kept as SQL, to be read by people too. */
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 
 /** Stands in the fixture for the folder in which the job lay. */
@@ -23,6 +23,7 @@ export async function withStateFixture(name: string, use: (folder: string) => Pr
 
 async function build(folder: string, dump: string, path: string): Promise<void> {
   const sql = await readFile(join(folder, dump), 'utf8');
+  await mkdir(dirname(join(folder, path)), { recursive: true });
   const database = new Database(join(folder, path));
   // A dump makes its tables in no special order.
   database.pragma('foreign_keys = OFF');
