@@ -69,7 +69,15 @@ it('a folio found after a kill is adopted, collected, and stands in the ledger o
       cli(['ledger', job.config, '--json', '--month', '2020-02']),
       cli(['ledger', job.config, '--json', '--csv']),
     ]);
-    const totals = { type: 'summary', searches: 0, records: 0, possiblyTwice: 0, amount: 0, currency: 'USD', exitCode: 0 };
+    const totals = {
+      type: 'summary',
+      searches: 0,
+      records: 0,
+      possiblyTwice: 0,
+      amount: 0,
+      currency: 'USD',
+      exitCode: 0,
+    };
     expect(jsonLines(lines.stdout).at(-1)).toMatchObject({ ...totals, rehearsalRecords: 30 });
     expect(jsonLines(elsewhen.stdout)).toEqual([{ ...totals, uploads: 0, rehearsalRecords: 0 }]);
     expect(both.code).toBe(2);
