@@ -2,11 +2,12 @@
  * The scan of one file, window after window: Batches of good records, each bad record told, and the place
  * from which scanning goes on after it. What is found never depends on where the windows are cut.
  */
-import { CR, LF } from './ascii.js';
 import type { BadRecord, BadRecordCode } from './bad-record.js';
 import { badText } from './bad-text.js';
 import type { Batch } from './batch.js';
+import { type Grammar, horizonOf } from './grammar.js';
 import { ScanKernel } from './kernel/scan-kernel.js';
+import { contentEnd, countLineFeeds, indexOfLineFeed } from './line-feeds.js';
 import { WindowScan } from './window-scan.js';
 
 export interface ScanOptions {
@@ -46,8 +47,9 @@ export class RecordScan {
   readonly #options: ScanOptions;
   /** Finds what is certainly well-formed. */
   readonly #kernel: ScanKernel;
-  /** Judges whatever the kernel stops at. */
-  readonly #window: WindowScan;
+  readonly #grammar: Grammar;
+  readonly #horizon: number;
+  #judge: WindowScan | undefined;
   /** Bytes in the kernel's window. */
   #filled = 0;
   /** Decoded offset of the window's first byte. */
@@ -62,10 +64,17 @@ export class RecordScan {
     const grammar = { delimiter: options.delimiter.charCodeAt(0), fields, maxRecordBytes };
     this.#options = options;
     this.#kernel = new ScanKernel(grammar, windowBytes);
-    this.#window = new WindowScan(grammar);
+    this.#grammar = grammar;
+    this.#horizon = horizonOf(grammar);
     this.record = options.firstRecord;
     this.#base = options.base;
     this.#line = options.firstLine ?? 0;
+  }
+
+  /** Judges whatever the kernel stops at; most files have nothing of that kind. */
+  get #window(): WindowScan {
+    this.#judge ??= new WindowScan(this.#grammar);
+    return this.#judge;
   }
 
   /** Takes the next bytes of the file; gives the records of each window that they fill. */
@@ -79,7 +88,7 @@ export class RecordScan {
       if (this.#filled < window.length) return;
       const taken = yield* this.#scan(false);
       if (taken === 0)
-        this.#kernel.grow(Math.min(window.length * 2, Math.max(this.#window.horizon, window.length + 1)));
+        this.#kernel.grow(Math.min(window.length * 2, Math.max(this.#horizon, window.length + 1)));
       else this.#keepFrom(taken);
     }
   }
@@ -101,7 +110,6 @@ export class RecordScan {
    */
   *#scan(isLast: boolean): Generator<Batch, number, undefined> {
     const kernel = this.#kernel;
-    const careful = this.#window;
     const bytes = kernel.window;
     const to = this.#filled;
     let at = 0;
@@ -118,9 +126,10 @@ export class RecordScan {
       this.#line += kernel.lines;
       at = kernel.next;
       if (kernel.isFull) continue;
-      const isWhole = at === to || !(isLast || to - at >= careful.horizon);
+      const isWhole = at === to || !(isLast || to - at >= this.#horizon);
       if (!kernel.isDoubtful && isWhole) return at;
 
+      const careful = this.#window;
       careful.run(bytes, at, to, isLast);
       if (careful.count > 0) yield* this.#batches(bytes, at, careful);
       this.#line += careful.lines;
@@ -130,7 +139,7 @@ export class RecordScan {
 
       const lineFeed = this.#endOfRejected(bytes, to);
       const isCut = lineFeed === -1 && !isLast;
-      if (isCut && to - at < careful.horizon) return at;
+      if (isCut && to - at < this.#horizon) return at;
       const next = lineFeed === -1 ? to : lineFeed + 1;
       const end = lineFeed === -1 ? to : contentEnd(bytes, at, lineFeed);
       this.#tell(careful.stop, bytes, at, end, this.#line);
@@ -229,20 +238,4 @@ export class RecordScan {
           : 'bytes that are not UTF-8';
     }
   }
-}
-
-function indexOfLineFeed(bytes: Uint8Array, from: number, to: number): number {
-  const index = bytes.subarray(from, to).indexOf(LF);
-  return index === -1 ? -1 : from + index;
-}
-
-/** Where a line's content ends, given its line feed. */
-function contentEnd(bytes: Uint8Array, start: number, lineFeed: number): number {
-  return lineFeed > start && bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
-}
-
-function countLineFeeds(bytes: Uint8Array, from: number, to: number): number {
-  let count = 0;
-  for (let i = from; i < to; i++) if (bytes[i] === LF) count++;
-  return count;
 }

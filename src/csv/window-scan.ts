@@ -4,21 +4,10 @@
  */
 import { CR, LF, QUOTE } from './ascii.js';
 import type { BadRecordCode } from './bad-record.js';
-
-export interface Grammar {
-  /** An ASCII byte. */
-  readonly delimiter: number;
-  /** Fields of a record. */
-  readonly fields: number;
-  /** A record's bytes without its line end. */
-  readonly maxRecordBytes: number;
-}
+import { type Grammar, horizonOf, MAX_ENDS } from './grammar.js';
 
 /** Why a scan stopped: the window's end, no more room in the arrays, or a malformed record. */
 export type Stop = 'END' | 'FULL' | Exclude<BadRecordCode, 'SOURCE_NUL' | 'SOURCE_ENCODING'>;
-
-/** Ends found in one scan at most (where a record has not more fields): keeps the arrays in the cache. */
-const MAX_ENDS = 65_536;
 
 /** Stands for the byte after the last one of the file. */
 const END = 256;
@@ -52,14 +41,6 @@ export class WindowScan {
     this.starts = new Int32Array(capacity);
     this.ends = new Int32Array(capacity * grammar.fields);
     for (const byte of [grammar.delimiter, LF, QUOTE, END]) this.#special[byte] = 1;
-  }
-
-  /**
-   * From this many bytes on, a record without an end is too large: its line end and the two bytes that
-   * tell whether a quote closes could not come later.
-   */
-  get horizon(): number {
-    return this.#grammar.maxRecordBytes + 4;
   }
 
   /** Scans `bytes[from, to)`, which begins at a record; with `isLast` the file ends at `to`. */
@@ -161,7 +142,7 @@ export class WindowScan {
       }
     }
 
-    if (stop === 'END' && !isLast && to - start >= this.horizon) stop = 'SOURCE_RECORD_TOO_LARGE';
+    if (stop === 'END' && !isLast && to - start >= horizonOf(this.#grammar)) stop = 'SOURCE_RECORD_TOO_LARGE';
     this.count = count;
     this.lines = lines;
     this.next = start;

@@ -1,12 +1,12 @@
 /** A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { constants, createGzip, gunzip } from 'node:zlib';
 import { writeFileAtomically } from '../streams/atomic-file.js';
+import { hashFile } from '../streams/hash-file.js';
 import type { PartReference } from '../types.js';
 import { DamagedPartError, type RunFiles } from './run-files.js';
 
@@ -24,7 +24,7 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
     chunkPath,
     // Neither synced nor renamed: whatever a crash leaves of it is held to its hash before it is sent.
     writeChunk: (number, bytes) => writeFile(chunkPath(number), bytes, { mode: 0o600 }),
-    hasChunk: async (number, sha256) => (await hashOf(chunkPath(number))) === sha256,
+    hasChunk: async (number, sha256) => (await hashFile(chunkPath(number)))?.sha256 === sha256,
     removeChunk: (number) => rm(chunkPath(number), { force: true }),
 
     writePart: (chunk, part, content) =>
@@ -70,16 +70,4 @@ function isSystemTrouble(error: unknown): boolean {
 
 function digits(number: number): string {
   return String(number).padStart(6, '0');
-}
-
-/** Hash of a file's content, or undefined when there is no such file. */
-async function hashOf(path: string): Promise<string | undefined> {
-  const hash = createHash('sha256');
-  try {
-    for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  return hash.digest('hex');
 }

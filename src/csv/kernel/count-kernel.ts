@@ -1,5 +1,5 @@
 /** Counts the filled lines of a CSV, quoted line feeds left out, while its bytes pass; in WebAssembly. */
-import { KernelMemory } from './kernel-memory.js';
+import { KernelMemory, SPARE_BYTES } from './kernel-memory.js';
 
 /** What assembly/count.ts exports. */
 interface CountExports {
@@ -8,9 +8,6 @@ interface CountExports {
   readonly isFilled: WebAssembly.Global;
   countLines(from: number, to: number): void;
 }
-
-/** Sixteen bytes are read at once. */
-const SPARE_BYTES = 16;
 
 export class CountKernel {
   readonly #memory = new KernelMemory<CountExports>();

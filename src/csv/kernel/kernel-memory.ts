@@ -6,6 +6,21 @@ import { kernelCode } from './kernel-code.js';
 
 const PAGE_BYTES = 65_536;
 
+/** Sixteen bytes are read and written at once: so many must be there behind whatever the kernel works on. */
+export const SPARE_BYTES = 16;
+/** Of a number in an `Int32Array`. */
+export const INT_BYTES = 4;
+
+/** The next address at which sixteen bytes may begin. */
+export function aligned(address: number): number {
+  return Math.ceil(address / SPARE_BYTES) * SPARE_BYTES;
+}
+
+/** The same memory as bytes. */
+export function bytesOf(array: Int32Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
+
 let compiled: WebAssembly.Module | undefined;
 
 export class KernelMemory<Exports extends { readonly memory: WebAssembly.Memory }> {

@@ -2,7 +2,7 @@
  * Writes the rows of a chunk in WebAssembly: its records' own fields, and the answers of successful parts. An answer
  * of another kind is asked of the caller. Layout of the memory: what is loaded, and behind it the rows, which grow.
  */
-import { KernelMemory } from './kernel-memory.js';
+import { aligned, bytesOf, KernelMemory, SPARE_BYTES } from './kernel-memory.js';
 
 /** What assembly/rows.ts exports. */
 interface RowsExports {
@@ -52,8 +52,6 @@ export interface RowOrder {
 }
 
 const PART_INTS = 8;
-/** Sixteen bytes are read and written at once. */
-const SPARE_BYTES = 16;
 const NO_ROOM = 1;
 const NOT_OURS = 2;
 
@@ -146,13 +144,9 @@ export class RowsKernel {
   /** Copies bytes into the memory; returns their address. */
   #load(bytes: Uint8Array): number {
     const at = this.#loaded;
-    this.#loaded = Math.ceil((at + bytes.length + SPARE_BYTES) / SPARE_BYTES) * SPARE_BYTES;
+    this.#loaded = aligned(at + bytes.length + SPARE_BYTES);
     this.#memory.reserve(this.#loaded);
     this.#memory.bytes.set(bytes, at);
     return at;
   }
-}
-
-function bytesOf(array: Int32Array): Uint8Array {
-  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }

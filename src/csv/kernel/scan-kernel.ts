@@ -2,7 +2,8 @@
  * The scan's fast half: a window of bytes, and the places that were found in it, in the memory of a WebAssembly
  * instance. Invariant: the window keeps its place and its bytes when it grows; the views are made anew.
  */
-import { KernelMemory } from './kernel-memory.js';
+import { type Grammar, MAX_ENDS } from '../grammar.js';
+import { INT_BYTES, KernelMemory, SPARE_BYTES } from './kernel-memory.js';
 
 /** What assembly/scan.ts exports. */
 interface ScanExports {
@@ -24,24 +25,9 @@ interface ScanExports {
   ): void;
 }
 
-export interface KernelGrammar {
-  /** An ASCII byte. */
-  readonly delimiter: number;
-  readonly fields: number;
-  /** A record's bytes without its line end. */
-  readonly maxRecordBytes: number;
-}
-
-/** Ends found in one scan at most (where a record has not more fields): keeps the arrays in the cache. */
-const MAX_ENDS = 65_536;
-
-const INT_BYTES = 4;
-/** The last bytes of a window are read as part of sixteen. */
-const SPARE_BYTES = 16;
-
 export class ScanKernel {
   readonly #memory = new KernelMemory<ScanExports>();
-  readonly #grammar: KernelGrammar;
+  readonly #grammar: Grammar;
   readonly #capacity: number;
   /** Addresses: the ends come first. */
   readonly #startsAt: number;
@@ -50,7 +36,7 @@ export class ScanKernel {
   #starts!: Int32Array;
   #ends!: Int32Array;
 
-  constructor(grammar: KernelGrammar, windowBytes: number) {
+  constructor(grammar: Grammar, windowBytes: number) {
     this.#grammar = grammar;
     this.#capacity = Math.max(1, Math.floor(MAX_ENDS / grammar.fields));
     this.#startsAt = this.#capacity * grammar.fields * INT_BYTES;

@@ -1,6 +1,6 @@
 /** Writes the records of batches as those of an uploaded file, in WebAssembly. */
 import type { Batch } from '../batch.js';
-import { KernelMemory } from './kernel-memory.js';
+import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from './kernel-memory.js';
 
 /** What assembly/upload.ts exports. */
 interface UploadExports {
@@ -37,9 +37,6 @@ export interface UploadFields {
   readonly delimiter: number;
 }
 
-const INT_BYTES = 4;
-/** Sixteen bytes are read and written at once. */
-const SPARE_BYTES = 16;
 const FIRST_ROOM = 256 * 1024;
 
 export class UploadKernel {
@@ -132,12 +129,4 @@ export class UploadKernel {
     memory.set(bytesOf(ends.subarray(0, count * fields)), this.#endsAt);
     this.#loaded = batch;
   }
-}
-
-function aligned(address: number): number {
-  return Math.ceil(address / SPARE_BYTES) * SPARE_BYTES;
-}
-
-function bytesOf(array: Int32Array): Uint8Array {
-  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
