@@ -25,7 +25,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   api: ['streams', ...base],
   service: ['csv', 'streams', 'types', 'errors'],
   checkpoint: ['streams', 'types', 'errors'],
-  csv: ['types', 'errors'],
+  csv: ['streams', 'types', 'errors'],
   streams: ['types', 'errors'],
   config: ['types', 'errors'],
   errors: [],

@@ -1,6 +1,6 @@
 /** A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -19,13 +19,27 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
   const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
   const partPath = (chunk: number, { fileStatus, part }: PartReference) =>
     join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}.csv.gz`);
+  /** Chunk files that this process has written and not removed. */
+  const written = new Map<number, { readonly sha256: string; readonly size: number }>();
 
   return {
     chunkPath,
     // Neither synced nor renamed: whatever a crash leaves of it is held to its hash before it is sent.
-    writeChunk: (number, bytes) => writeFile(chunkPath(number), bytes, { mode: 0o600 }),
-    hasChunk: async (number, sha256) => (await hashFile(chunkPath(number)))?.sha256 === sha256,
-    removeChunk: (number) => rm(chunkPath(number), { force: true }),
+    writeChunk: async (number, bytes, sha256) => {
+      const size = bytes.length;
+      written.delete(number);
+      await writeFile(chunkPath(number), bytes, { mode: 0o600 });
+      written.set(number, { sha256, size });
+    },
+    hasChunk: async (number, sha256) => {
+      const known = written.get(number);
+      if (known?.sha256 === sha256) return (await sizeOf(chunkPath(number))) === known.size;
+      return (await hashFile(chunkPath(number)))?.sha256 === sha256;
+    },
+    removeChunk: (number) => {
+      written.delete(number);
+      return rm(chunkPath(number), { force: true });
+    },
 
     writePart: (chunk, part, content) =>
       writeFileAtomically(partPath(chunk, part), 0o600, async (file) => {
@@ -61,6 +75,14 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
       }
     },
   };
+}
+
+/** Undefined where there is no such file. */
+async function sizeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
 }
 
 function isSystemTrouble(error: unknown): boolean {

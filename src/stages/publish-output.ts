@@ -33,7 +33,7 @@ export function publishOutput(
     await checkAllMerged(run);
     run.at('after-last-merge-before-publishing');
     const publication = await preparePublication(run);
-    await putInPlace(run, publication);
+    await putInPlace(run, publication, true);
     return publication;
   };
 }

@@ -28,7 +28,7 @@ export async function splitChunk(run: SplitChunkNeeds, chunk: ChunkRow): Promise
   run.at('after-split-before-upload');
   const halves: ChunkRow[] = [];
   for (const { chunk: half, content } of [first, second]) {
-    await run.files.writeChunk(half.number, content);
+    await run.files.writeChunk(half.number, content, half.sha256);
     halves.push((await run.checkpoint.chunk(run.id, half.number))!);
   }
   return halves;

@@ -106,6 +106,11 @@ export class ScanKernel {
     this.#reserve(windowBytes);
   }
 
+  /** Nothing of it, and no view, is used after this. */
+  release(): void {
+    this.#memory.release();
+  }
+
   #reserve(windowBytes: number): void {
     this.#memory.reserve(this.#windowAt + windowBytes + SPARE_BYTES);
     const { bytes } = this.#memory;
