@@ -63,8 +63,10 @@ export function createRowWriter(options: RowOptions): RowWriter {
         return out.take();
       });
       const successful = records.count - failed;
+      const bytes = Buffer.allocUnsafeSlow(kernel.rows.length);
+      bytes.set(kernel.rows);
       return {
-        bytes: Buffer.from(kernel.rows),
+        bytes,
         counts: { successful, failed, unprocessed: 0, indistinct: indistinct.size },
       };
     },

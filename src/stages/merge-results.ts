@@ -70,7 +70,6 @@ export function mergeResults(
         const rows = await unlessOutage(() => merge(chunk));
         if (rows === undefined) return;
         yield { number: chunk.number, columns: added, ...rows };
-        run.at('after-merged-before-next');
         merged = chunk.lastRecord;
       }
     };
