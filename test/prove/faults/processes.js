@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { TOKEN } from './job.js';
 
-const cli = fileURLToPath(new URL('../../../dist/src/cli.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 /** A client that takes longer has gone astray. */
 const LONGEST_MS = 120_000;
 
