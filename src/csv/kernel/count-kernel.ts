@@ -1,5 +1,5 @@
 /** Counts the filled lines of a CSV, quoted line feeds left out, while its bytes pass; in WebAssembly. */
-import { KernelMemory, SPARE_BYTES } from './kernel-memory.js';
+import { KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 
 /** What assembly/count.ts exports. */
 interface CountExports {
