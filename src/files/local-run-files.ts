@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { constants, createGzip, gunzip } from 'node:zlib';
+import { gunzip } from 'node:zlib';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { hashFile } from '../streams/hash-file.js';
 import type { PartReference } from '../types.js';
 import { DamagedPartError, type RunFiles } from './run-files.js';
+import { writeGzipped } from './write-gzipped.js';
 
 const inflate = promisify(gunzip);
 
@@ -45,16 +45,9 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
       writeFileAtomically(partPath(chunk, part), 0o600, async (file) => {
         const hash = createHash('sha256');
         let bytes = 0;
-        const measured = async function* () {
-          for await (const piece of content) {
-            hash.update(piece);
-            bytes += piece.length;
-            yield piece;
-          }
-        };
-        const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 });
-        await pipeline(measured, gzip, async (compressed: AsyncIterable<Buffer>) => {
-          for await (const piece of compressed) await file.writeFile(piece);
+        await writeGzipped(file, content, (piece) => {
+          hash.update(piece);
+          bytes += piece.length;
         });
         return { bytes, sha256: hash.digest('hex') };
       }),

@@ -15,7 +15,10 @@ export interface RunFiles {
   /** Whether the chunk's file is there with exactly this content; what was written through this port is not read for it. */
   hasChunk(number: number, sha256: string): Promise<boolean>;
   removeChunk(number: number): Promise<void>;
-  /** Streams a decoded part to the store, compressed; it is there whole or not at all. */
+  /**
+   * Streams a decoded part to the store, compressed; it is there whole or not at all. A piece is not looked at once
+   * the next one is asked for.
+   */
   writePart(chunk: number, part: PartReference, content: AsyncIterable<Uint8Array>): Promise<WrittenPart>;
   /**
    * The decoded bytes of a stored part.

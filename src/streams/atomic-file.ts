@@ -12,12 +12,12 @@ export async function writeFileAtomically<T>(
   write: (file: FileHandle) => Promise<T>,
 ): Promise<T> {
   const beside = `${path}.tmp`;
-  await rm(beside, { force: true });
-  const file = await open(beside, 'wx', mode);
+  const file = await create(beside, mode);
   let result: T;
   try {
     result = await write(file);
-    await file.chmod(mode);
+    // The mask of the process may have taken rights from group and others.
+    if ((mode & 0o077) !== 0) await file.chmod(mode);
     await file.sync();
   } catch (error) {
     await file.close();
@@ -28,6 +28,16 @@ export async function writeFileAtomically<T>(
   await rename(beside, path);
   await syncFolder(dirname(path));
   return result;
+}
+
+/** Creates a file; what a killed process has left of it is removed. */
+async function create(path: string, mode: number): Promise<FileHandle> {
+  const openNew = () => open(path, 'wx', mode);
+  return openNew().catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    await rm(path, { force: true });
+    return openNew();
+  });
 }
 
 /** A system's error of an open file does not say which file that is. */
