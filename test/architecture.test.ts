@@ -20,7 +20,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   stages: ['report', ...middle, ...base, 'type run-context'],
   report: ['results', 'checkpoint', 'streams', 'config', ...base, 'type run-context'],
   'run-context': [...middle, ...base].map((name) => `type ${name}`),
-  results: ['csv', 'type checkpoint', ...base],
+  results: ['csv', 'streams', 'type checkpoint', ...base],
   files: ['streams', ...base],
   api: ['streams', ...base],
   service: ['csv', 'streams', 'types', 'errors'],

@@ -2,6 +2,7 @@
 import type { Checkpoint, Publication } from '../checkpoint/checkpoint.js';
 import { createOutputLayout, outputHeader } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
+import { giveBack } from '../streams/buffer-pool.js';
 import { readAhead } from '../streams/read-ahead.js';
 import { checkAllMerged } from './incomplete-error.js';
 import type { MergedChunk } from './merge-results.js';
@@ -46,6 +47,7 @@ async function appendChunks(run: AppendMergedNeeds, chunks: AsyncIterable<Merged
     for await (const { number, bytes, counts, columns } of readAhead(chunks)) {
       const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
       const sha256 = await work.append(...head, bytes);
+      giveBack(bytes);
       run.at('after-work-write-before-commit');
       await run.checkpoint.recordMerged(run.id, number, counts, work.length, sha256);
       run.at('after-merged-before-next');
