@@ -1,6 +1,7 @@
 /**
  * The port to everything that survives a kill. One named method for each change of state, each one
- * transaction; every method returns a promise, so that a checkpoint on another machine fits behind it.
+ * transaction; every method returns a promise, so that a checkpoint on another machine fits behind it. What has
+ * resolved survives a power failure too, but for a change called redoable: free work makes it again.
  * A method that changes a row fails with `CheckpointStateError` when no row was in the state it leaves; one that
  * returns a chunk gives it as it then is.
  */
@@ -37,6 +38,7 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * Adds a `cut` chunk under a number that none has. One of the source begins behind all others of it, while
    * the source is not cut whole; one of a round behind all others of the round, which is the first unsettled one.
+   * Redoable: its upload begins with the intent.
    */
   recordCut(run: string, chunk: NewChunk): Promise<ChunkRow>;
   /** The whole source is cut: fixes the run's number of chunks. */
@@ -82,7 +84,8 @@ export interface Checkpoint extends CheckpointReader {
 
   /**
    * `submitted` to `finished`, with the counts and the parts that cover them. A `finished` or `downloaded`
-   * chunk that is not merged may be listed anew: it is `finished` with none of its parts stored.
+   * chunk that is not merged may be listed anew: it is `finished` with none of its parts stored. Redoable: the
+   * folio is asked again.
    */
   recordFinished(
     run: string,
@@ -92,9 +95,12 @@ export interface Checkpoint extends CheckpointReader {
   ): Promise<ChunkRow>;
   /** Parts listed for a `finished` or `downloaded` chunk, successful ones first, then by number. */
   listedParts(run: string, chunk: number): Promise<readonly PartReference[]>;
-  /** Stores (or, fetched again, replaces) one part of a `finished` or `downloaded` chunk. */
+  /**
+   * Stores (or, fetched again, replaces) one part of a `finished` or `downloaded` chunk. Redoable: the part is
+   * fetched again.
+   */
   recordPart(run: string, chunk: number, part: StoredPart): Promise<void>;
-  /** `finished` to `downloaded`; a chunk that is `downloaded` already stays so. */
+  /** `finished` to `downloaded`, whatever the service forgets; a chunk that is `downloaded` already stays so. */
   recordDownloaded(run: string, chunk: number): Promise<ChunkRow>;
   /** A chunk that is neither being uploaded, refused, split nor merged, to `unprocessed`. */
   recordUnprocessed(run: string, chunk: number, cause: UnprocessedCause): Promise<ChunkRow>;
@@ -122,7 +128,7 @@ export interface Checkpoint extends CheckpointReader {
   recordJoin(run: string, join: JoinWay): Promise<void>;
   /**
    * The work file holds the chunk whole and ends at `mergedEnd`; `sha256` is of what it has gained. The source's
-   * chunks are merged in its order; those of a round never.
+   * chunks are merged in its order; those of a round never. Redoable: the work file is cut back (law 7).
    */
   recordMerged(
     run: string,

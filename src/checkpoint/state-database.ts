@@ -1,6 +1,6 @@
 /**
  * One connection to checkpoint.db: each call is one transaction, and its errors come out in our words. A kill of
- * the process takes back none that was resolved; what a power failure may take back is each change's own choice.
+ * the process takes back none that has resolved; whether a power failure may is said where a change is made.
  */
 import type { Database } from 'better-sqlite3';
 import { translateStateError } from './translate-state-error.js';
@@ -9,14 +9,15 @@ export interface StateDatabase {
   /** Prepares a statement; done once, when the methods are made. */
   readonly prepare: Database['prepare'];
   /**
-   * Makes a method of the port out of work that writes: one transaction, write lock taken at its start, on the
-   * disk with all that was committed before it when it resolves.
+   * Makes a method of the port out of work that writes: one transaction, write lock taken at its start. When it
+   * resolves it is on the disk, together with all that was committed before it.
    */
   change<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /**
-   * The same without waiting for the disk, which is most of what a change costs. A power failure may take it back,
-   * together with all that came after it, until the next `change` is made or the log is written back. Only for
-   * what free work makes again out of what is left: nothing that was paid for, sent or published may hang on it.
+   * The same without waiting for the disk, which is most of what a change costs: a power failure may take back the
+   * last ones before the next `change`, never one of them without those after it. Only for a step that the next
+   * start finds undone and does again for nothing, and behind which all that is sent, paid for or published begins
+   * with a `change`.
    */
   redoableChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** Makes a method of the port out of work that only reads: one snapshot for all its statements. */
@@ -33,7 +34,10 @@ export function createStateDatabase(connection: Database): StateDatabase {
       throw translateStateError(error, connection.name);
     }
   }
-  /** @param synchronous when SQLite syncs its log: FULL at each commit, NORMAL before it is written back. */
+  /**
+   * @param synchronous when the log is synced, whole: FULL, at each commit; NORMAL, only before it is written back
+   *   to the database (sqlite.org/pragma.html#pragma_synchronous).
+   */
   function committing(synchronous: 'FULL' | 'NORMAL') {
     return <A extends unknown[], R>(work: (...args: A) => R) => {
       // The write lock first: a transaction that begins by reading fails when another process then writes.

@@ -54,7 +54,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
         missing,
       );
     }),
-    recordDownloaded: db.redoableChange((run: string, chunk: number) => {
+    recordDownloaded: db.change((run: string, chunk: number) => {
       const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
       expectOne(complete.run({ run, chunk }), 'recordDownloaded', missing);
       return chunkOf(run, chunk)!;
