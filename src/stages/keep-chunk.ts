@@ -5,7 +5,7 @@ import type { CutChunk } from './cut-chunks.js';
 import { checkSourceStamp } from './read-source.js';
 
 export type KeepChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'chunkNumbers' | 'at'> & {
-  readonly checkpoint: Pick<Checkpoint, 'chunk' | 'recordCut'>;
+  readonly checkpoint: Pick<Checkpoint, 'recordCut'>;
 };
 
 /**
@@ -21,7 +21,7 @@ export async function keepChunk(
   const number = run.chunkNumbers.next();
   await run.files.writeChunk(number, content, chunk.sha256);
   run.at('after-chunk-file-before-commit');
-  await run.checkpoint.recordCut(run.id, { ...chunk, number, picked });
+  const kept = await run.checkpoint.recordCut(run.id, { ...chunk, number, picked });
   run.at('after-cut-before-intent');
-  return (await run.checkpoint.chunk(run.id, number))!;
+  return kept;
 }
