@@ -1,7 +1,6 @@
 /** A first look at one file of a source: dialect, columns, and where its records begin. */
 import iconv from 'iconv-lite';
 import { SourceError } from '../errors/index.js';
-import { PIECE_BYTES } from '../streams/read-pieces.js';
 import type { Dialect } from '../types.js';
 import { LF } from './ascii.js';
 import { detectDialect, type FixedDialect } from './detect-dialect.js';
@@ -12,7 +11,7 @@ import { isGzip, readUnzipped } from './read-unzipped.js';
 import { refuseArchive } from './refuse-archive.js';
 
 /** Unzipped bytes that are looked at; the header must lie within. */
-const SAMPLE_BYTES = PIECE_BYTES;
+const SAMPLE_BYTES = 256 * 1024;
 
 export interface InspectedFile extends FileStamp {
   readonly path: string;

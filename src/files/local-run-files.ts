@@ -1,6 +1,10 @@
-/** A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. */
+/**
+ * A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. One chunk's file is read and
+ * written at once: that takes less than the work on its records, and much less than waiting for another thread.
+ */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -28,17 +32,17 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
     writeChunk: async (number, bytes, sha256) => {
       const size = bytes.length;
       written.delete(number);
-      await writeFile(chunkPath(number), bytes, { mode: 0o600 });
+      writeFileSync(chunkPath(number), bytes, { mode: 0o600 });
       written.set(number, { sha256, size });
     },
     hasChunk: async (number, sha256) => {
       const known = written.get(number);
-      if (known?.sha256 === sha256) return (await sizeOf(chunkPath(number))) === known.size;
+      if (known?.sha256 === sha256) return sizeOf(chunkPath(number)) === known.size;
       return (await hashFile(chunkPath(number)))?.sha256 === sha256;
     },
-    removeChunk: (number) => {
+    removeChunk: async (number) => {
       written.delete(number);
-      return rm(chunkPath(number), { force: true });
+      rmSync(chunkPath(number), { force: true });
     },
 
     writePart: (chunk, part, content) =>
@@ -54,7 +58,7 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
 
     readPart: async (chunk, part) => {
       try {
-        const compressed = await readFile(partPath(chunk, part));
+        const compressed = readFileSync(partPath(chunk, part));
         // One byte more than is right: all of it in one piece, and a longer one is noticed.
         const size = part.bytes + 1;
         const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
@@ -71,11 +75,8 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
 }
 
 /** Undefined where there is no such file. */
-async function sizeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => undefined,
-  );
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size;
 }
 
 function isSystemTrouble(error: unknown): boolean {

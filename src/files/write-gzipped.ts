@@ -2,6 +2,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { TransformOptions } from 'node:stream';
 import { constants, createGzip, type ZlibOptions, type ZlibReset } from 'node:zlib';
+import { writeAll } from '../streams/write-all.js';
 
 /** What is compressed is taken when a write has ended: no write ever waits for that. */
 const OPTIONS: ZlibOptions & TransformOptions = {
@@ -60,12 +61,6 @@ function ended(gzip: Gzip, write: (done: (error?: Error | null) => void) => void
       resolve(compressed === null ? [] : [compressed]);
     });
   });
-}
-
-/** The system may take less than all of it. */
-async function writeAll(file: FileHandle, pieces: Buffer[]): Promise<void> {
-  const { bytesWritten } = await file.writev(pieces);
-  if (bytesWritten < sizeOf(pieces)) await file.writeFile(Buffer.concat(pieces).subarray(bytesWritten));
 }
 
 function sizeOf(pieces: readonly Buffer[]): number {

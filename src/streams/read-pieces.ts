@@ -1,8 +1,8 @@
 /** A file's bytes piece by piece, in two buffers that are filled in turn: reading makes no garbage. */
 import { open } from 'node:fs/promises';
 
-/** Large enough that asking for it costs little, small enough for the processor's cache. */
-export const PIECE_BYTES = 256 * 1024;
+/** Large enough that asking another thread for it costs little beside the work on it. */
+export const PIECE_BYTES = 1024 * 1024;
 
 /**
  * The bytes of a file from an offset on; the next piece is read while one is looked at.
