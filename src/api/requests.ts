@@ -1,7 +1,7 @@
 /** The requests of the four operations (interface, section 4): where each input is placed. */
-import { openAsBlob } from 'node:fs';
 import { FormData } from 'undici';
 import type { FileStatus, Milliseconds } from '../types.js';
+import { fileOnDisk } from './file-on-disk.js';
 import type { SearchRecord, UploadRequest } from './prediction-api.js';
 import type { HttpRequest } from './send-request.js';
 import { createServiceAddress } from './service-address.js';
@@ -49,7 +49,7 @@ export function createRequests(options: RequestsOptions): Requests {
       // Before the file, so that a service which reads in order knows at once who sends it.
       body.append('token', token.reveal());
       body.append('description', upload.description);
-      body.append('file', await openAsBlob(upload.path, { type: 'text/csv' }), upload.fileName);
+      body.append('file', await fileOnDisk(upload.path, upload.fileName, 'text/csv'));
       return {
         method: 'POST',
         url: address('upload'),
