@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CrashPoint, crashPoints } from '../../src/crash-points.js';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
-import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
+import { openServe, type Serve, servedFolios, spawnServe } from '../helpers/serve.js';
 
 const chunks = 6;
 
@@ -112,7 +112,7 @@ describe('a job that is killed', () => {
 describe('a service that is killed', () => {
   it('and started again on its port and data is waited for; nothing is lost or paid twice', async () => {
     const data = join(await folder(), 'killed-service');
-    const first = await openServe(data, { recordsPerSecond: 40, segmentRecords: 7 });
+    const first = await spawnServe(data, { recordsPerSecond: 40, segmentRecords: 7 });
     const job = await createJob(await folder(), { pipeline: 'outage', baseUrl: first.url });
     const child = spawnCli(['run', job.config, '--json', '--log-level', 'debug'], { env: job.env });
     await child.waitFor('stderr', /chunk 2 finished/);
