@@ -108,7 +108,7 @@ async function play(name: string, scene: readonly string[], steps: readonly Step
 }
 
 beforeAll(async () => {
-  const limit = pLimit(2);
+  const limit = pLimit(3);
   const plainNight = limit(() => play('plain', [], [{ exit: 0, env: { FOLIOPIPE_POLL__FIRST: '50ms' } }]));
   played = await Promise.all(
     nights.map(({ scene, steps }, at) => limit(() => play(`${scene}-${at}`, [scene], steps))),
