@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { TOKEN } from './job.js';
 
-export const cli = fileURLToPath(new URL('../dist/src/cli.js', import.meta.url));
+export const cli = fileURLToPath(new URL('../dist/bundle/cli.js', import.meta.url));
 
 /** Runs a body beside a service whose predictions cost next to nothing; its folios are kept in `data`. */
 export async function withService(data, body) {

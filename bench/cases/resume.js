@@ -36,7 +36,7 @@ export const resume = {
       told: [
         `${records} records, the client killed with SIGKILL when ${100 * DONE_SHARE} % of them were merged, and started again.`,
         'From its start to its first request; and what it had read from files and sockets by then, and at its end, its own program included.',
-        `The source has ${megabytes(source)} MB and the output ${megabytes(`${work}/out.csv`)} MB, which is hashed before and after it is put in place.`,
+        `The source has ${megabytes(source)} MB and the output ${megabytes(`${work}/out.csv`)} MB, which is hashed before it is put in place.`,
         'No chunk was sent twice but those in flight at the kill.',
       ],
       rows: [

@@ -2,7 +2,7 @@
  * Begins a run: the source is checked and nothing is done with it. What chunks it later goes on from there.
  * node bench/ours/begin.js CONFIG
  */
-import { withRun } from '../../dist/src/index.js';
+import { withRun } from '../../dist/bundle/index.js';
 import { readConfig } from './read-config.js';
 
 await withRun(readConfig(process.argv[2]), {}, async () => undefined);

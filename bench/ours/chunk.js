@@ -3,7 +3,7 @@
  * each chunk synced to the disk and committed. The check of the source came before: it is a case of its own.
  * node bench/ours/chunk.js CONFIG
  */
-import { chunkRecords, withRun } from '../../dist/src/index.js';
+import { chunkRecords, withRun } from '../../dist/bundle/index.js';
 import { timed } from '../timed.js';
 import { readConfig } from './read-config.js';
 

@@ -4,7 +4,7 @@
  * node bench/ours/merge.js CONFIG RUN OUTPUT
  */
 import { renameSync } from 'node:fs';
-import { appendMerged, mergeResults, withRun } from '../../dist/src/index.js';
+import { appendMerged, mergeResults, withRun } from '../../dist/bundle/index.js';
 import { workPath } from '../../dist/src/stages/work-file.js';
 import { timed } from '../timed.js';
 import { readConfig } from './read-config.js';

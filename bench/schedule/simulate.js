@@ -93,7 +93,7 @@ async function* cutChunks({ id, checkpoint, files }, chunks, records) {
   for (let number = 1; number <= chunks; number++) {
     const firstRecord = (number - 1) * records + 1;
     await files.writeChunk(number);
-    await checkpoint.recordCut(id, {
+    yield checkpoint.recordCut(id, {
       number,
       firstRecord,
       lastRecord: firstRecord + records - 1,
@@ -104,7 +104,6 @@ async function* cutChunks({ id, checkpoint, files }, chunks, records) {
       sha256: number.toString(16).padStart(64, '0'),
       picked: null,
     });
-    yield checkpoint.chunk(id, number);
   }
 }
 
@@ -113,9 +112,9 @@ function noticing(checkpoint, folios, clock) {
   return {
     ...checkpoint,
     recordFinished: async (run, number, ...finished) => {
-      await checkpoint.recordFinished(run, number, ...finished);
-      const { folio } = await checkpoint.chunk(run, number);
-      folios[Number(folio)].noticedAt = clock.now();
+      const chunk = await checkpoint.recordFinished(run, number, ...finished);
+      folios[Number(chunk.folio)].noticedAt = clock.now();
+      return chunk;
     },
   };
 }

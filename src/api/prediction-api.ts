@@ -67,9 +67,9 @@ export interface PredictionApi {
   track(folio: string, signal: AbortSignal): Promise<FolioReport>;
 
   /**
-   * Fetches one part (interface, 4.3) and hands its decoded bytes to `consume` as they arrive. A cut or
-   * malformed reply is fetched again, so `consume` may be called several times, each time from the start;
-   * the result of the one that ran to its end is returned.
+   * Fetches one part (interface, 4.3) and hands its decoded bytes to `consume` as they arrive; each piece is
+   * valid until the next one is asked for. A cut or malformed reply is fetched again, so `consume` may be called
+   * several times, each time from the start; the result of the one that ran to its end is returned.
    * @throws FolioLostError when the service no longer knows folio or part (404 or 410, repeatedly).
    */
   download<T>(

@@ -1,11 +1,22 @@
 /**
  * The port to everything that survives a kill. One named method for each change of state, each one
- * transaction; every method returns a promise, so that a checkpoint on another machine fits behind it.
- * A method that changes a row fails with `CheckpointStateError` when no row was in the state it leaves.
+ * transaction; every method returns a promise, so that a checkpoint on another machine fits behind it. What has
+ * resolved survives a power failure too, but for a change called redoable: free work makes it again.
+ * A method that changes a row fails with `CheckpointStateError` when no row was in the state it leaves; one that
+ * returns a chunk gives it as it then is.
  */
 import type { FolioCounts, JoinWay, PartReference, Source, StoredPart, UnprocessedCause } from '../types.js';
 import type { CheckpointReader } from './checkpoint-reader.js';
-import type { AcceptedReply, Budget, ChunkCounts, NewChunk, NewRun, Publication, Upload } from './state.js';
+import type {
+  AcceptedReply,
+  Budget,
+  ChunkCounts,
+  ChunkRow,
+  NewChunk,
+  NewRun,
+  Publication,
+  Upload,
+} from './state.js';
 
 export type { CheckpointReader } from './checkpoint-reader.js';
 export type * from './state.js';
@@ -27,14 +38,21 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * Adds a `cut` chunk under a number that none has. One of the source begins behind all others of it, while
    * the source is not cut whole; one of a round behind all others of the round, which is the first unsettled one.
+   * Redoable: its upload begins with the intent.
    */
-  recordCut(run: string, chunk: NewChunk): Promise<void>;
+  recordCut(run: string, chunk: NewChunk): Promise<ChunkRow>;
   /** The whole source is cut: fixes the run's number of chunks. */
   recordAllCut(run: string): Promise<void>;
-  /** A `cut` or `ambiguous` chunk of several records of an open run to `split`; the two in its place are `cut`. */
-  recordSplit(run: string, chunk: number, halves: readonly [NewChunk, NewChunk]): Promise<void>;
+  /**
+   * A `cut` or `ambiguous` chunk of several records of an open run to `split`; returns the two in its place, `cut`.
+   */
+  recordSplit(
+    run: string,
+    chunk: number,
+    halves: readonly [NewChunk, NewChunk],
+  ): Promise<readonly [ChunkRow, ChunkRow]>;
   /** A `cut` or `ambiguous` chunk of one record to `refused`, with what the service said. */
-  recordRefused(run: string, chunk: number, refusal: string): Promise<void>;
+  recordRefused(run: string, chunk: number, refusal: string): Promise<ChunkRow>;
 
   /**
    * `cut` or `ambiguous` to `uploading`, with the intent's row, and its records taken out of the budget (law 2);
@@ -49,7 +67,7 @@ export interface Checkpoint extends CheckpointReader {
     budget: Budget,
   ): Promise<Upload>;
   /** `uploading` to `submitted`: the reply was read. */
-  recordAccepted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
+  recordAccepted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<ChunkRow>;
   /**
    * `uploading` back to `cut`: certainly not accepted, so the budget has its records back. To `ambiguous` where
    * an earlier attempt is still so.
@@ -66,22 +84,26 @@ export interface Checkpoint extends CheckpointReader {
 
   /**
    * `submitted` to `finished`, with the counts and the parts that cover them. A `finished` or `downloaded`
-   * chunk that is not merged may be listed anew: it is `finished` with none of its parts stored.
+   * chunk that is not merged may be listed anew: it is `finished` with none of its parts stored. Redoable: the
+   * folio is asked again.
    */
   recordFinished(
     run: string,
     chunk: number,
     counts: FolioCounts,
     parts: readonly PartReference[],
-  ): Promise<void>;
+  ): Promise<ChunkRow>;
   /** Parts listed for a `finished` or `downloaded` chunk, successful ones first, then by number. */
   listedParts(run: string, chunk: number): Promise<readonly PartReference[]>;
-  /** Stores (or, fetched again, replaces) one part of a `finished` or `downloaded` chunk. */
+  /**
+   * Stores (or, fetched again, replaces) one part of a `finished` or `downloaded` chunk. Redoable: the part is
+   * fetched again.
+   */
   recordPart(run: string, chunk: number, part: StoredPart): Promise<void>;
-  /** `finished` to `downloaded`; a chunk that is `downloaded` already stays so. */
-  recordDownloaded(run: string, chunk: number): Promise<void>;
+  /** `finished` to `downloaded`, whatever the service forgets; a chunk that is `downloaded` already stays so. */
+  recordDownloaded(run: string, chunk: number): Promise<ChunkRow>;
   /** A chunk that is neither being uploaded, refused, split nor merged, to `unprocessed`. */
-  recordUnprocessed(run: string, chunk: number, cause: UnprocessedCause): Promise<void>;
+  recordUnprocessed(run: string, chunk: number, cause: UnprocessedCause): Promise<ChunkRow>;
 
   /** A round whose chunks are all answered or given up counts from now on; nothing is merged any more. */
   recordRoundSettled(run: string, round: number): Promise<void>;
@@ -106,7 +128,7 @@ export interface Checkpoint extends CheckpointReader {
   recordJoin(run: string, join: JoinWay): Promise<void>;
   /**
    * The work file holds the chunk whole and ends at `mergedEnd`; `sha256` is of what it has gained. The source's
-   * chunks are merged in its order; those of a round never.
+   * chunks are merged in its order; those of a round never. Redoable: the work file is cut back (law 7).
    */
   recordMerged(
     run: string,

@@ -1,12 +1,25 @@
-/** One connection to checkpoint.db: each call is one transaction, and its errors come out in our words. */
+/**
+ * One connection to checkpoint.db: each call is one transaction, and its errors come out in our words. A kill of
+ * the process takes back none that has resolved; whether a power failure may is said where a change is made.
+ */
 import type { Database } from 'better-sqlite3';
 import { translateStateError } from './translate-state-error.js';
 
 export interface StateDatabase {
   /** Prepares a statement; done once, when the methods are made. */
   readonly prepare: Database['prepare'];
-  /** Makes a method of the port out of work that writes: one transaction, write lock taken at its start. */
+  /**
+   * Makes a method of the port out of work that writes: one transaction, write lock taken at its start. When it
+   * resolves it is on the disk, together with all that was committed before it.
+   */
   change<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
+  /**
+   * The same without waiting for the disk, which is most of what a change costs: a power failure may take back the
+   * last ones before the next `change`, never one of them without those after it. Only for a step that the next
+   * start finds undone and does again for nothing, and behind which all that is sent, paid for or published begins
+   * with a `change`.
+   */
+  redoableChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** Makes a method of the port out of work that only reads: one snapshot for all its statements. */
   read<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   close(): Promise<void>;
@@ -21,13 +34,25 @@ export function createStateDatabase(connection: Database): StateDatabase {
       throw translateStateError(error, connection.name);
     }
   }
-  return {
-    prepare: connection.prepare.bind(connection),
-    change<A extends unknown[], R>(work: (...args: A) => R) {
+  /**
+   * @param synchronous when the log is synced, whole: FULL, at each commit; NORMAL, only before it is written back
+   *   to the database (sqlite.org/pragma.html#pragma_synchronous).
+   */
+  function committing(synchronous: 'FULL' | 'NORMAL') {
+    return <A extends unknown[], R>(work: (...args: A) => R) => {
       // The write lock first: a transaction that begins by reading fails when another process then writes.
       const { immediate } = connection.transaction(work);
-      return (...args: A) => translated<R>(() => immediate(...args));
-    },
+      return (...args: A) =>
+        translated<R>(() => {
+          connection.exec(`PRAGMA synchronous = ${synchronous}`);
+          return immediate(...args);
+        });
+    };
+  }
+  return {
+    prepare: connection.prepare.bind(connection),
+    change: committing('FULL'),
+    redoableChange: committing('NORMAL'),
     read<A extends unknown[], R>(work: (...args: A) => R) {
       const { deferred } = connection.transaction(work);
       return (...args: A) => translated<R>(() => deferred(...args));

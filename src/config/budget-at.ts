@@ -6,13 +6,21 @@ export function budgetAt({ perRun, perDay, perMonth, timeZone }: Config['budget'
   return { day: dayOf(at, timeZone), perRun, perDay, perMonth };
 }
 
+/** Making one takes longer than a hundred dates. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 /** The calendar day as `2026-11-21`, in a time zone. */
 export function dayOf(at: number, timeZone: string): string {
-  // Swedish dates are written as ISO 8601 has them.
-  return new Intl.DateTimeFormat('sv-SE', {
-    timeZone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  }).format(at);
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    // Swedish dates are written as ISO 8601 has them.
+    format = new Intl.DateTimeFormat('sv-SE', {
+      timeZone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    });
+    formats.set(timeZone, format);
+  }
+  return format.format(at);
 }

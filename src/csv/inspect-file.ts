@@ -7,11 +7,11 @@ import { detectDialect, type FixedDialect } from './detect-dialect.js';
 import { type FileStamp, fileStamp } from './file-stamp.js';
 import { isTranscoded } from './read-decoded.js';
 import { readHeader } from './read-header.js';
-import { isGzip, READ_BYTES, readUnzipped } from './read-unzipped.js';
+import { isGzip, readUnzipped } from './read-unzipped.js';
 import { refuseArchive } from './refuse-archive.js';
 
 /** Unzipped bytes that are looked at; the header must lie within. */
-const SAMPLE_BYTES = READ_BYTES;
+const SAMPLE_BYTES = 256 * 1024;
 
 export interface InspectedFile extends FileStamp {
   readonly path: string;
@@ -72,7 +72,7 @@ async function readSample(path: string, gzip: boolean): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of readUnzipped({ path, gzip }, 0, {})) {
-    pieces.push(piece);
+    pieces.push(Buffer.from(piece));
     size += piece.length;
     if (size >= SAMPLE_BYTES) break;
   }

@@ -1,11 +1,9 @@
 /** A file's bytes from the disk, unzipped where it is gzip. */
-import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { PIECE_BYTES, readPieces } from '../streams/read-pieces.js';
 import { unreadable } from './unreadable.js';
-
-export const READ_BYTES = 256 * 1024;
 
 export interface ReadOptions {
   readonly signal?: AbortSignal;
@@ -29,6 +27,7 @@ export async function isGzip(path: string): Promise<boolean> {
 }
 
 /**
+ * Each piece is valid until the next one is asked for.
  * @param start offset on disk; 0 for gzip.
  * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`, broken gzip included; the signal's reason.
  */
@@ -38,28 +37,32 @@ export async function* readUnzipped(
   options: ReadOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { signal, onRaw } = options;
-  const disk = createReadStream(file.path, { start, highWaterMark: READ_BYTES });
-  const raw = onRaw === undefined ? disk : tapped(disk, onRaw);
   try {
+    const raw = tapped(readPieces(file.path, start), onRaw);
     // Errors of the disk reach the loop too: pipeline destroys the gunzip stream with them.
-    const unzipped = file.gzip ? pipeline(raw, createGunzip({ chunkSize: READ_BYTES }), () => {}) : raw;
+    const unzipped = file.gzip
+      ? pipeline(copied(raw), createGunzip({ chunkSize: PIECE_BYTES }), () => {})
+      : raw;
     for await (const piece of unzipped) {
       signal?.throwIfAborted();
       yield piece;
     }
   } catch (cause) {
     throw signal?.aborted ? signal.reason : unreadable(file.path, cause);
-  } finally {
-    disk.destroy();
   }
 }
 
 async function* tapped(
   disk: AsyncIterable<Buffer>,
-  onRaw: (bytes: Uint8Array) => void,
+  onRaw: ReadOptions['onRaw'],
 ): AsyncGenerator<Buffer, void, undefined> {
   for await (const piece of disk) {
-    onRaw(piece);
+    onRaw?.(piece);
     yield piece;
   }
+}
+
+/** For who takes pieces while it is still at work on those before. */
+async function* copied(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  for await (const piece of pieces) yield Buffer.from(piece);
 }

@@ -98,6 +98,11 @@ export class RecordScan {
     yield* this.#scan(true);
   }
 
+  /** Gives up the window: neither the scan nor a Batch of it is used after this. */
+  release(): void {
+    this.#kernel.release();
+  }
+
   #keepFrom(taken: number): void {
     this.#kernel.window.copyWithin(0, taken, this.#filled);
     this.#base += taken;

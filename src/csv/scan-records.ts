@@ -16,9 +16,13 @@ export async function* scanRecords(
   options: ScanOptions,
 ): AsyncGenerator<Batch, number, undefined> {
   const scan = new RecordScan(options);
-  for await (const piece of input) yield* scan.take(piece);
-  yield* scan.end();
-  return scan.record;
+  try {
+    for await (const piece of input) yield* scan.take(piece);
+    yield* scan.end();
+    return scan.record;
+  } finally {
+    scan.release();
+  }
 }
 
 /**
@@ -28,7 +32,11 @@ export async function* scanRecords(
  */
 export function* scanBuffer(bytes: Uint8Array, options: ScanOptions): Generator<Batch, number, undefined> {
   const scan = new RecordScan(options);
-  yield* scan.take(bytes);
-  yield* scan.end();
-  return scan.record;
+  try {
+    yield* scan.take(bytes);
+    yield* scan.end();
+    return scan.record;
+  } finally {
+    scan.release();
+  }
 }

@@ -9,13 +9,16 @@ export interface RunFiles {
    * Writes an uploadable file; an old one of the same number is replaced. It need not outlive a crash: it can be
    * cut again from the source, and `hasChunk` tells whether it is whole.
    */
-  writeChunk(number: number, bytes: Uint8Array): Promise<void>;
+  writeChunk(number: number, bytes: Uint8Array, sha256: string): Promise<void>;
   /** Local path to upload from. */
   chunkPath(number: number): string;
-  /** Whether the chunk's file is there with exactly this content. */
+  /** Whether the chunk's file is there with exactly this content; what was written through this port is not read for it. */
   hasChunk(number: number, sha256: string): Promise<boolean>;
   removeChunk(number: number): Promise<void>;
-  /** Streams a decoded part to the store, compressed; it is there whole or not at all. */
+  /**
+   * Streams a decoded part to the store, compressed; it is there whole or not at all. A piece is not looked at once
+   * the next one is asked for.
+   */
   writePart(chunk: number, part: PartReference, content: AsyncIterable<Uint8Array>): Promise<WrittenPart>;
   /**
    * The decoded bytes of a stored part.

@@ -1,6 +1,7 @@
 /** One part of results as a table over its bytes: where every field of every result stands. */
 import { scanBuffer } from '../csv/scan-records.js';
 import type { PartReference } from '../types.js';
+import { addShifted, grown } from './growing-array.js';
 import { partScan, readPartHeader } from './part-format.js';
 
 /** Field `k` of result `r` stands at `fieldStart(table, r, k)` to `table.ends[r * fields + k]`, quotes included. */
@@ -9,32 +10,34 @@ export interface PartTable {
   readonly columns: readonly string[];
   readonly bytes: Uint8Array;
   readonly count: number;
+  /** The first `count` are used; of `ends` as many times the number of columns. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
 }
 
 /**
  * Reads a decoded part. An empty one is a table without columns and results.
+ * @param reference with the number of its results, where that is known.
  * @throws UntrustedError when it is no well-formed CSV with a header.
  */
-export function readPartTable(reference: PartReference, bytes: Buffer): PartTable {
+export function readPartTable(
+  reference: PartReference & { readonly records?: number },
+  bytes: Buffer,
+): PartTable {
   if (bytes.length === 0) return { reference, columns: [], bytes, count: 0, starts: none, ends: none };
   const header = readPartHeader(reference, bytes);
-  const starts: Int32Array[] = [];
-  const ends: Int32Array[] = [];
-  const body = bytes.subarray(header.bytes);
-  for (const batch of scanBuffer(body, partScan(reference, header))) {
-    starts.push(batch.starts.slice(0, batch.count).map((at) => at + batch.base));
-    ends.push(batch.ends.slice(0, batch.count * batch.fields).map((at) => at + batch.base));
+  const fields = header.columns.length;
+  let starts = new Int32Array(reference.records ?? FIRST_CAPACITY);
+  let ends = new Int32Array(starts.length * fields);
+  let count = 0;
+  for (const batch of scanBuffer(bytes.subarray(header.bytes), partScan(reference, header))) {
+    starts = grown(starts, count + batch.count);
+    ends = grown(ends, (count + batch.count) * fields);
+    addShifted(starts, count, batch.starts.subarray(0, batch.count), batch.base);
+    addShifted(ends, count * fields, batch.ends.subarray(0, batch.count * fields), batch.base);
+    count += batch.count;
   }
-  return {
-    reference,
-    columns: header.columns,
-    bytes,
-    count: starts.reduce((sum, some) => sum + some.length, 0),
-    starts: concatenate(starts),
-    ends: concatenate(ends),
-  };
+  return { reference, columns: header.columns, bytes, count, starts, ends };
 }
 
 /** Where a field of a result begins. */
@@ -44,14 +47,4 @@ export function fieldStart(table: PartTable, result: number, field: number): num
 }
 
 const none = new Int32Array(0);
-
-function concatenate(pieces: readonly Int32Array[]): Int32Array {
-  if (pieces.length === 1) return pieces[0]!;
-  const whole = new Int32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
-}
+const FIRST_CAPACITY = 1024;

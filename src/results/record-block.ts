@@ -1,5 +1,6 @@
 /** The records of one chunk, copied out of the batches so that they can be joined, written and read twice. */
 import type { Batch } from '../csv/batch.js';
+import { addShifted, grown } from './growing-array.js';
 
 export interface RecordBlock {
   readonly bytes: Uint8Array;
@@ -84,12 +85,9 @@ function createGrowingBlock() {
       ends = grown(ends, (count + taken) * fields);
       bytes.set(batch.bytes.subarray(first, last), length);
       const shift = length - first;
-      for (let i = 0; i < taken; i++) {
-        starts[count + i] = batch.starts[from + i]! + shift;
-        numbers[count + i] = batch.firstRecord + from + i;
-      }
-      for (let i = 0; i < taken * fields; i++)
-        ends[count * fields + i] = batch.ends[from * fields + i]! + shift;
+      addShifted(starts, count, batch.starts.subarray(from, from + taken), shift);
+      addShifted(ends, count * fields, batch.ends.subarray(from * fields, (from + taken) * fields), shift);
+      fillNumbers(numbers.subarray(count, count + taken), batch.firstRecord + from);
       length += last - first;
       count += taken;
     },
@@ -104,10 +102,7 @@ function createGrowingBlock() {
   };
 }
 
-/** The same array, or a larger copy where it is too small. */
-function grown<T extends Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer>>(array: T, size: number): T {
-  if (size <= array.length) return array;
-  const larger = new (array.constructor as new (length: number) => T)(Math.max(size, array.length * 2));
-  larger.set(array);
-  return larger;
+/** Consecutive numbers. */
+function fillNumbers(into: Int32Array, first: number): void {
+  for (let i = 0; i < into.length; i++) into[i] = first + i;
 }

@@ -3,6 +3,7 @@ import type { ChunkCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { type AnswerPart, RowsKernel } from '../csv/kernel/rows-kernel.js';
 import { fieldText, writeField, writeValue } from '../csv/write-field.js';
+import { takeBuffer } from '../streams/buffer-pool.js';
 import type { UnprocessedCause } from '../types.js';
 import type { AnswerSource, Answers } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
@@ -63,8 +64,10 @@ export function createRowWriter(options: RowOptions): RowWriter {
         return out.take();
       });
       const successful = records.count - failed;
+      const bytes = takeBuffer(kernel.rows.length);
+      bytes.set(kernel.rows);
       return {
-        bytes: Buffer.from(kernel.rows),
+        bytes,
         counts: { successful, failed, unprocessed: 0, indistinct: indistinct.size },
       };
     },

@@ -11,7 +11,10 @@ import { firstPlace, recordsFrom } from './read-source.js';
 
 export type ChunkRecordsNeeds = KeepChunkNeeds &
   Pick<RunContext, 'canary' | 'config' | 'uploads' | 'signal'> & {
-    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'nextChunk' | 'lastCut' | 'recordAllCut' | 'run'>;
+    readonly checkpoint: Pick<
+      Checkpoint,
+      'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'recordAllCut' | 'run'
+    >;
   };
 
 /**

@@ -21,17 +21,17 @@ export function downloadParts(
     try {
       // Not needed once the folio is finished, and gone before the commit that ends the chunk: no kill leaves it.
       await run.files.removeChunk(chunk.number);
-      await fetchParts(run, chunk);
+      const downloaded = await fetchParts(run, chunk);
       run.at('after-downloaded-before-merge');
+      return downloaded;
     } catch (error) {
       if (error instanceof OutageError) {
         run.setbacks.first ??= error;
         return undefined;
       }
       if (!(error instanceof FolioLostError)) throw error;
-      await giveUpLost(run, chunk, error);
+      return giveUpLost(run, chunk, error);
     }
-    return run.checkpoint.chunk(run.id, chunk.number);
   };
   const { downloads } = run.config.concurrency;
   return (chunks) =>

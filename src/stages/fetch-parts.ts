@@ -4,7 +4,7 @@ import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { UntrustedError } from '../errors/index.js';
 import { countResults } from '../results/count-results.js';
 import type { RunContext } from '../run-context.js';
-import type { FolioCounts, PartReference } from '../types.js';
+import type { FolioCounts, PartReference, StoredPart } from '../types.js';
 import { isComplete, listParts } from './folio-completion.js';
 
 export type FetchPartsNeeds = Pick<
@@ -13,41 +13,42 @@ export type FetchPartsNeeds = Pick<
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'chunk' | 'listedParts' | 'parts' | 'recordFinished' | 'recordPart' | 'recordDownloaded'
+    'listedParts' | 'parts' | 'recordFinished' | 'recordPart' | 'recordDownloaded'
   >;
 };
 
 /**
- * Makes a `finished` chunk `downloaded`. Parts that are stored already are not fetched again.
+ * Makes a `finished` chunk `downloaded`, and returns it so. Parts that are stored already are not fetched again.
  * @throws UntrustedError when the parts still do not balance after they were fetched once more.
  * @throws FolioLostError when the service no longer knows the folio.
  */
-export async function fetchParts(run: FetchPartsNeeds, chunk: ChunkRow): Promise<void> {
+export async function fetchParts(run: FetchPartsNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   try {
     const stored = await run.checkpoint.parts(run.id, chunk.number);
-    const isStored = (part: PartReference) =>
-      stored.some(({ part: number, fileStatus }) => number === part.part && fileStatus === part.fileStatus);
-    const listed = await run.checkpoint.listedParts(run.id, chunk.number);
-    for (const part of listed) if (!isStored(part)) await fetchPart(run, chunk, part);
-    await checkBalance(run, chunk, chunk.counts!);
+    const parts: StoredPart[] = [];
+    for (const part of await run.checkpoint.listedParts(run.id, chunk.number)) {
+      const isThis = (other: PartReference) =>
+        other.part === part.part && other.fileStatus === part.fileStatus;
+      parts.push(stored.find(isThis) ?? (await fetchPart(run, chunk, part)));
+    }
+    checkBalance(chunk, chunk.counts!, parts);
   } catch (error) {
     if (!(error instanceof UntrustedError)) throw error;
     run.logger.warn(
       { chunk: chunk.number, folio: chunk.folio, code: error.code },
       `chunk ${chunk.number}: ${error.message}; its parts are fetched once more`,
     );
-    await refetchParts(run, chunk);
-    return;
+    return refetchParts(run, chunk);
   }
   run.at('after-part-before-downloaded');
-  await run.checkpoint.recordDownloaded(run.id, chunk.number);
+  return run.checkpoint.recordDownloaded(run.id, chunk.number);
 }
 
 /**
- * Asks for a folio's parts anew and fetches all of them, whatever is stored.
+ * Asks for a folio's parts anew and fetches all of them, whatever is stored; the chunk is `downloaded` then.
  * @throws UntrustedError when they do not balance.
  */
-export async function refetchParts(run: FetchPartsNeeds, chunk: ChunkRow): Promise<void> {
+export async function refetchParts(run: FetchPartsNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   const report = await run.api.track(chunk.folio!, run.signal);
   if (!isComplete(report)) {
     throw new UntrustedError(
@@ -56,13 +57,15 @@ export async function refetchParts(run: FetchPartsNeeds, chunk: ChunkRow): Promi
       { hint: 'run the same command again; nothing is paid again', facts: { chunk: chunk.number } },
     );
   }
-  await run.checkpoint.recordFinished(run.id, chunk.number, report.counts!, listParts(report));
-  for (const part of listParts(report)) await fetchPart(run, chunk, part);
-  await checkBalance(run, chunk, report.counts!);
-  await run.checkpoint.recordDownloaded(run.id, chunk.number);
+  const listed = listParts(report);
+  await run.checkpoint.recordFinished(run.id, chunk.number, report.counts!, listed);
+  const parts: StoredPart[] = [];
+  for (const part of listed) parts.push(await fetchPart(run, chunk, part));
+  checkBalance(chunk, report.counts!, parts);
+  return run.checkpoint.recordDownloaded(run.id, chunk.number);
 }
 
-async function fetchPart(run: FetchPartsNeeds, chunk: ChunkRow, part: PartReference): Promise<void> {
+async function fetchPart(run: FetchPartsNeeds, chunk: ChunkRow, part: PartReference): Promise<StoredPart> {
   const request: DownloadRequest = { folio: chunk.folio!, ...part, maxBytes: maxPartBytes(chunk) };
   const stored = await run.api.download(
     request,
@@ -75,13 +78,14 @@ async function fetchPart(run: FetchPartsNeeds, chunk: ChunkRow, part: PartRefere
   );
   run.at('after-part-file-before-commit');
   await run.checkpoint.recordPart(run.id, chunk.number, stored);
+  return stored;
 }
 
 /** Law 1: what we sent, what the service counts and what the parts hold are the same numbers. */
-async function checkBalance(run: FetchPartsNeeds, chunk: ChunkRow, counts: FolioCounts): Promise<void> {
+function checkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readonly StoredPart[]): void {
   const held = { successful: 0, failed: 0 };
-  for (const part of await run.checkpoint.parts(run.id, chunk.number)) {
-    held[part.fileStatus === 'FAILED' ? 'failed' : 'successful'] += part.records;
+  for (const { fileStatus, records } of parts) {
+    held[fileStatus === 'FAILED' ? 'failed' : 'successful'] += records;
   }
   const sum = counts.successful + counts.failed;
   if (sum === chunk.records && held.successful === counts.successful && held.failed === counts.failed) {

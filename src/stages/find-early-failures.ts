@@ -1,18 +1,19 @@
-/** The guard against paying for a night of failures (law 9): too many failed among the source's first chunks. */
+/** The guard against paying for a night of failures (law 9): too many failed among the first chunks. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { eachChunk } from '../checkpoint/each-chunk.js';
 import { GuardError } from '../errors/index.js';
 import { isTolerated } from '../report/exit-code.js';
 import { failureText, raiseHint } from '../report/failure-text.js';
 import type { RunContext } from '../run-context.js';
 
 export type EarlyFailuresNeeds = Pick<RunContext, 'id' | 'config'> & {
-  readonly checkpoint: Pick<Checkpoint, 'nextChunk'>;
+  readonly checkpoint: Pick<Checkpoint, 'chunksIn'>;
 };
 
 /**
- * Looks at the first three chunks' worth of records, in the source's order, that the service has counted. The
+ * Looks at the first three chunks' worth of the source's records, by number, that the service has counted. The
  * halves of a refused chunk are worth what is in them, and less than one whole chunk says nothing yet; refused
- * records cost nothing and do not count.
+ * records cost nothing and do not count. What is not counted yet is not read, however much it is.
  * @returns the error that the run is to end with, where more is not to be paid for.
  */
 export async function findEarlyFailures(run: EarlyFailuresNeeds): Promise<GuardError | undefined> {
@@ -20,14 +21,12 @@ export async function findEarlyFailures(run: EarlyFailuresNeeds): Promise<GuardE
   let worth = 0;
   let records = 0;
   let failed = 0;
-  let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
-  while (chunk !== undefined && worth < chunksAtMost) {
-    if (chunk.state === 'finished' || chunk.state === 'downloaded') {
-      worth += worthOf(chunk, chunks);
-      records += chunk.records;
-      failed += chunk.counts!.failed;
-    }
-    chunk = await run.checkpoint.nextChunk(run.id, 0, chunk.lastRecord);
+  for await (const chunk of eachChunk(run.checkpoint, run.id, ['finished', 'downloaded'], chunksAtMost)) {
+    if (chunk.round > 0) continue;
+    worth += worthOf(chunk, chunks);
+    records += chunk.records;
+    failed += chunk.counts!.failed;
+    if (worth >= chunksAtMost) break;
   }
   if (worth < 1 || isTolerated(failed, records, failures.tolerate)) return undefined;
   return new GuardError(

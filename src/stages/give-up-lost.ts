@@ -7,7 +7,8 @@ export type GiveUpNeeds = Pick<RunContext, 'id' | 'logger'> & {
   readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed'>;
 };
 
-export async function giveUpLost(run: GiveUpNeeds, chunk: ChunkRow, error: FolioLostError): Promise<void> {
+/** @returns the chunk, `unprocessed`. */
+export function giveUpLost(run: GiveUpNeeds, chunk: ChunkRow, error: FolioLostError): Promise<ChunkRow> {
   const { number, folio, records, round } = chunk;
   // What is sent in a round has failed before.
   const what = round === 0 ? 'become UNPROCESSED' : 'stay FAILED';
@@ -15,5 +16,5 @@ export async function giveUpLost(run: GiveUpNeeds, chunk: ChunkRow, error: Folio
     { chunk: number, folio, code: error.code },
     `chunk ${number}: ${error.message}; its ${records} records ${what}`,
   );
-  await run.checkpoint.recordUnprocessed(run.id, number, 'FOLIO_LOST');
+  return run.checkpoint.recordUnprocessed(run.id, number, 'FOLIO_LOST');
 }

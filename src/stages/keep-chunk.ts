@@ -5,7 +5,7 @@ import type { CutChunk } from './cut-chunks.js';
 import { checkSourceStamp } from './read-source.js';
 
 export type KeepChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'chunkNumbers' | 'at'> & {
-  readonly checkpoint: Pick<Checkpoint, 'chunk' | 'recordCut'>;
+  readonly checkpoint: Pick<Checkpoint, 'recordCut'>;
 };
 
 /**
@@ -19,9 +19,9 @@ export async function keepChunk(
 ): Promise<ChunkRow> {
   await checkSourceStamp(run.source, chunk.start, chunk.end);
   const number = run.chunkNumbers.next();
-  await run.files.writeChunk(number, content);
+  await run.files.writeChunk(number, content, chunk.sha256);
   run.at('after-chunk-file-before-commit');
-  await run.checkpoint.recordCut(run.id, { ...chunk, number, picked });
+  const kept = await run.checkpoint.recordCut(run.id, { ...chunk, number, picked });
   run.at('after-cut-before-intent');
-  return (await run.checkpoint.chunk(run.id, number))!;
+  return kept;
 }

@@ -22,6 +22,7 @@ export type MergeResultsNeeds = ChunkMergerNeeds &
 /** The rows of one whole chunk. */
 export interface MergedChunk {
   readonly number: number;
+  /** The stages that write them use their memory again afterwards. */
   readonly bytes: Buffer;
   readonly counts: ChunkCounts;
   /** Columns that the service adds, fixed for the run: what the output's header is made of. */
@@ -70,7 +71,6 @@ export function mergeResults(
         const rows = await unlessOutage(() => merge(chunk));
         if (rows === undefined) return;
         yield { number: chunk.number, columns: added, ...rows };
-        run.at('after-merged-before-next');
         merged = chunk.lastRecord;
       }
     };

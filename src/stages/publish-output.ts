@@ -2,6 +2,8 @@
 import type { Checkpoint, Publication } from '../checkpoint/checkpoint.js';
 import { createOutputLayout, outputHeader } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
+import { giveBack } from '../streams/buffer-pool.js';
+import { readAhead } from '../streams/read-ahead.js';
 import { checkAllMerged } from './incomplete-error.js';
 import type { MergedChunk } from './merge-results.js';
 import { type PutInPlaceNeeds, preparePublication, putInPlace } from './put-in-place.js';
@@ -33,7 +35,7 @@ export function publishOutput(
     await checkAllMerged(run);
     run.at('after-last-merge-before-publishing');
     const publication = await preparePublication(run);
-    await putInPlace(run, publication);
+    await putInPlace(run, publication, true);
     return publication;
   };
 }
@@ -42,11 +44,13 @@ async function appendChunks(run: AppendMergedNeeds, chunks: AsyncIterable<Merged
   const layout = createOutputLayout(run.source, run.config.output);
   const work = await openWorkFile(run);
   try {
-    for await (const { number, bytes, counts, columns } of chunks) {
+    for await (const { number, bytes, counts, columns } of readAhead(chunks)) {
       const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
       const sha256 = await work.append(...head, bytes);
+      giveBack(bytes);
       run.at('after-work-write-before-commit');
       await run.checkpoint.recordMerged(run.id, number, counts, work.length, sha256);
+      run.at('after-merged-before-next');
     }
   } finally {
     await work.close();

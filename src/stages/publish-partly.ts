@@ -19,7 +19,7 @@ export function publishPartly(
       const merged = await writeRows(run, file, chunks);
       await file.datasync();
       const publication = await commitPublication(run, { path, merged, partial: true });
-      await putInPlace(run, publication);
+      await putInPlace(run, publication, true);
       return publication;
     } finally {
       await file.close();

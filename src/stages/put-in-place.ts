@@ -94,11 +94,18 @@ function unbalanced(run: string, counts: Counts): UntrustedError {
   );
 }
 
-/** Puts the work file in place, or goes on where a killed process left that: where and how it began. */
-export async function putInPlace(needs: PutInPlaceNeeds, publication: Publication): Promise<void> {
+/**
+ * Puts the work file in place, or goes on where a killed process left that: where and how it began.
+ * @param isFresh whether this process has just committed "publishing": the work file was hashed for that.
+ */
+export async function putInPlace(
+  needs: PutInPlaceNeeds,
+  publication: Publication,
+  isFresh = false,
+): Promise<void> {
   const run = { ...needs, config: { ...needs.config, output: publication.output } };
   for (const marker of markerPaths(publication.output.path)) await rm(marker, { force: true });
-  await renameWorkFile(run, publication);
+  await renameWorkFile(run, publication, isFresh);
   run.at('after-rename-before-manifest');
   await renameRejects(run);
   await writeManifest(run, publication);
@@ -108,7 +115,11 @@ export async function putInPlace(needs: PutInPlaceNeeds, publication: Publicatio
   await run.checkpoint.recordDone(run.id, run.clock.now());
 }
 
-async function renameWorkFile(run: PutInPlaceNeeds, publication: Publication): Promise<void> {
+async function renameWorkFile(
+  run: PutInPlaceNeeds,
+  publication: Publication,
+  isFresh: boolean,
+): Promise<void> {
   const { path, mode } = run.config.output;
   const isWhole = async (file: string) => {
     const found = await hashFile(file);
@@ -119,7 +130,7 @@ async function renameWorkFile(run: PutInPlaceNeeds, publication: Publication): P
     () => true,
     () => false,
   );
-  if (written ? await isWhole(work) : await isWhole(path)) {
+  if (written ? isFresh || (await isWhole(work)) : await isWhole(path)) {
     if (written) {
       await chmod(work, mode);
       await rename(work, path);

@@ -16,7 +16,7 @@ export async function restoreChunk(
   const limits = { maxRecords: chunk.records, maxBytes: Number.MAX_SAFE_INTEGER };
   for await (const { chunk: again, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
     if (again.sha256 !== chunk.sha256) break;
-    await run.files.writeChunk(chunk.number, content);
+    await run.files.writeChunk(chunk.number, content, chunk.sha256);
     return;
   }
   throw sourceChanged(

@@ -40,12 +40,12 @@ export async function settleRefused(
   }
   if (verdict === 'give-up') {
     await run.files.removeChunk(number);
-    await run.checkpoint.recordRefused(run.id, number, wordsOf(error));
+    const refused = await run.checkpoint.recordRefused(run.id, number, wordsOf(error));
     run.logger.warn(
       { chunk: number, record: firstRecord, status: error.facts.status ?? null },
       `record ${firstRecord}: ${error.message}; it is FAILED, and the others go on`,
     );
-    return [(await run.checkpoint.chunk(run.id, number))!];
+    return [refused];
   }
   throw verdict === 'final' ? error : namedRefusal(chunk, error, hints[verdict]);
 }

@@ -7,7 +7,7 @@ import { type RecordsOfNeeds, recordsOf } from './records-of-chunk.js';
 
 export type SplitChunkNeeds = RecordsOfNeeds &
   Pick<RunContext, 'files' | 'chunkNumbers' | 'at'> & {
-    readonly checkpoint: Pick<Checkpoint, 'chunk' | 'recordSplit'>;
+    readonly checkpoint: Pick<Checkpoint, 'recordSplit'>;
   };
 
 /**
@@ -24,12 +24,10 @@ export async function splitChunk(run: SplitChunkNeeds, chunk: ChunkRow): Promise
   // Files that no commit speaks of would be left by a kill: ours goes before it, those of the halves come after,
   // and what is missing then is restored.
   await run.files.removeChunk(chunk.number);
-  await run.checkpoint.recordSplit(run.id, chunk.number, [first.chunk, second.chunk]);
+  const halves = await run.checkpoint.recordSplit(run.id, chunk.number, [first.chunk, second.chunk]);
   run.at('after-split-before-upload');
-  const halves: ChunkRow[] = [];
   for (const { chunk: half, content } of [first, second]) {
-    await run.files.writeChunk(half.number, content);
-    halves.push((await run.checkpoint.chunk(run.id, half.number))!);
+    await run.files.writeChunk(half.number, content, half.sha256);
   }
   return halves;
 }

@@ -47,8 +47,8 @@ export function submitChunks(
       1,
       async (chunk, add) => {
         if (run.uploads.stopped) return undefined;
-        if (chunk.state !== 'ambiguous' || (await maySendAgain(run, chunk))) return submit(chunk, add);
-        return run.checkpoint.chunk(run.id, chunk.number);
+        const givenUp = chunk.state === 'ambiguous' ? await settleAmbiguous(run, chunk) : undefined;
+        return givenUp ?? submit(chunk, add);
       },
       run.controller,
     );
@@ -135,8 +135,11 @@ async function tellAmbiguous(
   );
 }
 
-/** Decides on an ambiguous chunk, once in a process: it is sent again within the run's allowance, or given up. */
-async function maySendAgain(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<boolean> {
+/**
+ * Decides on an ambiguous chunk, once in a process.
+ * @returns it, given up, or undefined where it is sent again within the run's allowance.
+ */
+async function settleAmbiguous(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow | undefined> {
   // An interrupted run decides nothing: until the next one there is time to adopt.
   run.signal.throwIfAborted();
   const { policy, maxRecords } = run.config.ambiguous;
@@ -146,15 +149,15 @@ async function maySendAgain(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<bo
       { chunk: chunk.number, records: chunk.records },
       `chunk ${chunk.number} is sent again: its ${chunk.records} records may be paid for twice`,
     );
-    return true;
+    return undefined;
   }
-  await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'AMBIGUOUS_HELD');
+  const givenUp = await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'AMBIGUOUS_HELD');
   const why = policy === 'hold' ? 'ambiguous.policy is hold' : `ambiguous.maxRecords is ${maxRecords}`;
   run.logger.warn(
     { chunk: chunk.number, records: chunk.records },
     `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(run, chunk)}`,
   );
-  return false;
+  return givenUp;
 }
 
 /** The end of a warning about an ambiguous chunk. */

@@ -23,7 +23,7 @@ export type TrackFoliosNeeds = Pick<
   RunContext,
   'id' | 'config' | 'api' | 'folioPermits' | 'controller' | 'setbacks' | 'signal' | 'clock' | 'logger' | 'at'
 > & {
-  readonly checkpoint: Pick<Checkpoint, 'chunk' | 'recordFinished' | 'recordUnprocessed'>;
+  readonly checkpoint: Pick<Checkpoint, 'recordFinished' | 'recordUnprocessed'>;
 };
 
 /** What the folios of one stage know of each other. */
@@ -44,24 +44,24 @@ export function trackFolios(
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
   const pace: Pace = { open: 0, times: [] };
 
+  const settle = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
+    pace.open += 1;
+    try {
+      const report = await pollUntilComplete(run, chunk, pace, until).finally(() => {
+        pace.open -= 1;
+      });
+      return report && (await finish(run, chunk, report));
+    } catch (error) {
+      if (!(error instanceof FolioLostError)) throw error;
+      return giveUpLost(run, chunk, error);
+    }
+  };
+
   const track = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'submitted') return chunk;
-    pace.open += 1;
-    const report = await pollUntilComplete(run, chunk, pace, until).finally(() => {
-      pace.open -= 1;
-    });
-    if (report === undefined) return undefined;
-    if (report !== 'lost') {
-      run.at('after-finished-reply-before-commit');
-      await run.checkpoint.recordFinished(run.id, chunk.number, report.counts!, listParts(report));
-      run.logger.debug(
-        { chunk: chunk.number, folio: chunk.folio, ...report.counts },
-        `chunk ${chunk.number} finished: ${report.counts!.successful} successful, ${report.counts!.failed} failed`,
-      );
-      run.at('after-finished-before-download');
-    }
-    run.folioPermits.release(chunk.number);
-    return run.checkpoint.chunk(run.id, chunk.number);
+    const settled = await settle(chunk);
+    if (settled !== undefined) run.folioPermits.release(chunk.number);
+    return settled;
   };
 
   const { folios } = run.config.concurrency;
@@ -69,12 +69,25 @@ export function trackFolios(
   return (chunks) => abortWhenLeft(mapConcurrent(chunks, folios + 1, track, run.controller), run.controller);
 }
 
+async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): Promise<ChunkRow> {
+  run.at('after-finished-reply-before-commit');
+  const counts = report.counts!;
+  const finished = await run.checkpoint.recordFinished(run.id, chunk.number, counts, listParts(report));
+  run.logger.debug(
+    { chunk: chunk.number, folio: chunk.folio, ...counts },
+    `chunk ${chunk.number} finished: ${counts.successful} successful, ${counts.failed} failed`,
+  );
+  run.at('after-finished-before-download');
+  return finished;
+}
+
+/** @throws FolioLostError when the service no longer knows the folio. */
 async function pollUntilComplete(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
   pace: Pace,
   until: AbortSignal | undefined,
-): Promise<FolioReport | 'lost' | undefined> {
+): Promise<FolioReport | undefined> {
   const { poll, service } = run.config;
   const folio = chunk.folio!;
   const began = run.clock.now();
@@ -86,7 +99,7 @@ async function pollUntilComplete(
   if (wait > 0) await sleepUntil(run, Math.min(wait, poll.timeout), until);
   for (let polls = 1; ; polls++) {
     const report = await trackOnce(run, chunk, folio);
-    if (report === undefined || report === 'lost') return report;
+    if (report === undefined) return undefined;
     const now = run.clock.now();
     if (isComplete(report)) {
       // One that is found finished at the first look after a resume may have been so for hours.
@@ -121,18 +134,14 @@ async function trackOnce(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
   folio: string,
-): Promise<FolioReport | 'lost' | undefined> {
+): Promise<FolioReport | undefined> {
   try {
     return await run.api.track(folio, run.signal);
   } catch (error) {
-    if (error instanceof OutageError) {
-      run.setbacks.first ??= error;
-      run.folioPermits.keep(chunk.number);
-      return undefined;
-    }
-    if (!(error instanceof FolioLostError)) throw error;
-    await giveUpLost(run, chunk, error);
-    return 'lost';
+    if (!(error instanceof OutageError)) throw error;
+    run.setbacks.first ??= error;
+    run.folioPermits.keep(chunk.number);
+    return undefined;
   }
 }
 

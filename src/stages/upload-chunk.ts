@@ -16,7 +16,7 @@ export type UploadChunkNeeds = RecordsOfNeeds &
   Pick<RunContext, 'files' | 'api' | 'clock' | 'logger' | 'at'> & {
     readonly checkpoint: Pick<
       Checkpoint,
-      'chunk' | 'misreadUpload' | 'recordIntent' | 'recordAccepted' | 'recordDropped' | 'recordAmbiguous'
+      'misreadUpload' | 'recordIntent' | 'recordAccepted' | 'recordDropped' | 'recordAmbiguous'
     >;
   };
 
@@ -36,14 +36,14 @@ export async function uploadChunk(run: UploadChunkNeeds, chunk: ChunkRow): Promi
   const receipt = await post(run, intent, names.description);
   run.at('after-post-before-commit');
   const reply = { folio: receipt.folio, serviceRecords: receipt.totalRecords, rehearsal: receipt.rehearsal };
-  await recordAccepted(run, chunk, reply);
+  const accepted = await recordAccepted(run, chunk, reply);
   run.at('after-accepted-before-poll');
   run.logger.debug(
     { chunk: chunk.number, folio: receipt.folio, records: chunk.records },
     `chunk ${chunk.number} submitted as folio ${receipt.folio}`,
   );
   if (receipt.totalRecords !== null && receipt.totalRecords !== chunk.records) await refuseMisread(run);
-  return (await run.checkpoint.chunk(run.id, chunk.number))!;
+  return accepted;
 }
 
 /**
@@ -84,9 +84,9 @@ async function recordAccepted(
   run: UploadChunkNeeds,
   chunk: ChunkRow,
   reply: Parameters<Checkpoint['recordAccepted']>[2],
-): Promise<void> {
+): Promise<ChunkRow> {
   try {
-    await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
+    return await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
   } catch (cause) {
     const facts = { chunk: chunk.number, folio: reply.folio };
     const what = `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be written down: ${String(cause)}`;

@@ -6,7 +6,7 @@ import { type GiveUpNeeds, giveUpLost } from './give-up-lost.js';
 import { namedByChunk } from './named-by-chunk.js';
 
 /** Fetches all parts of a chunk anew. */
-export type Refetch = (chunk: ChunkRow) => Promise<void>;
+export type Refetch = (chunk: ChunkRow) => Promise<unknown>;
 
 /**
  * @param refetch without it a damaged part or a failed proof is final.

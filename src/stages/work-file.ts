@@ -7,6 +7,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { RunContext } from '../run-context.js';
+import { writeAll } from '../streams/write-all.js';
 
 export type WorkFileNeeds = Pick<RunContext, 'id' | 'config' | 'at'> & {
   readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'recordUnmerged'>;
@@ -65,11 +66,10 @@ function growingFile(file: FileHandle, from: number): WorkFile {
     },
     append: async (...pieces) => {
       const hash = createHash('sha256');
-      for (const piece of pieces) {
-        hash.update(piece);
-        await file.writeFile(piece);
-        length += piece.length;
-      }
+      const writing = writeAll(file, pieces);
+      for (const piece of pieces) hash.update(piece);
+      await writing;
+      for (const piece of pieces) length += piece.length;
       await file.datasync();
       return hash.digest('hex');
     },

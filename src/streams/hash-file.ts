@@ -1,6 +1,6 @@
 /** Length and hash of a file's content. */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { readPieces } from './read-pieces.js';
 
 export interface HashedFile {
   readonly bytes: number;
@@ -9,7 +9,7 @@ export interface HashedFile {
 }
 
 /**
- * @param look is shown each piece as it is read.
+ * @param look is shown each piece as it is read; valid until it returns.
  * @returns undefined where there is no such file.
  */
 export async function hashFile(
@@ -19,10 +19,10 @@ export async function hashFile(
   const hash = createHash('sha256');
   let bytes = 0;
   try {
-    for await (const piece of createReadStream(path)) {
-      hash.update(piece as Buffer);
-      bytes += (piece as Buffer).length;
-      await look?.(piece as Buffer);
+    for await (const piece of readPieces(path)) {
+      hash.update(piece);
+      bytes += piece.length;
+      await look?.(piece);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

@@ -1,6 +1,5 @@
 /** A part: decoded while it arrives, fetched again until it is whole, bounded. */
 import { randomBytes } from 'node:crypto';
-import { buffer as collect } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import type { DownloadRequest } from '../../src/api/prediction-api.js';
@@ -28,6 +27,13 @@ async function open(answer: Answer, changes: Partial<ApiOptions> = {}): Promise<
   client = openTestClient(server.url, changes);
 }
 
+/** A piece is valid until the next one is asked for. */
+async function collect(content: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of content) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
+
 const download = (part = PART) => client.download(part, collect, noSignal);
 
 test('asks for the part and hands its decoded bytes on', async () => {
@@ -44,7 +50,7 @@ test('asks for the part and hands its decoded bytes on', async () => {
 });
 
 test('a large part comes in pieces', async () => {
-  const csv = randomBytes(5_000_000);
+  const csv = randomBytes(12_000_000);
   await open((response) => sendJson(response, reply(csv)));
   let pieces = 0;
   const counted = (content: AsyncIterable<Buffer>) => {
@@ -56,7 +62,7 @@ test('a large part comes in pieces', async () => {
     }
     return collect(count());
   };
-  const got = await client.download({ ...PART, maxBytes: 5_000_000 }, counted, noSignal);
+  const got = await client.download({ ...PART, maxBytes: 12_000_000 }, counted, noSignal);
   expect(got.equals(csv)).toBe(true);
   expect(pieces).toBeGreaterThan(10);
 });
@@ -151,10 +157,13 @@ test('HTTP 403 is final', async () => {
 
 test('an abort in the middle of a part ends with its reason', async () => {
   const controller = new AbortController();
-  await open((response) => response.write(text.slice(0, 80)));
+  const long = JSON.stringify(reply(randomBytes(3_000_000)));
+  await open((response) => response.write(long.slice(0, -80)));
   const reason = new Error('stop');
   const stop = async (content: AsyncIterable<Buffer>) => {
     for await (const _piece of content) controller.abort(reason);
   };
-  expect(await errorOf(client.download(PART, stop, controller.signal))).toBe(reason);
+  expect(await errorOf(client.download({ ...PART, maxBytes: 5_000_000 }, stop, controller.signal))).toBe(
+    reason,
+  );
 });

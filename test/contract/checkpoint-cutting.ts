@@ -21,7 +21,7 @@ export function cuttingContract(withCheckpoint: WithCheckpoint): void {
   describe('cutting', () => {
     it('gives back a chunk as it was cut, with nothing known', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordCut('r1', sampleChunk(1));
+        expect(await checkpoint.recordCut('r1', sampleChunk(1))).toEqual(newlyCut(sampleChunk(1)));
         expect(await checkpoint.chunk('r1', 1)).toEqual(newlyCut(sampleChunk(1)));
         expect(await checkpoint.chunk('r1', 2)).toBeUndefined();
         expect(await checkpoint.chunk('r2', 1)).toBeUndefined();

@@ -22,12 +22,13 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
     it('keeps the counts and the listed parts, successful ones first, then by number', () =>
       withChunk('submitted', async (checkpoint) => {
         const counts = { successful: 8, failed: 2 };
-        await checkpoint.recordFinished('r1', 1, counts, [
+        const finished = await checkpoint.recordFinished('r1', 1, counts, [
           { fileStatus: 'FAILED', part: 0 },
           { fileStatus: 'SUCCESSFUL', part: 10 },
           { fileStatus: 'SUCCESSFUL', part: 9 },
         ]);
-        expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'finished', counts });
+        expect(finished).toMatchObject({ state: 'finished', counts });
+        expect(await checkpoint.chunk('r1', 1)).toEqual(finished);
         expect(await checkpoint.listedParts('r1', 1)).toEqual([
           { fileStatus: 'SUCCESSFUL', part: 9 },
           { fileStatus: 'SUCCESSFUL', part: 10 },
@@ -92,17 +93,18 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
       withChunk('finished', async (checkpoint) => {
         await expect(checkpoint.recordDownloaded('r1', 1)).rejects.toThrow(CheckpointStateError);
         await checkpoint.recordPart('r1', 1, samplePart(0));
-        await checkpoint.recordDownloaded('r1', 1);
-        await checkpoint.recordDownloaded('r1', 1);
-        expect((await checkpoint.chunk('r1', 1))?.state).toBe('downloaded');
+        const downloaded = await checkpoint.recordDownloaded('r1', 1);
+        expect(downloaded.state).toBe('downloaded');
+        expect(await checkpoint.recordDownloaded('r1', 1)).toEqual(downloaded);
+        expect(await checkpoint.chunk('r1', 1)).toEqual(downloaded);
       }));
 
     for (const state of ['cut', 'ambiguous', 'submitted', 'finished', 'downloaded'] as const) {
       it(`gives up a chunk that is ${state}, with its cause`, () =>
         withChunk(state, async (checkpoint) => {
-          await checkpoint.recordUnprocessed('r1', 1, 'FOLIO_LOST');
-          const chunk = await checkpoint.chunk('r1', 1);
-          expect(chunk).toMatchObject({ state: 'unprocessed', cause: 'FOLIO_LOST' });
+          const givenUp = await checkpoint.recordUnprocessed('r1', 1, 'FOLIO_LOST');
+          expect(givenUp).toMatchObject({ state: 'unprocessed', cause: 'FOLIO_LOST' });
+          expect(await checkpoint.chunk('r1', 1)).toEqual(givenUp);
         }));
     }
 

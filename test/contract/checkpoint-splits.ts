@@ -37,7 +37,8 @@ export function splitContract(withCheckpoint: WithCheckpoint): void {
         await addChunk(checkpoint, 'r1', 2, 'cut');
         const before = await checkpoint.chunk('r1', 1);
         const sent = await checkpoint.uploads('r1', 0, 10);
-        await checkpoint.recordSplit('r1', 1, [first, second]);
+        const halves = await checkpoint.recordSplit('r1', 1, [first, second]);
+        expect(halves).toEqual([newlyCut(first), newlyCut(second)]);
         expect(await checkpoint.chunk('r1', 1)).toEqual({ ...before, state: 'split' });
         expect(await checkpoint.chunk('r1', 5)).toEqual(newlyCut(first));
         expect(await checkpoint.chunk('r1', 4)).toEqual(newlyCut(second));
@@ -190,8 +191,9 @@ export function splitContract(withCheckpoint: WithCheckpoint): void {
         await addAs(checkpoint, 'r1', sampleSingle(1), state);
         const before = await checkpoint.chunk('r1', 1);
         const sent = await checkpoint.uploads('r1', 0, 10);
-        await checkpoint.recordRefused('r1', 1, 'Größe fehlt');
-        expect(await checkpoint.chunk('r1', 1)).toEqual({
+        const refused = await checkpoint.recordRefused('r1', 1, 'Größe fehlt');
+        expect(await checkpoint.chunk('r1', 1)).toEqual(refused);
+        expect(refused).toEqual({
           ...before,
           state: 'refused',
           refusal: 'Größe fehlt',

@@ -52,9 +52,9 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'uploading');
         const reply = { folio: 'F1', serviceRecords: null, rehearsal: false };
-        await checkpoint.recordAccepted('r1', 1, reply, 9);
-        const chunk = await checkpoint.chunk('r1', 1);
-        expect(chunk).toMatchObject({ state: 'submitted', folio: 'F1', submittedAt: 9 });
+        const submitted = await checkpoint.recordAccepted('r1', 1, reply, 9);
+        expect(submitted).toMatchObject({ state: 'submitted', folio: 'F1', submittedAt: 9 });
+        expect(await checkpoint.chunk('r1', 1)).toEqual(submitted);
         const [upload] = await checkpoint.uploads('r1', 0, 10);
         expect(upload).toMatchObject({ state: 'accepted', folio: 'F1', serviceRecords: null, endedAt: 9 });
         expect((await checkpoint.run('r1'))?.rehearsal).toBe(false);

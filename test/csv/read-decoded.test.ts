@@ -14,7 +14,7 @@ const TEXT = 'näme,📒\n'.repeat(60_000);
 async function read(path: string, dialect: Partial<Dialect>, from = 0): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of readDecoded({ path, dialect: { ...PLAIN, ...dialect } }, from, {}))
-    pieces.push(piece);
+    pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces).toString();
 }
 

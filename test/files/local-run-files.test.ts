@@ -21,8 +21,8 @@ async function open() {
 describe('chunk files', () => {
   it('are private, replaced whole, and known by their content', async () => {
     const { files, path } = await open();
-    await files.writeChunk(7, Buffer.from('one'));
-    await files.writeChunk(7, Buffer.from('two'));
+    await files.writeChunk(7, Buffer.from('one'), sha256('one'));
+    await files.writeChunk(7, Buffer.from('two'), sha256('two'));
     expect(await readFile(files.chunkPath(7), 'utf8')).toBe('two');
     expect((await stat(files.chunkPath(7))).mode & 0o777).toBe(0o600);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
@@ -31,9 +31,26 @@ describe('chunk files', () => {
     expect(await files.hasChunk(8, sha256('two'))).toBe(false);
   });
 
+  it('are not taken for whole when another has cut or removed them', async () => {
+    const { files } = await open();
+    await files.writeChunk(7, Buffer.from('one'), sha256('one'));
+    await truncate(files.chunkPath(7), 2);
+    expect(await files.hasChunk(7, sha256('one'))).toBe(false);
+    await rm(files.chunkPath(7));
+    expect(await files.hasChunk(7, sha256('one'))).toBe(false);
+  });
+
+  it('of another process are held to their content', async () => {
+    const { files } = await open();
+    await writeFile(files.chunkPath(7), 'one');
+    expect(await files.hasChunk(7, sha256('one'))).toBe(true);
+    await writeFile(files.chunkPath(7), 'two');
+    expect(await files.hasChunk(7, sha256('one'))).toBe(false);
+  });
+
   it('may be removed twice', async () => {
     const { files, path } = await open();
-    await files.writeChunk(7, Buffer.from('one'));
+    await files.writeChunk(7, Buffer.from('one'), sha256('one'));
     await files.removeChunk(7);
     await files.removeChunk(7);
     expect(await readdir(path)).toEqual([]);

@@ -40,10 +40,11 @@ export async function addAs(
   const { number: chunk, records } = added;
   await checkpoint.recordCut(run, added);
   if (state === 'cut') return;
-  if (state === 'unprocessed') return checkpoint.recordUnprocessed(run, chunk, 'DEADLINE');
-  if (state === 'refused') return checkpoint.recordRefused(run, chunk, 'not ours');
+  if (state === 'unprocessed') return void (await checkpoint.recordUnprocessed(run, chunk, 'DEADLINE'));
+  if (state === 'refused') return void (await checkpoint.recordRefused(run, chunk, 'not ours'));
   if (state === 'split') {
-    return checkpoint.recordSplit(run, chunk, sampleHalves(added, [chunk + 1000, chunk + 2000]));
+    const halves = sampleHalves(added, [chunk + 1000, chunk + 2000]);
+    return void (await checkpoint.recordSplit(run, chunk, halves));
   }
   await beginUpload(checkpoint, run, chunk);
   if (state === 'uploading') return;

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const cliPath = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+const cliPath = fileURLToPath(new URL('../../dist/bundle/cli.js', import.meta.url));
 
 export interface CliOptions {
   readonly cwd?: string;

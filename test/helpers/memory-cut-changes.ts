@@ -1,15 +1,7 @@
 /** The model's cutting: chunks of the source, then of rounds, and chunks in the place of a refused one. */
 import { isDeepStrictEqual } from 'node:util';
-import type { NewChunk } from '../../src/checkpoint/checkpoint.js';
-import {
-  chunkIn,
-  chunksInOrder,
-  type Memory,
-  type MemoryChunk,
-  type MemoryRun,
-  must,
-  runIn,
-} from './memory-state.js';
+import type { ChunkRow, NewChunk } from '../../src/checkpoint/checkpoint.js';
+import { chunkIn, chunksInOrder, type Memory, type MemoryRun, must, runIn } from './memory-state.js';
 
 export function memoryCutChanges(memory: Memory) {
   return {
@@ -28,8 +20,8 @@ export function memoryCutChanges(memory: Memory) {
         'recordCut',
         chunksInOrder(run, round).every(({ row }) => row.lastRecord < chunk.firstRecord),
       );
-      run.chunks.set(chunk.number, newChunk(chunk, round));
       if (run.row.chunks !== null) run.row.chunks += 1;
+      return addChunk(run, chunk, round);
     },
     recordAllCut(id: string) {
       const run = runIn(memory, 'recordAllCut', id, 'open');
@@ -51,13 +43,13 @@ export function memoryCutChanges(memory: Memory) {
         must('recordSplit', isDeepStrictEqual(both, picked));
       }
       row.state = 'split';
-      for (const half of halves) run.chunks.set(half.number, newChunk(half, row.round));
       if (run.row.chunks !== null) run.row.chunks += 1;
+      return [addChunk(run, first, row.round), addChunk(run, second, row.round)] as const;
     },
     recordRefused(id: string, number: number, refusal: string) {
       const { row } = chunkIn(memory, 'recordRefused', id, number, 'cut', 'ambiguous');
       must('recordRefused', row.records === 1);
-      Object.assign(row, { state: 'refused', refusal, counts: { successful: 0, failed: 1 } });
+      return Object.assign(row, { state: 'refused', refusal, counts: { successful: 0, failed: 1 } });
     },
   };
 }
@@ -74,7 +66,7 @@ function holdsWhatWasPicked({ picked, firstRecord, lastRecord, records }: NewChu
   return ascending && isDeepStrictEqual(edges, [firstRecord, lastRecord, records]);
 }
 
-function newChunk({ picked, ...chunk }: NewChunk, round: number): MemoryChunk {
+function addChunk(run: MemoryRun, { picked, ...chunk }: NewChunk, round: number): ChunkRow {
   const unknown = {
     folio: null,
     submittedAt: null,
@@ -86,5 +78,10 @@ function newChunk({ picked, ...chunk }: NewChunk, round: number): MemoryChunk {
     merged: null,
   };
   const row = { ...structuredClone(chunk), state: 'cut' as const, round, attempt: 0, ...unknown };
-  return { row, picked: picked === null ? undefined : [...picked.numbers], listed: [] };
+  run.chunks.set(chunk.number, {
+    row,
+    picked: picked === null ? undefined : [...picked.numbers],
+    listed: [],
+  });
+  return row;
 }

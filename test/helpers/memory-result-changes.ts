@@ -11,6 +11,7 @@ export function memoryResultChanges(memory: Memory) {
       must('recordFinished', chunk.row.merged === null && names.size === parts.length);
       Object.assign(chunk.row, { state: 'finished', counts: { ...counts } });
       chunk.listed = parts.map(({ fileStatus, part }) => ({ fileStatus, part, stored: undefined }));
+      return chunk.row;
     },
     recordPart(id: string, number: number, part: StoredPart) {
       const { listed } = chunkIn(memory, 'recordPart', id, number, 'finished', 'downloaded');
@@ -25,12 +26,13 @@ export function memoryResultChanges(memory: Memory) {
         listed.every((part) => part.stored !== undefined),
       );
       row.state = 'downloaded';
+      return row;
     },
     recordUnprocessed(id: string, number: number, cause: UnprocessedCause) {
       const from = ['cut', 'ambiguous', 'submitted', 'finished', 'downloaded'] as const;
       const { row } = chunkIn(memory, 'recordUnprocessed', id, number, ...from);
       must('recordUnprocessed', row.merged === null);
-      Object.assign(row, { state: 'unprocessed', cause });
+      return Object.assign(row, { state: 'unprocessed', cause });
     },
   };
 }

@@ -42,6 +42,7 @@ export function memoryUploadChanges(memory: Memory) {
       Object.assign(row, { state: 'submitted', folio, submittedAt: at });
       endAttempt(id, number, { state: 'accepted', folio, serviceRecords, endedAt: at });
       if (reply.rehearsal) memory.runs.get(id)!.row.rehearsal = true;
+      return row;
     },
     recordDropped(id: string, number: number, at: number) {
       const { row } = chunkIn(memory, 'recordDropped', id, number, 'uploading');

@@ -8,6 +8,7 @@ import type { RunSummary } from '../../pipelines/index.js';
 import { type CrashPoint, crashPoints } from '../../src/crash-points.js';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
+import { failPower } from '../helpers/power-failure.js';
 import { openServe, type Serve, servedFolios, spawnServe } from '../helpers/serve.js';
 
 const chunks = 6;
@@ -43,6 +44,15 @@ const windows = crashPoints.filter((point) => elsewhere[point] === undefined);
 /** Windows in which a paid POST has an intent and no folio. */
 const ambiguousWindows: readonly CrashPoint[] = ['after-intent-before-post', 'after-post-before-commit'];
 
+/** Windows behind changes that wait for no disk, so that a power failure takes them back. */
+const redoableWindows: readonly CrashPoint[] = [
+  'after-cut-before-intent',
+  'after-finished-before-download',
+  'after-part-before-downloaded',
+  'after-merged-before-next',
+  'after-last-merge-before-publishing',
+];
+
 const folder = useFolder();
 // Two processes a test on a machine with two cores.
 const limit = pLimit(3);
@@ -70,6 +80,17 @@ describe('a job that is killed', () => {
       await crash(job, `${point}:${passing[point] ?? 1}`);
       const { uploads } = await finish(job);
       if (ambiguousWindows.includes(point)) expect(uploads.ambiguous).toBeGreaterThan(0);
+    }),
+  );
+
+  it.concurrent.each(redoableWindows)('%s, by a power failure', (point) =>
+    limit(async () => {
+      const job = await newJob(`power-${point}`);
+      await crash(job, `${point}:${passing[point] ?? 1}`);
+      const taken = await failPower(job.stateDir);
+      // Elsewhere another chunk's change may have waited for the disk meanwhile.
+      if (point === 'after-last-merge-before-publishing') expect(taken).toBeGreaterThan(0);
+      await finish(job);
     }),
   );
 
@@ -108,7 +129,7 @@ describe('a job that is killed', () => {
       const unknown = names.filter((name) => !accepted.some(({ fileName }) => fileName === name));
       expect(ambiguous, pipeline).toEqual(expect.arrayContaining(unknown));
     }
-    expect(jobs).toHaveLength(windows.length + 3);
+    expect(jobs).toHaveLength(windows.length + redoableWindows.length + 3);
   });
 });
 

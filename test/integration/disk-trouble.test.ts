@@ -143,7 +143,7 @@ type WhileReadOnly = (
 
 /** The folder's files on a file system that is really read-only, in a mount namespace of the command's own. */
 const mounted: WhileReadOnly = (folder, args, env) => {
-  const cli = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+  const cli = fileURLToPath(new URL('../../dist/bundle/cli.js', import.meta.url));
   const script =
     'set -e; d=$1; shift; cp -a "$d" "$d.copy"; mount -t tmpfs none "$d"; cp -a "$d.copy/." "$d"; rm -r "$d.copy"; ' +
     'mount -o remount,ro "$d"; exec "$@"';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { expectEnriched, type Job, withJob } from '../helpers/other-service-job.js';
 
-const library = new URL('../../dist/pipelines/index.js', import.meta.url).href;
+const library = new URL('../../dist/bundle/index.js', import.meta.url).href;
 
 interface Ended {
   readonly code: number | null;

@@ -16,7 +16,7 @@ async function decode(bytes: Buffer, cuts: readonly number[]): Promise<Buffer> {
     }
   }
   const decoded: Buffer[] = [];
-  for await (const piece of decodeBase64Json(pieces(), OPTIONS)) decoded.push(piece);
+  for await (const piece of decodeBase64Json(pieces(), OPTIONS)) decoded.push(Buffer.from(piece));
   return Buffer.concat(decoded);
 }
 
@@ -73,6 +73,35 @@ test('any well-formed reply gives its content', async () => {
       const response = write(inner, 'content', `"${content}"`, innerFirst);
       const json = `${indent}${write(outer, 'response', response, outerFirst)}${indent}`;
       expect((await decode(Buffer.from(json), cuts)).equals(Buffer.from(csv))).toBe(true);
+    }),
+    BUDGET,
+  );
+});
+
+/** How servers write what JSON lets them write in more than one way. */
+const spellings: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => text.replaceAll('/', '\\/'),
+  (text) => text.replaceAll('+', '\\u002B').replaceAll('/', '\\u002f'),
+];
+
+test('content of any size comes whole, also of two replies at once', async () => {
+  const part = fc.record({
+    size: fc.oneof(fc.nat(70_000), fc.nat(2_500_000)),
+    seed: fc.uint8Array({ minLength: 1, maxLength: 50 }),
+    spell: fc.constantFrom(...spellings),
+    cuts: fc.array(fc.nat(5_000_000), { maxLength: 40 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(part, part, async (...parts) => {
+      const contents = parts.map(({ size, seed }) => Buffer.alloc(size, seed));
+      const got = await Promise.all(
+        parts.map(({ spell, cuts }, index) => {
+          const text = spell(contents[index]!.toString('base64'));
+          return decode(Buffer.from(`{"response":{"content":"${text}"}}`), cuts);
+        }),
+      );
+      expect(got.map((bytes, index) => bytes.equals(contents[index]!))).toEqual([true, true]);
     }),
     BUDGET,
   );

@@ -16,7 +16,7 @@ import Database from 'better-sqlite3';
 import { createDice } from '../../bench/dice.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const cli = join(root, 'dist/src/cli.js');
+const cli = join(root, 'dist/bundle/cli.js');
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '500' },

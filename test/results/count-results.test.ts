@@ -47,3 +47,28 @@ it('counts what csv-parse reads, wherever the pieces are cut', async () => {
     { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
   );
 });
+
+/** Text, and how many filled lines it has. */
+const stretches: readonly (readonly [string, number])[] = [
+  ['a,b\n'.repeat(20_000), 20_000],
+  [`"${'\n'.repeat(70_000)}"\n`, 1],
+  ['"\n\n"\r\n', 1],
+  ['"""\n"\n', 1],
+  ['\r\n', 0],
+];
+
+it('counts pieces of any size, of two parts at once', async () => {
+  const part = fc.record({
+    of: fc.array(fc.constantFrom(...stretches), { minLength: 1, maxLength: 10 }),
+    cuts: fc.array(fc.nat(1_000_000), { maxLength: 10 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(part, part, async (...parts) => {
+      const text = (index: number) => Buffer.from(parts[index]!.of.map(([some]) => some).join(''));
+      const found = await Promise.all(parts.map(({ cuts }, index) => count(cutAt(text(index), cuts))));
+      const filled = parts.map(({ of }) => of.reduce((sum, [, lines]) => sum + lines, 0));
+      expect(found.map(({ count }) => count)).toEqual(filled.map((lines) => Math.max(lines - 1, 0)));
+    }),
+    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+  );
+});

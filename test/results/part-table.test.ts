@@ -28,6 +28,34 @@ describe('a part', () => {
     expect(successful('id,b\n')).toMatchObject({ columns: ['id', 'b'], count: 0 });
   });
 
+  it('has its own header, whatever the one before it began with', () => {
+    const headers = [
+      'id,b',
+      'id,bc\n1,2\n',
+      'id,b\n1,x\n',
+      'id,b,c\n1,2,3\n',
+      'id,b\n\n1,y\n',
+      '\u{feff}id,b\n1,z\n',
+    ];
+    const tables = headers.map((content) => successful(content));
+    expect(tables.map(({ columns }) => columns.join('|'))).toEqual([
+      'id|b',
+      'id|bc',
+      'id|b',
+      'id|b|c',
+      'id|b',
+      'id|b',
+    ]);
+    expect(tables.map((table) => valuesOf(table).join(' '))).toEqual([
+      '',
+      '1,2',
+      '1,x',
+      '1,2,3',
+      '1,y',
+      '1,z',
+    ]);
+  });
+
   it('of several windows is one table', () => {
     const wide = 'é"",'.repeat(200);
     const rows = Array.from({ length: 2_000 }, (_, i) => `${i},"${wide}"\n`);

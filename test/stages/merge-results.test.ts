@@ -19,7 +19,7 @@ async function downloaded(api?: FakeService, config: Record<string, unknown> = {
 
 async function mergedText(
   run: StageRun,
-  ...refetching: [] | [(chunk: ChunkRow) => Promise<void>]
+  ...refetching: [] | [(chunk: ChunkRow) => Promise<unknown>]
 ): Promise<string> {
   const merged = await collect(mergeResults(run, ...refetching)(nothing()));
   return merged.map(({ bytes }) => bytes.toString()).join('');

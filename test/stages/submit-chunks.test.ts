@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../src/api/prediction-api.js';
 import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../src/errors/index.js';
@@ -93,7 +94,7 @@ describe('submitting', () => {
     const run = await open({ config: { concurrency: one } });
     const chunks = await collect(chunkRecords(run)());
     await run.files.removeChunk(1);
-    await run.files.writeChunk(2, Buffer.from('id,name\n999,x\n'));
+    await writeFile(run.files.chunkPath(2), 'id,name\n999,x\n');
     await submitAll(run);
     expect([...run.api.folios.values()].map(({ ids }) => ids)).toEqual([
       ['1', '2'],

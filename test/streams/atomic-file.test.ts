@@ -9,14 +9,14 @@ const folder = useFolder();
 describe('a file written atomically', () => {
   it('stands under its name with its mode, and what the writer returns comes back', async () => {
     const path = join(await folder(), 'a.txt');
-    const returned = await writeFileAtomically(path, 0o604, async (file) => {
+    const returned = await writeFileAtomically(path, 0o666, async (file) => {
       await file.writeFile('one ');
       await file.writeFile('two');
       return 7;
     });
     expect(returned).toBe(7);
     expect(await readFile(path, 'utf8')).toBe('one two');
-    expect((await stat(path)).mode & 0o777).toBe(0o604);
+    expect((await stat(path)).mode & 0o777).toBe(0o666);
     expect(await readdir(await folder())).toEqual(['a.txt']);
   });
 

@@ -11,7 +11,9 @@ async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> 
 
 async function decode(json: string | Buffer, size = 1 << 16, options = OPTIONS): Promise<string> {
   const decoded: Buffer[] = [];
-  for await (const bytes of decodeBase64Json(pieces(Buffer.from(json), size), options)) decoded.push(bytes);
+  for await (const bytes of decodeBase64Json(pieces(Buffer.from(json), size), options)) {
+    decoded.push(Buffer.from(bytes));
+  }
   return Buffer.concat(decoded).toString();
 }
 
@@ -101,6 +103,10 @@ const malformed: [string, string][] = [
   ['padding too early', withContent('Q===')],
   ['text behind padding', withContent('QQ=Q')],
   ['bits beyond the last byte', withContent('QR==')],
+  ['bits beyond the last two bytes', withContent('QUJ=')],
+  ['text behind padding, sixteen characters on', withContent('QUJDQUJDQUI=QUJDQUJDQUJDQUJDQUJDQUJD')],
+  ['a strange character in a long text', withContent(`${'QUJD'.repeat(20)}QUJ\u007f${'QUJD'.repeat(20)}`)],
+  ['a strange character at the end of a long text', withContent(`${'QUJD'.repeat(20)}QU.D`)],
 ];
 
 test.each(malformed)('%s is malformed', async (_name, json) => {

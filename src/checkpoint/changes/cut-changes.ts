@@ -21,12 +21,12 @@ export function cutChanges(db: StateDatabase): Pick<Checkpoint, 'recordCut' | 'r
     WHERE id = @run AND state = 'open'`);
 
   return {
-    recordCut: db.change((run: string, chunk: NewChunk) => {
+    recordCut: db.redoableChange((run: string, chunk: NewChunk) => {
       const round = chunk.picked?.round ?? 0;
       const admitted = admit.run({ run, round, firstRecord: chunk.firstRecord });
       const missing = `run ${run} is not open, or chunk ${chunk.number} is not the next of round ${round}`;
       expectOne(admitted, 'recordCut', missing);
-      insertChunk('recordCut', run, chunk);
+      return insertChunk('recordCut', run, chunk);
     }),
     recordAllCut: db.change((run: string) => {
       expectOne(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);

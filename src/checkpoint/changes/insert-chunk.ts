@@ -1,11 +1,12 @@
 /** Adds a chunk's row, and the records picked for it, under a number that the run does not have yet. */
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { packNumbers } from '../packed-numbers.js';
-import type { NewChunk } from '../state.js';
+import { chunkRead } from '../reads/chunk-reads.js';
+import type { ChunkRow, NewChunk } from '../state.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
 
-export type InsertChunk = (method: string, run: string, chunk: NewChunk) => void;
+export type InsertChunk = (method: string, run: string, chunk: NewChunk) => ChunkRow;
 
 /** The statements are prepared once; the insertion belongs into a transaction. */
 export function chunkInsertion(db: StateDatabase): InsertChunk {
@@ -18,6 +19,8 @@ export function chunkInsertion(db: StateDatabase): InsertChunk {
   const insertPicked = db.prepare(
     'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)',
   );
+
+  const chunkOf = chunkRead(db);
 
   return (method, run, added) => {
     const { start, end, picked, ...chunk } = added;
@@ -35,8 +38,10 @@ export function chunkInsertion(db: StateDatabase): InsertChunk {
       endOffset: end.offset,
     });
     expectOne(inserted, method, `run ${run} has a chunk ${chunk.number} already`);
-    if (picked === null) return;
-    insertPicked.run({ run, number: chunk.number, numbers: packNumbers(picked.numbers) });
+    if (picked !== null) {
+      insertPicked.run({ run, number: chunk.number, numbers: packNumbers(picked.numbers) });
+    }
+    return chunkOf(run, chunk.number)!;
   };
 }
 

@@ -52,7 +52,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
       const fixed = fixJoin.run({ run, join: joinText(join) });
       expectOne(fixed, 'recordJoin', `run ${run} is superseded, or joins in another way`);
     }),
-    recordMerged: db.change(
+    recordMerged: db.redoableChange(
       (run: string, chunk: number, counts: ChunkCounts, mergedEnd: number, sha256: string) => {
         const { successful, failed, unprocessed, indistinct } = counts;
         const merged = merge.run({

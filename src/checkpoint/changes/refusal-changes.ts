@@ -2,6 +2,7 @@
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { unpackNumbers } from '../packed-numbers.js';
+import { chunkRead } from '../reads/chunk-reads.js';
 import type { NewChunk } from '../state.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
@@ -17,6 +18,7 @@ interface Parent {
 /** Makes `recordSplit` and `recordRefused`. */
 export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit' | 'recordRefused'> {
   const insertChunk = chunkInsertion(db);
+  const chunkOf = chunkRead(db);
   const split = db.prepare<[object], Parent>(`
     UPDATE chunks SET state = 'split'
     WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records > 1
@@ -42,12 +44,15 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
         const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and made up of these two`;
         throw new CheckpointStateError('recordSplit', missing);
       }
-      for (const half of halves) insertChunk('recordSplit', run, half);
+      const [first, second] = halves;
+      const rows = [insertChunk('recordSplit', run, first), insertChunk('recordSplit', run, second)] as const;
       countOneMore.run({ run });
+      return rows;
     }),
     recordRefused: db.change((run: string, chunk: number, refusal: string) => {
       const missing = `no chunk ${chunk} of run ${run} of a single record that is cut or ambiguous`;
       expectOne(refuse.run({ run, chunk, refusal }), 'recordRefused', missing);
+      return chunkOf(run, chunk)!;
     }),
   };
 }

@@ -1,6 +1,7 @@
 /** From a finished folio to a chunk whose parts are all on disk, or a chunk given up with its cause. */
 import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../types.js';
 import type { Checkpoint } from '../checkpoint.js';
+import { chunkRead } from '../reads/chunk-reads.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
 
@@ -8,6 +9,7 @@ type ResultMethod = 'recordFinished' | 'recordPart' | 'recordDownloaded' | 'reco
 
 /** Makes the four changes that end a chunk's dealings with the service. */
 export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
+  const chunkOf = chunkRead(db);
   const finish = db.prepare(`
     UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed
     WHERE run = @run AND number = @chunk AND state IN ('submitted', 'finished', 'downloaded')
@@ -30,7 +32,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
       AND state IN ('cut', 'ambiguous', 'submitted', 'finished', 'downloaded')`);
 
   return {
-    recordFinished: db.change(
+    recordFinished: db.redoableChange(
       (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[]) => {
         const { successful, failed } = counts;
         const missing = `no chunk ${chunk} of run ${run} that has a folio and is not merged`;
@@ -40,9 +42,10 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
           const doubled = `${fileStatus} part ${part} of chunk ${chunk} of run ${run} is listed twice`;
           expectOne(listPart.run({ run, chunk, fileStatus, part }), 'recordFinished', doubled);
         }
+        return chunkOf(run, chunk)!;
       },
     ),
-    recordPart: db.change((run: string, chunk: number, stored: StoredPart) => {
+    recordPart: db.redoableChange((run: string, chunk: number, stored: StoredPart) => {
       const { fileStatus, part, bytes, sha256, records } = stored;
       const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
       expectOne(
@@ -54,10 +57,12 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     recordDownloaded: db.change((run: string, chunk: number) => {
       const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
       expectOne(complete.run({ run, chunk }), 'recordDownloaded', missing);
+      return chunkOf(run, chunk)!;
     }),
     recordUnprocessed: db.change((run: string, chunk: number, cause: UnprocessedCause) => {
       const missing = `no chunk ${chunk} of run ${run} that can be given up`;
       expectOne(giveUp.run({ run, chunk, cause }), 'recordUnprocessed', missing);
+      return chunkOf(run, chunk)!;
     }),
   };
 }

@@ -1,6 +1,7 @@
 /** The life of an upload attempt. Its row and its chunk's state change together (law 2). */
 import type { AcceptedReply, Budget, Checkpoint, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { chunkRead } from '../reads/chunk-reads.js';
 import { type UploadRow, uploadColumns } from '../reads/upload-reads.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
@@ -16,6 +17,7 @@ type UploadMethod =
 /** Makes the five changes between `cut` and `submitted`. */
 export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
   const spend = spendChanges(db);
+  const chunkOf = chunkRead(db);
   const beginAttempt = db.prepare(`
     UPDATE chunks SET state = 'uploading', attempt = attempt + 1
     WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')`);
@@ -86,6 +88,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
       expectOne(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
       endOne('recordAccepted', { run, chunk, state: 'accepted', folio, serviceRecords, at });
       if (rehearsal) markRehearsal.run({ run });
+      return chunkOf(run, chunk)!;
     }),
     recordDropped: db.change((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);

@@ -42,15 +42,21 @@ type ChunkRead =
   | 'lastMerged'
   | 'pickedRecords';
 
-/** Makes the reads of chunks. */
-export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead> {
+/** Prepares the look at one chunk, to be taken within a transaction. */
+export function chunkRead(db: StateDatabase): (run: string, number: number) => ChunkRow | undefined {
   const byNumber = db.prepare<[string, number], StoredChunk>(
     'SELECT * FROM chunks WHERE run = ? AND number = ?',
   );
-  // The planner would rather walk along the primary key, through every chunk of the run.
+  return (run, number) => toChunkIfAny(byNumber.get(run, number));
+}
+
+/** Makes the reads of chunks. */
+export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead> {
+  // The planner would rather walk along the primary key, through every chunk of the run. A bare `LIMIT ?` is
+  // planned by its value: SQLite would prepare the statement anew at each call.
   const inState = db.prepare<[string, ChunkState, number, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_by_state
-    WHERE run = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`);
+    WHERE run = ? AND state = ? AND number > ? ORDER BY number LIMIT ? + 0`);
   const next = db.prepare<[string, number, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_in_order
     WHERE run = ? AND round = ? AND state <> 'split' AND first_record > ? ORDER BY first_record LIMIT 1`);
@@ -73,7 +79,7 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
     .pluck();
 
   return {
-    chunk: db.read((run: string, number: number) => toChunkIfAny(byNumber.get(run, number))),
+    chunk: db.read(chunkRead(db)),
     // One look into the index for each state: a single query over several would sort or scan the whole run.
     chunksIn: db.read((run: string, states: readonly ChunkState[], after: number, limit: number) =>
       [...new Set(states)]

@@ -11,9 +11,10 @@ interface SearchRow {
 
 /** Makes `searches`. */
 export function searchReads(db: StateDatabase): Pick<CheckpointReader, 'searches'> {
+  // Not `LIMIT ?`: see the chunks' reads.
   const page = db.prepare<[string, number, number], SearchRow>(`
     SELECT record, state, "values", started_at AS startedAt FROM searches
-    WHERE run = ? AND record > ? ORDER BY record LIMIT ?`);
+    WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
   return {
     searches: db.read((run: string, after: number, limit: number) =>
       page.all(run, after, limit).map(

@@ -2,7 +2,7 @@
  * Writes the rows of a chunk in WebAssembly: its records' own fields, and the answers of successful parts. An answer
  * of another kind is asked of the caller. Layout of the memory: what is loaded, and behind it the rows, which grow.
  */
-import { aligned, bytesOf, KernelMemory, SPARE_BYTES } from './kernel-memory.js';
+import { aligned, bytesOf, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 
 /** What assembly/rows.ts exports. */
 interface RowsExports {

@@ -2,8 +2,9 @@
  * The scan's fast half: a window of bytes, and the places that were found in it, in the memory of a WebAssembly
  * instance. Invariant: the window keeps its place and its bytes when it grows; the views are made anew.
  */
+
+import { INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { type Grammar, MAX_ENDS } from '../grammar.js';
-import { INT_BYTES, KernelMemory, SPARE_BYTES } from './kernel-memory.js';
 
 /** What assembly/scan.ts exports. */
 interface ScanExports {
@@ -104,6 +105,11 @@ export class ScanKernel {
   /** Makes the window larger. */
   grow(windowBytes: number): void {
     this.#reserve(windowBytes);
+  }
+
+  /** Nothing of it, and no view, is used after this. */
+  release(): void {
+    this.#memory.release();
   }
 
   #reserve(windowBytes: number): void {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 
-const cli = fileURLToPath(new URL('../../../dist/src/cli.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 const token = 'crash';
 
 /** Runs `foliopipe` in a folder with its `foliopipe.yaml`. @returns `summary`: the last line of stdout, if any. */

@@ -9,7 +9,7 @@ import { parseFaults } from '../../../dist/src/service/faults/parse-faults.js';
 import { openService } from '../../../dist/src/service/open-service.js';
 import { TOKEN } from './job.js';
 
-const cli = fileURLToPath(new URL('../../../dist/src/cli.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 /** A client that takes longer has gone astray. */
 const LONGEST_MS = 120_000;
 

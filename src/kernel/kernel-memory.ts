@@ -22,20 +22,31 @@ export function bytesOf(array: Int32Array): Uint8Array {
 }
 
 let compiled: WebAssembly.Module | undefined;
+/** Instances that nobody uses any more: making one costs more than most of what it is made for. */
+const spare: unknown[] = [];
+
+function makeInstance(): unknown {
+  compiled ??= new WebAssembly.Module(Buffer.from(kernelCode, 'base64'));
+  return new WebAssembly.Instance(compiled).exports;
+}
 
 export class KernelMemory<Exports extends { readonly memory: WebAssembly.Memory }> {
   readonly exports: Exports;
   #bytes: Buffer;
 
   constructor() {
-    compiled ??= new WebAssembly.Module(Buffer.from(kernelCode, 'base64'));
-    this.exports = new WebAssembly.Instance(compiled).exports as Exports;
+    this.exports = (spare.pop() ?? makeInstance()) as Exports;
     this.#bytes = Buffer.from(this.exports.memory.buffer);
   }
 
   /** All of it; detached when it grows. */
   get bytes(): Buffer {
     return this.#bytes;
+  }
+
+  /** Leaves the memory to the next who needs one: whoever calls this uses it, and all views of it, no more. */
+  release(): void {
+    spare.push(this.exports);
   }
 
   /** Makes sure that there are so many bytes. */

@@ -1,18 +1,25 @@
-// Counts line ends outside quotes, those of blank lines left out; what it has seen goes over from call to call.
+// Counts line ends outside quotes, those of blank lines left out. What one call has seen of a line is given to the next.
 
 import { CR, LF, QUOTE } from './bytes';
 
-/** Filled lines that have ended. */
+/** Filled lines that ended in the last call. */
 export let lineCount: i32 = 0;
 /** Whether the line that has not ended yet holds anything. */
 export let isFilled: bool = false;
-let inQuotes: bool = false;
+/** Whether that line ends within quotes so far. */
+export let inQuotes: bool = false;
 
-/** Looks at [from, to). Up to 16 bytes behind `to` are read and not used. */
-export function countLines(from: i32, to: i32): void {
+/**
+ * Looks at [from, to). Up to 16 bytes behind `to` are read and not used.
+ * @param filled, quoted `isFilled` and `inQuotes` of the bytes before.
+ */
+export function countLines(from: i32, to: i32, filled: bool, quoted: bool): void {
   const quotes = i8x16.splat(<i8>QUOTE);
   const lineFeeds = i8x16.splat(<i8>LF);
   let lineStart = from;
+  lineCount = 0;
+  isFilled = filled;
+  inQuotes = quoted;
   for (let block = from; block < to; block += 16) {
     const sixteen = v128.load(block);
     let bits = i8x16.bitmask(v128.or(i8x16.eq(sixteen, lineFeeds), i8x16.eq(sixteen, quotes)));

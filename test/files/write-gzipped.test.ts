@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { writeGzipped } from '../../src/files/write-gzipped.js';
+import { useFolder } from '../helpers/folder.js';
+
+const folder = useFolder();
+
+async function write(name: string, content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const path = join(await folder(), name);
+  const file = await open(path, 'wx');
+  try {
+    await writeGzipped(file, content, () => undefined);
+  } finally {
+    await file.close();
+  }
+  return gunzipSync(await readFile(path));
+}
+
+/** Gives everything in one buffer, which holds something else once the next piece is asked for. */
+async function* inOneBuffer(content: Buffer, pieceBytes: number): AsyncGenerator<Buffer> {
+  const buffer = Buffer.alloc(pieceBytes);
+  for (let at = 0; at < content.length; at += pieceBytes) {
+    yield buffer.subarray(0, content.copy(buffer, 0, at, at + pieceBytes));
+    buffer.fill(0);
+  }
+}
+
+async function* cutOff(): AsyncGenerator<Buffer> {
+  yield randomBytes(3000);
+  throw new Error('cut');
+}
+
+it.each([
+  ['nothing', Buffer.alloc(0), 10],
+  ['pieces of a byte', Buffer.from('id,code\n1,é\n'), 1],
+  ['what compresses well', Buffer.alloc(9_000_000, 'id,code\n1,é\n'), 1 << 20],
+  ['what does not compress', randomBytes(5_000_000), 700_000],
+])('what was written is read back: %s', async (_, content, pieceBytes) => {
+  expect((await write('a.gz', inOneBuffer(content, pieceBytes))).equals(content)).toBe(true);
+});
+
+it('a file is whole whatever became of those before it and beside it', async () => {
+  await expect(write('cut.gz', cutOff())).rejects.toThrow('cut');
+  const contents = ['one', 'another one', 'x'.repeat(100_000), ''].map((text) => Buffer.from(text));
+  for (const round of [1, 2]) {
+    const names = contents.map((_, index) => `${round}-${index}.gz`);
+    const read = await Promise.all(
+      names.map((name, index) => write(name, inOneBuffer(contents[index]!, 4096))),
+    );
+    expect(read).toEqual(contents);
+  }
+});
+
+it('each piece is shown once, in order', async () => {
+  const file = await open(join(await folder(), 'a.gz'), 'wx');
+  const seen: string[] = [];
+  await writeGzipped(file, inOneBuffer(Buffer.from('abcdefg'), 3), (piece) => {
+    seen.push(Buffer.from(piece).toString());
+  });
+  await file.close();
+  expect(seen).toEqual(['abc', 'def', 'g']);
+});
+
+it('a file that takes nothing ends it with the error of the system', async () => {
+  const file = await open('/dev/full', 'w');
+  try {
+    const content = inOneBuffer(randomBytes(2_000_000), 500_000);
+    await expect(writeGzipped(file, content, () => undefined)).rejects.toMatchObject({ code: 'ENOSPC' });
+  } finally {
+    await file.close();
+  }
+});

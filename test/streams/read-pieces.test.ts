@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { appendFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PIECE_BYTES, readPieces } from '../../src/streams/read-pieces.js';
+import { useFolder } from '../helpers/folder.js';
+
+const folder = useFolder();
+
+async function fileOf(bytes: Buffer): Promise<string> {
+  const path = join(await folder(), 'file');
+  await writeFile(path, bytes);
+  return path;
+}
+
+async function readAll(path: string, start?: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of readPieces(path, start)) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
+
+describe('readPieces', () => {
+  it.each([0, 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES - 5])(
+    'reads all of %i bytes',
+    async (size) => {
+      const bytes = randomBytes(size);
+      expect((await readAll(await fileOf(bytes))).equals(bytes)).toBe(true);
+    },
+  );
+
+  it('begins where it is told to', async () => {
+    const bytes = randomBytes(2 * PIECE_BYTES);
+    const path = await fileOf(bytes);
+    expect((await readAll(path, 70_001)).equals(bytes.subarray(70_001))).toBe(true);
+    expect(await readAll(path, bytes.length)).toHaveLength(0);
+  });
+
+  it('leaves a piece as it is until the next one is asked for', async () => {
+    const bytes = randomBytes(4 * PIECE_BYTES);
+    const path = await fileOf(bytes);
+    let at = 0;
+    for await (const piece of readPieces(path)) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(piece.equals(bytes.subarray(at, at + piece.length))).toBe(true);
+      at += piece.length;
+    }
+    expect(at).toBe(bytes.length);
+  });
+
+  it('reads what was appended meanwhile', async () => {
+    const path = await fileOf(randomBytes(2 * PIECE_BYTES));
+    let read = 0;
+    for await (const piece of readPieces(path)) {
+      if (read === 0) await appendFile(path, 'more');
+      read += piece.length;
+    }
+    expect(read).toBe(2 * PIECE_BYTES + 4);
+  });
+
+  it('may be left at any time, also while a read has failed', async () => {
+    const path = await fileOf(randomBytes(3 * PIECE_BYTES));
+    for await (const piece of readPieces(path)) {
+      expect(piece).toHaveLength(PIECE_BYTES);
+      break;
+    }
+    await expect(readAll(await folder())).rejects.toMatchObject({ code: 'EISDIR' });
+    await expect(readAll(join(await folder(), 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
