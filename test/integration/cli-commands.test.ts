@@ -73,7 +73,8 @@ describe('check', () => {
     [undefined, failing === null],
   ];
 
-  it.each([
+  // Each waits for the service, so they wait together.
+  it.concurrent.each([
     ['all is well', [], 0, null],
     [
       'the service is down',
@@ -85,8 +86,7 @@ describe('check', () => {
     ['the state cannot be written', ['--state-dir', '/dev/null/state'], 2, 'state folder'],
     ['the source is missing', ['--source', 'absent.csv'], 4, 'source'],
   ])('%s', async (_, args, code, failing) => {
-    const type = failing === null ? apart : cli;
-    const end = await type('check', job.config, '--json', ...args);
+    const end = await apart('check', job.config, '--json', ...args);
     expect(end.code, end.stderr).toBe(code);
     expect(lines(end.stdout)).toEqual(all(failing));
   });
