@@ -7,5 +7,10 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    globalSetup: 'test/helpers/memory-folder.ts',
+    // A worker loads the sources and their dependencies once, not anew for each test file.
+    isolate: false,
+    // The collector's helper threads cost a quarter of the CPU, and the other worker needs it.
+    execArgv: ['--single-threaded-gc'],
   },
 });

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { enrich, loadConfig, type RunSummary } from '../../pipelines/index.js';
 import { serveToken } from './serve.js';
 
 export interface JobOptions {
@@ -66,6 +67,11 @@ export async function createJob(parent: string, options: JobOptions = {}): Promi
     stateDir: join(folder, 'state'),
     env: { FOLIOPIPE_TOKEN: serveToken },
   };
+}
+
+/** `foliopipe run` within this process. */
+export async function enrichJob({ config, env, folder }: Job): Promise<RunSummary> {
+  return enrich(await loadConfig({ files: [config], env, overrides: [], cwd: folder }));
 }
 
 /** Quoted commas, quotes and newlines, equal records, an empty name, letters beyond ASCII. */

@@ -1,46 +1,49 @@
-/** `foliopipe serve` in a process of its own, and what it remembers once it has ended. */
+/** The service that the jobs of the command line ask, and what it remembers once it has ended. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { openService } from '../../src/service/open-service.js';
 import { type CliEnd, spawnCli } from './cli.js';
+import { serviceOptions } from './service-client.js';
 
 export interface ServeOptions {
   /** 0 takes a free one. */
   readonly port?: number;
   readonly recordsPerSecond?: number;
   readonly segmentRecords?: number;
-  readonly maxOpen?: number;
 }
 
 export interface Serve {
   readonly url: string;
   readonly port: number;
-  /** SIGTERM, as a person would end it. */
-  stop(): Promise<CliEnd>;
-  /** SIGKILL. */
-  kill(): Promise<CliEnd>;
+  stop(): Promise<void>;
 }
 
 /** The token of every service and client in these tests; looked for where it must not be. */
 export const serveToken = 'tok-3f9c-must-not-be-seen';
 
+/** A service in this process, on the folder of an earlier one where there is one. */
 export async function openServe(dataDir: string, options: ServeOptions = {}): Promise<Serve> {
-  const { port = 0, recordsPerSecond = 0, segmentRecords = 10_000, maxOpen = 1_000 } = options;
-  const numbers = {
-    '--port': port,
-    '--records-per-second': recordsPerSecond,
-    '--segment-records': segmentRecords,
-    '--max-open': maxOpen,
-  };
-  const flags = Object.entries(numbers).flatMap(([flag, number]) => [flag, String(number)]);
-  const child = spawnCli(['serve', '--predictor', 'hash', '--data', dataDir, ...flags], {
+  const service = await openService(
+    serviceOptions(dataDir, { token: serveToken, maxOpen: 1_000, ...options }),
+  );
+  return { url: service.url, port: Number(new URL(service.url).port), stop: service.close };
+}
+
+/** `foliopipe serve` in a process of its own, to be killed. */
+export async function spawnServe(
+  dataDir: string,
+  { recordsPerSecond, segmentRecords }: Required<Omit<ServeOptions, 'port'>>,
+): Promise<{ readonly url: string; readonly port: number; kill(): Promise<CliEnd> }> {
+  const numbers = ['--records-per-second', `${recordsPerSecond}`, '--segment-records', `${segmentRecords}`];
+  const child = spawnCli(['serve', '--port', '0', '--predictor', 'hash', '--data', dataDir, ...numbers], {
     env: { FOLIOPIPE_SERVE_TOKEN: serveToken },
   });
   const [, url = ''] = await child.waitFor('stdout', /^listening on (\S+)\n/);
-  const end = (signal: 'SIGTERM' | 'SIGKILL') => () => {
-    child.kill(signal);
+  const kill = () => {
+    child.kill('SIGKILL');
     return child.ended;
   };
-  return { url, port: Number(new URL(url).port), stop: end('SIGTERM'), kill: end('SIGKILL') };
+  return { url, port: Number(new URL(url).port), kill };
 }
 
 export interface ServedFolio {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
+import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli } from '../helpers/cli.js';
 import { createJob, useFolder } from '../helpers/job.js';
 import { openServe, servedFolios } from '../helpers/serve.js';
@@ -16,11 +17,12 @@ it('a folio found after a kill is adopted, collected, and stands in the ledger o
     records: 30,
     settings: { budget: { pricePerRecord: 0.5 }, concurrency: { uploads: 1 } },
   });
-  const cli = (args: string[], env = {}) => runCli(args, { env: { ...job.env, ...env } });
+  const cli = (args: string[]) => callMain(args, { env: job.env });
   try {
     // Each kills the run behind a POST: of chunk 1, and then, since what is ambiguous comes last, of chunk 2.
     for (let kills = 0; kills < 2; kills++) {
-      await cli(['run', job.config], { FOLIOPIPE_CRASH_AT: 'after-post-before-commit' });
+      const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit' };
+      await runCli(['run', job.config], { env });
     }
     await serve.stop();
     const accepted = servedFolios(dataDir);
@@ -29,10 +31,8 @@ it('a folio found after a kill is adopted, collected, and stands in the ledger o
     const [, run = ''] = /^nightly-(.+)-1-1-[0-9a-f]{8}\.csv$/.exec(accepted[0]!.fileName)!;
     serve = await openServe(dataDir, { port: serve.port });
 
-    const [ledger, status] = await Promise.all([
-      cli(['ledger', job.config, '--json']),
-      cli(['status', job.config]),
-    ]);
+    const ledger = await cli(['ledger', job.config, '--json']);
+    const status = await cli(['status', job.config]);
     // Chunk 2 is still being uploaded, as far as a reader can tell; the next process finds out.
     const { fileName } = accepted[0]!;
     const command = `foliopipe adopt --run ${run} --chunk 1 FOLIO`;
@@ -50,7 +50,8 @@ it('a folio found after a kill is adopted, collected, and stands in the ledger o
 
     const adopt = (chunk: string, folio: string, ...flags: string[]) =>
       cli(['adopt', '--run', run, '--chunk', chunk, folio, job.config, ...flags]);
-    const text = await adopt('1', first!);
+    const words = ['adopt', '--run', run, '--chunk', '1', first!, job.config];
+    const text = await runCli(words, { env: job.env });
     expect(text).toMatchObject({ code: 0, stdout: '' });
     expect(text.stderr).toMatch(/rehearsal \S+: chunk 1 is bound to folio \S+ \(10 records, \w+\); the next/);
     const again = await adopt('1', first!, '--json');
@@ -62,13 +63,11 @@ it('a folio found after a kill is adopted, collected, and stands in the ledger o
     expect(json).toMatchObject([{ type: 'summary', run, chunk: 2, folio: second, records: 10, exitCode: 0 }]);
 
     expect(await cli(['run', job.config])).toMatchObject({ code: 0 });
-    const [table, csv, lines, elsewhen, both] = await Promise.all([
-      cli(['ledger', job.config]),
-      cli(['ledger', job.config, '--csv', '--all']),
-      cli(['ledger', job.config, '--json']),
-      cli(['ledger', job.config, '--json', '--month', '2020-02']),
-      cli(['ledger', job.config, '--json', '--csv']),
-    ]);
+    const table = await runCli(['ledger', job.config], { env: job.env });
+    const csv = await cli(['ledger', job.config, '--csv', '--all']);
+    const lines = await cli(['ledger', job.config, '--json']);
+    const elsewhen = await cli(['ledger', job.config, '--json', '--month', '2020-02']);
+    const both = await cli(['ledger', job.config, '--json', '--csv']);
     const totals = {
       type: 'summary',
       searches: 0,

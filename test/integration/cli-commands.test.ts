@@ -2,6 +2,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, type Job, useFolder } from '../helpers/job.js';
 import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
@@ -9,7 +10,9 @@ import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
 const folder = useFolder();
 let serve: Serve;
 let job: Job;
-const cli = (...args: string[]) => runCli(args, { env: job.env });
+const cli = (...args: string[]) => callMain(args, { env: job.env });
+/** In a process of its own, which must end by itself. */
+const apart = (...args: string[]) => runCli(args, { env: job.env });
 
 beforeAll(async () => {
   serve = await openServe(join(await folder(), 'service'));
@@ -25,10 +28,8 @@ afterAll(async () => {
 describe('plan', () => {
   it('needs no network, leaves nothing behind, and foresees the chunks that a run then makes', async () => {
     const away = ['--base-url', 'http://127.0.0.1:9'];
-    const [plan, dryRun] = await Promise.all([
-      cli('plan', job.config, '--json', ...away),
-      cli('run', '--dry-run', job.config, ...away),
-    ]);
+    const plan = await apart('plan', job.config, '--json', ...away);
+    const dryRun = await cli('run', '--dry-run', job.config, ...away);
     expect(plan.code, plan.stderr).toBe(0);
     const planned = jsonLines(plan.stdout);
     expect(planned).toHaveLength(1);
@@ -72,7 +73,8 @@ describe('check', () => {
     [undefined, failing === null],
   ];
 
-  it.each([
+  // Each waits for the service, so they wait together.
+  it.concurrent.each([
     ['all is well', [], 0, null],
     [
       'the service is down',
@@ -84,13 +86,13 @@ describe('check', () => {
     ['the state cannot be written', ['--state-dir', '/dev/null/state'], 2, 'state folder'],
     ['the source is missing', ['--source', 'absent.csv'], 4, 'source'],
   ])('%s', async (_, args, code, failing) => {
-    const end = await cli('check', job.config, '--json', ...args);
+    const end = await apart('check', job.config, '--json', ...args);
     expect(end.code, end.stderr).toBe(code);
     expect(lines(end.stdout)).toEqual(all(failing));
   });
 
   it('a token that is not taken, and what to do about it', async () => {
-    const end = await runCli(['check', job.config], { env: { FOLIOPIPE_TOKEN: 'wrong-token' } });
+    const end = await callMain(['check', job.config], { env: { FOLIOPIPE_TOKEN: 'wrong-token' } });
     expect(end).toMatchObject({
       code: 7,
       stdout: expect.stringMatching(/FAIL {2}service: .*401.*\n {6}next: /),
@@ -103,11 +105,8 @@ describe('status and runs', () => {
     const held = await createJob(await folder(), { pipeline: 'held' });
     const child = spawnCli(['run', held.config, '--label', 'tonight'], { env: job.env });
     await child.waitFor('stderr', /fails and is tried again/);
-    const [status, json, runs] = await Promise.all([
-      cli('status', held.config),
-      cli('status', held.config, '--json'),
-      cli('runs', held.config),
-    ]);
+    const [status, runs] = await Promise.all([apart('status', held.config), apart('runs', held.config)]);
+    const json = await cli('status', held.config, '--json');
     expect(status).toMatchObject({ code: 0, stdout: expect.stringMatching(/is open\n {2}0 of 60 records/) });
     expect(jsonLines(json.stdout)).toMatchObject([{ type: 'summary', state: 'open', pipeline: 'held' }]);
     expect(runs.stdout).toMatch(/^\S+ {2}held {2}60 records {2}open {2}tonight\n$/);
@@ -119,10 +118,8 @@ describe('status and runs', () => {
     const shared = ['--state-dir', job.stateDir];
     const other = await createJob(await folder(), { pipeline: 'other', baseUrl: serve.url, records: 10 });
     expect(await cli('run', other.config, ...shared)).toMatchObject({ code: 0 });
-    const [mine, every] = await Promise.all([
-      cli('runs', other.config, '--json', ...shared),
-      cli('runs', other.config, '--json', '--all', ...shared),
-    ]);
+    const mine = await cli('runs', other.config, '--json', ...shared);
+    const every = await cli('runs', other.config, '--json', '--all', ...shared);
     const named = (stdout: string) => jsonLines(stdout).map(({ pipeline, type }) => pipeline ?? type);
     expect(named(mine.stdout)).toEqual(['other', 'summary']);
     expect(named(every.stdout)).toEqual(['other', 'nightly', 'summary']);
@@ -138,7 +135,7 @@ describe('publish', () => {
     const before = await readFile(job.output);
     await rm(job.output);
     await serve.stop();
-    const published = await cli('publish', id, job.config, '--json');
+    const published = await apart('publish', id, job.config, '--json');
     expect(published.code, published.stderr).toBe(0);
     expect(jsonLines(published.stdout).at(-1)).toMatchObject({ run: id, state: 'done', exitCode: 0 });
     expect(await readFile(job.output)).toEqual(before);
@@ -160,10 +157,8 @@ describe('search', () => {
   it('asks the legacy operation for one business', async () => {
     const legacy = ['--set', `service.legacyBaseUrl=${serve.url}`];
     const name = ['--name', 'Twin Rivers Roofing', '--address', '9155 Higgins Ave', '--state', 'MT'];
-    const [text, json] = await Promise.all([
-      cli('search', job.config, ...legacy, ...name),
-      cli('search', job.config, ...legacy, ...name, '--json'),
-    ]);
+    const text = await apart('search', job.config, ...legacy, ...name);
+    const json = await cli('search', job.config, ...legacy, ...name, '--json');
     expect(text.code, text.stderr).toBe(0);
     const answer = JSON.parse(text.stdout) as object;
     expect(answer).toMatchObject({ response: { naics_code: expect.stringMatching(/^\d{6}$/) } });

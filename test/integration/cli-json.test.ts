@@ -65,40 +65,6 @@ describe('--json', () => {
     await expectNoToken(job, first);
   });
 
-  it.each([
-    ['a wrong flag', ['run', '--bogus'], 2, 'USAGE'],
-    ['no config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
-    ['a later command', ['report', 'x'], 2, 'NOT_YET'],
-    ['a state that is not there', ['runs', 'JOB'], 2, 'STATE_MISSING'],
-    [
-      'a source that is not there',
-      ['plan', 'JOB', '--source', 'absent.csv'],
-      4,
-      expect.stringMatching(/^SOURCE_/),
-    ],
-  ])(
-    'after %s the summary is last, too, and the JSON log holds the error',
-    async (_, args, exitCode, code) => {
-      const job = await createJob(await folder(), { pipeline: 'errors' });
-      const named = args.map((word) => (word === 'JOB' ? job.config : word));
-      const end = await runCli([...named, '--json', '--log-format', 'json'], {
-        env: job.env,
-        cwd: job.folder,
-      });
-      expect(end.code, end.stderr).toBe(exitCode);
-      const error = {
-        code,
-        message: expect.any(String),
-        hint: expect.any(String),
-        facts: expect.any(Object),
-      };
-      expect(jsonLines(end.stdout)).toEqual([
-        { type: 'summary', exitCode, error: { ...error, resume: null } },
-      ]);
-      expect(jsonLines(end.stderr)).toMatchObject([{ level: 50, code, exitCode }]);
-    },
-  );
-
   it('after a signal the summary is last, too', async () => {
     const job = await createJob(await folder(), { pipeline: 'stopped' });
     const child = spawnCli(['run', job.config, '--json'], { env: job.env });

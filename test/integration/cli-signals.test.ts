@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
-import { createJob, type Job, useFolder } from '../helpers/job.js';
+import { createJob, enrichJob, type Job, useFolder } from '../helpers/job.js';
 import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
 import { openUploadProxy, type UploadProxy } from '../helpers/upload-proxy.js';
 
@@ -103,7 +104,7 @@ describe('while uploads are in flight', () => {
       chunks: { byState: { submitted: 2, uploading: 0, ambiguous: 0 } },
       uploads: { accepted: 2, ambiguous: 0 },
     });
-    expect(await runCli(['run', job.config], { env: job.env })).toMatchObject({ code: 0 });
+    expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
     await serve.stop();
     expect(servedFolios(dataDir)).toHaveLength(chunks);
   });
@@ -140,6 +141,6 @@ describe('while the source is checked', () => {
 });
 
 async function status(job: Job): Promise<Record<string, unknown>> {
-  const { stdout } = await runCli(['status', job.config, '--json'], { env: job.env });
+  const { stdout } = await callMain(['status', job.config, '--json'], { env: job.env });
   return jsonLines(stdout).at(-1)!;
 }

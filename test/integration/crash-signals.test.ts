@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CrashPoint } from '../../src/crash-points.js';
 import { type CliEnd, jsonLines, runCli, spawnCli } from '../helpers/cli.js';
-import { createJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
+import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
 import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
 
 const chunks = 6;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   dataDir = join(await folder(), 'service');
   serve = await openServe(dataDir, { segmentRecords: 7 });
   const job = await createJob(await folder(), { pipeline: 'unbroken', baseUrl: serve.url });
-  expect(await runCli(['run', job.config], { env: job.env })).toMatchObject({ code: 0 });
+  expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
   unbroken = await readFile(job.output);
 });
 afterAll(async () => {

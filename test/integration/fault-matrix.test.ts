@@ -10,7 +10,7 @@ import { useFolder } from '../helpers/job.js';
 const root = join(import.meta.dirname, '../..');
 const folder = useFolder();
 /** The cells wait for one another, which counts against their time. */
-const limit = pLimit(2);
+const limit = pLimit(3);
 
 interface Cell {
   readonly id: string;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { scenes } from '../../src/cli/rehearsal/scenes.js';
+import { callMain } from '../helpers/call-main.js';
 import { type CliEnd, runCli } from '../helpers/cli.js';
 import { useFolder } from '../helpers/job.js';
 
@@ -107,7 +108,7 @@ async function play(name: string, scene: readonly string[], steps: readonly Step
 }
 
 beforeAll(async () => {
-  const limit = pLimit(2);
+  const limit = pLimit(3);
   const plainNight = limit(() => play('plain', [], [{ exit: 0, env: { FOLIOPIPE_POLL__FIRST: '50ms' } }]));
   played = await Promise.all(
     nights.map(({ scene, steps }, at) => limit(() => play(`${scene}-${at}`, [scene], steps))),
@@ -234,7 +235,7 @@ describe('a rehearsal', () => {
     const runs = join(cwd, '.foliopipe/rehearsal/token-revoked-nightly/runs');
     const [done, ...others] = await readdir(runs);
     expect(others).toEqual([]);
-    const again = await runCli(['run', 'nightly.yaml', '--rehearse', 'token-revoked'], { cwd });
+    const again = await callMain(['run', 'nightly.yaml', '--rehearse', 'token-revoked'], { cwd });
     expect(again.code, again.stderr).toBe(7);
     const [begun, ...more] = await readdir(runs);
     expect(more).toEqual([]);
@@ -248,7 +249,7 @@ describe('a rehearsal', () => {
     [['--rehearse', '--dry-run'], 'USAGE', /--dry-run and --rehearse cannot stand together/],
   ])('%j is refused', async (flags, code, message) => {
     const home = await makeJob(`refused-${code}`);
-    const end = await runCli(['run', 'nightly.yaml', ...flags], { cwd: home });
+    const end = await callMain(['run', 'nightly.yaml', ...flags], { cwd: home });
     expect(end.code).toBe(2);
     expect(end.stderr).toContain(`[${code}]`);
     expect(end.stderr).toMatch(message);

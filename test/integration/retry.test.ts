@@ -2,6 +2,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { collect, prune, publish, retry, submit } from '../../pipelines/index.js';
+import { callMain } from '../helpers/call-main.js';
 import { runCli } from '../helpers/cli.js';
 import {
   expectPredicted,
@@ -158,7 +159,7 @@ describe('a retry that is interrupted', () => {
       const killed = await runCli(['retry', run, job.file], { env });
       expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
       expect(await readFile(job.output)).toEqual(before);
-      const end = await runCli([command, ...(command === 'retry' ? [run] : []), job.file]);
+      const end = await callMain([command, ...(command === 'retry' ? [run] : []), job.file]);
       expect(end.code, end.stderr).toBe(0);
       await expectPredicted(job);
       expect((await roundsOf(job)).flat(2)).toEqual(failedIn(before));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
+import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli } from '../helpers/cli.js';
 import { withStateFixture } from '../helpers/state-fixture.js';
 
@@ -28,15 +29,15 @@ describe('a state file of version 1', () => {
     await withStateFixture('version-1-done', async (folder) => {
       const output = join(folder, 'out/enriched.csv');
       const before = await readFile(output);
-      const done = await run(folder, 'run', '--json');
+      const done = await here(folder, 'run', '--json');
       expect(done.code, done.stderr).toBe(3);
       const summary = jsonLines(done.stdout).at(-1) as { run: string };
       expect(summary).toMatchObject({ found: 'done', output: { inPlace: true } });
       await writeFile(output, 'lost');
-      const again = await run(folder, 'publish', summary.run);
+      const again = await here(folder, 'publish', summary.run);
       expect(again.code, again.stderr).toBe(3);
       expect(await readFile(output)).toEqual(before);
-      const ledger = await run(folder, 'ledger', '--all', '--json');
+      const ledger = await here(folder, 'ledger', '--all', '--json');
       expect(jsonLines(ledger.stdout).filter(({ type }) => type === 'upload')).toHaveLength(7);
     });
   });
@@ -56,7 +57,7 @@ describe('a state file of version 1', () => {
 
   it('is not read by those that only look, who say what to do', async () => {
     await withStateFixture('version-1-done', async (folder) => {
-      const { code, stderr } = await run(folder, 'runs');
+      const { code, stderr } = await here(folder, 'runs');
       expect(code).toBe(2);
       expect(stderr).toMatch(/\[CHECKPOINT_OLDER\]\n {2}next: .*foliopipe run/);
     });
@@ -66,8 +67,13 @@ describe('a state file of version 1', () => {
 /** A fifth of the records fail. */
 const tolerant = ['--set', 'failures.tolerate=100%'];
 
-function run(folder: string, command: string, ...rest: string[]) {
-  return runCli([command, ...rest, '-c', join(folder, 'foliopipe.yaml')], {});
+/** In a process of its own. */
+function run(folder: string, ...args: string[]) {
+  return runCli([...args, '-c', join(folder, 'foliopipe.yaml')]);
+}
+
+function here(folder: string, ...args: string[]) {
+  return callMain([...args, '-c', join(folder, 'foliopipe.yaml')]);
 }
 
 /** What a run of the same source gives that nothing has stopped. */
@@ -75,7 +81,7 @@ async function freshOutput(folder: string): Promise<Buffer> {
   const fresh = join(folder, 'fresh');
   await mkdir(fresh);
   for (const file of ['foliopipe.yaml', 'source.csv']) await copyFile(join(folder, file), join(fresh, file));
-  expect((await run(fresh, 'run', ...tolerant)).code).toBe(0);
+  expect((await here(fresh, 'run', ...tolerant)).code).toBe(0);
   return readFile(join(fresh, 'out/enriched.csv'));
 }
 

@@ -1,4 +1,4 @@
-/** Proves one cell of the matrix with real processes: the fault's night, and the same command the night after. */
+/** Proves one cell of the matrix with a client of real processes: the fault's night, and the same command the night after. */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkOutput } from './check-output.js';

@@ -1,0 +1,88 @@
+/** What cannot be begun: told in one piece, with what to type next, in words and as JSON, and nothing is left behind. */
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { callMain } from '../helpers/call-main.js';
+import { jsonLines } from '../helpers/cli.js';
+import { expectError } from '../helpers/expect-error.js';
+import { createJob, useFolder } from '../helpers/job.js';
+
+const folder = useFolder();
+
+describe('run is refused for', () => {
+  const cases: [string, string[], RegExp, Record<string, string>?][] = [
+    ['a key that is not known', ['--set', 'chunks.maxRecrods=5'], /maxRecrods.*maxRecords/],
+    ['a value of another kind', ['--set', 'chunks.maxRecords=many'], /chunks\.maxRecords: .*--set/],
+    ['--set without a value', ['--set', 'chunks.maxRecords'], /key=value/],
+    ['a token in a flag', ['--set', 'service.token=abcdefgh'], /service\.token/],
+    ['a flag that is not known', ['--bogus'], /unknown option '--bogus'/],
+    ['a log level that is none', ['--log-level', 'loud'], /--log-level.*loud/],
+    ['a log format that is none', ['--log-format', 'xml'], /--log-format.*xml/],
+    ['a log file that cannot be written', ['--log-file', '/dev/null/log'], /--log-file: \/dev\/null\/log/],
+    [
+      'a partial publication without a deadline',
+      ['--publish-partial'],
+      /--publish-partial: .*--max-duration/s,
+    ],
+    ['a scene that is none', ['--rehearse', 'nowhere'], /there is no scene nowhere/],
+    ['a crash point that is none', [], /no crash point nowhere/, { FOLIOPIPE_CRASH_AT: 'nowhere' }],
+    [
+      'a crash that is never',
+      [],
+      /FOLIOPIPE_CRASH_AT: x/,
+      { FOLIOPIPE_CRASH_AT: 'after-run-before-chunk:x' },
+    ],
+    ['a plain http:// address', ['--base-url', 'http://service.example'], /service\.baseUrl: http:\/\//],
+  ];
+  it.each(cases)('%s', async (name, args, told, env) => {
+    const job = await createJob(await folder(), { pipeline: name.replaceAll(/\W/g, '-') });
+    const end = await callMain(['run', job.config, ...args], { env: { ...job.env, ...env } });
+    expectError(end, 2, told);
+    await expect(stat(job.stateDir)).rejects.toThrow('ENOENT');
+  });
+});
+
+it.each([
+  [['run'], /no foliopipe\.yaml here/],
+  [['run', 'missing.yaml'], /missing\.yaml/],
+  [['frobnicate'], /unknown command 'frobnicate'/],
+  [[], /no command was given/],
+  [['report', 'some-run', '--any'], /foliopipe report: .*later release/],
+  [['init'], /foliopipe init: .*later release/],
+  [['retry'], /missing required argument 'run'/],
+  [['adopt', 'folio', '--chunk', '1'], /--run/],
+  [['adopt', 'folio', '--run', 'R', '--chunk', '0'], /--chunk.*whole number from 1/],
+  [['ledger', '--month', '2026-13'], /--month 2026-13: expected a month/],
+  [['serve', '--port', 'x'], /--port.*whole number/],
+  [['search', 'missing.yaml'], /--name/],
+] as [string[], RegExp][])('foliopipe %j is refused', async (args, told) => {
+  const empty = join(await folder(), 'empty');
+  await mkdir(empty, { recursive: true });
+  expectError(await callMain(args, { cwd: empty }), 2, told);
+});
+
+describe('with --json and a JSON log', () => {
+  it.each([
+    ['a wrong flag', ['run', '--bogus'], 2, 'USAGE'],
+    ['no config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
+    ['a later command', ['report', 'x'], 2, 'NOT_YET'],
+    ['a state that is not there', ['runs', 'JOB'], 2, 'STATE_MISSING'],
+    [
+      'a source that is not there',
+      ['plan', 'JOB', '--source', 'absent.csv'],
+      4,
+      expect.stringMatching(/^SOURCE_/),
+    ],
+  ])('%s gives a summary, and the log holds the error', async (_, args, exitCode, code) => {
+    const job = await createJob(await folder(), { pipeline: 'errors' });
+    const named = args.map((word) => (word === 'JOB' ? job.config : word));
+    const end = await callMain([...named, '--json', '--log-format', 'json'], {
+      env: job.env,
+      cwd: job.folder,
+    });
+    expect(end.code, end.stderr).toBe(exitCode);
+    const error = { code, message: expect.any(String), hint: expect.any(String), facts: expect.any(Object) };
+    expect(jsonLines(end.stdout)).toEqual([{ type: 'summary', exitCode, error: { ...error, resume: null } }]);
+    expect(jsonLines(end.stderr)).toMatchObject([{ level: 50, code, exitCode }]);
+  });
+});
