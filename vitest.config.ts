@@ -6,7 +6,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     globalSetup: 'test/helpers/memory-folder.ts',
     // A worker loads the sources and their dependencies once, not anew for each test file.
     isolate: false,
