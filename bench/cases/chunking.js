@@ -43,8 +43,8 @@ export const chunking = {
     );
     return {
       told: [
-        `${records} records to files of 10,000: the stage itself, with its commits and each file synced to the disk,`,
-        'beside csv-parse into csv-stringify, which syncs nothing, and beside DuckDB on one thread, which writes one file.',
+        `${records} records to files of 10,000: the stage itself, with a commit for each of them,`,
+        'beside csv-parse into csv-stringify, and beside DuckDB on one thread, which writes one file.',
         'All three wrote the same bytes.',
       ],
       rows: [

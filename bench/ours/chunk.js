@@ -1,6 +1,6 @@
 /**
  * Our side of chunking: the stage itself on a run that has begun, over the real checkpoint and the real files,
- * each chunk synced to the disk and committed. The check of the source came before: it is a case of its own.
+ * each chunk committed. The check of the source came before: it is a case of its own.
  * node bench/ours/chunk.js CONFIG
  */
 import { chunkRecords, withRun } from '../../dist/bundle/index.js';

@@ -4,7 +4,7 @@
  */
 
 /** As many as are in turn at once; more are not kept. */
-const MOST_SPARE = 4;
+const MOST_SPARE = 3;
 const spare: Buffer[] = [];
 /** The memory of those that were taken. */
 const taken = new WeakSet<ArrayBufferLike>();

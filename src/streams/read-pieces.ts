@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 
 /** Large enough that asking another thread for it costs little beside the work on it. */
-export const PIECE_BYTES = 1024 * 1024;
+export const PIECE_BYTES = 512 * 1024;
 
 /**
  * The bytes of a file from an offset on; the next piece is read while one is looked at.
