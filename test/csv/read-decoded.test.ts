@@ -4,6 +4,7 @@ import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { readDecoded } from '../../src/csv/read-decoded.js';
 import { isGzip } from '../../src/csv/read-unzipped.js';
+import { PIECE_BYTES } from '../../src/streams/read-pieces.js';
 import type { Dialect } from '../../src/types.js';
 import { useFiles } from '../helpers/csv-files.js';
 
@@ -40,8 +41,8 @@ describe('readDecoded', () => {
   });
 
   it('keeps characters whole that the pieces of the file cut', async () => {
-    // 256 KiB is the size of a piece: the surrogate pairs stand across its border.
-    const text = `${'x'.repeat(131_071)}📒📒,é`;
+    // A surrogate pair stands across the border of the first piece.
+    const text = `${'x'.repeat(PIECE_BYTES / 2 - 1)}📒📒,é`;
     const path = await write('source', iconv.encode(text, 'utf16be'));
     expect((await read(path, { encoding: 'utf16be' })) === text).toBe(true);
   });
@@ -53,6 +54,15 @@ describe('readDecoded', () => {
   ])('decodes %s', async (encoding, content, expected) => {
     expect(await read(await write('source', content), { encoding })).toBe(expected);
   });
+
+  it.each(['latin1', 'ISO-8859-1', 'l1', 'windows-1252', 'iso-8859-15', 'koi8-r', 'cp437', 'ascii'])(
+    'decodes every byte of %s as iconv-lite does',
+    async (encoding) => {
+      const bytes = Buffer.from(Array.from({ length: PIECE_BYTES + 300 }, (_, at) => (at * 7) % 256));
+      const path = await write('source', bytes);
+      expect((await read(path, { encoding })) === iconv.decode(bytes, encoding)).toBe(true);
+    },
+  );
 
   it('shows the bytes as they are on disk, all of them', async () => {
     for (const [, content, dialect] of files) {
