@@ -1,4 +1,4 @@
-/** The command line within this process, for what needs no process of its own: half a second less a call. */
+/** The command line within this process, for what a process of its own would not prove better. */
 import { main } from '../../src/cli/main.js';
 import type { CliEnd, CliOptions } from './cli.js';
 

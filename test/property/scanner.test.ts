@@ -7,7 +7,7 @@ import { scanRecords } from '../../src/csv/scan-records.js';
 import { cutAt, type Found, foundBy } from '../helpers/csv-batches.js';
 
 const FIELDS = 3;
-const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 1_000, markInterruptAsFailure: false };
+const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false };
 
 const CODES: Readonly<Record<string, BadRecordCode>> = {
   CSV_QUOTE_NOT_CLOSED: 'SOURCE_QUOTE_NOT_CLOSED',
