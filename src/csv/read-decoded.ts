@@ -44,7 +44,7 @@ export async function* readDecoded(
 
 /** Decodes from another encoding into UTF-8. */
 function transcode(input: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer, void, undefined> {
-  return isLatin1(encoding) ? fromLatin1(input) : transcoded(input, encoding);
+  return isLatin1(encoding) ? fromLatin1(input) : byIconv(input, encoding);
 }
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
@@ -59,8 +59,8 @@ async function* fromLatin1(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer,
   for await (const piece of input) yield Buffer.from(piece.toString('latin1'));
 }
 
-/** By iconv-lite, which takes a byte order mark off itself. */
-async function* transcoded(
+/** Any other; iconv-lite takes a byte order mark off itself. */
+async function* byIconv(
   input: AsyncIterable<Buffer>,
   encoding: string,
 ): AsyncGenerator<Buffer, void, undefined> {

@@ -30,10 +30,9 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
     chunkPath,
     // Neither synced nor renamed: whatever a crash leaves of it is held to its hash before it is sent.
     writeChunk: async (number, bytes, sha256) => {
-      const size = bytes.length;
       written.delete(number);
       writeFileSync(chunkPath(number), bytes, { mode: 0o600 });
-      written.set(number, { sha256, size });
+      written.set(number, { sha256, size: bytes.length });
     },
     hasChunk: async (number, sha256) => {
       const known = written.get(number);

@@ -57,3 +57,17 @@ export class KernelMemory<Exports extends { readonly memory: WebAssembly.Memory 
     this.#bytes = Buffer.from(this.exports.memory.buffer);
   }
 }
+
+/** One memory of this size for all calls that leave nothing in it for the next; made when it is first asked for. */
+export function sharedMemory<Exports extends { readonly memory: WebAssembly.Memory }>(
+  size: number,
+): () => KernelMemory<Exports> {
+  let shared: KernelMemory<Exports> | undefined;
+  return () => {
+    if (shared === undefined) {
+      shared = new KernelMemory();
+      shared.reserve(size);
+    }
+    return shared;
+  };
+}

@@ -2,7 +2,7 @@
  * The text of one JSON string that is strict base64 (RFC 4648, section 4), decoded as its bytes arrive; in
  * WebAssembly. All texts share one instance: no call leaves anything in its memory for the next.
  */
-import { KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
+import { SPARE_BYTES, sharedMemory } from '../kernel/kernel-memory.js';
 import { MalformedReplyError } from './malformed-reply-error.js';
 
 /** What assembly/base64.ts exports. */
@@ -38,15 +38,7 @@ const DECODED_AT = TEXT_AT + TEXT_BYTES + 4096;
 /** Most bytes that one call gives. */
 export const DECODED_BYTES = ((CUT_BYTES + TEXT_BYTES) / 4) * 3;
 
-let shared: KernelMemory<Base64Exports> | undefined;
-
-function sharedMemory(): KernelMemory<Base64Exports> {
-  if (shared === undefined) {
-    shared = new KernelMemory();
-    shared.reserve(DECODED_AT + DECODED_BYTES + SPARE_BYTES);
-  }
-  return shared;
-}
+const kernelMemory = sharedMemory<Base64Exports>(DECODED_AT + DECODED_BYTES + SPARE_BYTES);
 
 /** Starts behind the opening quote. */
 export class Base64Text {
@@ -64,7 +56,7 @@ export class Base64Text {
    * @throws MalformedReplyError at a character outside the alphabet, a wrong end or an escape that cannot be.
    */
   decode(bytes: Buffer, start: number, into: Buffer, at: number): number {
-    const { bytes: memory, exports } = sharedMemory();
+    const { bytes: memory, exports } = kernelMemory();
     const from = TEXT_AT - this.#cutBytes;
     this.#cut.copy(memory, from, 0, this.#cutBytes);
     const to = TEXT_AT + bytes.copy(memory, TEXT_AT, start, Math.min(start + TEXT_BYTES, bytes.length));

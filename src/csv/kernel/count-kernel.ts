@@ -2,7 +2,7 @@
  * Counts the filled lines of a CSV, quoted line feeds left out, while its bytes pass; in WebAssembly. All files share
  * one instance: what was seen of each is kept here.
  */
-import { KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import { SPARE_BYTES, sharedMemory } from '../../kernel/kernel-memory.js';
 
 /** What assembly/count.ts exports. */
 interface CountExports {
@@ -16,15 +16,7 @@ interface CountExports {
 /** Bytes looked at by one call: they fit into the processor's cache. */
 const WINDOW_BYTES = 64 * 1024;
 
-let shared: KernelMemory<CountExports> | undefined;
-
-function sharedMemory(): KernelMemory<CountExports> {
-  if (shared === undefined) {
-    shared = new KernelMemory();
-    shared.reserve(WINDOW_BYTES + SPARE_BYTES);
-  }
-  return shared;
-}
+const kernelMemory = sharedMemory<CountExports>(WINDOW_BYTES + SPARE_BYTES);
 
 export class CountKernel {
   #ended = 0;
@@ -37,7 +29,7 @@ export class CountKernel {
   }
 
   look(bytes: Uint8Array): void {
-    const { bytes: memory, exports } = sharedMemory();
+    const { bytes: memory, exports } = kernelMemory();
     for (let at = 0; at < bytes.length; at += WINDOW_BYTES) {
       const window = bytes.subarray(at, at + WINDOW_BYTES);
       memory.set(window);

@@ -2,7 +2,6 @@
  * The scan's fast half: a window of bytes, and the places that were found in it, in the memory of a WebAssembly
  * instance. Invariant: the window keeps its place and its bytes when it grows; the views are made anew.
  */
-
 import { INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { type Grammar, MAX_ENDS } from '../grammar.js';
 

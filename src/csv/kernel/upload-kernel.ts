@@ -1,5 +1,4 @@
 /** Writes the records of batches as those of an uploaded file, in WebAssembly. */
-
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import type { Batch } from '../batch.js';
 
