@@ -5,9 +5,12 @@ export const BLOCK_BYTES: i32 = 64;
 
 /** Which bytes of the block at `at` equal `byte`, which is given sixteen times. */
 export function bitsOf(at: i32, byte: v128): u64 {
-  const low = i8x16.bitmask(i8x16.eq(v128.load(at), byte)) | (i8x16.bitmask(i8x16.eq(v128.load(at, 16), byte)) << 16);
-  const high = i8x16.bitmask(i8x16.eq(v128.load(at, 32), byte)) | (i8x16.bitmask(i8x16.eq(v128.load(at, 48), byte)) << 16);
-  return <u64>(<u32>low) | (<u64>(<u32>high) << 32);
+  const low =
+    i8x16.bitmask(i8x16.eq(v128.load(at), byte)) | (i8x16.bitmask(i8x16.eq(v128.load(at, 16), byte)) << 16);
+  const high =
+    i8x16.bitmask(i8x16.eq(v128.load(at, 32), byte)) |
+    (i8x16.bitmask(i8x16.eq(v128.load(at, 48), byte)) << 16);
+  return <u64>(<u32>low) | ((<u64>(<u32>high)) << 32);
 }
 
 /** Which bytes of the block at `at` stand before `to`, which is behind `at`. */

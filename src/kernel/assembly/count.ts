@@ -37,7 +37,7 @@ export function countLines(from: i32, to: i32, filled: bool, quoted: bool): void
     const empty = (lineStarts | sum) & ~returns;
     found += <i32>popcnt(lineFeeds & ~empty);
     const rest = to - block;
-    if (rest < BLOCK_BYTES) begins = (empty >> (<u64>rest)) & 1;
+    if (rest < BLOCK_BYTES) begins = (empty >> <u64>rest) & 1;
     else begins = (lineFeeds >> 63) | <u64>(sum < returns);
   }
   lineCount = found;

@@ -90,7 +90,7 @@ export function scan(
       const recordEnd =
         lineFeed > start && <i32>load<u8>(window + lineFeed - 1) === CR ? lineFeed - 1 : lineFeed;
       if (recordEnd !== start) {
-        const reached = end + (<i32>popcnt(marks & upTo) << 2);
+        const reached = end + ((<i32>popcnt(marks & upTo)) << 2);
         if (reached !== ends + recordEnds || recordEnd - start > maxRecordBytes) {
           doubtful = true;
           break;
@@ -121,7 +121,7 @@ export function scan(
 
 /** Stores the places of these marks, eight at a time, and returns where the next one goes. */
 function storeEnds(end: i32, marks: u64, block: i32): i32 {
-  const behind = end + (<i32>popcnt(marks) << 2);
+  const behind = end + ((<i32>popcnt(marks)) << 2);
   let out = end;
   do {
     store<i32>(out, block + <i32>ctz(marks));
