@@ -10,8 +10,3 @@ export function grown<T extends Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer
   larger.set(array);
   return larger;
 }
-
-/** Writes places into a larger array, each moved by as many bytes as what it points into. */
-export function addShifted(into: Int32Array, at: number, places: Int32Array, shift: number): void {
-  for (let i = 0; i < places.length; i++) into[at + i] = places[i]! + shift;
-}

@@ -1,6 +1,7 @@
 /** The records of one chunk, copied out of the batches so that they can be joined, written and read twice. */
 import type { Batch } from '../csv/batch.js';
-import { addShifted, grown } from './growing-array.js';
+import { addShifted } from '../csv/kernel/add-shifted.js';
+import { grown } from './growing-array.js';
 
 export interface RecordBlock {
   readonly bytes: Uint8Array;

@@ -1,0 +1,101 @@
+/** What the kernels write is what `writeField` writes field by field. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Batch } from '../../src/csv/batch.js';
+import { ByteWriter } from '../../src/csv/byte-writer.js';
+import { RowsKernel } from '../../src/csv/kernel/rows-kernel.js';
+import { UploadKernel } from '../../src/csv/kernel/upload-kernel.js';
+import { scanBuffer } from '../../src/csv/scan-records.js';
+import { writeField } from '../../src/csv/write-field.js';
+
+const FIELDS = 4;
+const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };
+
+const value = fc
+  .array(fc.constantFrom('a', 'ü', ' ', ',', ';', '"', '\r', '\n', 'x'.repeat(15), 'y'.repeat(62)), {
+    maxLength: 5,
+  })
+  .map((some) => some.join(''));
+const records = fc.array(fc.tuple(value, value, value, value), { minLength: 1, maxLength: 5 });
+const delimiters = fc.constantFrom(',', ';');
+const places = fc.shuffledSubarray([0, 1, 2, 3], { minLength: 1 });
+
+/** Quoted only where it must be: a lone CR need not. */
+function batchOf(rows: readonly (readonly string[])[], delimiter: string): Batch {
+  const raw = (v: string) => (/["\n,;]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
+  const text = rows.map((row) => `${row.map(raw).join(delimiter)}\n`).join('');
+  const options = { delimiter, fields: FIELDS, maxRecordBytes: 10_000, file: 0, base: 0, firstRecord: 1 };
+  const onBadRecord = () => expect.unreachable();
+  return scanBuffer(Buffer.from(text), { ...options, onBadRecord }).next().value as Batch;
+}
+
+function writeFields(
+  out: ByteWriter,
+  batch: Batch,
+  record: number,
+  fields: readonly number[],
+  delimiter: string,
+) {
+  for (const [at, field] of fields.entries()) {
+    if (at > 0) out.ascii(',');
+    if (field < 0) continue;
+    const end = record * FIELDS + field;
+    const start = field === 0 ? batch.starts[record]! : batch.ends[end - 1]! + 1;
+    writeField(out, batch.bytes, start, batch.ends[end]!, delimiter.charCodeAt(0));
+  }
+}
+
+it('in an uploaded file', () => {
+  fc.assert(
+    fc.property(records, delimiters, places, (rows, delimiter, fields) => {
+      const batch = batchOf(rows, delimiter);
+      const header = Buffer.from('header\n');
+      const kernel = new UploadKernel({ header, hasKey: true, fields, delimiter: delimiter.charCodeAt(0) });
+      expect(kernel.write(batch, 0, batch.count, true, 1_000_000)).toBe(batch.count);
+      const expected = new ByteWriter(16);
+      expected.ascii('header\n');
+      for (let record = 0; record < batch.count; record++) {
+        expected.ascii(`${record + 1},`);
+        writeFields(expected, batch, record, fields, delimiter);
+        expected.ascii('\n');
+      }
+      expect(kernel.file.toString()).toBe(expected.take().toString());
+    }),
+    BUDGET,
+  );
+});
+
+it('in rows', () => {
+  const order = (count: number) => Int32Array.from({ length: count }, (_, at) => count - 1 - at);
+  const answered = fc.shuffledSubarray([0, 1, 2, 3, -1]);
+  fc.assert(
+    fc.property(records, delimiters, places, answered, (rows, delimiter, chosen, answers) => {
+      const batch = batchOf(rows, delimiter);
+      // A batch is valid until the next one is asked for: its kernel may be used again.
+      const own = {
+        ...batch,
+        bytes: Buffer.from(batch.bytes),
+        starts: batch.starts.slice(),
+        ends: batch.ends.slice(),
+      };
+      const results = batchOf(rows, ',');
+      const lead = Buffer.from(',lead');
+      const tail = Buffer.from(',tail');
+      const kernel = new RowsKernel({ chosen, delimiter: delimiter.charCodeAt(0), lead, numbered: false });
+      const result = order(own.count);
+      const part = new Int32Array(own.count);
+      kernel.write(own, [{ ...results, answers, tail }], { part, result, numbers: part }, () =>
+        expect.unreachable(),
+      );
+      const expected = new ByteWriter(16);
+      for (let record = 0; record < own.count; record++) {
+        writeFields(expected, own, record, chosen, delimiter);
+        expected.ascii(answers.length > 0 ? ',lead,' : ',lead');
+        writeFields(expected, results, result[record]!, answers, ',');
+        expected.ascii(',tail\n');
+      }
+      expect(kernel.rows.toString()).toBe(expected.take().toString());
+    }),
+    BUDGET,
+  );
+});
