@@ -55,6 +55,13 @@ describe('the source part of a row', () => {
     expect((await enriched(setup, part)).text).toBe('"c""c","a",SUCCESSFUL,,,x\n"f\r",d,SUCCESSFUL,,,y\n');
   });
 
+  it('has a column as often as it is chosen, however large it is', async () => {
+    const large = 'x'.repeat(300_000);
+    const setup = { source: `${large},b\n`, sourceColumns: twoColumns, kept: ['a', 'b', 'a', 'a', 'a', 'a'] };
+    const { text } = await enriched(setup, successful('id,code\n1,x\n'));
+    expect(text).toBe(`${large},b,${`${large},`.repeat(4)}SUCCESSFUL,,,x\n`);
+  });
+
   it('of a ; source is its values, quoted where a comma CSV needs it', async () => {
     const source = '"plain";a,b\r\n"x;""y""";"1\r\n2"\r\n';
     const setup = { source, sourceColumns: twoColumns, delimiter: ';' };

@@ -66,9 +66,10 @@ export function writeRows(
     const resultStart = answers === 0 ? 0 : load<i32>(load<i32>(from, STARTS) + (place << 2));
     const resultEnds = load<i32>(from, ENDS) + ((place * width) << 2);
     const resultEnd = answers === 0 ? 0 : load<i32>(resultEnds + ((width - 1) << 2));
-    const own = end - start + fields * QUOTES + max(runs, 0);
-    const answered = leadBytes + resultEnd - resultStart + width * QUOTES + answerRuns + 1;
-    if (out + own + answered + load<i32>(from, TAIL_BYTES) + DIGITS + SPARE > room) {
+    // A field may be chosen twice: each run may be as large as the record.
+    const own = max(runs, 1) * (end - start + fields * QUOTES + 1);
+    const answered = answerRuns * (resultEnd - resultStart + width * QUOTES + 1);
+    if (out + own + leadBytes + answered + load<i32>(from, TAIL_BYTES) + DIGITS + SPARE > room) {
       rowsStop = 1;
       break;
     }
@@ -93,5 +94,5 @@ export function writeRows(
   rowsEnd = out;
 }
 
-/** What `copy` may write too much. */
-const SPARE: i32 = 64;
+/** What `copy` may write too much, and a little more. */
+const SPARE: i32 = 80;
