@@ -74,7 +74,7 @@ async function receiveReply(
 ): Promise<IncomingMessage> {
   signal.throwIfAborted();
   const isSecure = url.protocol === 'https:';
-  const request = (isSecure ? https : http).request(url, { method, headers, agent, signal });
+  const request = (isSecure ? https : http).request(url, { method, headers, agent });
   const limit = new WaitLimit();
   let onAbort: () => void;
   return new Promise<IncomingMessage>((resolve, reject) => {
@@ -111,6 +111,9 @@ async function* readBody(
   show: (text: string) => string,
 ): AsyncGenerator<Buffer> {
   const limit = new WaitLimit();
+  const onAbort = () => reply.destroy(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
   limit.begin('BODY_TIMEOUT', idleTimeout, (error) => reply.destroy(error));
   try {
     for await (const piece of reply as AsyncIterable<Buffer>) {
@@ -119,8 +122,9 @@ async function* readBody(
       limit.resume();
     }
   } catch (error) {
-    throw new AttemptError(networkFailure(signal.aborted ? signal.reason : error, true, show));
+    throw new AttemptError(networkFailure(error, true, show));
   } finally {
     limit.end();
+    signal.removeEventListener('abort', onAbort);
   }
 }
