@@ -26,12 +26,13 @@ export async function* scanRecords(
 }
 
 /**
- * The same over bytes that are in memory already (a part of a result), which begin at a record.
+ * The same over bytes that are in memory already (a part of a result), which begin at a record. They are one window:
+ * the places in all Batches are counted from their begin.
  *
  * @returns the number of the record after the last one.
  */
 export function* scanBuffer(bytes: Uint8Array, options: ScanOptions): Generator<Batch, number, undefined> {
-  const scan = new RecordScan(options);
+  const scan = new RecordScan(options, bytes.length + 1);
   try {
     yield* scan.take(bytes);
     yield* scan.end();

@@ -6,12 +6,12 @@ import { kernelCode } from './kernel-code.js';
 
 const PAGE_BYTES = 65_536;
 
-/** Sixteen bytes are read and written at once: so many must be there behind whatever the kernel works on. */
-export const SPARE_BYTES = 16;
+/** Up to so many bytes are read and written at once: they must be there behind whatever the kernel works on. */
+export const SPARE_BYTES = 64;
 /** Of a number in an `Int32Array`. */
 export const INT_BYTES = 4;
 
-/** The next address at which sixteen bytes may begin. */
+/** The next address at which a block of bytes may begin. */
 export function aligned(address: number): number {
   return Math.ceil(address / SPARE_BYTES) * SPARE_BYTES;
 }

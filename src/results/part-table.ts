@@ -1,13 +1,14 @@
 /** One part of results as a table over its bytes: where every field of every result stands. */
 import { scanBuffer } from '../csv/scan-records.js';
 import type { PartReference } from '../types.js';
-import { addShifted, grown } from './growing-array.js';
+import { grown } from './growing-array.js';
 import { partScan, readPartHeader } from './part-format.js';
 
 /** Field `k` of result `r` stands at `fieldStart(table, r, k)` to `table.ends[r * fields + k]`, quotes included. */
 export interface PartTable {
   readonly reference: PartReference;
   readonly columns: readonly string[];
+  /** Those behind the header. */
   readonly bytes: Uint8Array;
   readonly count: number;
   /** The first `count` are used; of `ends` as many times the number of columns. */
@@ -27,17 +28,18 @@ export function readPartTable(
   if (bytes.length === 0) return { reference, columns: [], bytes, count: 0, starts: none, ends: none };
   const header = readPartHeader(reference, bytes);
   const fields = header.columns.length;
+  const results = bytes.subarray(header.bytes);
   let starts = new Int32Array(reference.records ?? FIRST_CAPACITY);
   let ends = new Int32Array(starts.length * fields);
   let count = 0;
-  for (const batch of scanBuffer(bytes.subarray(header.bytes), partScan(reference, header))) {
+  for (const batch of scanBuffer(results, partScan(reference, header))) {
     starts = grown(starts, count + batch.count);
     ends = grown(ends, (count + batch.count) * fields);
-    addShifted(starts, count, batch.starts.subarray(0, batch.count), batch.base);
-    addShifted(ends, count * fields, batch.ends.subarray(0, batch.count * fields), batch.base);
+    starts.set(batch.starts, count);
+    ends.set(batch.ends, count * fields);
     count += batch.count;
   }
-  return { reference, columns: header.columns, bytes, count, starts, ends };
+  return { reference, columns: header.columns, bytes: results, count, starts, ends };
 }
 
 /** Where a field of a result begins. */

@@ -42,7 +42,6 @@ export function createRowWriter(options: RowOptions): RowWriter {
     chosen: layout.sourceFields,
     delimiter: layout.delimiter,
     lead: Buffer.from(',SUCCESSFUL,,'),
-    answers: columns.length,
     numbered: layout.lineage,
   });
   const endRow = (folio: string | null, part: number | null, record: number) => {

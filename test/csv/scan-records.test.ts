@@ -64,6 +64,11 @@ describe('records', () => {
     expect(await values('""\n\nx\n', 1)).toEqual([[''], ['x']]);
   });
 
+  it('finds those beside one of far too many fields', async () => {
+    const found = await values(`a,b\nc,d\n${','.repeat(200_000)}\ne,f\n`, 2);
+    expect(found).toEqual([['a', 'b'], ['c', 'd'], 'SOURCE_FIELD_COUNT', ['e', 'f']]);
+  });
+
   it('reads other delimiters', async () => {
     expect(await values('a,b;c\n', 2, { delimiter: ';' })).toEqual([['a,b', 'c']]);
     expect(await values('a\t"b\tc"\n', 2, { delimiter: '\t' })).toEqual([['a', 'b\tc']]);

@@ -48,6 +48,24 @@ it('counts what csv-parse reads, wherever the pieces are cut', async () => {
   );
 });
 
+/** Lines outside quotes that hold more than CR; an unfinished one counts. */
+function filledLines(text: string): number {
+  const unquoted = text.replace(/"[^"]*("|$)/g, 'q');
+  return unquoted.split('\n').filter((line) => /[^\r]/.test(line)).length;
+}
+
+it('takes a line of CRs alone for a blank one, wherever it lies', async () => {
+  const some = fc.constantFrom('x', '\r', '\r', '\n', '\n', '"', '\r'.repeat(64), 'x'.repeat(60));
+  const text = fc.array(some, { maxLength: 60 }).map((all) => all.join(''));
+  await fc.assert(
+    fc.asyncProperty(text, fc.array(fc.nat(300), { maxLength: 3 }), async (content, cuts) => {
+      const { count: found } = await count(cutAt(Buffer.from(content), cuts));
+      expect(found).toBe(Math.max(filledLines(content) - 1, 0));
+    }),
+    { numRuns: 20_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+  );
+});
+
 /** Text, and how many filled lines it has. */
 const stretches: readonly (readonly [string, number])[] = [
   ['a,b\n'.repeat(20_000), 20_000],

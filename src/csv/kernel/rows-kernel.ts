@@ -3,6 +3,8 @@
  * of another kind is asked of the caller. Layout of the memory: what is loaded, and behind it the rows, which grow.
  */
 import { aligned, bytesOf, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import { COMMA } from '../ascii.js';
+import { fieldRuns } from './field-runs.js';
 
 /** What assembly/rows.ts exports. */
 interface RowsExports {
@@ -38,8 +40,6 @@ export interface RowsLayout {
   readonly delimiter: number;
   /** What stands between a record's own fields and its answers. */
   readonly lead: Uint8Array;
-  /** Answers a row. */
-  readonly answers: number;
   /** Whether each record's number ends its row. */
   readonly numbered: boolean;
 }
@@ -83,9 +83,10 @@ export class RowsKernel {
     order: RowOrder,
     writeOther: (record: number) => Uint8Array,
   ): void {
-    const { chosen, delimiter, lead, answers, numbered } = this.#layout;
+    const { chosen, delimiter, lead, numbered } = this.#layout;
     this.#loaded = SPARE_BYTES;
-    const chosenAt = this.#load(bytesOf(Int32Array.from(chosen ?? [])));
+    const runs = fieldRuns(chosen ?? [], delimiter);
+    const chosenAt = this.#load(bytesOf(runs));
     const leadAt = this.#load(lead);
     const own = this.#loadTable(records);
     const partsAt = this.#loadParts(parts);
@@ -100,7 +101,7 @@ export class RowsKernel {
     for (let row = 0; row < records.count; ) {
       exports.writeRows(
         ...[row, records.count, own.bytes, own.starts, own.ends, records.fields, delimiter],
-        ...[chosenAt, chosen?.length ?? -1, leadAt, lead.length, answers],
+        ...[chosenAt, chosen === null ? -1 : runs.length / 2, leadAt, lead.length],
         ...[partsAt, partAt, resultAt, numbersAt, this.#rowsEnd, this.#memory.bytes.length - SPARE_BYTES],
       );
       row = exports.nextRow.value;
@@ -125,8 +126,10 @@ export class RowsKernel {
   #loadParts(parts: readonly AnswerPart[]): number {
     const described = parts.flatMap((part) => {
       const at = part.answers === null ? { bytes: 0, starts: 0, ends: 0 } : this.#loadTable(part);
-      const answers = part.answers === null ? 0 : this.#load(bytesOf(Int32Array.from(part.answers)));
-      return [at.bytes, at.starts, at.ends, part.fields, answers, this.#load(part.tail), part.tail.length, 0];
+      const runs = fieldRuns(part.answers ?? [], COMMA);
+      const answers = part.answers === null ? 0 : this.#load(bytesOf(runs));
+      const tail = this.#load(part.tail);
+      return [at.bytes, at.starts, at.ends, part.fields, answers, tail, part.tail.length, runs.length / 2];
     });
     const at = this.#load(bytesOf(Int32Array.from(described)));
     if (described.length !== parts.length * PART_INTS) throw new Error('a part has another layout');

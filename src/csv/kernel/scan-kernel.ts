@@ -25,6 +25,9 @@ interface ScanExports {
   ): void;
 }
 
+/** Ends that the kernel may write behind the last one. */
+const SPARE_ENDS = 72;
+
 export class ScanKernel {
   readonly #memory = new KernelMemory<ScanExports>();
   readonly #grammar: Grammar;
@@ -39,7 +42,7 @@ export class ScanKernel {
   constructor(grammar: Grammar, windowBytes: number) {
     this.#grammar = grammar;
     this.#capacity = Math.max(1, Math.floor(MAX_ENDS / grammar.fields));
-    this.#startsAt = this.#capacity * grammar.fields * INT_BYTES;
+    this.#startsAt = (this.#capacity * grammar.fields + SPARE_ENDS) * INT_BYTES;
     this.#windowAt = this.#startsAt + this.#capacity * INT_BYTES;
     this.#reserve(windowBytes);
   }

@@ -1,6 +1,7 @@
 /** Writes the records of batches as those of an uploaded file, in WebAssembly. */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import type { Batch } from '../batch.js';
+import { fieldRuns } from './field-runs.js';
 
 /** What assembly/upload.ts exports. */
 interface UploadExports {
@@ -15,7 +16,7 @@ interface UploadExports {
     fields: number,
     delimiter: number,
     chosen: number,
-    choices: number,
+    runs: number,
     first: number,
     last: number,
     number: number,
@@ -42,7 +43,8 @@ const FIRST_ROOM = 256 * 1024;
 export class UploadKernel {
   readonly #memory = new KernelMemory<UploadExports>();
   readonly #layout: UploadFields;
-  /** Addresses: chosen fields, the file, and the batch behind the file's room. */
+  readonly #runs: Int32Array<ArrayBuffer>;
+  /** Addresses: the runs of chosen fields, the file, and the batch behind the file's room. */
   readonly #fileAt: number;
   #room = FIRST_ROOM;
   #length = 0;
@@ -52,9 +54,10 @@ export class UploadKernel {
 
   constructor(layout: UploadFields) {
     this.#layout = layout;
-    this.#fileAt = aligned(layout.fields.length * INT_BYTES);
+    this.#runs = fieldRuns(layout.fields, layout.delimiter);
+    this.#fileAt = aligned(this.#runs.byteLength);
     this.#memory.reserve(this.#batchAt);
-    for (const [at, field] of layout.fields.entries()) this.#memory.bytes.writeInt32LE(field, at * INT_BYTES);
+    this.#memory.bytes.set(bytesOf(this.#runs));
     this.clear();
   }
 
@@ -78,7 +81,7 @@ export class UploadKernel {
    */
   write(batch: Batch, first: number, last: number, isEmpty: boolean, maxBytes: number): number {
     if (this.#loaded !== batch) this.#load(batch);
-    const { fields, delimiter, hasKey } = this.#layout;
+    const { delimiter, hasKey } = this.#layout;
     const { exports } = this.#memory;
     let at = first;
     for (;;) {
@@ -89,7 +92,7 @@ export class UploadKernel {
         batch.fields,
         delimiter,
         0,
-        fields.length,
+        this.#runs.length / 2,
         at,
         last,
         hasKey ? batch.firstRecord + at : -1,

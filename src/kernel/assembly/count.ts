@@ -1,46 +1,46 @@
 // Counts line ends outside quotes, those of blank lines left out. What one call has seen of a line is given to the next.
 
+import { BLOCK_BYTES, bitsBefore, bitsOf, oddUpTo } from './block';
 import { CR, LF, QUOTE } from './bytes';
 
 /** Filled lines that ended in the last call. */
 export let lineCount: i32 = 0;
-/** Whether the line that has not ended yet holds anything. */
+/** Whether the line that has not ended yet holds anything but CR. */
 export let isFilled: bool = false;
 /** Whether that line ends within quotes so far. */
 export let inQuotes: bool = false;
 
 /**
- * Looks at [from, to). Up to 16 bytes behind `to` are read and not used.
+ * Looks at [from, to). Up to 64 bytes behind `to` are read and not used.
  * @param filled, quoted `isFilled` and `inQuotes` of the bytes before.
  */
 export function countLines(from: i32, to: i32, filled: bool, quoted: bool): void {
-  const quotes = i8x16.splat(<i8>QUOTE);
-  const lineFeeds = i8x16.splat(<i8>LF);
-  let lineStart = from;
-  lineCount = 0;
-  isFilled = filled;
-  inQuotes = quoted;
-  for (let block = from; block < to; block += 16) {
-    const sixteen = v128.load(block);
-    let bits = i8x16.bitmask(v128.or(i8x16.eq(sixteen, lineFeeds), i8x16.eq(sixteen, quotes)));
-    if (to - block < 16) bits &= (1 << (to - block)) - 1;
-    for (; bits !== 0; bits &= bits - 1) {
-      const at = block + ctz<i32>(bits);
-      if (<i32>load<u8>(at) === QUOTE) {
-        inQuotes = !inQuotes;
-        isFilled = true;
-      } else if (!inQuotes) {
-        if (isFilled || holdsAny(lineStart, at)) lineCount++;
-        isFilled = false;
-        lineStart = at + 1;
-      }
+  const quoteBytes = i8x16.splat(<i8>QUOTE);
+  const lineFeedBytes = i8x16.splat(<i8>LF);
+  const returnBytes = i8x16.splat(<i8>CR);
+  let found = 0;
+  let begins: u64 = filled ? 0 : 1;
+  let odd: u64 = quoted ? ~(<u64>0) : 0;
+  for (let block = from; block < to; block += BLOCK_BYTES) {
+    const known = bitsBefore(block, to);
+    const quotes = bitsOf(block, quoteBytes) & known;
+    const returns = bitsOf(block, returnBytes) & known;
+    let lineFeeds = bitsOf(block, lineFeedBytes) & known;
+    if ((quotes | odd) !== 0) {
+      const within = oddUpTo(quotes) ^ odd;
+      lineFeeds &= ~within;
+      odd = <u64>(<i64>within >> 63);
     }
+    // Up to here a line is empty: where it begins, and behind the CRs there, through which the sum carries a bit.
+    const lineStarts = (lineFeeds << 1) | begins;
+    const sum = (lineStarts & returns) + returns;
+    const empty = (lineStarts | sum) & ~returns;
+    found += <i32>popcnt(lineFeeds & ~empty);
+    const rest = to - block;
+    if (rest < BLOCK_BYTES) begins = (empty >> <u64>rest) & 1;
+    else begins = (lineFeeds >> 63) | <u64>(sum < returns);
   }
-  if (!isFilled) isFilled = holdsAny(lineStart, to);
-}
-
-/** Whether there is any byte but CR. */
-function holdsAny(from: i32, to: i32): bool {
-  while (from < to && load<u8>(from) === CR) from++;
-  return from < to;
+  lineCount = found;
+  isFilled = begins === 0;
+  inQuotes = odd !== 0;
 }

@@ -2,7 +2,7 @@
 
 import { COMMA, LF } from './bytes';
 import { copy } from './copy';
-import { QUOTES, writeField } from './field';
+import { QUOTES, writeRuns } from './field';
 import { DIGITS, writeNumber } from './number';
 
 /** The row that comes next. */
@@ -18,16 +18,18 @@ const STARTS: usize = 4;
 const ENDS: usize = 8;
 /** Fields of a result. */
 const FIELDS: usize = 12;
-/** Address of the answers' places in a result, -1 for one that it has not; 0: the answers are written by others. */
+/** Address of the answers' runs, and how many; address 0: the answers are written by others. */
 const ANSWERS: usize = 16;
+const ANSWER_RUNS: usize = 28;
 /** What stands behind the answers: address and length. */
 const TAIL: usize = 20;
 const TAIL_BYTES: usize = 24;
 const PART_BYTES_LOG2: i32 = 5;
 
 /**
+ * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them; below 0 a record is
+ *   copied as it stands.
  * @param lead address of what stands between a record's own fields and its answers, of `leadBytes`.
- * @param choices how many fields are chosen; below 0 a record is copied as it stands.
  * @param parts, part, result addresses: of all parts, and for each record which part and which result in it.
  * @param numbers address of the records' numbers, which end the rows; 0: they do not.
  */
@@ -40,10 +42,9 @@ export function writeRows(
   fields: i32,
   delimiter: i32,
   chosen: i32,
-  choices: i32,
+  runs: i32,
   lead: i32,
   leadBytes: i32,
-  answers: i32,
   parts: i32,
   part: i32,
   result: i32,
@@ -58,47 +59,31 @@ export function writeRows(
     const recordEnds = ends + ((row * fields) << 2);
     const end = load<i32>(recordEnds + ((fields - 1) << 2));
     const from = parts + (load<i32>(part + (row << 2)) << PART_BYTES_LOG2);
-    const places = load<i32>(from, ANSWERS);
+    const answers = load<i32>(from, ANSWERS);
+    const answerRuns = load<i32>(from, ANSWER_RUNS);
     const width = load<i32>(from, FIELDS);
     const place = load<i32>(result + (row << 2));
-    const resultStart = places === 0 ? 0 : load<i32>(load<i32>(from, STARTS) + (place << 2));
+    const resultStart = answers === 0 ? 0 : load<i32>(load<i32>(from, STARTS) + (place << 2));
     const resultEnds = load<i32>(from, ENDS) + ((place * width) << 2);
-    const resultEnd = places === 0 ? 0 : load<i32>(resultEnds + ((width - 1) << 2));
-    const own = end - start + max(choices, 0) * (QUOTES + 1);
-    const answered = leadBytes + (resultEnd - resultStart) * 2 + answers * (QUOTES + 1);
+    const resultEnd = answers === 0 ? 0 : load<i32>(resultEnds + ((width - 1) << 2));
+    const own = end - start + fields * QUOTES + max(runs, 0);
+    const answered = leadBytes + resultEnd - resultStart + width * QUOTES + answerRuns + 1;
     if (out + own + answered + load<i32>(from, TAIL_BYTES) + DIGITS + SPARE > room) {
       rowsStop = 1;
       break;
     }
 
-    if (choices < 0) out = copy(bytes + start, bytes + end, out);
-    for (let choice = 0; choice < choices; choice++) {
-      const field = load<i32>(chosen + (choice << 2));
-      if (choice > 0) store<u8>(out++, <u8>COMMA);
-      out = writeField(
-        bytes + fieldStart(start, recordEnds, field),
-        bytes + load<i32>(recordEnds + (field << 2)),
-        delimiter,
-        out,
-      );
-    }
-    if (places === 0) {
+    out =
+      runs < 0
+        ? copy(bytes + start, bytes + end, out)
+        : writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, out);
+    if (answers === 0) {
       rowsStop = 2;
       break;
     }
     out = copy(lead, lead + leadBytes, out);
-    const partBytes = load<i32>(from, BYTES);
-    for (let answer = 0; answer < answers; answer++) {
-      store<u8>(out++, <u8>COMMA);
-      const field = load<i32>(places + (answer << 2));
-      if (field < 0) continue;
-      out = writeField(
-        partBytes + fieldStart(resultStart, resultEnds, field),
-        partBytes + load<i32>(resultEnds + (field << 2)),
-        COMMA,
-        out,
-      );
-    }
+    if (answerRuns > 0) store<u8>(out++, <u8>COMMA);
+    out = writeRuns(load<i32>(from, BYTES), resultStart, resultEnds, answers, answerRuns, COMMA, out);
     const tail = load<i32>(from, TAIL);
     out = copy(tail, tail + load<i32>(from, TAIL_BYTES), out);
     if (numbers !== 0) out = writeNumber(<u64>load<i32>(numbers + (row << 2)), out);
@@ -108,9 +93,5 @@ export function writeRows(
   rowsEnd = out;
 }
 
-/** What `copy` may write too much, more than once. */
+/** What `copy` may write too much. */
 const SPARE: i32 = 64;
-
-function fieldStart(start: i32, ends: i32, field: i32): i32 {
-  return field === 0 ? start : load<i32>(ends + ((field - 1) << 2)) + 1;
-}

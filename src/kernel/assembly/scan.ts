@@ -1,6 +1,7 @@
-// Finds records and fields, sixteen bytes at a time: only delimiters, quotes and line feeds are looked at.
+// Finds records and fields, sixty-four bytes at a time: only delimiters, quotes and line feeds are looked at.
 // What is not certainly well-formed stops the scan in front of it; the careful scan (window-scan.ts) judges it.
 
+import { BLOCK_BYTES, bitsBefore, bitsOf, oddUpTo } from './block';
 import { CR, LF, QUOTE } from './bytes';
 
 /** Records found. */
@@ -14,10 +15,10 @@ export let isDoubtful: bool = false;
 
 /**
  * Scans [from, to) of the window, which begins at a record. A record counts once its line feed is seen.
- * Up to 16 bytes behind `to` are read and not used. All places found are counted from the window's begin.
+ * Up to 64 bytes behind `to` are read and not used. All places found are counted from the window's begin.
  * @param window its address.
  * @param starts where each record begins: room for `capacity` of them.
- * @param ends where each field ends: room for `capacity * fields`.
+ * @param ends where each field ends: room for `capacity * fields`, and for 72 more that mean nothing.
  */
 export function scan(
   window: i32,
@@ -31,76 +32,115 @@ export function scan(
   capacity: i32,
 ): void {
   const delimiters = i8x16.splat(<i8>delimiter);
-  const quotes = i8x16.splat(<i8>QUOTE);
-  const lineFeeds = i8x16.splat(<i8>LF);
-  let found = 0;
-  let lineCount = 0;
-  let recordLines = 0;
+  const quoteBytes = i8x16.splat(<i8>QUOTE);
+  const lineFeedBytes = i8x16.splat(<i8>LF);
+  const returnBytes = i8x16.splat(<i8>CR);
+  const recordEnds = fields << 2;
+  const startsEnd = starts + (capacity << 2);
+  const firstStart = starts;
   let start = from;
-  let fieldStart = from;
-  let slot = 0;
-  let inQuotes = false;
-  // Behind a closing quote; -1 where the field has none.
-  let closed = -1;
+  let lineCount = 0;
+  let linesBefore = 0;
+  /** Where the next end goes. */
+  let end = ends;
   let doubtful = false;
+  // What a block tells the next one, in the lowest bit: a field begins, a quote was closed, a CR after that.
+  // Within quotes all bits are set.
+  let begins: u64 = 1;
+  let closed: u64 = 0;
+  let returned: u64 = 0;
+  let inQuotes: u64 = 0;
 
-  for (let block = from; block < to && !doubtful && found < capacity; block += 16) {
-    const sixteen = v128.load(window + block);
-    let bits = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(sixteen, delimiters), i8x16.eq(sixteen, lineFeeds)),
-        i8x16.eq(sixteen, quotes),
-      ),
-    );
-    if (to - block < 16) bits &= (1 << (to - block)) - 1;
-    while (bits !== 0) {
-      const at = block + ctz<i32>(bits);
-      bits &= bits - 1;
-      const byte: i32 = load<u8>(window + at);
-      if (inQuotes) {
-        if (byte === QUOTE) {
-          inQuotes = false;
-          closed = at + 1;
-        } else if (byte === LF) recordLines++;
-        continue;
+  for (let block = from; block < to && !doubtful && starts < startsEnd; block += BLOCK_BYTES) {
+    const at = window + block;
+    const known = bitsBefore(block, to);
+    let lineFeeds = bitsOf(at, lineFeedBytes) & known;
+    let marks = (bitsOf(at, delimiters) & known) | lineFeeds;
+    const quotes = bitsOf(at, quoteBytes) & known;
+    const allLineFeeds = lineFeeds;
+    if ((quotes | inQuotes | closed | returned) !== 0) {
+      const within = oddUpTo(quotes) ^ inQuotes;
+      marks &= ~within;
+      const opening = quotes & within;
+      const closing = quotes & ~within;
+      const behind = (closing << 1) | closed;
+      const returns = bitsOf(at, returnBytes) & known & behind;
+      const afterReturn = (returns << 1) | returned;
+      const wrong =
+        (opening & ~((marks << 1) | begins | behind)) |
+        (behind & known & ~(quotes | marks | returns)) |
+        (afterReturn & known & ~lineFeeds);
+      lineFeeds &= marks;
+      closed = closing >> 63;
+      returned = returns >> 63;
+      inQuotes = <u64>(<i64>within >> 63);
+      if (wrong !== 0) {
+        doubtful = true;
+        const right = (wrong & -wrong) - 1;
+        marks &= right;
+        lineFeeds &= right;
       }
-      if (byte === QUOTE) {
-        doubtful = at !== closed && (at !== fieldStart || closed >= 0);
-        if (doubtful) break;
-        inQuotes = true;
-        closed = -1;
-        continue;
-      }
-      if (closed >= 0) {
-        doubtful = closed !== at && !(byte === LF && closed === at - 1 && load<u8>(window + closed) === CR);
-        if (doubtful) break;
-        closed = -1;
-      }
-      if (byte === delimiter) {
-        // One end too many would be written over by the next record, and makes this one doubtful at its end.
-        if (slot < fields) store<i32>(ends + (slot << 2), at);
-        slot++;
-        fieldStart = at + 1;
-        continue;
-      }
-      const end = at > start && load<u8>(window + at - 1) === CR ? at - 1 : at;
-      if (end !== start) {
-        doubtful = slot + 1 !== fields || end - start > maxRecordBytes;
-        if (doubtful) break;
-        store<i32>(ends + (slot << 2), end);
-        store<i32>(starts + (found << 2), start);
-        ends += fields << 2;
-        found++;
-      }
-      slot = 0;
-      lineCount += recordLines + 1;
-      recordLines = 0;
-      start = fieldStart = at + 1;
-      if (found === capacity) break;
     }
+    begins = marks >> 63;
+
+    let behind = storeEnds(end, marks, block);
+    for (; lineFeeds !== 0; lineFeeds &= lineFeeds - 1) {
+      const upTo = lineFeeds ^ (lineFeeds - 1);
+      const lineFeed = block + <i32>ctz(lineFeeds);
+      const recordEnd =
+        lineFeed > start && <i32>load<u8>(window + lineFeed - 1) === CR ? lineFeed - 1 : lineFeed;
+      if (recordEnd !== start) {
+        const reached = end + ((<i32>popcnt(marks & upTo)) << 2);
+        if (reached !== ends + recordEnds || recordEnd - start > maxRecordBytes) {
+          doubtful = true;
+          break;
+        }
+        store<i32>(reached - 4, recordEnd);
+        store<i32>(starts, start);
+        starts += 4;
+        ends = reached;
+      } else {
+        // What was stored behind a blank line goes to where its own end stands.
+        marks &= ~upTo;
+        end = ends;
+        behind = storeEnds(end, marks, block);
+      }
+      start = lineFeed + 1;
+      lineCount = linesBefore + <i32>popcnt(allLineFeeds & upTo);
+      if (starts === startsEnd) break;
+    }
+    end = behind;
+    if (end > ends + recordEnds) doubtful = true;
+    linesBefore += <i32>popcnt(allLineFeeds);
   }
-  count = found;
+  count = (starts - firstStart) >> 2;
   next = start;
   lines = lineCount;
   isDoubtful = doubtful;
+}
+
+/** Stores the places of these marks, eight at a time, and returns where the next one goes. */
+function storeEnds(end: i32, marks: u64, block: i32): i32 {
+  const behind = end + ((<i32>popcnt(marks)) << 2);
+  let out = end;
+  do {
+    store<i32>(out, block + <i32>ctz(marks));
+    marks &= marks - 1;
+    store<i32>(out, block + <i32>ctz(marks), 4);
+    marks &= marks - 1;
+    store<i32>(out, block + <i32>ctz(marks), 8);
+    marks &= marks - 1;
+    store<i32>(out, block + <i32>ctz(marks), 12);
+    marks &= marks - 1;
+    store<i32>(out, block + <i32>ctz(marks), 16);
+    marks &= marks - 1;
+    store<i32>(out, block + <i32>ctz(marks), 20);
+    marks &= marks - 1;
+    store<i32>(out, block + <i32>ctz(marks), 24);
+    marks &= marks - 1;
+    store<i32>(out, block + <i32>ctz(marks), 28);
+    marks &= marks - 1;
+    out += 32;
+  } while (out < behind);
+  return behind;
 }

@@ -1,7 +1,7 @@
 // Writes records of a batch as those of an uploaded file: the record's number, the chosen fields, LF.
 
 import { COMMA, LF, QUOTE } from './bytes';
-import { QUOTES, writeField } from './field';
+import { QUOTES, writeRuns } from './field';
 import { DIGITS, writeNumber } from './number';
 
 /** Records written by the last call. */
@@ -14,7 +14,7 @@ export let needsRoom: bool = false;
 /**
  * Writes records `first` to `last` of a batch, as long as the file does not get larger than `limit`.
  * @param bytes, starts, ends addresses of the batch; places in it are counted from `bytes`.
- * @param chosen places of the `choices` fields in a record.
+ * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them.
  * @param number of the record `first`; below 0 none is written.
  * @param out address behind what the file holds already.
  * @param limit address that the file must not pass, but for its first record.
@@ -27,7 +27,7 @@ export function writeUpload(
   fields: i32,
   delimiter: i32,
   chosen: i32,
-  choices: i32,
+  runs: i32,
   first: i32,
   last: i32,
   number: f64,
@@ -43,17 +43,13 @@ export function writeUpload(
     const start = load<i32>(starts + (at << 2));
     const recordEnds = ends + ((at * fields) << 2);
     const raw = load<i32>(recordEnds + ((fields - 1) << 2)) - start;
-    if (out + choices * (raw + QUOTES + 1 + 16) + DIGITS + 32 > room) {
+    if (out + runs * (raw + fields * QUOTES + 1) + DIGITS + SPARE > room) {
       needsRoom = true;
       break;
     }
     let end = number < 0 ? out : writeNumber(<u64>next, out);
-    for (let choice = 0; choice < choices; choice++) {
-      const field = load<i32>(chosen + (choice << 2));
-      const from = field === 0 ? start : load<i32>(recordEnds + ((field - 1) << 2)) + 1;
-      if (choice > 0 || number >= 0) store<u8>(end++, <u8>COMMA);
-      end = writeField(bytes + from, bytes + load<i32>(recordEnds + (field << 2)), delimiter, end);
-    }
+    if (number >= 0 && runs > 0) store<u8>(end++, <u8>COMMA);
+    end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, end);
     if (end === out) {
       // A line with nothing on it would be no record for whoever reads the file.
       store<u8>(end++, <u8>QUOTE);
@@ -66,3 +62,6 @@ export function writeUpload(
   written = at - first;
   outEnd = out;
 }
+
+/** What `copy` may write too much, and a little more. */
+const SPARE: i32 = 80;

@@ -1,0 +1,29 @@
+// Sixty-four bytes at once: a u64 has a bit for each, the first byte's the lowest.
+
+/** Bytes of a block: so many are read, whatever is used of them. */
+export const BLOCK_BYTES: i32 = 64;
+
+/** Which bytes of the block at `at` equal `byte`, which is given sixteen times. */
+export function bitsOf(at: i32, byte: v128): u64 {
+  const low =
+    i8x16.bitmask(i8x16.eq(v128.load(at), byte)) | (i8x16.bitmask(i8x16.eq(v128.load(at, 16), byte)) << 16);
+  const high =
+    i8x16.bitmask(i8x16.eq(v128.load(at, 32), byte)) |
+    (i8x16.bitmask(i8x16.eq(v128.load(at, 48), byte)) << 16);
+  return <u64>(<u32>low) | ((<u64>(<u32>high)) << 32);
+}
+
+/** Which bytes of the block at `at` stand before `to`, which is behind `at`. */
+export function bitsBefore(at: i32, to: i32): u64 {
+  return to - at < BLOCK_BYTES ? ((<u64>1) << (<u64>(to - at))) - 1 : ~(<u64>0);
+}
+
+/** For each bit whether an odd number of bits is set up to it, itself included. */
+export function oddUpTo(bits: u64): u64 {
+  bits ^= bits << 1;
+  bits ^= bits << 2;
+  bits ^= bits << 4;
+  bits ^= bits << 8;
+  bits ^= bits << 16;
+  return bits ^ (bits << 32);
+}
