@@ -38,7 +38,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 /** Packages that only some folders may know. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['src/checkpoint/', 'src/service/store/'],
-  undici: ['src/api/'],
+  'form-data-encoder': ['src/api/'],
+  hpagent: ['src/api/'],
   commander: ['src/cli/'],
   pino: ['src/cli/'],
   'pino-pretty': ['src/cli/'],

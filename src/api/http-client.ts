@@ -1,12 +1,15 @@
 /** The HTTP client: which connection a request goes over. A paid POST never goes over a used one. */
-import type { Dispatcher } from 'undici';
+import type { Agent } from 'node:http';
 import type { Milliseconds } from '../types.js';
-import { openDispatcher, type Proxies } from './dispatcher.js';
+import { openAgent } from './agent.js';
+import { createProxyChoice, type Proxies } from './proxies.js';
 import { type HttpReply, type HttpRequest, sendRequest } from './send-request.js';
 import { isLoopback } from './service-address.js';
 
 export interface HttpClientOptions {
+  /** Until a connection stands, TLS and a proxy's tunnel included. */
   readonly connectTimeout: Milliseconds;
+  /** Longest time without a byte of a reply's body. */
   readonly idleTimeout: Milliseconds;
   readonly proxies: Proxies;
   /** Makes messages fit to be shown. */
@@ -16,23 +19,31 @@ export interface HttpClientOptions {
 export interface HttpClient {
   /** @throws AttemptError when no reply came. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpReply>;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** @throws ConfigError when a proxy's address is none. */
 export function openHttpClient(options: HttpClientOptions): HttpClient {
-  const open = (keepAlive: boolean, proxies: Proxies | undefined): Dispatcher =>
-    openDispatcher({ ...options, keepAlive, proxies });
-  // A socket that the service closes while we write on it would make an upload ambiguous for nothing.
-  const near = { GET: open(true, undefined), POST: open(false, undefined) };
-  const far = { GET: open(true, options.proxies), POST: open(false, options.proxies) };
+  const chooseProxy = createProxyChoice(options.proxies);
+  const agents = new Map<string, Agent>();
+  const agentOf = ({ method, url }: HttpRequest): Agent => {
+    const key = `${method} ${url.origin}`;
+    const agent =
+      agents.get(key) ??
+      openAgent({
+        protocol: url.protocol,
+        // A socket that the service closes while we write on it would make an upload ambiguous for nothing.
+        keepAlive: method === 'GET',
+        proxy: isLoopback(url) ? undefined : chooseProxy(url),
+        connectTimeout: options.connectTimeout,
+      });
+    agents.set(key, agent);
+    return agent;
+  };
   return {
-    send: (request, signal) => {
-      const dispatchers = isLoopback(request.url) ? near : far;
-      return sendRequest(dispatchers[request.method], request, signal, options.show);
-    },
-    close: async () => {
-      await Promise.all([near.GET, near.POST, far.GET, far.POST].map((dispatcher) => dispatcher.destroy()));
+    send: (request, signal) => sendRequest({ ...options, agent: agentOf(request) }, request, signal),
+    close: () => {
+      for (const agent of agents.values()) agent.destroy();
     },
   };
 }

@@ -4,10 +4,10 @@ import { ConfigError, type ErrorFacts } from '../errors/index.js';
 import type { Milliseconds } from '../types.js';
 import type { ApiLogger } from './api-logger.js';
 import { consumePart } from './consume-part.js';
-import type { Proxies } from './dispatcher.js';
 import { AttemptError, type Operation } from './failure.js';
 import { openHttpClient } from './http-client.js';
 import type { PredictionApi } from './prediction-api.js';
+import type { Proxies } from './proxies.js';
 import { readJson } from './read-json.js';
 import { searchReply, trackReply, uploadReply } from './reply-schemas.js';
 import { RequestGate } from './request-gate.js';
@@ -83,7 +83,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
 
   return {
     upload: async (upload, signal) =>
-      call('upload', await requests.upload(upload), { fileName: upload.fileName }, signal, async (reply) => ({
+      call('upload', requests.upload(upload), { fileName: upload.fileName }, signal, async (reply) => ({
         ...(await readJson(reply.body, uploadReply)),
         rehearsal: isRehearsal(reply),
       })),
@@ -111,7 +111,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       return call('search', request, {}, signal, (reply) => readJson(reply.body, searchReply));
     },
 
-    close: () => client.close(),
+    close: async () => client.close(),
   };
 }
 

@@ -1,7 +1,7 @@
 /** The requests of the four operations (interface, section 4): where each input is placed. */
-import { FormData } from 'undici';
 import type { FileStatus, Milliseconds } from '../types.js';
 import { fileOnDisk } from './file-on-disk.js';
+import { encodeForm } from './form.js';
 import type { SearchRecord, UploadRequest } from './prediction-api.js';
 import type { HttpRequest } from './send-request.js';
 import { createServiceAddress } from './service-address.js';
@@ -17,7 +17,7 @@ export interface RequestsOptions {
 
 export interface Requests {
   /** The file is read from disk while it is sent; one that cannot be opened fails here. */
-  upload(upload: UploadRequest): Promise<HttpRequest>;
+  upload(upload: UploadRequest): HttpRequest;
   track(folio: string): HttpRequest;
   download(folio: string, part: number, fileStatus: FileStatus): HttpRequest;
   /** Undefined where the search has no address. */
@@ -44,16 +44,17 @@ export function createRequests(options: RequestsOptions): Requests {
   };
 
   return {
-    upload: async (upload) => {
-      const body = new FormData();
-      // Before the file, so that a service which reads in order knows at once who sends it.
-      body.append('token', token.reveal());
-      body.append('description', upload.description);
-      body.append('file', await fileOnDisk(upload.path, upload.fileName, 'text/csv'));
+    upload: (upload) => {
+      const body = encodeForm({
+        // Before the file, so that a service which reads in order knows at once who sends it.
+        token: token.reveal(),
+        description: upload.description,
+        file: fileOnDisk(upload.path, upload.fileName, 'text/csv'),
+      });
       return {
         method: 'POST',
         url: address('upload'),
-        headers: ACCEPT,
+        headers: { ...ACCEPT, 'content-type': body.contentType, 'content-length': body.contentLength! },
         body,
         headersTimeout: timeouts.upload,
       };

@@ -41,7 +41,6 @@ export function createRowWriter(options: RowOptions): RowWriter {
   const kernel = new RowsKernel({
     chosen: layout.sourceFields,
     delimiter: layout.delimiter,
-    lead: Buffer.from(',SUCCESSFUL,,'),
     numbered: layout.lineage,
   });
   const endRow = (folio: string | null, part: number | null, record: number) => {
@@ -51,23 +50,23 @@ export function createRowWriter(options: RowOptions): RowWriter {
 
   return {
     enriched: (records, { sources, source, result, indistinct }) => {
-      const parts = sources.map((one) => answerPart(one, columns, layout.lineage ? run : null));
-      const failures = sources.map(({ table }) => failureWriter(table, columns, sentColumns));
-      let failed = 0;
+      const reasons = sources.map(({ table }) => reasonFields(table, columns, sentColumns));
+      const parts = sources.map((one, at) =>
+        answerPart(one, columns, reasons[at]!, layout.lineage ? run : null),
+      );
       kernel.write(records, parts, { part: source, result, numbers: records.numbers }, (i) => {
-        const at = source[i]!;
-        const { folio, part } = sources[at]!;
-        failed += 1;
-        failures[at]!(out, result[i]!);
+        const { table, folio, part } = sources[source[i]!]!;
+        writeFailure(out, table, result[i]!, reasons[source[i]!]!, columns.length);
         endRow(folio, part, records.numbers[i]!);
         return out.take();
       });
-      const successful = records.count - failed;
+      const isFailed = sources.map(({ table }) => !isPlain(table));
+      const failed = source.reduce((count, at) => (isFailed[at] ? count + 1 : count), 0);
       const bytes = takeBuffer(kernel.rows.length);
       bytes.set(kernel.rows);
       return {
         bytes,
-        counts: { successful, failed, unprocessed: 0, indistinct: indistinct.size },
+        counts: { successful: records.count - failed, failed, unprocessed: 0, indistinct: indistinct.size },
       };
     },
     refused: (records, refusal) => {
@@ -118,23 +117,35 @@ function writeSourceFields(out: ByteWriter, records: RecordBlock, i: number, lay
   }
 }
 
-/** A successful part as the kernel takes it; the rows of any other are ended here. */
+function isPlain({ reference }: PartTable): boolean {
+  return reference.fileStatus === 'SUCCESSFUL';
+}
+
+/**
+ * A part as the kernel takes it: rows of a successful one get its columns, rows of a failed one its reason. Where
+ * several columns make up the reason, the rows are ended here.
+ */
 function answerPart(
   { table, folio, part }: AnswerSource,
   columns: readonly string[],
+  reasons: readonly number[],
   lineageRun: string | null,
 ): AnswerPart {
-  const isPlain = table.reference.fileStatus === 'SUCCESSFUL';
   const { bytes, count, starts, ends } = table;
-  return {
-    ...{ bytes, count, starts, ends },
-    fields: table.columns.length,
-    answers: isPlain ? columns.map((column) => table.columns.indexOf(column)) : null,
-    tail: lineageRun === null ? nothing : lineageHead(lineageRun, folio, part),
-  };
+  const lineage = lineageRun === null ? nothing : lineageHead(lineageRun, folio, part);
+  const own = { bytes, count, starts, ends, fields: table.columns.length };
+  if (isPlain(table)) {
+    const answers = columns.map((column) => table.columns.indexOf(column));
+    return { ...own, answers, lead: successLead, tail: lineage };
+  }
+  const tail = Buffer.concat([Buffer.from(','.repeat(columns.length)), lineage]);
+  return { ...own, answers: reasons.length === 1 ? reasons : null, lead: failureLead, tail };
 }
 
 const nothing = new Uint8Array(0);
+/** Status, error and its code before the added columns, and before the error's text. */
+const successLead = Buffer.from(',SUCCESSFUL,,');
+const failureLead = Buffer.from(',FAILED,SERVICE_FAILED');
 
 /** The lineage but for the record's number. */
 function lineageHead(run: string, folio: string | null, part: number | null): Uint8Array {
@@ -143,39 +154,36 @@ function lineageHead(run: string, folio: string | null, part: number | null): Ui
   return out.take();
 }
 
-type FailureWriter = (out: ByteWriter, result: number) => void;
-
 /**
- * Columns that only a failed part has become the error's text: one its value, several `name: value; ...`. A
- * failed part laid out like a successful one gives its reason in one of the added columns: those are told then.
+ * The fields that tell why the records of a part failed: what only a failed part has. One that is laid out like a
+ * successful part gives its reason in the added columns.
  */
-function failureWriter(
+function reasonFields(
   part: PartTable,
   columns: readonly string[],
   sentColumns: ReadonlySet<string>,
-): FailureWriter {
+): readonly number[] {
+  const answers = part.columns.flatMap((column, field) => (sentColumns.has(column) ? [] : [field]));
+  const own = answers.filter((field) => !columns.includes(part.columns[field]!));
+  return own.length > 0 ? own : answers;
+}
+
+/** Several fields become the error's text as `name: value; ...`, those that are empty left out. */
+function writeFailure(
+  out: ByteWriter,
+  part: PartTable,
+  result: number,
+  reasons: readonly number[],
+  added: number,
+): void {
   const stride = part.columns.length;
-  const answers = part.columns.flatMap((column, field) =>
-    sentColumns.has(column) ? [] : [{ column, field }],
-  );
-  const own = answers.filter(({ column }) => !columns.includes(column));
-  const reasons = own.length > 0 ? own : answers;
-  const empty = ','.repeat(columns.length);
-  return (out, result) => {
-    out.ascii(',FAILED,SERVICE_FAILED,');
-    const values = reasons.map(({ column, field }) => ({
-      column,
-      value: fieldText(part.bytes, fieldStart(part, result, field), part.ends[result * stride + field]!),
-    }));
-    const told = values.filter(({ value }) => value !== '');
-    writeValue(
-      out,
-      reasons.length === 1
-        ? (values[0]?.value ?? '')
-        : told.map(({ column, value }) => `${column}: ${value}`).join('; '),
-    );
-    out.ascii(empty);
-  };
+  const told = reasons.flatMap((field) => {
+    const value = fieldText(part.bytes, fieldStart(part, result, field), part.ends[result * stride + field]!);
+    return value === '' ? [] : [`${part.columns[field]}: ${value}`];
+  });
+  out.ascii(',FAILED,SERVICE_FAILED,');
+  writeValue(out, told.join('; '));
+  out.ascii(','.repeat(added));
 }
 
 function writeLineage(

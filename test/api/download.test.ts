@@ -143,6 +143,22 @@ test('more bytes than allowed are not trusted', async () => {
   expect(await download({ ...PART, maxBytes: CSV.length })).toEqual(CSV);
 });
 
+test('a consumer may take longer than the service may be silent', async () => {
+  const large = randomBytes(300_000);
+  const timeouts = { connect: 1000, idle: 40, upload: 1000, shutdown: 0 };
+  await open((response) => sendJson(response, reply(large)), { timeouts });
+  const slowly = async (content: AsyncIterable<Buffer>): Promise<Buffer> => {
+    const pieces: Buffer[] = [];
+    for await (const piece of content) {
+      pieces.push(Buffer.from(piece));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    return Buffer.concat(pieces);
+  };
+  expect((await client.download(PART, slowly, noSignal)).equals(large)).toBe(true);
+  expect(server.seen).toHaveLength(1);
+});
+
 test('a part that stays unknown is lost', async () => {
   await open((response) => sendJson(response, {}, 410));
   expect(await errorOf(download())).toBeInstanceOf(FolioLostError);

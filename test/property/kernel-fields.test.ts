@@ -81,10 +81,10 @@ it('in rows', () => {
       const results = batchOf(rows, ',');
       const lead = Buffer.from(',lead');
       const tail = Buffer.from(',tail');
-      const kernel = new RowsKernel({ chosen, delimiter: delimiter.charCodeAt(0), lead, numbered: false });
+      const kernel = new RowsKernel({ chosen, delimiter: delimiter.charCodeAt(0), numbered: false });
       const result = order(own.count);
       const part = new Int32Array(own.count);
-      kernel.write(own, [{ ...results, answers, tail }], { part, result, numbers: part }, () =>
+      kernel.write(own, [{ ...results, answers, lead, tail }], { part, result, numbers: part }, () =>
         expect.unreachable(),
       );
       const expected = new ByteWriter(16);

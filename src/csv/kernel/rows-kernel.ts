@@ -29,6 +29,8 @@ export interface Table {
 export interface AnswerPart extends Table {
   /** Places of the answers in a result, -1 for one that it has not; null: the caller writes them. */
   readonly answers: readonly number[] | null;
+  /** What stands between a record's own fields and its answers. */
+  readonly lead: Uint8Array;
   /** What stands behind the answers of each row. */
   readonly tail: Uint8Array;
 }
@@ -38,8 +40,6 @@ export interface RowsLayout {
   readonly chosen: readonly number[] | null;
   /** The source's delimiter, a byte. */
   readonly delimiter: number;
-  /** What stands between a record's own fields and its answers. */
-  readonly lead: Uint8Array;
   /** Whether each record's number ends its row. */
   readonly numbered: boolean;
 }
@@ -51,7 +51,7 @@ export interface RowOrder {
   readonly numbers: Int32Array;
 }
 
-const PART_INTS = 8;
+const PART_INTS = 16;
 const NO_ROOM = 1;
 const NOT_OURS = 2;
 
@@ -83,11 +83,10 @@ export class RowsKernel {
     order: RowOrder,
     writeOther: (record: number) => Uint8Array,
   ): void {
-    const { chosen, delimiter, lead, numbered } = this.#layout;
+    const { chosen, delimiter, numbered } = this.#layout;
     this.#loaded = SPARE_BYTES;
     const runs = fieldRuns(chosen ?? [], delimiter);
     const chosenAt = this.#load(bytesOf(runs));
-    const leadAt = this.#load(lead);
     const own = this.#loadTable(records);
     const partsAt = this.#loadParts(parts);
     const partAt = this.#load(bytesOf(order.part));
@@ -99,10 +98,23 @@ export class RowsKernel {
 
     const { exports } = this.#memory;
     for (let row = 0; row < records.count; ) {
+      // Named one by one: the numbers of each call would otherwise be gathered in an array, which costs more.
       exports.writeRows(
-        ...[row, records.count, own.bytes, own.starts, own.ends, records.fields, delimiter],
-        ...[chosenAt, chosen === null ? -1 : runs.length / 2, leadAt, lead.length],
-        ...[partsAt, partAt, resultAt, numbersAt, this.#rowsEnd, this.#memory.bytes.length - SPARE_BYTES],
+        row,
+        records.count,
+        own.bytes,
+        own.starts,
+        own.ends,
+        records.fields,
+        delimiter,
+        chosenAt,
+        chosen === null ? -1 : runs.length / 2,
+        partsAt,
+        partAt,
+        resultAt,
+        numbersAt,
+        this.#rowsEnd,
+        this.#memory.bytes.length - SPARE_BYTES,
       );
       row = exports.nextRow.value;
       this.#rowsEnd = exports.rowsEnd.value;
@@ -124,16 +136,16 @@ export class RowsKernel {
   }
 
   #loadParts(parts: readonly AnswerPart[]): number {
-    const described = parts.flatMap((part) => {
+    const described = new Int32Array(parts.length * PART_INTS);
+    for (const [i, part] of parts.entries()) {
       const at = part.answers === null ? { bytes: 0, starts: 0, ends: 0 } : this.#loadTable(part);
       const runs = fieldRuns(part.answers ?? [], COMMA);
       const answers = part.answers === null ? 0 : this.#load(bytesOf(runs));
-      const tail = this.#load(part.tail);
-      return [at.bytes, at.starts, at.ends, part.fields, answers, tail, part.tail.length, runs.length / 2];
-    });
-    const at = this.#load(bytesOf(Int32Array.from(described)));
-    if (described.length !== parts.length * PART_INTS) throw new Error('a part has another layout');
-    return at;
+      const around = [this.#load(part.lead), part.lead.length, this.#load(part.tail), part.tail.length];
+      const numbers = [at.bytes, at.starts, at.ends, part.fields, answers, runs.length / 2, ...around];
+      described.set(numbers, i * PART_INTS);
+    }
+    return this.#load(bytesOf(described));
   }
 
   #loadTable({ bytes, count, fields, starts, ends }: Table) {

@@ -1,4 +1,4 @@
-// Writes rows of the output: a record's own fields, and the answer that a result of a successful part gives it.
+// Writes rows of the output: a record's own fields, and the answer that a result gives it.
 
 import { COMMA, LF } from './bytes';
 import { copy } from './copy';
@@ -12,7 +12,7 @@ export let rowsEnd: i32 = 0;
 /** Why the call stopped: 0 all is written; 1 no room for the next row; 2 its answer is to be written by others. */
 export let rowsStop: i32 = 0;
 
-// A part, as rows-kernel.ts lays it out: eight numbers.
+// A part, as rows-kernel.ts lays it out: sixteen numbers, of which ten are used.
 const BYTES: usize = 0;
 const STARTS: usize = 4;
 const ENDS: usize = 8;
@@ -20,16 +20,18 @@ const ENDS: usize = 8;
 const FIELDS: usize = 12;
 /** Address of the answers' runs, and how many; address 0: the answers are written by others. */
 const ANSWERS: usize = 16;
-const ANSWER_RUNS: usize = 28;
-/** What stands behind the answers: address and length. */
-const TAIL: usize = 20;
-const TAIL_BYTES: usize = 24;
-const PART_BYTES_LOG2: i32 = 5;
+const ANSWER_RUNS: usize = 20;
+/** What stands between a record's own fields and its answers: address and length. */
+const LEAD: usize = 24;
+const LEAD_BYTES: usize = 28;
+/** What stands behind the answers. */
+const TAIL: usize = 32;
+const TAIL_BYTES: usize = 36;
+const PART_BYTES_LOG2: i32 = 6;
 
 /**
  * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them; below 0 a record is
  *   copied as it stands.
- * @param lead address of what stands between a record's own fields and its answers, of `leadBytes`.
  * @param parts, part, result addresses: of all parts, and for each record which part and which result in it.
  * @param numbers address of the records' numbers, which end the rows; 0: they do not.
  */
@@ -43,8 +45,6 @@ export function writeRows(
   delimiter: i32,
   chosen: i32,
   runs: i32,
-  lead: i32,
-  leadBytes: i32,
   parts: i32,
   part: i32,
   result: i32,
@@ -69,7 +69,8 @@ export function writeRows(
     // A field may be chosen twice: each run may be as large as the record.
     const own = max(runs, 1) * (end - start + fields * QUOTES + 1);
     const answered = answerRuns * (resultEnd - resultStart + width * QUOTES + 1);
-    if (out + own + leadBytes + answered + load<i32>(from, TAIL_BYTES) + DIGITS + SPARE > room) {
+    const around = load<i32>(from, LEAD_BYTES) + load<i32>(from, TAIL_BYTES);
+    if (out + own + answered + around + DIGITS + SPARE > room) {
       rowsStop = 1;
       break;
     }
@@ -82,7 +83,8 @@ export function writeRows(
       rowsStop = 2;
       break;
     }
-    out = copy(lead, lead + leadBytes, out);
+    const lead = load<i32>(from, LEAD);
+    out = copy(lead, lead + load<i32>(from, LEAD_BYTES), out);
     if (answerRuns > 0) store<u8>(out++, <u8>COMMA);
     out = writeRuns(load<i32>(from, BYTES), resultStart, resultEnds, answers, answerRuns, COMMA, out);
     const tail = load<i32>(from, TAIL);
