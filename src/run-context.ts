@@ -8,6 +8,7 @@ import type { RunFiles } from './files/run-files.js';
 import type { Logger } from './logger.js';
 import type { Clock } from './streams/clock.js';
 import type { Permits } from './streams/permits.js';
+import type { WrittenHash } from './streams/written-hash.js';
 import type { Source } from './types.js';
 
 export interface RunContext {
@@ -35,6 +36,8 @@ export interface RunContext {
     /** From the intent to the commit of what came of it: the run is not closed before they have ended. */
     readonly inFlight: Set<Promise<unknown>>;
   };
+  /** The hash of the work file, where this process has written it from its first byte on. */
+  readonly work: { written: WrittenHash | undefined };
   readonly clock: Clock;
   readonly logger: Logger;
   readonly at: AtCrashPoint;

@@ -20,6 +20,6 @@ export function checkpointReads(db: StateDatabase): CheckpointReader {
     ...tallyRead(db),
     ...columnReads(db),
     ...searchReads(db),
-    spending: db.read(spendingRead(db)),
+    spending: db.readTogether(spendingRead(db)),
   };
 }

@@ -20,8 +20,10 @@ export interface StateDatabase {
    * with a `change`.
    */
   redoableChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
-  /** Makes a method of the port out of work that only reads: one snapshot for all its statements. */
+  /** Makes a method of the port out of work that asks a single statement. */
   read<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
+  /** The same out of several statements: one snapshot for all of them. */
+  readTogether<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   close(): Promise<void>;
 }
 
@@ -34,17 +36,19 @@ export function createStateDatabase(connection: Database): StateDatabase {
       throw translateStateError(error, connection.name);
     }
   }
+  let level: 'FULL' | 'NORMAL' | undefined;
   /**
    * @param synchronous when the log is synced, whole: FULL, at each commit; NORMAL, only before it is written back
    *   to the database (sqlite.org/pragma.html#pragma_synchronous).
    */
-  function committing(synchronous: 'FULL' | 'NORMAL') {
+  function committing(synchronous: NonNullable<typeof level>) {
     return <A extends unknown[], R>(work: (...args: A) => R) => {
       // The write lock first: a transaction that begins by reading fails when another process then writes.
       const { immediate } = connection.transaction(work);
       return (...args: A) =>
         translated<R>(() => {
-          connection.exec(`PRAGMA synchronous = ${synchronous}`);
+          if (level !== synchronous) connection.exec(`PRAGMA synchronous = ${synchronous}`);
+          level = synchronous;
           return immediate(...args);
         });
     };
@@ -53,7 +57,11 @@ export function createStateDatabase(connection: Database): StateDatabase {
     prepare: connection.prepare.bind(connection),
     change: committing('FULL'),
     redoableChange: committing('NORMAL'),
-    read<A extends unknown[], R>(work: (...args: A) => R) {
+    read:
+      (work) =>
+      (...args) =>
+        translated(() => work(...args)),
+    readTogether<A extends unknown[], R>(work: (...args: A) => R) {
       const { deferred } = connection.transaction(work);
       return (...args: A) => translated<R>(() => deferred(...args));
     },

@@ -62,6 +62,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       signal,
       setbacks: { first: undefined },
       uploads,
+      work: { written: undefined },
       clock,
       logger,
       at,

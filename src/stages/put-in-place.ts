@@ -36,14 +36,17 @@ export interface CompleteWork {
 }
 
 /**
- * The work file that has grown with the run, into which every chunk is merged.
+ * The work file that has grown with the run, into which every chunk is merged. It is read only where this process
+ * has not written all of it, or anybody else may have been at it.
  * @throws UntrustedError, SourceError, TroubleError as `commitPublication` does.
  */
-export async function preparePublication(run: PutInPlaceNeeds): Promise<Publication> {
+export async function preparePublication(
+  run: PutInPlaceNeeds & Pick<RunContext, 'work'>,
+): Promise<Publication> {
   const tally = await run.checkpoint.tally(run.id);
   const path = workPath(run);
   const work = { path, merged: tally.counts, partial: false };
-  return commitPublication(run, work, () => hashWorkFile(run, path));
+  return commitPublication(run, work, async () => run.work.written?.of(path) ?? hashWorkFile(run, path));
 }
 
 /**

@@ -8,8 +8,9 @@ import { dirname } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { RunContext } from '../run-context.js';
 import { writeAll } from '../streams/write-all.js';
+import { createWrittenHash } from '../streams/written-hash.js';
 
-export type WorkFileNeeds = Pick<RunContext, 'id' | 'config' | 'at'> & {
+export type WorkFileNeeds = Pick<RunContext, 'id' | 'config' | 'at' | 'work'> & {
   readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'recordUnmerged'>;
 };
 
@@ -36,17 +37,18 @@ export async function openWorkFile(run: WorkFileNeeds): Promise<WorkFile> {
   await mkdir(dirname(path), { recursive: true });
   const file = await open(path, 'a+', 0o600);
   try {
-    const length = await restoreLength(run, file);
-    await file.truncate(length);
-    return growingFile(file, length);
+    const { size } = await file.stat();
+    const length = await restoreLength(run, size);
+    if (size > length) await file.truncate(length);
+    if (length === 0) run.work.written = createWrittenHash(file);
+    return growingFile(file, length, run.work);
   } catch (error) {
     await file.close();
     throw error;
   }
 }
 
-async function restoreLength(run: WorkFileNeeds, file: FileHandle): Promise<number> {
-  const { size } = await file.stat();
+async function restoreLength(run: WorkFileNeeds, size: number): Promise<number> {
   let last = await run.checkpoint.lastMerged(run.id);
   if (last === undefined) return 0;
   let lost: number | undefined;
@@ -58,7 +60,7 @@ async function restoreLength(run: WorkFileNeeds, file: FileHandle): Promise<numb
   return last?.mergedEnd ?? 0;
 }
 
-function growingFile(file: FileHandle, from: number): WorkFile {
+function growingFile(file: FileHandle, from: number, { written }: RunContext['work']): WorkFile {
   let length = from;
   return {
     get length() {
@@ -66,9 +68,12 @@ function growingFile(file: FileHandle, from: number): WorkFile {
     },
     append: async (...pieces) => {
       const hash = createHash('sha256');
-      const writing = writeAll(file, pieces);
-      for (const piece of pieces) hash.update(piece);
-      await writing;
+      const write = async () => {
+        const writing = writeAll(file, pieces);
+        for (const piece of pieces) hash.update(piece);
+        await writing;
+      };
+      await (written === undefined ? write() : written.append(file, pieces, write));
       for (const piece of pieces) length += piece.length;
       await file.datasync();
       return hash.digest('hex');

@@ -52,3 +52,18 @@ describe('a change', () => {
       ]);
     }));
 });
+
+it('a read sees what was committed, several statements of one see the same', () =>
+  withDatabase(async (db, connection) => {
+    const other = await openWritingConnection(connection.name);
+    const version = db.prepare('SELECT count(*) FROM pipeline_columns').pluck();
+    const add = other.prepare("INSERT INTO pipeline_columns VALUES (?, 's', '[]')");
+    const addBetween = (name: string) => () => {
+      const first = version.get();
+      add.run(name);
+      return [first, version.get()];
+    };
+    expect(await db.readTogether(addBetween('one'))()).toEqual([0, 0]);
+    expect(await db.read(() => version.get())()).toBe(1);
+    other.close();
+  }));

@@ -28,12 +28,13 @@ const besides = async () =>
 /** Ends the run as a kill would at the nth passing of a point. */
 function killedAt(run: StageRun, point: string, nth = 1): StageRun {
   let passed = 0;
-  // The next process has one of its own, which nobody has aborted.
+  // The next process has one of its own, which nobody has aborted; so it has of the work file's hash.
   const controller = new AbortController();
   return {
     ...run,
     controller,
     signal: controller.signal,
+    work: { written: undefined },
     at: (reached) => {
       if (reached === point && ++passed === nth) throw new Error('killed');
     },

@@ -18,6 +18,13 @@ describe('the buffer pool', () => {
     expect(takeBuffer(200_000)).toHaveLength(200_000);
   });
 
+  it('gives none that is much too large', () => {
+    const large = takeBuffer(1_500_000);
+    giveBack(large);
+    expect(takeBuffer(900_000).buffer).not.toBe(large.buffer);
+    expect(takeBuffer(1_400_000).buffer).toBe(large.buffer);
+  });
+
   it('takes nothing back twice, and nothing that is not its own', () => {
     const own = takeBuffer(300_000);
     giveBack(own);
@@ -34,6 +41,6 @@ describe('the buffer pool', () => {
     const taken = Array.from({ length: 20 }, () => takeBuffer(500_000));
     for (const buffer of taken) giveBack(buffer);
     const kept = Array.from({ length: 20 }, () => takeBuffer(500_000).buffer);
-    expect(kept.filter((memory) => taken.some(({ buffer }) => buffer === memory))).toHaveLength(3);
+    expect(kept.filter((memory) => taken.some(({ buffer }) => buffer === memory))).toHaveLength(6);
   });
 });

@@ -27,11 +27,12 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
   const fixJoin = db.prepare(`
     UPDATE runs SET join_way = @join
     WHERE id = @run AND state <> 'superseded' AND (join_way IS NULL OR join_way = @join)`);
+  // For more than two values in one IN, SQLite makes a table each time.
   const merge = db.prepare(`
     UPDATE chunks SET merged_end = @mergedEnd, merged_successful = @successful, merged_failed = @failed,
       merged_unprocessed = @unprocessed, merged_indistinct = @indistinct, merged_sha256 = @sha256
     WHERE run = @run AND number = @chunk AND round = 0 AND merged_end IS NULL
-      AND state IN ('downloaded', 'unprocessed', 'refused')
+      AND (state = 'downloaded' OR state IN ('unprocessed', 'refused'))
       AND records = @successful + @failed + @unprocessed
       AND NOT EXISTS (
         SELECT 1 FROM (

@@ -10,9 +10,10 @@ type ResultMethod = 'recordFinished' | 'recordPart' | 'recordDownloaded' | 'reco
 /** Makes the four changes that end a chunk's dealings with the service. */
 export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
   const chunkOf = chunkRead(db);
+  // For more than two values in one IN, SQLite makes a table each time.
   const finish = db.prepare(`
     UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed
-    WHERE run = @run AND number = @chunk AND state IN ('submitted', 'finished', 'downloaded')
+    WHERE run = @run AND number = @chunk AND (state = 'submitted' OR state IN ('finished', 'downloaded'))
       AND merged_end IS NULL`);
   const forgetParts = db.prepare('DELETE FROM parts WHERE run = @run AND chunk = @chunk');
   const listPart = db.prepare(`

@@ -1,8 +1,6 @@
 /** The life of an upload attempt. Its row and its chunk's state change together (law 2). */
 import type { AcceptedReply, Budget, Checkpoint, Upload } from '../checkpoint.js';
-import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { chunkRead } from '../reads/chunk-reads.js';
-import { type UploadRow, uploadColumns } from '../reads/upload-reads.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
 import { spendChanges } from './spend.js';
@@ -21,19 +19,18 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
   const beginAttempt = db.prepare(`
     UPDATE chunks SET state = 'uploading', attempt = attempt + 1
     WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')`);
-  const attemptOf = db
-    .prepare<[{ run: string; chunk: number }], number>(
-      'SELECT attempt FROM chunks WHERE run = @run AND number = @chunk',
-    )
-    .pluck();
-  const insertUpload = db.prepare<[object], UploadRow>(`
+  const begun = db.prepare<[{ run: string; chunk: number }], Pick<Upload, 'attempt' | 'records'>>(
+    'SELECT attempt, records FROM chunks WHERE run = @run AND number = @chunk',
+  );
+  const insertUpload = db.prepare(`
     INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at, day)
-    SELECT run, number, attempt, @fileName, records, @at, @day FROM chunks WHERE run = @run AND number = @chunk
-    RETURNING ${uploadColumns}`);
-  const endAttempt = db.prepare<[object], { records: number; day: string }>(`
+    VALUES (@run, @chunk, @attempt, @fileName, @records, @startedAt, @day)`);
+  const intentOf = db.prepare<[{ run: string; chunk: number }], { records: number; day: string }>(
+    "SELECT records, day FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'intent'",
+  );
+  const endAttempt = db.prepare(`
     UPDATE uploads SET state = @state, folio = @folio, service_records = @serviceRecords, ended_at = @at
-    WHERE run = @run AND chunk = @chunk AND state = 'intent'
-    RETURNING records, day`);
+    WHERE run = @run AND chunk = @chunk AND state = 'intent'`);
   const submit = db.prepare(`
     UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
     WHERE run = @run AND number = @chunk AND state = 'uploading'`);
@@ -58,11 +55,8 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
 
   const notUploading = (run: string, chunk: number) => `no chunk ${chunk} of run ${run} that is uploading`;
   const noReply = { folio: null, serviceRecords: null };
-  const endOne = (method: string, end: { run: string; chunk: number; [column: string]: unknown }) => {
-    const ended = endAttempt.get(end);
-    if (ended === undefined) throw new CheckpointStateError(method, notUploading(end.run, end.chunk));
-    return ended;
-  };
+  const endOne = (method: string, end: { run: string; chunk: number; [column: string]: unknown }) =>
+    expectOne(endAttempt.run(end), method, notUploading(end.run, end.chunk));
 
   return {
     recordIntent: db.change(
@@ -75,11 +69,11 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
       ): Upload => {
         const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
         expectOne(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
-        const attempt = attemptOf.get({ run, chunk })!;
-        const { day } = budget;
-        const upload = insertUpload.get({ run, chunk, fileName: fileName(attempt), at, day })!;
-        spend.take(run, upload.records, budget);
-        return upload;
+        const { attempt, records } = begun.get({ run, chunk })!;
+        const upload = { run, chunk, attempt, fileName: fileName(attempt), records, startedAt: at };
+        insertUpload.run({ ...upload, day: budget.day });
+        spend.take(run, records, budget);
+        return { ...upload, state: 'intent', folio: null, serviceRecords: null, endedAt: null };
       },
     ),
     recordAccepted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
@@ -93,8 +87,9 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
     recordDropped: db.change((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);
       expectOne(drop.run({ run, chunk }), 'recordDropped', missing);
-      const dropped = endOne('recordDropped', { run, chunk, state: 'dropped', ...noReply, at });
-      spend.giveBack(run, dropped.records, dropped.day);
+      const intent = intentOf.get({ run, chunk });
+      endOne('recordDropped', { run, chunk, state: 'dropped', ...noReply, at });
+      spend.giveBack(run, intent!.records, intent!.day);
     }),
     recordAmbiguous: db.change((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);

@@ -81,7 +81,7 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
   return {
     chunk: db.read(chunkRead(db)),
     // One look into the index for each state: a single query over several would sort or scan the whole run.
-    chunksIn: db.read((run: string, states: readonly ChunkState[], after: number, limit: number) =>
+    chunksIn: db.readTogether((run: string, states: readonly ChunkState[], after: number, limit: number) =>
       [...new Set(states)]
         .flatMap((state) => inState.all(run, state, after, limit))
         .sort((a, b) => a.number - b.number)

@@ -57,7 +57,7 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
     SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
 
   return {
-    tally: db.read((run: string): Tally => {
+    tally: db.readTogether((run: string): Tally => {
       const chunks = { ...NONE };
       const records = { ...NONE };
       for (const row of byState.all(run)) {
