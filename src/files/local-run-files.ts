@@ -9,8 +9,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { writeFileAtomically } from '../streams/atomic-file.js';
+import { takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile } from '../streams/hash-file.js';
 import type { PartReference } from '../types.js';
+import { createRecentParts } from './recent-parts.js';
 import { DamagedPartError, type RunFiles } from './run-files.js';
 import { writeGzipped } from './write-gzipped.js';
 
@@ -23,6 +25,7 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
   const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
   const partPath = (chunk: number, { fileStatus, part }: PartReference) =>
     join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}.csv.gz`);
+  const recent = createRecentParts();
   /** Chunk files that this process has written and not removed. */
   const written = new Map<number, { readonly sha256: string; readonly size: number }>();
 
@@ -44,20 +47,30 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
       rmSync(chunkPath(number), { force: true });
     },
 
-    writePart: (chunk, part, content) =>
-      writeFileAtomically(partPath(chunk, part), 0o600, async (file) => {
-        const hash = createHash('sha256');
-        let bytes = 0;
-        await writeGzipped(file, content, (piece) => {
+    writePart: async (chunk, part, content) => {
+      const path = partPath(chunk, part);
+      const hash = createHash('sha256');
+      let bytes = 0;
+      let copy: Buffer | undefined;
+      await writeFileAtomically(path, 0o600, (file) =>
+        writeGzipped(file, content, (piece) => {
           hash.update(piece);
+          // One that comes in several pieces is large.
+          copy = bytes === 0 ? copyOf(piece) : undefined;
           bytes += piece.length;
-        });
-        return { bytes, sha256: hash.digest('hex') };
-      }),
+        }),
+      );
+      const sha256 = hash.digest('hex');
+      if (copy !== undefined) recent.keep(path, sha256, copy);
+      return { bytes, sha256 };
+    },
 
     readPart: async (chunk, part) => {
+      const path = partPath(chunk, part);
+      const known = recent.take(path, part.sha256);
+      if (known !== undefined) return known;
       try {
-        const compressed = readFileSync(partPath(chunk, part));
+        const compressed = readFileSync(path);
         // One byte more than is right: all of it in one piece, and a longer one is noticed.
         const size = part.bytes + 1;
         const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
@@ -71,6 +84,12 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
       }
     },
   };
+}
+
+function copyOf(piece: Uint8Array): Buffer {
+  const copy = takeBuffer(piece.length);
+  copy.set(piece);
+  return copy;
 }
 
 /** Undefined where there is no such file. */

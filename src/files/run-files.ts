@@ -21,7 +21,7 @@ export interface RunFiles {
    */
   writePart(chunk: number, part: PartReference, content: AsyncIterable<Uint8Array>): Promise<WrittenPart>;
   /**
-   * The decoded bytes of a stored part.
+   * The decoded bytes of a stored part; whoever reads them no more may give them back to the buffer pool.
    * @throws DamagedPartError when it is missing or not what was written.
    */
   readPart(chunk: number, part: StoredPart): Promise<Buffer>;

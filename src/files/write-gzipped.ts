@@ -1,17 +1,23 @@
 /** Writes a file gzipped. Compressors are used again: making one costs more than a small file. */
-import type { FileHandle } from 'node:fs/promises';
+import { writeFile, writeFileSync } from 'node:fs';
 import type { TransformOptions } from 'node:stream';
+import { promisify } from 'node:util';
 import { constants, createGzip, type ZlibOptions, type ZlibReset } from 'node:zlib';
-import { writeAll } from '../streams/write-all.js';
 
-/** What is compressed is taken when a write has ended: no write ever waits for that. */
-const OPTIONS: ZlibOptions & TransformOptions = {
+/**
+ * Each write is a member of its own, as RFC 1952 allows: a piece is whole when its write has ended, and one call to
+ * another thread is all that most files take. What is compressed is taken then: no write ever waits for that.
+ */
+const OPTIONS: ZlibOptions & Pick<TransformOptions, 'highWaterMark'> = {
   level: constants.Z_BEST_SPEED,
+  flush: constants.Z_FINISH,
   chunkSize: 256 * 1024,
   highWaterMark: 2 ** 30,
 };
-/** Compressed bytes that are gathered for one write to the file. */
-const WRITE_BYTES = 512 * 1024;
+
+const writeElsewhere = promisify(writeFile);
+/** To write more takes longer than to ask another thread for it. */
+const MOST_AT_ONCE = 32 * 1024;
 
 /** Node's types do not know that it can be reset. */
 type Gzip = ReturnType<typeof createGzip> & ZlibReset;
@@ -20,28 +26,27 @@ type Gzip = ReturnType<typeof createGzip> & ZlibReset;
 const spare: Gzip[] = [];
 
 /**
- * Compresses the content into a file that is empty. A piece may be overwritten when the next one is asked for.
+ * Compresses the content into a file that is empty. A piece may be overwritten when the next one is asked for; it
+ * should be large: each is compressed by itself.
+ * @param file its descriptor.
  * @param look is shown each piece while it is compressed.
  */
 export async function writeGzipped(
-  file: FileHandle,
+  file: number,
   content: AsyncIterable<Uint8Array>,
   look: (piece: Uint8Array) => void,
 ): Promise<void> {
   const gzip = spare.pop() ?? (createGzip(OPTIONS) as Gzip);
   try {
-    let gathered: Buffer[] = [];
+    let isEmpty = true;
     for await (const piece of content) {
-      const compressed = ended(gzip, (done) => gzip.write(piece, done));
+      if (piece.length === 0) continue;
+      const compressed = compress(gzip, piece);
       look(piece);
-      gathered.push(...(await compressed));
-      if (sizeOf(gathered) < WRITE_BYTES) continue;
-      await writeAll(file, gathered);
-      gathered = [];
+      await write(file, await compressed);
+      isEmpty = false;
     }
-    gathered.push(...(await ended(gzip, (done) => gzip.flush(constants.Z_FINISH, done))));
-    await writeAll(file, gathered);
-    gzip.reset();
+    if (isEmpty) await write(file, await compress(gzip, new Uint8Array(0)));
   } catch (error) {
     gzip.destroy();
     throw error;
@@ -49,20 +54,22 @@ export async function writeGzipped(
   spare.push(gzip);
 }
 
-/** What a write has compressed, when it has ended. */
-function ended(gzip: Gzip, write: (done: (error?: Error | null) => void) => void): Promise<Buffer[]> {
+/** One member of a gzip file. */
+function compress(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // Of an error in the compressor itself the write does not hear.
     gzip.once('error', reject);
-    write((error) => {
+    gzip.write(piece, (error) => {
       gzip.off('error', reject);
       if (error) return reject(error);
-      const compressed: Buffer | null = gzip.read();
-      resolve(compressed === null ? [] : [compressed]);
+      const compressed: Buffer = gzip.read();
+      gzip.reset();
+      resolve(compressed);
     });
   });
 }
 
-function sizeOf(pieces: readonly Buffer[]): number {
-  return pieces.reduce((size, piece) => size + piece.length, 0);
+async function write(file: number, bytes: Buffer): Promise<void> {
+  if (bytes.length > MOST_AT_ONCE) await writeElsewhere(file, bytes);
+  else writeFileSync(file, bytes);
 }

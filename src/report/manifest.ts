@@ -1,4 +1,5 @@
 /** `<output>.manifest.json`: what was read, bought and published, chunk by chunk; written as a stream. */
+import { writeFileSync } from 'node:fs';
 import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
@@ -13,13 +14,13 @@ export async function writeManifest(run: ManifestNeeds, publication: Publication
   const { path, mode } = run.config.output;
   const head = await manifestHead(run, publication);
   await writeFileAtomically(manifestPath(path), mode, async (file) => {
-    await file.writeFile(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
+    writeFileSync(file, `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
     let separator = '\n';
     for await (const chunk of settledChunks(run)) {
-      await file.writeFile(`${separator}    ${JSON.stringify(manifestChunk(chunk))}`);
+      writeFileSync(file, `${separator}    ${JSON.stringify(manifestChunk(chunk))}`);
       separator = ',\n';
     }
-    await file.writeFile('\n  ]\n}\n');
+    writeFileSync(file, '\n  ]\n}\n');
   });
 }
 

@@ -1,4 +1,5 @@
 /** The small JSON file that tells a loader that an output is complete; written last of all. */
+import { writeFileSync } from 'node:fs';
 import type { Checkpoint, Publication } from '../checkpoint/checkpoint.js';
 import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
@@ -19,6 +20,6 @@ export async function writeMarker(
     manifest: manifestPath(path),
   };
   await writeFileAtomically(markerPath(path, rehearsal, publication.exitCode), mode, (file) =>
-    file.writeFile(`${JSON.stringify(marker)}\n`),
+    writeFileSync(file, `${JSON.stringify(marker)}\n`),
   );
 }

@@ -7,6 +7,7 @@ import { eachSearch } from '../checkpoint/each-search.js';
 import { type Answers, hasFailed, layOver, type NumberedAnswers } from '../results/answers.js';
 import type { RecordBlock } from '../results/record-block.js';
 import { type AnsweredSearch, searchAnswers } from '../results/search-table.js';
+import { giveBack } from '../streams/buffer-pool.js';
 import { type ChunkJoinerNeeds, createChunkJoiner } from './join-chunk.js';
 import { openRetriedAnswers, type RetriedAnswersNeeds } from './retried-answers.js';
 import type { Refetch } from './with-healing.js';
@@ -21,6 +22,8 @@ export interface ChunkAnswers {
    * @throws UntrustedError when the proof fails; OutageError when results must be fetched anew and cannot be.
    */
   of(chunk: ChunkRow, block: RecordBlock): Promise<Answers | undefined>;
+  /** Leaves the memory of the answers that were given last to others: they are not used after this. */
+  release(): void;
   close(): Promise<void>;
 }
 
@@ -37,15 +40,22 @@ export async function openChunkAnswers(
   const { join, round } = (await run.checkpoint.run(run.id))!;
   const joiner = createChunkJoiner(run, join, columns, refetch);
   const retried = openRetriedAnswers(run, round, joiner);
+  let own: Answers | undefined;
   return {
     of: async (chunk, block) => {
       if (chunk.state === 'refused') return (await searched(run, chunk))?.answers;
       const answers = await joiner.join(chunk, () => Promise.resolve(block));
+      own = answers;
       if (answers === undefined || !hasFailed(answers)) return answers;
       const { numbers } = block;
       const later = await retried.layOver(answers, numbers);
       const found = await searched(run, chunk);
       return found === undefined ? later : layOver({ numbers, answers: later }, found);
+    },
+    // Those of a round may be wanted for the next chunk.
+    release: () => {
+      for (const { table } of own?.sources ?? []) giveBack(table.bytes);
+      own = undefined;
     },
     close: () => retried.close(),
   };

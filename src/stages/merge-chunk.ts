@@ -56,7 +56,11 @@ export async function openChunkMerger(
       const block = await takeBlock(chunk);
       if (chunk.state === 'unprocessed') return rows.unprocessed(block, chunk.cause!, chunk.folio);
       const standing = await answers.of(chunk, block);
-      if (standing !== undefined) return rows.enriched(block, standing);
+      if (standing !== undefined) {
+        const enriched = rows.enriched(block, standing);
+        answers.release();
+        return enriched;
+      }
       if (chunk.state === 'refused') return rows.refused(block, chunk.refusal!);
       return rows.unprocessed(block, 'FOLIO_LOST', chunk.folio);
     },

@@ -2,7 +2,7 @@
  * `<output>.rejects.csv`: the records that were rejected, by reading the source once more. It is written before
  * "publishing" is committed, since the source may change after, and put in place together with the output.
  */
-import { writeSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../csv/byte-writer.js';
@@ -26,7 +26,7 @@ export async function writeRejects(
   await writeFileAtomically(waitingPath(run), run.config.output.mode, async (file) => {
     const out = new ByteWriter(64 * 1024);
     const flush = () => {
-      writeSync(file.fd, out.view());
+      writeFileSync(file, out.view());
       out.clear();
     };
     out.utf8(stringify([['file', 'record', 'line', 'byte', 'code', 'reason', 'raw']]));

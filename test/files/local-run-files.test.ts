@@ -66,14 +66,30 @@ describe('part files', () => {
     const [name] = await readdir(path);
     expect(gunzipSync(await readFile(join(path, name!))).toString()).toBe(text);
     expect((await stat(join(path, name!))).mode & 0o777).toBe(0o600);
-    const read = await files.readPart(3, { ...reference, ...written, records: 1 });
-    expect(read.equals(Buffer.from(text))).toBe(true);
+    const stored = { ...reference, ...written, records: 1 };
+    expect((await files.readPart(3, stored)).equals(Buffer.from(text))).toBe(true);
+    const later = await open();
+    expect((await later.files.readPart(3, stored)).equals(Buffer.from(text))).toBe(true);
   });
 
   it('may be empty', async () => {
     const { files } = await open();
     const written = await files.writePart(3, reference, contentOf());
     expect(await files.readPart(3, { ...reference, ...written, records: 0 })).toHaveLength(0);
+  });
+
+  it('are read back though they came in one buffer, again and again, and were stored anew', async () => {
+    const { files } = await open();
+    const contents = ['one', 'two'].map((text) => Buffer.alloc(200_000, text));
+    for (const content of contents) {
+      const piece = Buffer.from(content);
+      const given = async function* () {
+        yield piece;
+        piece.fill(0);
+      };
+      const stored = { ...reference, ...(await files.writePart(3, reference, given())), records: 1 };
+      for (const _ of [1, 2]) expect((await files.readPart(3, stored)).equals(content)).toBe(true);
+    }
   });
 
   it('of all chunks, kinds and numbers are apart', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
@@ -10,11 +11,11 @@ const folder = useFolder();
 
 async function write(name: string, content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const path = join(await folder(), name);
-  const file = await open(path, 'wx');
+  const file = openSync(path, 'wx');
   try {
     await writeGzipped(file, content, () => undefined);
   } finally {
-    await file.close();
+    closeSync(file);
   }
   return gunzipSync(await readFile(path));
 }
@@ -54,22 +55,32 @@ it('a file is whole whatever became of those before it and beside it', async () 
   }
 });
 
+it('pieces without a byte are passed over', async () => {
+  const file = openSync(join(await folder(), 'a.gz'), 'wx');
+  const pieces = async function* () {
+    for (const text of ['', 'a', '', 'b', '']) yield Buffer.from(text);
+  };
+  await writeGzipped(file, pieces(), () => undefined);
+  closeSync(file);
+  expect(gunzipSync(await readFile(join(await folder(), 'a.gz'))).toString()).toBe('ab');
+});
+
 it('each piece is shown once, in order', async () => {
-  const file = await open(join(await folder(), 'a.gz'), 'wx');
+  const file = openSync(join(await folder(), 'a.gz'), 'wx');
   const seen: string[] = [];
   await writeGzipped(file, inOneBuffer(Buffer.from('abcdefg'), 3), (piece) => {
     seen.push(Buffer.from(piece).toString());
   });
-  await file.close();
+  closeSync(file);
   expect(seen).toEqual(['abc', 'def', 'g']);
 });
 
 it('a file that takes nothing ends it with the error of the system', async () => {
-  const file = await open('/dev/full', 'w');
+  const file = openSync('/dev/full', 'w');
   try {
     const content = inOneBuffer(randomBytes(2_000_000), 500_000);
     await expect(writeGzipped(file, content, () => undefined)).rejects.toMatchObject({ code: 'ENOSPC' });
   } finally {
-    await file.close();
+    closeSync(file);
   }
 });

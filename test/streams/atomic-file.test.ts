@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,8 +11,8 @@ describe('a file written atomically', () => {
   it('stands under its name with its mode, and what the writer returns comes back', async () => {
     const path = join(await folder(), 'a.txt');
     const returned = await writeFileAtomically(path, 0o666, async (file) => {
-      await file.writeFile('one ');
-      await file.writeFile('two');
+      writeFileSync(file, 'one ');
+      writeFileSync(file, 'two');
       return 7;
     });
     expect(returned).toBe(7);
@@ -24,9 +25,9 @@ describe('a file written atomically', () => {
     const path = join(await folder(), 'a.txt');
     await writeFile(path, 'old');
     await writeFileAtomically(path, 0o600, async (file) => {
-      await file.writeFile('half');
+      writeFileSync(file, 'half');
       expect(await readFile(path, 'utf8')).toBe('old');
-      await file.writeFile(' and half');
+      writeFileSync(file, ' and half');
     });
     expect(await readFile(path, 'utf8')).toBe('half and half');
   });
@@ -35,7 +36,7 @@ describe('a file written atomically', () => {
     const path = join(await folder(), 'a.txt');
     await writeFile(path, 'old');
     const write = writeFileAtomically(path, 0o600, async (file) => {
-      await file.writeFile('new');
+      writeFileSync(file, 'new');
       throw new Error('no more');
     });
     await expect(write).rejects.toThrow('no more');
@@ -46,7 +47,7 @@ describe('a file written atomically', () => {
   it('takes the place of what a killed process left half written', async () => {
     const path = join(await folder(), 'a.txt');
     await writeFile(`${path}.tmp`, 'rubbish that is longer than the file', { mode: 0o777 });
-    await writeFileAtomically(path, 0o600, (file) => file.writeFile('new'));
+    await writeFileAtomically(path, 0o600, (file) => writeFileSync(file, 'new'));
     expect(await readFile(path, 'utf8')).toBe('new');
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await readdir(await folder())).toEqual(['a.txt']);
@@ -55,7 +56,7 @@ describe('a file written atomically', () => {
   it('is no folder: what stands there is kept and named in the error', async () => {
     const path = join(await folder(), 'a.txt');
     await mkdir(path);
-    const write = writeFileAtomically(path, 0o600, (file) => file.writeFile('new'));
+    const write = writeFileAtomically(path, 0o600, (file) => writeFileSync(file, 'new'));
     await expect(write).rejects.toMatchObject({ code: 'EISDIR' });
   });
 });
