@@ -3,6 +3,9 @@ import { COMMA, CR, LF, QUOTE } from './ascii.js';
 
 const CANDIDATES = [COMMA, 0x3b, 0x09, 0x7c];
 
+/** Hundreds of records, of most files. */
+const SAMPLE_BYTES = 64 * 1024;
+
 /** What a sample looks like when it is read with one delimiter. */
 export interface Reading {
   readonly delimiter: number;
@@ -19,9 +22,13 @@ export interface Reading {
 /**
  * Comma, semicolon, tab or bar: the one under which most records agree with the first one on a number of
  * columns greater than one; of equals, the one with more columns; comma when none does.
+ * @param bytes the file's first ones; 64 KiB of them are looked at.
  */
-export function detectDelimiter(sample: Uint8Array): Reading {
-  const readings = CANDIDATES.map((delimiter) => readWith(sample, delimiter));
+export function detectDelimiter(bytes: Uint8Array): Reading {
+  const sample = bytes.subarray(0, SAMPLE_BYTES);
+  // One that does not occur makes a single column.
+  const candidates = CANDIDATES.filter((delimiter) => delimiter === COMMA || sample.includes(delimiter));
+  const readings = candidates.map((delimiter) => readWith(sample, delimiter));
   const fitting = readings.filter((r) => r.columns > 1 && r.agreeing * 2 > r.records);
   fitting.sort((a, b) => b.agreeing - a.agreeing || b.columns - a.columns);
   return fitting[0] ?? readings[0]!;
