@@ -6,8 +6,8 @@ import { median, of, within } from '../rows.js';
 const SHARES = [100, 10, 1];
 /** The largest takes minutes: as many rounds as are needed to see the spread. */
 const MOST_ROUNDS = 3;
-/** Of the small ones a tenth of a second, as two runs may differ, is a µs a record: more of them. */
-const SMALL_ROUNDS = 9;
+/** Of the small ones a tenth of a second, as two runs may differ, is a µs a record: so many in each round. */
+const SMALL_RUNS = 5;
 
 export const growth = {
   title: 'Memory and cost as the source grows',
@@ -18,10 +18,12 @@ export const growth = {
     for (const size of [1, ...sizes]) sources.set(`${size}`, await lab.source(size));
     const run = (source) => measureClient(lab.emptyFolder('growth'), source);
     const sides = [...sources].map(([size, source]) => [size, () => run(source)]);
-    const samples = {
-      ...(await alternate(SMALL_ROUNDS, Object.fromEntries(sides.slice(0, 2)))),
-      ...(await alternate(Math.min(lab.pairs, MOST_ROUNDS), Object.fromEntries(sides.slice(2)))),
-    };
+    const samples = Object.fromEntries(sides.map(([size]) => [size, []]));
+    for (let round = 0; round < Math.min(lab.pairs, MOST_ROUNDS); round += 1) {
+      const small = await alternate(SMALL_RUNS, Object.fromEntries(sides.slice(0, 2)));
+      const large = await alternate(1, Object.fromEntries(sides.slice(2)));
+      for (const [size, runs] of Object.entries({ ...small, ...large })) samples[size].push(...runs);
+    }
 
     const startUp = median(of(samples[1], 'cpuSeconds'));
     const costOf = (size) => of(samples[size], 'cpuSeconds').map((cpu) => ((cpu - startUp) * 1e6) / size);
