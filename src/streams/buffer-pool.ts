@@ -4,7 +4,7 @@
  */
 
 /** As many as are in turn at once; more are not kept. */
-const MOST_SPARE = 6;
+const MOST_SPARE = 4;
 /** Smaller ones are not worth it. */
 const LEAST_BYTES = 64 * 1024;
 /** Lengths are rounded up to these: one that was taken for a chunk fits the next one, but nothing much smaller. */
