@@ -29,7 +29,7 @@ export const growth = {
     return {
       told: [
         `The whole client over ${sizes.join(', ')} records. Its start-up, which is subtracted, is a run of one chunk of ${CHUNK_RECORDS}: ${median(cpuOf(CHUNK_RECORDS)).toFixed(2)} s.`,
-        `A run of one record takes ${median(cpuOf(1)).toFixed(2)} s, but loads and does once only what the compiler then works on while more chunks pass.`,
+        `A run of one record takes ${median(cpuOf(1)).toFixed(2)} s: the compiler has not yet worked on what each chunk does.`,
       ],
       rows: [
         ...sizes.map((size) =>
