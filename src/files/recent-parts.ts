@@ -7,7 +7,7 @@ import { giveBack } from '../streams/buffer-pool.js';
 import { stampAt } from '../streams/stamp.js';
 
 /** Of all of them together: the parts of a few chunks of the usual size. */
-const MOST_BYTES = 3 * 1024 * 1024;
+const MOST_BYTES = 4 * 1024 * 1024;
 
 export interface RecentParts {
   /**

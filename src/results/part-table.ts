@@ -1,5 +1,6 @@
 /** One part of results as a table over its bytes: where every field of every result stands. */
 import { scanBuffer } from '../csv/scan-records.js';
+import { takeNumbers } from '../streams/buffer-pool.js';
 import type { PartReference } from '../types.js';
 import { grown } from './growing-array.js';
 import { partScan, readPartHeader } from './part-format.js';
@@ -29,8 +30,8 @@ export function readPartTable(
   const header = readPartHeader(reference, bytes);
   const fields = header.columns.length;
   const results = bytes.subarray(header.bytes);
-  let starts = new Int32Array(reference.records ?? FIRST_CAPACITY);
-  let ends = new Int32Array(starts.length * fields);
+  let starts = takeNumbers(reference.records ?? FIRST_CAPACITY);
+  let ends = takeNumbers(starts.length * fields);
   let count = 0;
   for (const batch of scanBuffer(results, partScan(reference, header))) {
     starts = grown(starts, count + batch.count);

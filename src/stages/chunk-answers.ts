@@ -54,7 +54,10 @@ export async function openChunkAnswers(
     },
     // Those of a round may be wanted for the next chunk.
     release: () => {
-      for (const { table } of own?.sources ?? []) giveBack(table.bytes);
+      for (const { table } of own?.sources ?? []) {
+        giveBack(table.bytes);
+        giveBack(table.ends);
+      }
       own = undefined;
     },
     close: () => retried.close(),

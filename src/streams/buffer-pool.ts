@@ -4,7 +4,7 @@
  */
 
 /** As many as are in turn at once; more are not kept. */
-const MOST_SPARE = 4;
+const MOST_SPARE = 8;
 /** Smaller ones are not worth it. */
 const LEAST_BYTES = 64 * 1024;
 /** Lengths are rounded up to these: one that was taken for a chunk fits the next one, but nothing much smaller. */
@@ -23,8 +23,14 @@ export function takeBuffer(length: number): Buffer {
   return buffer.subarray(0, length);
 }
 
+/** The same for whole numbers of 32 bits. */
+export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
+  const { buffer, byteOffset } = takeBuffer(length * Int32Array.BYTES_PER_ELEMENT);
+  return new Int32Array(buffer as ArrayBuffer, byteOffset, length);
+}
+
 /** @param buffer not used after this; one that was not taken here is left alone. */
-export function giveBack(buffer: Uint8Array): void {
+export function giveBack(buffer: Uint8Array | Int32Array): void {
   if (!taken.delete(buffer.buffer)) return;
   if (spare.length === MOST_SPARE) spare.shift();
   spare.push(Buffer.from(buffer.buffer));

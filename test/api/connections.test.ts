@@ -107,6 +107,20 @@ test.each<[string, string, (socket: Duplex) => void]>([
   expect(connects).toBeLessThan(20);
 });
 
+test('a proxy is told the user and password of its address', async () => {
+  let authorization: string | undefined;
+  const proxy = http.createServer().on('connect', (request, socket) => {
+    authorization = request.headers['proxy-authorization'];
+    socket.end('HTTP/1.1 407 Who are you\r\n\r\n');
+  });
+  const httpsProxy = `http://me:pass%20word@127.0.0.1:${await listen(proxy)}`;
+  const error = await errorOf(
+    open('https://service.example', { proxies: { httpsProxy } }).track('F', noSignal),
+  );
+  expect(Buffer.from(authorization!.replace('Basic ', ''), 'base64').toString()).toBe('me:pass word');
+  expect(JSON.stringify(error)).not.toContain('pass');
+});
+
 test('an abort does not wait for a proxy that is silent, and sends nothing', async () => {
   const controller = new AbortController();
   const httpsProxy = await openProxy(() => controller.abort(new Error('stop')));

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { giveBack, takeBuffer } from '../../src/streams/buffer-pool.js';
+import { giveBack, takeBuffer, takeNumbers } from '../../src/streams/buffer-pool.js';
 import { emptyBufferPool } from '../helpers/empty-buffer-pool.js';
 
 describe('the buffer pool', () => {
@@ -44,6 +44,15 @@ describe('the buffer pool', () => {
     const taken = Array.from({ length: 20 }, () => takeBuffer(500_000));
     for (const buffer of taken) giveBack(buffer);
     const kept = Array.from({ length: 20 }, () => takeBuffer(500_000).buffer);
-    expect(kept.filter((memory) => taken.some(({ buffer }) => buffer === memory))).toHaveLength(4);
+    expect(kept.filter((memory) => taken.some(({ buffer }) => buffer === memory))).toHaveLength(8);
+  });
+
+  it('has room for numbers too, and takes it back', () => {
+    const numbers = takeNumbers(100_000);
+    expect(numbers).toHaveLength(100_000);
+    giveBack(numbers);
+    expect(takeNumbers(90_000).buffer === numbers.buffer).toBe(true);
+    expect(takeNumbers(90_000).buffer === numbers.buffer).toBe(false);
+    for (const length of [0, 1, 3, 1001]) expect(takeNumbers(length)).toHaveLength(length);
   });
 });
