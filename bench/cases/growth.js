@@ -9,6 +9,7 @@ const SHARES = [100, 10, 1];
 const MOST_ROUNDS = 3;
 /** Of the small ones a tenth of a second, as two runs may differ, is a µs a record: so many in each round. */
 const SMALL_RUNS = 7;
+const MIDDLE_RUNS = 3;
 
 export const growth = {
   title: 'Memory and cost as the source grows',
@@ -16,7 +17,11 @@ export const growth = {
     const largest = lab.recordsOr(10_000_000);
     const sizes = SHARES.map((share) => Math.round(largest / share));
     const small = [1, CHUNK_RECORDS, sizes[0]];
-    const samples = await measureAll(lab, small, sizes.slice(1));
+    const samples = await measureAll(lab, [
+      [SMALL_RUNS, small],
+      [MIDDLE_RUNS, [sizes[1]]],
+      [1, [sizes[2]]],
+    ]);
 
     const cpuOf = (size) => of(samples[size], 'cpuSeconds');
     /** CPU time a record where a run of `first` records is the start-up, in µs. */
@@ -57,18 +62,20 @@ export const growth = {
   },
 };
 
-async function measureAll(lab, small, large) {
+/** @param groups how many runs a round, and of which sizes. */
+async function measureAll(lab, groups) {
   const sides = new Map();
-  for (const size of [...small, ...large]) {
+  const samples = {};
+  for (const size of groups.flatMap(([, sizes]) => sizes)) {
     const source = await lab.source(size);
     sides.set(size, () => measureClient(lab.emptyFolder('growth'), source));
+    samples[size] = [];
   }
-  const turns = (sizes) => Object.fromEntries(sizes.map((size) => [size, sides.get(size)]));
-  const samples = {};
   for (let round = 0; round < Math.min(lab.pairs, MOST_ROUNDS); round += 1) {
-    const runs = { ...(await alternate(SMALL_RUNS, turns(small))), ...(await alternate(1, turns(large))) };
-    for (const [size, figures] of Object.entries(runs))
-      samples[size] = [...(samples[size] ?? []), ...figures];
+    for (const [runs, sizes] of groups) {
+      const figures = await alternate(runs, Object.fromEntries(sizes.map((size) => [size, sides.get(size)])));
+      for (const size of sizes) samples[size].push(...figures[size]);
+    }
   }
   return samples;
 }
