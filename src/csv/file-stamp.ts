@@ -1,6 +1,7 @@
 /** What tells cheaply whether a file is still the same: equal stamps, same content. */
 import { stat } from 'node:fs/promises';
 import { SourceError } from '../errors/index.js';
+import { stampText } from '../streams/stamp.js';
 import { unreadable } from './unreadable.js';
 
 export interface FileStamp {
@@ -22,6 +23,5 @@ export async function fileStamp(path: string): Promise<FileStamp> {
       facts: { file: path },
     });
   }
-  const { size, mtimeNs, ctimeNs, ino } = facts;
-  return { bytes: Number(size), stamp: `${size}-${mtimeNs}-${ctimeNs}-${ino}` };
+  return { bytes: Number(facts.size), stamp: stampText(facts) };
 }

@@ -145,7 +145,8 @@ function answerPart(
 const nothing = new Uint8Array(0);
 /** Status, error and its code before the added columns, and before the error's text. */
 const successLead = Buffer.from(',SUCCESSFUL,,');
-const failureLead = Buffer.from(',FAILED,SERVICE_FAILED');
+const FAILURE = ',FAILED,SERVICE_FAILED';
+const failureLead = Buffer.from(FAILURE);
 
 /** The lineage but for the record's number. */
 function lineageHead(run: string, folio: string | null, part: number | null): Uint8Array {
@@ -181,7 +182,7 @@ function writeFailure(
     const value = fieldText(part.bytes, fieldStart(part, result, field), part.ends[result * stride + field]!);
     return value === '' ? [] : [`${part.columns[field]}: ${value}`];
   });
-  out.ascii(',FAILED,SERVICE_FAILED,');
+  out.ascii(`${FAILURE},`);
   writeValue(out, told.join('; '));
   out.ascii(','.repeat(added));
 }

@@ -12,7 +12,12 @@ export function stampAt(path: string, bytes?: number): string | undefined {
   return found && toStamp(found, bytes);
 }
 
-function toStamp({ size, mtimeNs, ctimeNs, dev, ino }: BigIntStats, bytes?: number): string | undefined {
-  const isWhole = bytes === undefined || size === BigInt(bytes);
-  return isWhole ? `${size}-${mtimeNs}-${ctimeNs}-${dev}-${ino}` : undefined;
+/** Size, times and inode as one text. */
+export function stampText({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
+  return `${size}-${mtimeNs}-${ctimeNs}-${ino}`;
+}
+
+function toStamp(found: BigIntStats, bytes?: number): string | undefined {
+  const isWhole = bytes === undefined || found.size === BigInt(bytes);
+  return isWhole ? `${found.dev}-${stampText(found)}` : undefined;
 }
