@@ -1,5 +1,6 @@
 /** All migrations in order. One that was released is never changed: a new one is added. */
 import { initialTables } from './0001-initial-tables.js';
 import { splitsRoundsBudget } from './0002-splits-rounds-budget.js';
+import { receiptsPublications } from './0003-receipts-publications.js';
 
-export const migrations: readonly string[] = [initialTables, splitsRoundsBudget];
+export const migrations: readonly string[] = [initialTables, splitsRoundsBudget, receiptsPublications];
