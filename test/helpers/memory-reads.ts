@@ -1,6 +1,13 @@
 /** The reading half of the in-memory checkpoint: plain filters over everything, however slow. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ChunkRow, ChunkState, PublishedFile, Run, Search, Upload } from '../../src/checkpoint/checkpoint.js';
+import type {
+  ChunkRow,
+  ChunkState,
+  PublishedFile,
+  Run,
+  Search,
+  Upload,
+} from '../../src/checkpoint/checkpoint.js';
 import type { PartReference, StoredPart } from '../../src/types.js';
 import { spendingOf } from './memory-budget.js';
 import { chunksInOrder, type ListedPart, type Memory, type MemoryChunk } from './memory-state.js';
@@ -37,7 +44,8 @@ export function memoryReads(memory: Memory) {
             [pipeline, service, sourceSha256],
           ),
       ),
-    publications: (pipeline: string): PublishedFile[] => [...(memory.published.get(pipeline) ?? [])].reverse(),
+    publications: (pipeline: string): PublishedFile[] =>
+      [...(memory.published.get(pipeline) ?? [])].reverse(),
 
     chunk: (run: string, number: number): ChunkRow | undefined =>
       memory.runs.get(run)?.chunks.get(number)?.row,

@@ -1,5 +1,12 @@
 /** What the in-memory checkpoint holds, and how a change finds the row that it is to leave. */
-import type { ChunkRow, ChunkState, PublishedFile, Run, Search, Upload } from '../../src/checkpoint/checkpoint.js';
+import type {
+  ChunkRow,
+  ChunkState,
+  PublishedFile,
+  Run,
+  Search,
+  Upload,
+} from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import type { PartReference, StoredPart } from '../../src/types.js';
 

@@ -29,10 +29,7 @@ const NEWEST_FIRST = 'ORDER BY rowid DESC';
 /** Makes `run`, `runs`, `unfinishedRun`, `latestRun`, `doneRuns` and `publications`. */
 export function runReads(
   db: StateDatabase,
-): Pick<
-  CheckpointReader,
-  'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications'
-> {
+): Pick<CheckpointReader, 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications'> {
   const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
   const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
   const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
