@@ -144,9 +144,10 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * `open`, or `done` when it is written again, to `publishing` (or `publishing` again). Gives the publication the
    * pipeline's next number, which no other has or will have; the same file committed again keeps the number that it
-   * has. The run's frozen `output.*` values are those of its publication from now on.
+   * has.
+   * @param values take the place of the run's frozen ones: where it is published is what it is held to from now on.
    */
-  recordPublishing(run: string, publication: NewPublication): Promise<Publication>;
+  recordPublishing(run: string, publication: NewPublication, values?: NewRun['frozen']): Promise<Publication>;
   /**
    * `publishing` to `done`; to `open`, without its publication, where that is a partial one.
    * @param stamp of the output where it now stands.

@@ -5,6 +5,7 @@
 import { chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Checkpoint, ChunkCounts, Publication } from '../checkpoint/checkpoint.js';
+import { frozenOutput } from '../config/frozen.js';
 import { TroubleError, UntrustedError } from '../errors/index.js';
 import { runExitCode } from '../report/exit-code.js';
 import { writeManifest } from '../report/manifest.js';
@@ -76,15 +77,17 @@ export async function commitPublication(
       hint: 'run the same command again: it writes the file anew from what was bought',
     });
   }
-  const publication = await run.checkpoint.recordPublishing(run.id, {
+  const { output } = run.config;
+  const file = {
     ...work,
     records,
     exitCode: partial ? deadlineExitCode : runExitCode(counts, run.config.failures.tolerate),
     partial,
     counts,
     resultColumns: columns,
-    output: run.config.output,
-  });
+    output,
+  };
+  const publication = await run.checkpoint.recordPublishing(run.id, file, frozenOutput(output));
   run.at('after-publishing-before-rename');
   return publication;
 }

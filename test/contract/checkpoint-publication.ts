@@ -143,17 +143,14 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.publications('nightly')).toHaveLength(3);
       }));
 
-    it('makes its output the one that the run is held to when it is open again', () =>
+    it('brings values that the run is held to when it is open again', () =>
       withRun(async (checkpoint) => {
-        const output = { ...samplePublication.output, path: '/out/other.csv', mode: 0o600 };
-        await checkpoint.recordPublishing('r1', { ...samplePublication, output });
+        await checkpoint.recordPublishing('r1', samplePublication, { 'output.path': '"/a.csv"' });
+        await checkpoint.recordPublishing('r1', samplePublication, { 'output.path': '"/b.csv"' });
+        await checkpoint.recordPublishing('r1', samplePublication);
         expect((await checkpoint.run('r1'))?.frozen).toEqual({
           'chunks.maxRecords': '10',
-          'output.path': '"/out/other.csv"',
-          'output.columns': '"all"',
-          'output.prefix': '"prediction_"',
-          'output.lineage': 'false',
-          'output.mode': '"0600"',
+          'output.path': '"/b.csv"',
         });
       }));
 

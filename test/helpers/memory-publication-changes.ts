@@ -1,6 +1,5 @@
 /** The model's end of a run: an output in its place, whole or partial, and the results forgotten. */
-import type { NewPublication, Publication, PublishedFile } from '../../src/checkpoint/checkpoint.js';
-import { frozenOutput } from '../../src/config/frozen.js';
+import type { NewPublication, Publication, PublishedFile, Run } from '../../src/checkpoint/checkpoint.js';
 import { type Memory, type Mutable, must, runIn, unmerge } from './memory-state.js';
 
 const REOPENED = { state: 'open', publication: null, finishedAt: null };
@@ -12,7 +11,7 @@ export function memoryPublicationChanges(memory: Memory) {
     return files;
   };
   return {
-    recordPublishing(id: string, file: NewPublication): Publication {
+    recordPublishing(id: string, file: NewPublication, values: Run['frozen'] = {}): Publication {
       const { row } = runIn(memory, 'recordPublishing', id, 'open', 'publishing', 'done');
       must('recordPublishing', row.prunedAt === null);
       const files = filesOf(row.pipeline);
@@ -23,7 +22,7 @@ export function memoryPublicationChanges(memory: Memory) {
       const number = isSame ? before.number : files.length + 1;
       if (!isSame) files.push({ ...fields, number, stamp: null });
       const publication = { ...structuredClone(file), number };
-      const frozen = { ...row.frozen, ...frozenOutput(output) };
+      const frozen = { ...row.frozen, ...values };
       Object.assign(row, { state: 'publishing', publication, frozen });
       return publication;
     },

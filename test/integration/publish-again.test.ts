@@ -219,6 +219,23 @@ describe('a done run', () => {
   });
 });
 
+describe('a publication made again whose work file is lost on the way', () => {
+  it('is made once more, where the config has the output now', async () => {
+    await done(async (job, run) => {
+      const changes = { output: { path: 'out/other.csv' } };
+      const at = (point: string) => {
+        if (point === 'after-publishing-before-rename') throw new Error('killed');
+      };
+      await expect(job.enrich(changes, { at })).rejects.toThrow('killed');
+      await rm(path.join(job.folder, `out/other.csv.${run}.partial`));
+      expect(await job.failure(changes)).toMatchObject({ code: 'WORK_FILE_CHANGED', exitCode: 5 });
+      const end = await job.enrich(changes);
+      expect(end).toMatchObject({ run, state: 'done', publication: 3 });
+      expect(await readFile(end.output!.path, 'utf8')).toBe(await unbrokenOutput());
+    });
+  });
+});
+
 describe('an output that somebody else has made', () => {
   const refused = {
     exitCode: 2,

@@ -1,5 +1,4 @@
 /** The output being put in place (law 7), in place, and to be written again (law 6). */
-import { frozenOutput } from '../../config/frozen.js';
 import type { Checkpoint, NewPublication, Publication, Run } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { StateDatabase } from '../state-database.js';
@@ -39,7 +38,7 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordPublishing: db.change((run: string, file: NewPublication) => {
+    recordPublishing: db.change((run: string, file: NewPublication, values: Run['frozen'] = {}) => {
       const row = publishable.get(run);
       if (row === undefined) {
         const missing = `no run ${run} that is open, publishing or done and keeps its results`;
@@ -52,8 +51,7 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
       const { bytes, sha256, output } = file;
       if (!isSame) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
       const publication = { ...file, number };
-      const frozen = JSON.stringify(frozenOutput(output));
-      publish.run({ run, publication: JSON.stringify(publication), frozen });
+      publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
       return publication;
     }),
     recordDone: db.change((run: string, at: number, stamp: string | null = null) => {
