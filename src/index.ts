@@ -50,7 +50,7 @@ export { waitForLock } from './run/wait-for-lock.js';
 export { withRun } from './run/with-run.js';
 export type { RunContext } from './run-context.js';
 export { checkCanary } from './stages/check-canary.js';
-export { checkPublished, type OutputState } from './stages/check-published.js';
+export { checkPublished } from './stages/check-published.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk-records.js';
 export { downloadParts } from './stages/download-parts.js';
 export { isCanaryAnswered, isPastCanary } from './stages/each-of-canary.js';
