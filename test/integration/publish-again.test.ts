@@ -1,8 +1,9 @@
-/** A done run whose output is not in place is published again from what was bought; what others have made stays. */
-import { copyFile, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+/** A done run whose output is not in place is published again from what was bought. */
+import { readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, type Logger, planRun, prune } from '../../pipelines/index.js';
+import { collect, planRun } from '../../pipelines/index.js';
+import { B, enrichB, expectPublication, listen, withDoneJob } from '../helpers/done-job.js';
 import {
   type Changes,
   expectEnriched,
@@ -11,49 +12,7 @@ import {
   withJob,
 } from '../helpers/other-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../helpers/other-service-resume.js';
-import { readRaw, sourceText } from '../helpers/other-service-source.js';
-
-const A = sourceText(60);
-const B = sourceText(30);
-
-/** Runs `use` on a job whose source A is done; the service is not asked again. */
-async function done(use: (job: Job, run: string) => Promise<void>): Promise<void> {
-  await withJob({ behaviour }, async (job) => {
-    const { run } = await job.enrich();
-    const seen = job.service.seen.length;
-    await use(job, run);
-    expect(job.service.seen.length).toBe(seen);
-  });
-}
-
-/** Another source is done in between, and the first one put back; the id of that run. */
-async function enrichB(job: Job): Promise<string> {
-  await writeFile(job.sourcePath, B);
-  const { run } = await job.enrich();
-  await writeFile(job.sourcePath, A);
-  return run;
-}
-
-/** What is told beside an output. */
-async function besides(output: string) {
-  const [manifest, marker] = await Promise.all(
-    ['manifest.json', '_SUCCESS'].map(async (end) => JSON.parse(await readFile(`${output}.${end}`, 'utf8'))),
-  );
-  return { manifest, marker };
-}
-
-async function expectPublication(output: string, run: string, publication: number): Promise<void> {
-  const { manifest, marker } = await besides(output);
-  expect(manifest).toMatchObject({ run, publication });
-  expect(marker).toMatchObject({ run, publication });
-}
-
-function listen() {
-  const said: string[] = [];
-  const keep = (_: object, message: string) => void said.push(message);
-  const logger: Logger = { debug: () => {}, info: keep, warn: keep, error: keep };
-  return { said, logger };
-}
+import { readRaw } from '../helpers/other-service-source.js';
 
 describe('a done run', () => {
   it('whose output was replaced by that of another source is published again', async () => {
@@ -95,7 +54,7 @@ describe('a done run', () => {
     ['output', (job: Job) => rm(path.dirname(job.outputPath), { recursive: true })],
     ['manifest', (job: Job) => rm(`${job.outputPath}.manifest.json`)],
   ])('whose %s is missing is published again', async (what, remove) => {
-    await done(async (job, run) => {
+    await withDoneJob(async (job, run) => {
       await remove(job);
       await job.service.close();
       const again = await job.enrich();
@@ -107,7 +66,7 @@ describe('a done run', () => {
   });
 
   it('whose marker is missing has it again; it is the same publication', async () => {
-    await done(async (job, run) => {
+    await withDoneJob(async (job, run) => {
       await rm(`${job.outputPath}._SUCCESS`);
       await writeFile(`${job.outputPath}._PARTIAL`, 'of another time');
       const { said, logger } = listen();
@@ -129,7 +88,7 @@ describe('a done run', () => {
       ['prediction_confidence', 'prediction_naics_title', 'prediction_naics_code'],
     ],
   ])('under another %s is published again, and back again', async (key, changes, columns) => {
-    await done(async (job, run) => {
+    await withDoneJob(async (job, run) => {
       const again = await job.enrich(changes);
       const why = `the config says otherwise now (${key})`;
       expect(again).toMatchObject({ run, found: 'done', publication: 2, publishedAgain: why });
@@ -141,7 +100,7 @@ describe('a done run', () => {
   });
 
   it('under another output.path is published there, and the first output stays', async () => {
-    await done(async (job, run) => {
+    await withDoneJob(async (job, run) => {
       const changes = { output: { path: 'out/other.csv' } };
       const again = await job.enrich(changes);
       expect(again).toMatchObject({
@@ -156,7 +115,7 @@ describe('a done run', () => {
   });
 
   it('whose output was moved to where the config has it now is published there', async () => {
-    await done(async (job) => {
+    await withDoneJob(async (job) => {
       await rename(job.outputPath, path.join(job.folder, 'out/moved.csv'));
       const again = await job.enrich({ output: { path: 'out/moved.csv' } });
       expect(again).toMatchObject({ publication: 2, output: { inPlace: true } });
@@ -164,14 +123,14 @@ describe('a done run', () => {
   });
 
   it('in its place is known by its content where its stamp is another', async () => {
-    await done(async (job) => {
+    await withDoneJob(async (job) => {
       await utimes(job.outputPath, 1, 1);
       expect(await job.enrich()).toMatchObject({ found: 'done', publication: 1, publishedAgain: null });
     });
   });
 
   it('is done whatever the chunks are today', async () => {
-    await done(async (job) => {
+    await withDoneJob(async (job) => {
       expect(await job.enrich({ chunks: { maxRecords: 7 } })).toMatchObject({
         found: 'done',
         publication: 1,
@@ -180,7 +139,7 @@ describe('a done run', () => {
   });
 
   it('is published again by collect, as long as its source is there', async () => {
-    await done(async (job, run) => {
+    await withDoneJob(async (job, run) => {
       await rm(job.outputPath);
       expect(await collect(job.config())).toMatchObject({ run, found: 'done', publication: 2 });
       await writeFile(job.sourcePath, B);
@@ -195,7 +154,7 @@ describe('a done run', () => {
   });
 
   it('is told by plan as what a run would do', async () => {
-    await done(async (job, run) => {
+    await withDoneJob(async (job, run) => {
       const plan = async () => (await planRun(job.config(), { signal: new AbortController().signal })).next;
       expect(await plan()).toMatchObject({ kind: 'done', run, publishedAgain: null });
       await rm(job.outputPath);
@@ -221,7 +180,7 @@ describe('a done run', () => {
 
 describe('a publication made again whose work file is lost on the way', () => {
   it('is made once more, where the config has the output now', async () => {
-    await done(async (job, run) => {
+    await withDoneJob(async (job, run) => {
       const changes = { output: { path: 'out/other.csv' } };
       const at = (point: string) => {
         if (point === 'after-publishing-before-rename') throw new Error('killed');
@@ -236,137 +195,9 @@ describe('a publication made again whose work file is lost on the way', () => {
   });
 });
 
-describe('an output that somebody else has made', () => {
-  const refused = {
-    exitCode: 2,
-    code: 'OUTPUT_CHANGED',
-    hint: expect.stringMatching(/keep what is there under another name.*foliopipe publish/),
-  };
-
-  it('is not replaced, and the way out is named and works', async () => {
-    await done(async (job) => {
-      const text = await job.output();
-      // Of the same length: its size alone would not tell.
-      const edited = text.replace('SUCCESSFUL', 'successful');
-      await writeFile(job.outputPath, edited);
-      expect(await job.failure()).toMatchObject(refused);
-      await expect(collect(job.config())).rejects.toMatchObject(refused);
-      expect(await job.output()).toBe(edited);
-      await rename(job.outputPath, `${job.outputPath}.kept`);
-      expect(await job.enrich()).toMatchObject({ publication: 2 });
-      expect(await job.output()).toBe(text);
-    });
-  });
-
-  it('is not replaced where the config has the output now', async () => {
-    await done(async (job) => {
-      const other = path.join(job.folder, 'out/other.csv');
-      await writeFile(other, 'a report of somebody');
-      expect(await job.failure({ output: { path: 'out/other.csv' } })).toMatchObject({
-        ...refused,
-        message: expect.stringContaining('is not a file that this pipeline has published'),
-      });
-      expect(await readFile(other, 'utf8')).toBe('a report of somebody');
-    });
-  });
-
-  it('is that of another pipeline too', async () => {
-    await withJob({ behaviour }, async (job) => {
-      await job.enrich();
-      await job.enrich({ pipeline: 'other', output: { path: 'out/other.csv' } });
-      await copyFile(path.join(job.folder, 'out/other.csv'), job.outputPath);
-      await writeFile(job.outputPath, `${await job.output()}\n`);
-      expect(await job.failure()).toMatchObject(refused);
-    });
-  });
-
-  it('is replaced by what is sent now: a new run publishes over it', async () => {
-    await withJob({ behaviour }, async (job) => {
-      await job.enrich();
-      await writeFile(job.outputPath, 'edited');
-      await writeFile(job.sourcePath, B);
-      expect(await job.enrich()).toMatchObject({ found: 'new', publication: 2 });
-      await expectEnriched(job);
-    });
-  });
-});
-
-describe('a source that was done with other values', () => {
-  it.each([
-    ['upload.columns', { upload: { columns: { name: 'Address', address: 'Business', state: 'State' } } }],
-    ['upload.keyColumn', { upload: { keyColumn: null } }],
-    ['source.onBadRecord', { source: { path: 'source.csv', onBadRecord: 'reject' } }],
-  ])('is not done under another %s: the key is named, and what pays again', async (key, changes) => {
-    await done(async (job, run) => {
-      const failure = await job.failure(changes);
-      expect(failure).toMatchObject({
-        exitCode: 2,
-        code: 'RUN_DONE_OTHERWISE',
-        message: expect.stringMatching(new RegExp(`run ${run} .*\n {2}${key}: .* when it began, .* now`)),
-        hint: expect.stringContaining('--new'),
-        facts: { run, keys: key },
-      });
-      await expect(
-        planRun(job.config(changes), { signal: new AbortController().signal }),
-      ).rejects.toMatchObject({ code: 'RUN_DONE_OTHERWISE' });
-    });
-  });
-
-  it('is done by the newest run that has the values of today', async () => {
-    await withJob({ behaviour }, async (job) => {
-      const keyless = { upload: { keyColumn: null } };
-      const first = await job.enrich();
-      const second = await job.enrich(keyless, { fresh: true });
-      expect(second.run).not.toBe(first.run);
-      const asked = job.service.seen.length;
-      // The bytes are the same, but the marker beside them tells of the other run.
-      expect(await job.enrich()).toMatchObject({ run: first.run, found: 'done', publication: 3 });
-      expect(await job.enrich(keyless)).toMatchObject({ run: second.run, found: 'done', publication: 4 });
-      await expectPublication(job.outputPath, second.run, 4);
-      expect(job.service.seen.length).toBe(asked);
-    });
-  });
-});
-
-describe('a done run whose results were removed', () => {
-  it('is done where its output is in place, with its marker', async () => {
-    await done(async (job, run) => {
-      await prune(job.config(), { olderThan: -1 });
-      await rm(`${job.outputPath}._SUCCESS`);
-      expect(await job.enrich()).toMatchObject({ run, found: 'done', publication: 1, publishedAgain: null });
-      await expectPublication(job.outputPath, run, 1);
-      await rm(`${job.outputPath}.manifest.json`);
-      const { said, logger } = listen();
-      expect(await job.enrich({}, { logger })).toMatchObject({ run, exitCode: 0 });
-      expect(said).toEqual([expect.stringContaining('the manifest of its output is missing')]);
-    });
-  });
-
-  it.each([
-    ['its output was not there', (job: Job) => rm(job.outputPath), {}],
-    ['the config says otherwise now', async () => {}, { output: { prefix: 'p_' } }],
-  ])('says so and ends with exit 9 where %s', async (why, change, changes) => {
-    await done(async (job, run) => {
-      await prune(job.config(), { olderThan: -1 });
-      await change(job);
-      const day = new Date().toISOString().slice(0, 10);
-      const refused = {
-        exitCode: 9,
-        code: 'RUN_PRUNED',
-        message: expect.stringContaining(
-          `the results of run ${run} were removed on ${day} (retention.results), and ${why}`,
-        ),
-        hint: expect.stringMatching(/--new .*pays again/),
-      };
-      expect(await job.failure(changes)).toMatchObject(refused);
-      await expect(collect(job.config(changes))).rejects.toMatchObject(refused);
-    });
-  });
-});
-
 describe('two outputs of one run', () => {
   it('keep the bytes of both, whatever is asked for in turn', async () => {
-    await done(async (job) => {
+    await withDoneJob(async (job) => {
       const first = await job.output();
       const narrow = { output: { path: 'out/narrow.csv', columns: ['id'] } };
       const { output } = await job.enrich(narrow);
