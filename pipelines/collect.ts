@@ -17,6 +17,7 @@ import {
 import { settleBegunRounds } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
+import { publishAgain } from './publish-again.js';
 import { orPublishPartly } from './publish-partly.js';
 import { withSettledRun } from './with-settled-run.js';
 
@@ -26,7 +27,7 @@ export interface CollectOptions extends RunOptions {
 }
 
 /**
- * Uploads nothing.
+ * Uploads nothing. A run that is done is published again where its output is not in place.
  * @throws ConfigError when there is no run to collect; TroubleError `ROUND_UNFINISHED` when failed records have begun
  *   to go out again and not all of them are sent. With `wait: false`: StillProcessingError, or OutageError
  *   where a folio could not be asked for.
@@ -38,8 +39,10 @@ export async function collect(config: Config, options: CollectOptions = {}): Pro
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
   return withSettledRun(config, { ...options, existing: true }, async (run) => {
-    const summary = () => summarizeRun(run.checkpoint, run.id, run.found);
-    if (run.found === 'done') return summary();
+    if (run.found === 'done') {
+      const publishedAgain = await publishAgain(run);
+      return summarizeRun(run.checkpoint, run.id, run.found, { publishedAgain });
+    }
     const setback = await fetchFinished(run);
     if (!wait) {
       if (setback !== undefined) throw setback;
@@ -67,6 +70,6 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
     await checkAllMerged(run);
     await settleBegunRounds(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
-    return summary();
+    return summarizeRun(run.checkpoint, run.id, run.found);
   });
 }

@@ -16,13 +16,14 @@ import {
 import { answerFailed } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
+import { publishAgain } from './publish-again.js';
 import { orPublishPartly } from './publish-partly.js';
 import { tryCanary } from './try-canary.js';
 import { withSettledRun } from './with-settled-run.js';
 
 /**
- * Starts a run of `config`, or goes on with the one that was interrupted; a run that is done already is left
- * alone and costs nothing.
+ * Starts a run of `config`, or goes on with the one that was interrupted; a run that is done already costs nothing,
+ * and is published again from what was bought where its output is not in place.
  * @returns what the run has come to; `exitCode` is 0, or 3 where records failed beyond what is tolerated, or 8
  *   where a deadline came and `publishPartial` is set.
  * @throws FoliopipeError of one of its subclasses, each with `exitCode`, `code`, `facts` and `hint`.
@@ -50,6 +51,7 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
       await answerFailed(run);
       await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     }
-    return summarizeRun(run.checkpoint, run.id, run.found);
+    const publishedAgain = run.found === 'done' ? await publishAgain(run) : null;
+    return summarizeRun(run.checkpoint, run.id, run.found, { publishedAgain });
   });
 }

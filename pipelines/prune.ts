@@ -24,7 +24,8 @@ export interface Pruned {
 }
 
 /**
- * Takes the pipeline's lock. What the runs have cost stays in the ledger, and a source that was done stays done.
+ * Takes the pipeline's lock. What the runs have cost stays in the ledger, and a source that was done is not paid
+ * for again; an output that is lost by then cannot be written again.
  * @throws LockedError when a run of the pipeline is at work.
  */
 export async function prune(config: Config, options: PruneOptions = {}): Promise<Pruned> {

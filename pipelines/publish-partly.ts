@@ -9,6 +9,7 @@ import {
   runStages,
   summarizeRun,
 } from '../src/index.js';
+import { publishAgain } from './publish-again.js';
 import { withSettledRun } from './with-settled-run.js';
 
 /** Work on a run that may be cut short. */
@@ -37,13 +38,16 @@ export async function orPublishPartly(
     return withSettledRun(config, { ...rest, existing: id }, async (run) => {
       // It may have been done but for the last step, which is made by now.
       const { state } = (await run.checkpoint.run(run.id))!;
-      if (state === 'done') return summarizeRun(run.checkpoint, run.id, 'done');
+      if (state === 'done') {
+        const publishedAgain = await publishAgain(run);
+        return summarizeRun(run.checkpoint, run.id, 'done', { publishedAgain });
+      }
       run.logger.warn(
         { run: run.id },
         `${error.message}: what is done is published, the rest is UNPROCESSED`,
       );
       const publication = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
-      return summarizeRun(run.checkpoint, run.id, run.found, publication);
+      return summarizeRun(run.checkpoint, run.id, run.found, { cutShort: publication });
     });
   }
 }

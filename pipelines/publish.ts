@@ -6,7 +6,8 @@ import { withSettledRun } from './with-settled-run.js';
 
 /**
  * @param id a run of the config's pipeline; its source must be unchanged.
- * @throws ConfigError when there is no such run; TroubleError when it is not complete yet.
+ * @throws ConfigError when there is no such run; GuardError `RUN_PRUNED` when its results are removed; TroubleError
+ *   when it is not complete yet.
  */
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
   return withSettledRun(config, { ...options, existing: id }, async (run) => {

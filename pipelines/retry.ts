@@ -21,6 +21,7 @@ import { endBegunRounds, sendRound } from './answer-failed.js';
 import { checkNoOtherOpen } from './check-no-other-open.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
+import { publishAgain } from './publish-again.js';
 import { withSettledRun } from './with-settled-run.js';
 
 export interface RetryOptions extends RunOptions {
@@ -29,29 +30,31 @@ export interface RetryOptions extends RunOptions {
 }
 
 /**
- * Goes on with a retry that was interrupted, as `enrich` does too. Without a failed record nothing is paid, and the
- * output stays as it is.
+ * Goes on with a retry that was interrupted, as `enrich` does too. Without a failed record nothing is paid, and an
+ * output that is in place stays as it is. One that is missing, or that another run of this pipeline has published, is
+ * replaced by what comes of the retry; one that somebody else has changed is not.
  * @param id a run of the config's pipeline; its source must be unchanged.
- * @throws ConfigError `RUN_UNKNOWN`, `RUN_PRUNED`, `RUN_UNFINISHED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`,
- *   `RESCUE_UNKNOWN`.
+ * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
+ *   GuardError `RUN_PRUNED`.
  */
 export async function retry(config: Config, id: string, options: RetryOptions = {}): Promise<RunSummary> {
   const { by = config.failures.rescue === 'search' ? 'search' : 'upload', ...rest } = options;
   if (by === 'search') checkRescue(config);
   return withSettledRun(config, { ...rest, existing: id }, async (run) => {
     const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
-    const { state, publication, round } = (await run.checkpoint.run(run.id))!;
-    if (state === 'done') {
+    const row = (await run.checkpoint.run(run.id))!;
+    if (row.state === 'done') {
       await checkNoOtherOpen(run, 'retry');
-      await checkPublished(run.id, publication!);
+      await checkPublished(run, row);
       const isIdle =
-        by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, round + 1, refetch);
+        by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, row.round + 1, refetch);
       if (isIdle) {
         run.logger.info(
           { run: run.id, by },
           `run ${run.id} has no failed record to ask for again: nothing is sent`,
         );
-        return summarizeRun(run.checkpoint, run.id, run.found);
+        const publishedAgain = await publishAgain(run);
+        return summarizeRun(run.checkpoint, run.id, run.found, { publishedAgain });
       }
       await run.checkpoint.recordReopened(run.id);
       run.at('after-reopened-before-retry');

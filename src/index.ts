@@ -39,6 +39,7 @@ export {
 } from './report/ledger.js';
 export { type RunSummary, summarizeRun } from './report/run-summary.js';
 export { type CheckedItem, checkSetup } from './run/check-setup.js';
+export { checkDoneSource } from './run/done-run.js';
 export { embeddedServiceFolder, type OpenRun, openApi, openRun, serviceIdentity } from './run/open-run.js';
 export { type StateNeeds, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
@@ -61,7 +62,7 @@ export { mergePartly } from './stages/merge-partly.js';
 export { type MergedChunk, mergeResults } from './stages/merge-results.js';
 export { appendMerged, publishOutput } from './stages/publish-output.js';
 export { publishPartly } from './stages/publish-partly.js';
-export { putInPlace } from './stages/put-in-place.js';
+export { putInPlace, renewMarker } from './stages/put-in-place.js';
 export { mayRescue, rescueFailed } from './stages/rescue-failed.js';
 export { isRoundCut, retryFailed } from './stages/retry-failed.js';
 export { type ScanSourceOptions, scanSource } from './stages/scan-source.js';

@@ -1,17 +1,19 @@
 /** The reading half of the port: what the process that writes and those that only look may ask. */
 import type { StoredPart } from '../types.js';
-import type { ChunkRow, ChunkState, Run, Search, Spending, Tally, Upload } from './state.js';
+import type { ChunkRow, ChunkState, PublishedFile, Run, Search, Spending, Tally, Upload } from './state.js';
 
 export interface CheckpointReader {
   /** The newest run of a pipeline that is `open` or `publishing`. */
   unfinishedRun(pipeline: string): Promise<Run | undefined>;
   /** The newest run of a pipeline whatever its state, superseded ones left out. */
   latestRun(pipeline: string): Promise<Run | undefined>;
-  /** The newest `done` run of a pipeline on a service whose source had this content. */
-  doneRun(pipeline: string, service: string, sourceSha256: string): Promise<Run | undefined>;
+  /** The `done` runs of a pipeline on a service whose source had this content, newest first. */
+  doneRuns(pipeline: string, service: string, sourceSha256: string): Promise<readonly Run[]>;
   run(id: string): Promise<Run | undefined>;
   /** Newest first; of one pipeline or of all. */
   runs(pipeline?: string): Promise<readonly Run[]>;
+  /** Every file that a pipeline has published, partial ones too, newest first. */
+  publications(pipeline: string): Promise<readonly PublishedFile[]>;
 
   chunk(run: string, number: number): Promise<ChunkRow | undefined>;
   /** At most `limit` chunks in one of the states with a number above `after`, by number; of all rounds. */

@@ -13,6 +13,7 @@ import type {
   ChunkCounts,
   ChunkRow,
   NewChunk,
+  NewPublication,
   NewRun,
   Publication,
   Upload,
@@ -140,10 +141,18 @@ export interface Checkpoint extends CheckpointReader {
   /** Chunks that begin at this record or behind it are no longer in the work file. */
   recordUnmerged(run: string, fromRecord: number): Promise<void>;
 
-  /** `open`, or `done` when it is written again, to `publishing` (or `publishing` again). */
-  recordPublishing(run: string, publication: Publication): Promise<void>;
-  /** `publishing` to `done`; to `open`, without its publication, where that is a partial one. */
-  recordDone(run: string, at: number): Promise<void>;
+  /**
+   * `open`, or `done` when it is written again, to `publishing` (or `publishing` again). Gives the publication the
+   * pipeline's next number, which no other has or will have; the same file committed again keeps the number that it
+   * has.
+   * @param values take the place of the run's frozen ones: where it is published is what it is held to from now on.
+   */
+  recordPublishing(run: string, publication: NewPublication, values?: NewRun['frozen']): Promise<Publication>;
+  /**
+   * `publishing` to `done`; to `open`, without its publication, where that is a partial one.
+   * @param stamp of the output where it now stands.
+   */
+  recordDone(run: string, at: number, stamp?: string): Promise<void>;
   /**
    * `publishing` back to `open`: the work file was lost before it was put in place. Nothing is merged then,
    * unless the publication was a partial one, which has a work file of its own.

@@ -25,6 +25,8 @@ export interface NewRun {
 
 /** The output as hashed just before it is put in place. */
 export interface Publication {
+  /** Increases within the pipeline, from 1: each putting-in-place has its own. */
+  readonly number: number;
   readonly bytes: number;
   readonly sha256: string;
   readonly records: number;
@@ -33,6 +35,8 @@ export interface Publication {
   readonly partial: boolean;
   /** How the records ended: kept here, for the chunks' own counts go when the output is written again. */
   readonly counts: Counts;
+  /** Columns that the service adds, in output order. */
+  readonly resultColumns: readonly string[];
   /** Where and how it is written: what ends an interrupted publishing, whatever the config says by then. */
   readonly output: {
     readonly path: string;
@@ -42,6 +46,17 @@ export interface Publication {
     /** Permission bits. */
     readonly mode: number;
   };
+}
+
+/** A publication whose number is given when "publishing" is committed. */
+export type NewPublication = Omit<Publication, 'number'>;
+
+/** What is kept of each publication for good: enough to know it again where it stands. */
+export interface PublishedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256'> {
+  readonly run: string;
+  readonly path: string;
+  /** Of the file just after it was put in place; null where that is not known. */
+  readonly stamp: string | null;
 }
 
 export interface Run extends NewRun {

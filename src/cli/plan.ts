@@ -65,7 +65,7 @@ function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records
     : `${stand}: foliopipe run would stop after ${formatCount(left)} records with exit 9`;
 }
 
-function nextText({ kind, run, chunks, records }: Plan['next']): string {
+function nextText({ kind, run, chunks, records, publishedAgain }: Plan['next']): string {
   const rest = `${formatCount(chunks)} chunks, ${formatCount(records)} records to send`;
   switch (kind) {
     case 'begin':
@@ -73,7 +73,7 @@ function nextText({ kind, run, chunks, records }: Plan['next']): string {
     case 'continue':
       return `foliopipe run goes on with run ${run}: ${rest}`;
     case 'done':
-      return `run ${run} has done this source already; foliopipe run would send nothing`;
+      return `run ${run} has done this source already; foliopipe run would send nothing${publishedAgain ? `, and publish it again: ${publishedAgain}` : ''}`;
     case 'changed':
       return `run ${run} is unfinished and its source was another: foliopipe run would end with exit 4`;
   }

@@ -43,6 +43,7 @@ function runFields(run: Run) {
     rehearsal,
     records: source.records,
     exitCode: publication?.exitCode ?? null,
+    publication: publication?.number ?? null,
     createdAt: new Date(createdAt).toISOString(),
     prunedAt: prunedAt === null ? null : new Date(prunedAt).toISOString(),
   };

@@ -8,22 +8,25 @@ export function summaryText(summary: RunSummary, goOn: string): string {
   return `${lines.join('\n')}\n`;
 }
 
-function headline({ run, found, state, exitCode, chunks, rehearsal }: RunSummary, goOn: string): string {
+function headline(summary: RunSummary, goOn: string): string {
+  const { run, found, state, exitCode, chunks, rehearsal, publication, publishedAgain } = summary;
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
   if (exitCode === 8)
     return `${what} was stopped by its deadline: what is done is published, and the same command goes on later`;
   if (state !== 'done')
     return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: ${goOn}`;
+  if (publishedAgain !== null)
+    return `${what} is done already; nothing was sent. It is published again, as publication ${publication}: ${publishedAgain}`;
   if (found === 'done')
     return `${what} is done already; nothing was sent. --new does it afresh and pays again`;
   return `${what} is done`;
 }
 
-function published({ counts, output, columns, manifest, marker }: RunSummary): string[] {
+function published({ counts, output, columns, manifest, marker, publication }: RunSummary): string[] {
   if (output === null) return [];
   const { read, successful, failed, unprocessed, rejected } = counts;
   return [
-    `  output    ${output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)})`,
+    `  output    ${output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
     `  records   ${formatCount(read)} read = ${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`,
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.join(', ')}`,
     `  manifest  ${manifest}`,

@@ -19,13 +19,33 @@ export function frozenValues(config: Config, service: string): Record<string, st
     'chunks.maxRecords': chunks.maxRecords,
     'chunks.maxBytes': chunks.maxBytes,
     'chunks.canary': chunks.canary,
+  };
+  return { ...jsonTexts(values), ...frozenOutput(output) };
+}
+
+/** Those of the section `output`: where and how a publication is written. */
+export function frozenOutput(output: Config['output']): Record<string, string> {
+  return jsonTexts({
     'output.path': output.path,
     'output.columns': output.columns,
     'output.prefix': output.prefix,
     'output.lineage': output.lineage,
     'output.mode': output.mode.toString(8).padStart(4, '0'),
-  };
+  });
+}
+
+function jsonTexts(values: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, JSON.stringify(value)]));
+}
+
+/** The keys that have another value now, each as a line with both; none of those that only one side has. */
+export function changedValues(
+  then: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): { readonly keys: readonly string[]; readonly lines: string } {
+  const keys = Object.keys(then).filter((key) => now[key] !== undefined && now[key] !== then[key]);
+  const lines = keys.map((key) => `\n  ${key}: ${then[key]} when it began, ${now[key]} now`);
+  return { keys, lines: lines.join('') };
 }
 
 /**
@@ -38,15 +58,10 @@ export function checkFrozen(
   now: Readonly<Record<string, string>>,
   run: string,
 ): void {
-  const changed = Object.keys(then).filter((key) => now[key] !== undefined && now[key] !== then[key]);
-  if (changed.length === 0) return;
-  const lines = changed.map((key) => `\n  ${key}: ${then[key]} when it began, ${now[key]} now`);
-  throw new ConfigError(
-    'CONFIG_FROZEN',
-    `run ${run} is unfinished and began with other values:${lines.join('')}`,
-    {
-      hint: 'put the old values back to go on with it, or begin a new run with --new, which pays again',
-      facts: { run, keys: changed.join(', ') },
-    },
-  );
+  const { keys, lines } = changedValues(then, now);
+  if (keys.length === 0) return;
+  throw new ConfigError('CONFIG_FROZEN', `run ${run} is unfinished and began with other values:${lines}`, {
+    hint: 'put the old values back to go on with it, or begin a new run with --new, which pays again',
+    facts: { run, keys: keys.join(', ') },
+  });
 }

@@ -41,6 +41,7 @@ async function manifestHead(run: ManifestNeeds, publication: Publication) {
   const layout = createOutputLayout(run.source, run.config.output);
   return {
     manifestVersion: 1,
+    publication: publication.number,
     status: row.rehearsal ? 'REHEARSAL' : publication.exitCode === 0 ? 'SUCCESS' : 'PARTIAL',
     exitCode: publication.exitCode,
     complete: counts.unprocessed === 0,
@@ -59,7 +60,7 @@ async function manifestHead(run: ManifestNeeds, publication: Publication) {
     counts,
     uploads: { ...tally.uploads, ...searchesOf(tally), ambiguousRecords: tally.ambiguousRecords },
     indistinct: tally.counts.indistinct,
-    columns: outputColumns(layout, row.columns ?? []),
+    columns: outputColumns(layout, publication.resultColumns),
     output: {
       path: run.config.output.path,
       bytes: publication.bytes,

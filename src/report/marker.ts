@@ -14,6 +14,7 @@ export async function writeMarker(
   const marker = {
     run: run.id,
     pipeline: run.config.pipeline,
+    publication: publication.number,
     rehearsal,
     exitCode: publication.exitCode,
     output: { bytes: publication.bytes, records: publication.records, sha256: publication.sha256 },

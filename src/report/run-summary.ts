@@ -16,6 +16,10 @@ export interface RunSummary {
   readonly rehearsal: boolean;
   /** Whether this process found the run begun, or done, by an earlier one. */
   readonly found: 'new' | 'continued' | 'done';
+  /** Number of the publication, which increases within the pipeline; null while there is none. */
+  readonly publication: number | null;
+  /** Why this process has put the output of a done run in place again; null where it has not. */
+  readonly publishedAgain: string | null;
   readonly counts: Counts;
   readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
   readonly uploads: Tally['uploads'];
@@ -44,21 +48,27 @@ export interface RunSummary {
 
 const adoptableAtMost = 10;
 
+export interface SummaryNotes {
+  /** What this process has published of a run that a deadline has stopped. */
+  readonly cutShort?: Publication;
+  /** Why it has published a done run again. */
+  readonly publishedAgain?: string | null;
+}
+
 /**
  * @param found how the process that asks has come upon the run.
- * @param cutShort what this process has published of a run that a deadline has stopped.
  * @returns the output's figures as they were published, whatever the config says now.
  */
 export async function summarizeRun(
   checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads'>,
   id: string,
   found: RunSummary['found'],
-  cutShort: Publication | null = null,
+  { cutShort, publishedAgain = null }: SummaryNotes = {},
 ): Promise<RunSummary> {
   const run = (await checkpoint.run(id))!;
   const tally = await checkpoint.tally(id);
   const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
-  const published = run.state === 'done' ? run.publication : cutShort;
+  const published = (run.state === 'done' ? run.publication : cutShort) ?? null;
   return {
     run: id,
     pipeline: run.pipeline,
@@ -67,6 +77,8 @@ export async function summarizeRun(
     exitCode: published?.exitCode ?? null,
     rehearsal: run.rehearsal,
     found,
+    publication: published?.number ?? null,
+    publishedAgain,
     counts: published?.counts ?? countsOf(run.source, tally),
     chunks: { all: run.chunks, byState: tally.chunks },
     uploads: tally.uploads,
@@ -74,7 +86,7 @@ export async function summarizeRun(
     ambiguousRecords: tally.ambiguousRecords,
     adoptable: mayAdopt ? await findAdoptable(checkpoint, id, adoptableAtMost) : [],
     indistinct: tally.counts.indistinct,
-    columns: run.columns ?? [],
+    columns: published?.resultColumns ?? run.columns ?? [],
     output: published && {
       path: published.output.path,
       bytes: published.bytes,

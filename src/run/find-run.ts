@@ -4,13 +4,15 @@ import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError, SourceError } from '../errors/index.js';
+import { ConfigError } from '../errors/index.js';
 import type { Logger } from '../logger.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
 import { canaryRecords } from './canary-records.js';
 import { budgetLeft, holdToBudget } from './check-budget.js';
 import { checkSource } from './check-source.js';
+import { chooseDone } from './done-run.js';
+import { resultsPruned, sourceIsAnother } from './refuse-run.js';
 import type { RunOptions } from './run-options.js';
 import { supersede } from './supersede.js';
 
@@ -34,7 +36,8 @@ export interface FindRunNeeds {
 }
 
 /**
- * @throws ConfigError when a frozen value differs; SourceError when the unfinished run's source changed.
+ * @throws ConfigError when a frozen value differs, or the source was done with other values; SourceError when the
+ *   unfinished run's source changed.
  */
 export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise<FoundRun> {
   const { config, checkpoint, service, signal } = needs;
@@ -58,8 +61,8 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
   const latest = await checkpoint.latestRun(config.pipeline);
   const source = await checkSource(config, { ...options, signal }, sameParsing(latest, frozen));
   if (!options.fresh) {
-    const done = await checkpoint.doneRun(config.pipeline, service, source.sha256);
-    if (done !== undefined) return { run: done, found: 'done' };
+    const done = chooseDone(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
+    if (done !== undefined) return { run: await withStamps(done, source, checkpoint), found: 'done' };
   }
   const caps = await budgetLeft(checkpoint, config, null, needs.clock.now());
   holdToBudget(caps, source.records - source.rejected, needs.logger);
@@ -86,20 +89,9 @@ async function findExisting(
   const frozen = Object.entries(frozenValues(config, service));
   const compared = which === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
   checkFrozen(run.frozen, Object.fromEntries(compared), run.id);
-  if (run.prunedAt !== null) throw pruned(run, run.prunedAt);
+  if (run.prunedAt !== null) throw resultsPruned(run);
   const source = await checkSource(config, { ...options, signal }, run);
   return continueRun({ config, checkpoint, service, signal, ...needs }, run, source, which);
-}
-
-function pruned({ id }: Run, at: number): ConfigError {
-  return new ConfigError(
-    'RUN_PRUNED',
-    `the results of run ${id} were removed on ${new Date(at).toISOString().slice(0, 10)} (retention.results)`,
-    {
-      hint: 'its output and manifest stay where they were published; foliopipe ledger still shows what it has cost',
-      facts: { run: id },
-    },
-  );
 }
 
 /** A check is relied on only where the source was read in the same way. */
@@ -110,6 +102,13 @@ function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, strin
   return same ? run : undefined;
 }
 
+/** A done run with the files that hold its source now: they may be others than those that it has read. */
+async function withStamps(run: Run, source: Source, checkpoint: Checkpoint): Promise<Run> {
+  if (JSON.stringify(run.source) === JSON.stringify(source)) return run;
+  await checkpoint.recordSourceStamp(run.id, source);
+  return { ...run, source };
+}
+
 async function continueRun(
   needs: FindRunNeeds,
   run: Run,
@@ -117,14 +116,7 @@ async function continueRun(
   existing?: RunOptions['existing'],
 ): Promise<FoundRun> {
   if (source.sha256 !== run.source.sha256) {
-    throw new SourceError(
-      'SOURCE_CHANGED',
-      `run ${run.id} is unfinished, and its source is no longer the same: ${run.source.records} records then, ${source.records} now`,
-      {
-        hint: `put the old file back to finish run ${run.id}, or begin afresh: foliopipe run --new, always: source.onChange: supersede`,
-        facts: { run: run.id, before: run.source.sha256, now: source.sha256 },
-      },
-    );
+    throw sourceIsAnother(run, source);
   }
   if (source !== run.source) await needs.checkpoint.recordSourceStamp(run.id, source);
   if (run.state === 'open' && declaresOtherColumns(needs.config, run)) {

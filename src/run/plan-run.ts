@@ -3,13 +3,16 @@ import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/open-checkpoint-reader.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
+import { checkPublished } from '../stages/check-published.js';
 import { createUploadLayout, cutChunks } from '../stages/cut-chunks.js';
 import { firstPlace, recordsFrom } from '../stages/read-source.js';
 import type { Source } from '../types.js';
 import { canaryRecords } from './canary-records.js';
 import { type BudgetLeft, budgetLeft } from './check-budget.js';
 import { checkSource } from './check-source.js';
+import { chooseDone } from './done-run.js';
 import { serviceIdentity } from './open-run.js';
+import { resultsPruned } from './refuse-run.js';
 import type { RunOptions } from './run-options.js';
 
 export interface Plan {
@@ -33,9 +36,11 @@ export interface PlannedStep {
   /** Chunks and records that would still be uploaded, ambiguous ones included. */
   readonly chunks: number;
   readonly records: number;
+  /** Why a done run would be published again from what was bought, if it would. */
+  readonly publishedAgain?: string | null;
 }
 
-/** @throws SourceError, ConfigError as a run would. */
+/** @throws SourceError, ConfigError, GuardError as a run would. */
 export async function planRun(
   config: Config,
   options: Pick<RunOptions, 'onScan' | 'fresh'> & { readonly signal: AbortSignal },
@@ -91,8 +96,13 @@ async function nextStep(
       ? continuing(reader, unfinished, all)
       : { kind: 'changed', run: unfinished.id, chunks: 0, records: 0 };
   }
-  const done = await reader.doneRun(config.pipeline, service, source.sha256);
-  return done === undefined ? begin : { kind: 'done', run: done.id, chunks: 0, records: 0 };
+  const frozen = frozenValues(config, service);
+  const done = chooseDone(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
+  if (done === undefined) return begin;
+  const output = await checkPublished({ config, checkpoint: reader }, done);
+  const publishedAgain = output.kind === 'publish' ? output.why : null;
+  if (publishedAgain !== null && done.prunedAt !== null) throw resultsPruned(done, publishedAgain);
+  return { kind: 'done', run: done.id, chunks: 0, records: 0, publishedAgain };
 }
 
 async function continuing(reader: CheckpointReader, run: Run, all: Plan['chunks']): Promise<PlannedStep> {

@@ -1,10 +1,10 @@
 /** Publishes what a deadline has left: a work file of its own, put in place as any other, and the run stays open. */
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { ChunkCounts, Publication } from '../checkpoint/checkpoint.js';
+import type { Publication } from '../checkpoint/checkpoint.js';
 import { createOutputLayout, outputHeader } from '../results/output-layout.js';
 import type { MergedChunk } from './merge-results.js';
-import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
+import { type CompleteWork, commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
 import { workPathOf } from './work-file.js';
 
 /** @throws UntrustedError when the rows do not add up to the source; SourceError when that changed. */
@@ -16,9 +16,9 @@ export function publishPartly(
     await mkdir(dirname(path), { recursive: true });
     const file = await open(path, 'w', 0o600);
     try {
-      const merged = await writeRows(run, file, chunks);
+      const { merged, columns } = await writeRows(run, file, chunks);
       await file.datasync();
-      const publication = await commitPublication(run, { path, merged, partial: true });
+      const publication = await commitPublication(run, { path, merged, columns, partial: true });
       await putInPlace(run, publication, true);
       return publication;
     } finally {
@@ -31,15 +31,15 @@ async function writeRows(
   run: Pick<PutInPlaceNeeds, 'source' | 'config'>,
   file: FileHandle,
   chunks: AsyncIterable<Omit<MergedChunk, 'number'>>,
-): Promise<ChunkCounts> {
+): Promise<Pick<CompleteWork, 'merged' | 'columns'>> {
   const layout = createOutputLayout(run.source, run.config.output);
   const sum = { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 };
-  let isEmpty = true;
+  let header: readonly string[] | undefined;
   for await (const { bytes, counts, columns } of chunks) {
-    if (isEmpty) await file.writeFile(outputHeader(layout, columns));
-    isEmpty = false;
+    if (header === undefined) await file.writeFile(outputHeader(layout, columns));
+    header = columns;
     await file.writeFile(bytes);
     for (const key of ['successful', 'failed', 'unprocessed', 'indistinct'] as const) sum[key] += counts[key];
   }
-  return sum;
+  return { merged: sum, columns: header ?? [] };
 }

@@ -5,6 +5,7 @@
 import { chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Checkpoint, ChunkCounts, Publication } from '../checkpoint/checkpoint.js';
+import { frozenOutput } from '../config/frozen.js';
 import { TroubleError, UntrustedError } from '../errors/index.js';
 import { runExitCode } from '../report/exit-code.js';
 import { writeManifest } from '../report/manifest.js';
@@ -13,6 +14,7 @@ import { markerPaths } from '../report/paths.js';
 import type { RunContext } from '../run-context.js';
 import { syncFolder } from '../streams/atomic-file.js';
 import { hashFile } from '../streams/hash-file.js';
+import { stampAt } from '../streams/stamp.js';
 import type { Counts } from '../types.js';
 import { hashWorkFile } from './hash-work-file.js';
 import { verifySource } from './verify-source.js';
@@ -31,6 +33,8 @@ export interface CompleteWork {
   readonly path: string;
   /** How its records ended. */
   readonly merged: Omit<ChunkCounts, 'indistinct'>;
+  /** Columns that the service adds, as its header has them. */
+  readonly columns: readonly string[];
   /** Whether a deadline cut it short, so that the run stays open. */
   readonly partial: boolean;
 }
@@ -45,7 +49,8 @@ export async function preparePublication(
 ): Promise<Publication> {
   const tally = await run.checkpoint.tally(run.id);
   const path = workPath(run);
-  const work = { path, merged: tally.counts, partial: false };
+  const columns = (await run.checkpoint.run(run.id))!.columns ?? [];
+  const work = { path, merged: tally.counts, columns, partial: false };
   return commitPublication(run, work, async () => run.work.written?.of(path) ?? hashWorkFile(run, path));
 }
 
@@ -56,7 +61,7 @@ export async function preparePublication(
  */
 export async function commitPublication(
   run: PutInPlaceNeeds,
-  { path, merged, partial }: CompleteWork,
+  { path, merged, columns, partial }: CompleteWork,
   hash = () => hashFile(path),
 ): Promise<Publication> {
   const { successful, failed, unprocessed } = merged;
@@ -72,15 +77,17 @@ export async function commitPublication(
       hint: 'run the same command again: it writes the file anew from what was bought',
     });
   }
-  const publication = {
+  const { output } = run.config;
+  const file = {
     ...work,
     records,
     exitCode: partial ? deadlineExitCode : runExitCode(counts, run.config.failures.tolerate),
     partial,
     counts,
-    output: run.config.output,
+    resultColumns: columns,
+    output,
   };
-  await run.checkpoint.recordPublishing(run.id, publication);
+  const publication = await run.checkpoint.recordPublishing(run.id, file, frozenOutput(output));
   run.at('after-publishing-before-rename');
   return publication;
 }
@@ -107,22 +114,36 @@ export async function putInPlace(
   isFresh = false,
 ): Promise<void> {
   const run = { ...needs, config: { ...needs.config, output: publication.output } };
-  for (const marker of markerPaths(publication.output.path)) await rm(marker, { force: true });
-  await renameWorkFile(run, publication, isFresh);
+  await removeMarkers(publication);
+  const stamp = await renameWorkFile(run, publication, isFresh);
   run.at('after-rename-before-manifest');
   await renameRejects(run);
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
   run.at('after-marker-before-done');
-  await run.checkpoint.recordDone(run.id, run.clock.now());
+  await run.checkpoint.recordDone(run.id, run.clock.now(), stamp);
 }
 
+/** Writes the marker of an output again that is in its place; it is the same publication. */
+export async function renewMarker(
+  run: Parameters<typeof writeMarker>[0],
+  publication: Publication,
+): Promise<void> {
+  await removeMarkers(publication);
+  await writeMarker(run, publication);
+}
+
+async function removeMarkers({ output }: Publication): Promise<void> {
+  for (const marker of markerPaths(output.path)) await rm(marker, { force: true });
+}
+
+/** Gives the stamp of the output, by which it is known again without being read. */
 async function renameWorkFile(
   run: PutInPlaceNeeds,
   publication: Publication,
   isFresh: boolean,
-): Promise<void> {
+): Promise<string | undefined> {
   const { path, mode } = run.config.output;
   const isWhole = async (file: string) => {
     const found = await hashFile(file);
@@ -138,8 +159,9 @@ async function renameWorkFile(
       await chmod(work, mode);
       await rename(work, path);
     }
+    const stamp = stampAt(path, publication.bytes);
     await syncFolder(dirname(path));
-    return;
+    return stamp;
   }
   await run.checkpoint.recordUnpublished(run.id);
   throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {

@@ -11,6 +11,8 @@ const done: RunSummary = {
   exitCode: 0,
   rehearsal: false,
   found: 'new',
+  publication: 7,
+  publishedAgain: null,
   counts: { read: 1010, successful: 900, failed: 100, unprocessed: 0, rejected: 10 },
   chunks: { all: 3, byState: { ...nothingTallied, downloaded: 3 } },
   uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
@@ -31,7 +33,7 @@ const told = (changes: Partial<RunSummary>) =>
 describe('summaryText', () => {
   it('says what came out, where, and that the sum holds', () => {
     expect(told({})).toBe(`run r1 is done
-  output    out.csv (1,000 records, 2 KB)
+  output    out.csv (1,000 records, 2 KB), publication 7
   records   1,010 read = 900 successful + 100 failed (10.0 %) + 0 unprocessed + 10 rejected
   columns   naics_code
   manifest  out.csv.manifest.json
@@ -44,6 +46,11 @@ describe('summaryText', () => {
   });
   it('says that a run was done already, and what --new costs', () => {
     expect(told({ found: 'done' })).toMatch(/done already; nothing was sent\. --new .* pays again/);
+  });
+  it('says why a done run was published again, and under which number', () => {
+    expect(told({ found: 'done', publishedAgain: 'its output was not there' })).toMatch(
+      /^run r1 is done already; nothing was sent\. It is published again, as publication 7: its output was not there\n/,
+    );
   });
   it('says how to get an output back that is not there any more', () => {
     const output = { ...done.output!, inPlace: false };

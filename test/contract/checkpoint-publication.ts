@@ -61,7 +61,7 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.run('r1')).toMatchObject(reopened);
         expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1, mergedEnd: 100 });
         expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('r1');
-        expect(await checkpoint.doneRun('nightly', 'https://service.test', 'aa')).toBeUndefined();
+        expect(await checkpoint.doneRuns('nightly', 'https://service.test', 'aa')).toEqual([]);
         await expectRefused(checkpoint, 'r1', () => checkpoint.recordDone('r1', 9));
       }));
 
@@ -97,6 +97,61 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         await expectRefused(checkpoint, 'r1', reopen);
         await checkpoint.recordSuperseded('r1', 10);
         await expectRefused(checkpoint, 'r1', reopen);
+      }));
+
+    it('has a number that increases within the pipeline and is never given twice', () =>
+      withCheckpoint(async (checkpoint) => {
+        for (const [id, pipeline] of [['r1'], ['r2'], ['r3', 'other']] as const) {
+          await checkpoint.recordRun(sampleRun(id, pipeline && { pipeline }));
+        }
+        const publish = async (run: string, changes: object = {}) =>
+          (await checkpoint.recordPublishing(run, { ...samplePublication, ...changes })).number;
+        expect(await publish('r1', { partial: true })).toBe(1);
+        await checkpoint.recordDone('r1', 9, 'stamp-1');
+        expect(await publish('r1')).toBe(2);
+        expect((await checkpoint.run('r1'))?.publication).toEqual({ ...samplePublication, number: 2 });
+        await checkpoint.recordDone('r1', 9, 'stamp-2');
+        expect(await publish('r2', { sha256: 'ee' })).toBe(3);
+        await checkpoint.recordUnpublished('r2');
+        expect(await publish('r2', { sha256: 'ee' })).toBe(4);
+        await checkpoint.recordDone('r2', 9);
+        expect(await publish('r1')).toBe(5);
+        expect(await publish('r3')).toBe(1);
+        const { path } = samplePublication.output;
+        const file = (number: number, run: string, sha256: string, stamp: string | null) => {
+          return { number, run, path, bytes: samplePublication.bytes, sha256, stamp };
+        };
+        expect(await checkpoint.publications('nightly')).toEqual([
+          file(5, 'r1', 'ff', null),
+          file(4, 'r2', 'ee', null),
+          file(3, 'r2', 'ee', null),
+          file(2, 'r1', 'ff', 'stamp-2'),
+          file(1, 'r1', 'ff', 'stamp-1'),
+        ]);
+        expect(await checkpoint.publications('other')).toEqual([file(1, 'r3', 'ff', null)]);
+        expect(await checkpoint.publications('unknown')).toEqual([]);
+      }));
+
+    it('that is committed again on its way keeps its number, and another file has its own', () =>
+      withRun(async (checkpoint) => {
+        const publish = async (changes: object = {}) =>
+          (await checkpoint.recordPublishing('r1', { ...samplePublication, ...changes })).number;
+        expect(await publish()).toBe(1);
+        expect(await publish()).toBe(1);
+        expect(await publish({ sha256: 'ee' })).toBe(2);
+        expect(await publish({ sha256: 'ee', partial: true })).toBe(3);
+        expect(await checkpoint.publications('nightly')).toHaveLength(3);
+      }));
+
+    it('brings values that the run is held to when it is open again', () =>
+      withRun(async (checkpoint) => {
+        await checkpoint.recordPublishing('r1', samplePublication, { 'output.path': '"/a.csv"' });
+        await checkpoint.recordPublishing('r1', samplePublication, { 'output.path': '"/b.csv"' });
+        await checkpoint.recordPublishing('r1', samplePublication);
+        expect((await checkpoint.run('r1'))?.frozen).toEqual({
+          'chunks.maxRecords': '10',
+          'output.path': '"/b.csv"',
+        });
       }));
 
     it('is refused by a run that was superseded', () =>

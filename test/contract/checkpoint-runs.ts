@@ -61,19 +61,21 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.latestRun('unknown')).toBeUndefined();
       }));
 
-    it('finds the newest done run of a source on a service', () =>
+    it('finds the done runs of a source on a service, newest first', () =>
       withCheckpoint(async (checkpoint) => {
-        for (const [index, id] of ['r1', 'r2', 'r3'].entries()) {
-          await checkpoint.recordRun(sampleRun(id, { createdAt: index }));
+        for (const [index, id] of ['r1', 'r2', 'r3', 'r4'].entries()) {
+          const source = sampleSource('stamp', id === 'r4' ? 'cc' : 'aa');
+          await checkpoint.recordRun(sampleRun(id, { createdAt: index, source }));
           if (id === 'r3') continue;
           await checkpoint.recordPublishing(id, samplePublication);
           await checkpoint.recordDone(id, 5);
         }
-        const done = (...of: Parameters<typeof checkpoint.doneRun>) => checkpoint.doneRun(...of);
-        expect((await done('nightly', 'https://service.test', 'aa'))?.id).toBe('r2');
-        expect(await done('nightly', 'https://service.test', 'bb')).toBeUndefined();
-        expect(await done('nightly', 'https://elsewhere.test', 'aa')).toBeUndefined();
-        expect(await done('other', 'https://service.test', 'aa')).toBeUndefined();
+        const done = async (...of: Parameters<typeof checkpoint.doneRuns>) =>
+          (await checkpoint.doneRuns(...of)).map(({ id }) => id);
+        expect(await done('nightly', 'https://service.test', 'aa')).toEqual(['r2', 'r1']);
+        expect(await done('nightly', 'https://service.test', 'bb')).toEqual([]);
+        expect(await done('nightly', 'https://elsewhere.test', 'aa')).toEqual([]);
+        expect(await done('other', 'https://service.test', 'aa')).toEqual([]);
       }));
 
     it('supersedes a run once, and never a done one', () =>

@@ -8,7 +8,7 @@ export async function askEverything(checkpoint: Checkpoint, runs: readonly strin
   const answers: unknown[] = [await checkpoint.runs(), await checkpoint.runs('other')];
   for (const pipeline of ['nightly', 'other']) {
     answers.push(await checkpoint.unfinishedRun(pipeline), await checkpoint.latestRun(pipeline));
-    answers.push(await checkpoint.doneRun(pipeline, service, 'aa'));
+    answers.push(await checkpoint.doneRuns(pipeline, service, 'aa'), await checkpoint.publications(pipeline));
     answers.push(await checkpoint.knownColumns(pipeline, service));
     for (const run of [null, ...runs]) {
       for (const day of ['2026-10-31', '2026-11-01', '2026-11-21']) {

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Budget, ChunkRow, NewChunk, NewRun, Publication } from '../../src/checkpoint/checkpoint.js';
+import type { Budget, ChunkRow, NewChunk, NewPublication, NewRun } from '../../src/checkpoint/checkpoint.js';
 import type { Source, StoredPart } from '../../src/types.js';
 
 /** Calls `use` with a new empty folder, removed afterwards. */
@@ -103,13 +103,14 @@ export function samplePart(part: number, changes: Partial<StoredPart> = {}): Sto
   return { fileStatus: 'SUCCESSFUL', part, bytes: 50, sha256: `part-${part}`, records: 8, ...changes };
 }
 
-export const samplePublication: Publication = {
+export const samplePublication: NewPublication = {
   bytes: 4_000_000_000,
   sha256: 'ff',
   records: 30,
   exitCode: 0,
   partial: false,
   counts: { read: 30, successful: 30, failed: 0, unprocessed: 0, rejected: 0 },
+  resultColumns: ['code'],
   output: { path: '/out/enriched.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
 };
 

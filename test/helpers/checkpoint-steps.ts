@@ -66,9 +66,14 @@ export const runChanges: Readonly<Record<string, Change>> = {
   recordJoin: (to, { run, vary }) =>
     to.recordJoin(run, vary ? { by: 'key', column: `id${vary}` } : { by: 'echo', columns: ['name'] }),
   recordUnmerged: (to, { run, chunk }) => to.recordUnmerged(run, chunk * 2),
-  recordPublishing: (to, { run }) => to.recordPublishing(run, samplePublication),
+  recordPublishing: (to, { run, vary }) =>
+    to.recordPublishing(
+      run,
+      { ...samplePublication, sha256: `ff${vary === 2 ? 2 : 0}` },
+      vary === 0 ? undefined : { 'output.mode': `"${vary}"` },
+    ),
   recordPublishingPartly: (to, { run }) => to.recordPublishing(run, partly),
-  recordDone: (to, { run, vary }) => to.recordDone(run, vary),
+  recordDone: (to, { run, vary }) => to.recordDone(run, vary, vary === 0 ? undefined : `stamp-${vary}`),
   recordUnpublished: (to, { run }) => to.recordUnpublished(run),
   recordReopened: (to, { run }) => to.recordReopened(run),
   recordPruned: (to, { run, vary }) => to.recordPruned(run, vary),

@@ -1,6 +1,13 @@
 /** The reading half of the in-memory checkpoint: plain filters over everything, however slow. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ChunkRow, ChunkState, Run, Search, Upload } from '../../src/checkpoint/checkpoint.js';
+import type {
+  ChunkRow,
+  ChunkState,
+  PublishedFile,
+  Run,
+  Search,
+  Upload,
+} from '../../src/checkpoint/checkpoint.js';
 import type { PartReference, StoredPart } from '../../src/types.js';
 import { spendingOf } from './memory-budget.js';
 import { chunksInOrder, type ListedPart, type Memory, type MemoryChunk } from './memory-state.js';
@@ -28,8 +35,8 @@ export function memoryReads(memory: Memory) {
       ),
     latestRun: (pipeline: string): Run | undefined =>
       newestFirst().find((run) => run.pipeline === pipeline && run.state !== 'superseded'),
-    doneRun: (pipeline: string, service: string, sourceSha256: string): Run | undefined =>
-      newestFirst().find(
+    doneRuns: (pipeline: string, service: string, sourceSha256: string): Run[] =>
+      newestFirst().filter(
         (run) =>
           run.state === 'done' &&
           isDeepStrictEqual(
@@ -37,6 +44,8 @@ export function memoryReads(memory: Memory) {
             [pipeline, service, sourceSha256],
           ),
       ),
+    publications: (pipeline: string): PublishedFile[] =>
+      [...(memory.published.get(pipeline) ?? [])].reverse(),
 
     chunk: (run: string, number: number): ChunkRow | undefined =>
       memory.runs.get(run)?.chunks.get(number)?.row,

@@ -1,5 +1,12 @@
 /** What the in-memory checkpoint holds, and how a change finds the row that it is to leave. */
-import type { ChunkRow, ChunkState, Run, Search, Upload } from '../../src/checkpoint/checkpoint.js';
+import type {
+  ChunkRow,
+  ChunkState,
+  PublishedFile,
+  Run,
+  Search,
+  Upload,
+} from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import type { PartReference, StoredPart } from '../../src/types.js';
 
@@ -38,6 +45,8 @@ export interface Memory {
   readonly runs: Map<string, MemoryRun>;
   /** Columns by pipeline and service. */
   readonly columns: Map<string, readonly string[]>;
+  /** By pipeline, in the order of their numbers. */
+  readonly published: Map<string, Mutable<PublishedFile>[]>;
 }
 
 /** @throws CheckpointStateError of the method, unless the condition holds. */

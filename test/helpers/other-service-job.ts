@@ -41,6 +41,7 @@ export interface Job {
 }
 
 export interface Manifest {
+  readonly publication: number;
   readonly status: string;
   readonly exitCode: number;
   readonly complete: boolean;

@@ -20,13 +20,18 @@ describe('the results of a run that ended long ago', () => {
       expect(await foldersOf(job)).toEqual([second.run]);
       expect(await sentRecords(job)).toBe(110);
       await expect(publish(job.config(), first.run)).rejects.toMatchObject({
-        exitCode: 2,
+        exitCode: 9,
         code: 'RUN_PRUNED',
       });
-      // It is still known as done, with its counts: its source costs nothing again.
+      // It is still known as done: its source costs nothing again, but its output cannot be had either.
       await writeFile(job.sourcePath, sourceText(60));
       const asked = job.service.seen.length;
-      expect(await job.enrich()).toMatchObject({ found: 'done', run: first.run, counts: first.counts });
+      expect(await job.failure()).toMatchObject({
+        exitCode: 9,
+        code: 'RUN_PRUNED',
+        message: expect.stringContaining(`publication 2 (run ${second.run}) stood in its place`),
+        facts: { run: first.run },
+      });
       expect(job.service.seen.length).toBe(asked);
     });
   });

@@ -25,7 +25,7 @@ describe('at the deadline', () => {
         stuck.has(chunkOf(number)) ? deadlineAnswer : foreseen(row),
       );
       const manifest = await job.manifest();
-      expect(manifest).toMatchObject({ status: 'PARTIAL', exitCode: 8, complete: false });
+      expect(manifest).toMatchObject({ status: 'PARTIAL', exitCode: 8, complete: false, publication: 1 });
       expect(manifest.counts).toEqual(summary.counts);
       expect(await outputs(job)).toEqual([
         'enriched.csv',
@@ -35,7 +35,9 @@ describe('at the deadline', () => {
       const uploads = job.service.count('upload');
 
       job.service.behaviour = behaviour;
-      await expectSuccess(job, await job.enrich(), all);
+      const end = await job.enrich();
+      expect([summary.publication, end.publication]).toEqual([1, 2]);
+      await expectSuccess(job, end, all);
       expect(await job.output()).toBe(await unbrokenOutput());
       expect(job.service.count('upload')).toBe(uploads);
     });
@@ -49,6 +51,7 @@ describe('at the deadline', () => {
       expect(summary.uploads.accepted).toBe(4);
       const [header] = (await job.output()).split('\n');
       expect(header).toMatch(/,prediction_status,prediction_error_code,prediction_error,prediction_code$/);
+      expect((await job.manifest()).columns).toEqual(header!.split(','));
       job.service.behaviour = behaviour;
       const end = await job.enrich({ result: { onChange: 'ignore' } });
       expect(end).toMatchObject({ state: 'done', counts: { unprocessed: 0 } });
@@ -87,7 +90,10 @@ describe('at the deadline', () => {
       const options = { deadline: Date.now() + 1_000, publishPartial: true, at: crash };
       expect(await job.failure({}, options)).toBeInstanceOf(InterruptedError);
       job.service.behaviour = behaviour;
-      await expectSuccess(job, await job.enrich(), all);
+      const end = await job.enrich();
+      await expectSuccess(job, end, all);
+      // The partial one that was interrupted has kept its number.
+      expect(end.publication).toBe(2);
       expect(await job.output()).toBe(await unbrokenOutput());
     });
   });

@@ -1,6 +1,7 @@
 /** Laws 6 and 7: an interrupted publishing ends before anything else begins, and nothing that was done is undone. */
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   type CrashPoint,
@@ -119,14 +120,17 @@ describe('a publishing that was interrupted', () => {
     });
   });
 
-  it('ends in its place although the config has changed since', async () => {
+  it('ends in its place although the config has changed since, and is then published as that says', async () => {
     await withJob({ behaviour }, async (job) => {
       await expect(job.enrich({}, killedAt('after-publishing-before-rename'))).rejects.toThrow('killed');
       const changes = { chunks: { maxRecords: 20 }, output: { path: 'out/other.csv', prefix: 'p_' } };
       const summary = await job.enrich(changes);
-      expect(summary).toMatchObject({ found: 'done', output: { path: job.outputPath } });
-      await expectSuccess(job, summary, all);
+      const other = path.join(job.folder, 'out/other.csv');
+      expect(summary).toMatchObject({ found: 'done', publication: 2, output: { path: other } });
+      expect(await readFile(other, 'utf8')).toContain(',p_status,');
       expect(await job.output()).toBe(await unbrokenOutput());
+      expect(await job.manifest()).toMatchObject({ publication: 1, status: 'SUCCESS' });
+      expect(await job.published()).toContain('enriched.csv._SUCCESS');
     });
   });
 

@@ -12,7 +12,7 @@ import {
   roundsOf,
   withKept,
 } from '../helpers/failing-job.js';
-import { type LocalJob, withLocalJob } from '../helpers/local-job.js';
+import { fineNames, type LocalJob, sourceOf, withLocalJob } from '../helpers/local-job.js';
 
 const half = [failing('50%', 3)];
 
@@ -78,21 +78,45 @@ describe('retry of a run that is published', () => {
     });
   });
 
-  it.each([
-    ['is no longer what was published', (output: string) => writeFile(output, 'edited')],
-    ['is not there any more', (output: string) => rm(output)],
-  ])('does not replace an output that %s', async (how, change) => {
+  it('does not replace an output that is no longer what was published', async () => {
     await published(async (job, run, before) => {
-      await change(job.output);
+      await writeFile(job.output, 'edited');
       await expect(retry(job.config(), run)).rejects.toMatchObject({
         exitCode: 2,
         code: 'OUTPUT_CHANGED',
-        message: expect.stringContaining(how),
+        message: expect.stringContaining('is no longer what was published'),
         hint: expect.stringContaining(`foliopipe publish ${run}`),
       });
       await publish(job.config(), run);
       expect(await readFile(job.output)).toEqual(before);
       await retry(job.config(), run);
+      await expectPredicted(job);
+    });
+  });
+
+  it.each([
+    ['that is missing', (job: LocalJob) => rm(job.output)],
+    [
+      'that another run has published',
+      async (job: LocalJob) => {
+        const source = await readFile(job.source);
+        await writeFile(job.source, sourceOf(fineNames(10)));
+        await job.enrich();
+        await writeFile(job.source, source);
+      },
+    ],
+  ])('puts what comes of it in the place of an output %s', async (_, change) => {
+    await published(async (job, run) => {
+      await change(job);
+      const summary = await retry(job.config(), run);
+      expect(summary).toMatchObject({ run, state: 'done', counts: { successful: 30 } });
+      await expectPredicted(job);
+      const marker = JSON.parse(await readFile(`${job.output}._REHEARSAL`, 'utf8'));
+      expect(marker).toMatchObject({ run, publication: summary.publication });
+      await rm(job.output);
+      const again = await retry(job.config(), run);
+      expect(again).toMatchObject({ publishedAgain: 'its output was not there', uploads: summary.uploads });
+      expect(again.publication).toBe(summary.publication! + 1);
       await expectPredicted(job);
     });
   });
@@ -109,7 +133,7 @@ describe('retry of a run that is published', () => {
       await job.restartService([]);
       await job.enrich();
       await prune(job.config(), { olderThan: -1 });
-      await expect(retry(job.config(), run)).rejects.toMatchObject({ code: 'RUN_PRUNED' });
+      await expect(retry(job.config(), run)).rejects.toMatchObject({ code: 'RUN_PRUNED', exitCode: 9 });
     });
   });
 });

@@ -33,6 +33,9 @@ describe('a state file of version 1', () => {
       expect(done.code, done.stderr).toBe(3);
       const summary = jsonLines(done.stdout).at(-1) as { run: string };
       expect(summary).toMatchObject({ found: 'done', output: { inPlace: true } });
+      // That version has kept neither a number nor, here, a manifest.
+      expect(summary).toMatchObject({ publication: 2, publishedAgain: 'its manifest was not there' });
+      expect(await readFile(output)).toEqual(before);
       await writeFile(output, 'lost');
       const again = await here(folder, 'publish', summary.run);
       expect(again.code, again.stderr).toBe(3);

@@ -92,6 +92,32 @@ describe('a run that is done', () => {
     expect(await find(run)).toMatchObject({ found: 'done', run: { id: run.id } });
   });
 
+  it('stands for its source under the values that decide what is sent, the newest first', async () => {
+    const run = await earlier('done');
+    const chunks = { ...run.config, chunks: { ...run.config.chunks, maxRecords: 3 } };
+    expect(await find({ ...run, config: chunks })).toMatchObject({ found: 'done', run: { id: run.id } });
+    const keyless = { ...run.config, upload: { ...run.config.upload, keyColumn: null } };
+    await expect(find({ ...run, config: keyless })).rejects.toMatchObject({
+      code: 'RUN_DONE_OTHERWISE',
+      exitCode: 2,
+      message: expect.stringContaining('upload.keyColumn: "id" when it began, null now'),
+      hint: expect.stringContaining('--new'),
+    });
+    const { run: second } = await find({ ...run, config: keyless }, { fresh: true });
+    await run.checkpoint.recordPublishing(second.id, samplePublication);
+    await run.checkpoint.recordDone(second.id, 6);
+    expect((await find({ ...run, config: keyless })).run.id).toBe(second.id);
+    expect((await find(run)).run.id).toBe(run.id);
+  });
+
+  it('has the files that hold its content now', async () => {
+    const run = await earlier('done');
+    await utimes(run.source.files[0]!.path, 1, 1);
+    const { run: found } = await find(run);
+    expect(found.source.files[0]!.stamp).not.toBe(run.source.files[0]!.stamp);
+    expect(await run.checkpoint.run(run.id)).toEqual(found);
+  });
+
   it('is no answer for another source, another service, or when a new one is asked for', async () => {
     const run = await earlier('done');
     expect(await find(run, {}, 'https://other.test')).toMatchObject({ found: 'new' });

@@ -7,6 +7,7 @@ import { mergeResults } from '../../src/stages/merge-results.js';
 import { publishOutput } from '../../src/stages/publish-output.js';
 import { putInPlace } from '../../src/stages/put-in-place.js';
 import { workPath } from '../../src/stages/work-file.js';
+import { stampAt } from '../../src/streams/stamp.js';
 import { useFolder } from '../helpers/folder.js';
 import { createStageRun, downloadAll, nothing, type StageRun } from '../helpers/stage-run.js';
 
@@ -47,20 +48,28 @@ describe('publishing', () => {
     const publication = await publish(run);
     expect(await output(run)).toBe(whole);
     expect(publication).toEqual({
+      number: 1,
       bytes: whole.length,
       sha256: createHash('sha256').update(whole).digest('hex'),
       records: 6,
       exitCode: 0,
       partial: false,
       counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
+      resultColumns: ['code'],
       output: run.config.output,
     });
+    const { path } = run.config.output;
+    const { bytes, sha256 } = publication;
+    expect(await run.checkpoint.publications('nightly')).toEqual([
+      { number: 1, run: run.id, path, bytes, sha256, stamp: stampAt(path) },
+    ]);
     expect(await besides()).toEqual(['out.csv', 'out.csv._SUCCESS', 'out.csv.manifest.json']);
     expect((await stat(run.config.output.path)).mode & 0o777).toBe(0o604);
     expect(await run.checkpoint.run(run.id)).toMatchObject({ state: 'done', publication });
     const manifest = JSON.parse(await readFile(`${run.config.output.path}.manifest.json`, 'utf8'));
     expect(manifest).toMatchObject({
       manifestVersion: 1,
+      publication: 1,
       status: 'SUCCESS',
       complete: true,
       counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
@@ -75,7 +84,7 @@ describe('publishing', () => {
       [3, 2],
     ]);
     const marker = JSON.parse(await readFile(`${run.config.output.path}._SUCCESS`, 'utf8'));
-    expect(marker).toMatchObject({ run: run.id, exitCode: 0, rehearsal: false });
+    expect(marker).toMatchObject({ run: run.id, publication: 1, exitCode: 0, rehearsal: false });
   });
 
   it('takes old markers away before the new output stands', async () => {

@@ -15,11 +15,17 @@ CREATE TABLE publications (
   path     TEXT NOT NULL,
   bytes    INTEGER NOT NULL,
   sha256   TEXT NOT NULL,
+  stamp    TEXT,                           -- of the file as it was put in place; null where that is not known
   PRIMARY KEY (pipeline, number)
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
-SELECT pipeline, row_number() OVER (PARTITION BY pipeline ORDER BY rowid), id,
+SELECT pipeline, row_number() OVER (PARTITION BY pipeline ORDER BY state = 'publishing', finished_at, rowid), id,
   publication ->> '$.output.path', publication ->> 'bytes', publication ->> 'sha256'
-FROM runs WHERE publication IS NOT NULL AND state = 'done';
+FROM runs WHERE publication IS NOT NULL;
+
+UPDATE runs SET publication = json_set(publication,
+  '$.number', (SELECT number FROM publications WHERE run = runs.id),
+  '$.resultColumns', json(coalesce(columns, '[]')))
+WHERE publication IS NOT NULL;
 `;

@@ -1,6 +1,6 @@
-/** Runs, newest first. */
+/** Runs, and what they have published, newest first. */
 import type { JoinWay, Source } from '../../types.js';
-import type { CheckpointReader, Publication, Run, RunState } from '../checkpoint.js';
+import type { CheckpointReader, Publication, PublishedFile, Run, RunState } from '../checkpoint.js';
 import type { StateDatabase } from '../state-database.js';
 
 interface RunRow {
@@ -26,10 +26,10 @@ interface RunRow {
 /** In the order in which they were added: a clock may have been set back between two. */
 const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
-/** Makes `run`, `runs`, `unfinishedRun`, `latestRun` and `doneRun`. */
+/** Makes `run`, `runs`, `unfinishedRun`, `latestRun`, `doneRuns` and `publications`. */
 export function runReads(
   db: StateDatabase,
-): Pick<CheckpointReader, 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRun'> {
+): Pick<CheckpointReader, 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications'> {
   const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
   const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
   const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
@@ -39,7 +39,9 @@ export function runReads(
     SELECT * FROM runs WHERE pipeline = ? AND state <> 'superseded' ${NEWEST_FIRST} LIMIT 1`);
   const done = db.prepare<[string, string, string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ? AND state = 'done'
-    ${NEWEST_FIRST} LIMIT 1`);
+    ${NEWEST_FIRST}`);
+  const published = db.prepare<[string], PublishedFile>(`
+    SELECT number, run, path, bytes, sha256, stamp FROM publications WHERE pipeline = ? ORDER BY number DESC`);
 
   return {
     run: db.read((id: string) => toRunIfAny(byId.get(id))),
@@ -48,9 +50,10 @@ export function runReads(
     ),
     unfinishedRun: db.read((pipeline: string) => toRunIfAny(unfinished.get(pipeline))),
     latestRun: db.read((pipeline: string) => toRunIfAny(latest.get(pipeline))),
-    doneRun: db.read((pipeline: string, service: string, sourceSha256: string) =>
-      toRunIfAny(done.get(pipeline, service, sourceSha256)),
+    doneRuns: db.read((pipeline: string, service: string, sourceSha256: string) =>
+      done.all(pipeline, service, sourceSha256).map(toRun),
     ),
+    publications: db.read((pipeline: string) => published.all(pipeline)),
   };
 }
 
