@@ -41,7 +41,8 @@ function outlineOf(bytes: Buffer): string {
   for (let at = 0; at < bytes.length; ) {
     const letter = bytes.subarray(at, at + 1);
     if (bytes.subarray(at, at + 3).equals(Buffer.alloc(3, letter))) {
-      const isWhole = bytes.subarray(at, at + LARGE).equals(Buffer.alloc(LARGE, letter));
+      // As long as it should be, and each byte the one before it.
+      const isWhole = bytes.subarray(at, at + LARGE - 1).equals(bytes.subarray(at + 1, at + LARGE));
       told.push(isWhole ? letter.toString().toUpperCase() : `broken ${letter}`);
       at += isWhole ? LARGE : bytes.length;
     } else {
@@ -82,5 +83,34 @@ describe('90 MB in 25 columns', () => {
       () => expect.unreachable(),
     );
     expect(outlineOf(rows)).toBe(`1,OK,H${inner}G\n2,OK,F${inner}E\n`);
+  });
+
+  it('are written in pieces where the rows of a chunk are many', () => {
+    const letters = ['ab', 'cd', 'ef'].map((two) => [two[0]!, two[1]!] as const);
+    const kernel = new RowsKernel({ chosen: reversed, delimiter: comma, numbered: true });
+    const part = Int32Array.of(0, 1, 0);
+    const numbers = Int32Array.of(1, 2, 3);
+    const none = { ...recordsOf(comma, []), lead: Buffer.from(',OK,'), tail: new Uint8Array(0) };
+    const rows = kernel.write(
+      recordsOf(comma, letters),
+      [
+        { ...none, answers: [] },
+        { ...none, answers: null },
+      ],
+      { part, result: part, numbers },
+      (row) => Buffer.from(`,other ${row}\n`),
+    );
+    expect(outlineOf(rows)).toBe(`B${inner}A,OK,1\nD${inner}C,other 1\nF${inner}E,OK,3\n`);
+  });
+
+  it('are no reason to spin where a row cannot fit: the error says so', () => {
+    const chosen = Array.from({ length: 50 }, () => 0);
+    const kernel = new RowsKernel({ chosen, delimiter: semicolon, numbered: false });
+    const part = new Int32Array(1);
+    const none = { ...recordsOf(comma, []), answers: [], lead: Buffer.from(',OK'), tail: Buffer.from('') };
+    const order = { part, result: part, numbers: part };
+    const write = () =>
+      kernel.write(recordsOf(semicolon, [['a', 'b']]), [none], order, () => expect.unreachable());
+    expect(write).toThrow(expect.objectContaining({ code: 'MEMORY_LIMIT', exitCode: 2 }));
   });
 });
