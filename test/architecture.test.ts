@@ -30,7 +30,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   config: ['types', 'errors'],
   errors: [],
   types: [],
-  kernel: [],
+  kernel: ['errors'],
   logger: [],
   'crash-points': [],
 };

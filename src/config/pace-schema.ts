@@ -9,9 +9,16 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
+/**
+ * Of an uploaded file, and of what its records are in the source. Twice as much (a file and its next record), and a
+ * batch that is as large as the largest record, must fit into the 2 GiB of the CSV kernel; an answer that gives all
+ * back beside 1.25 GiB of its own must fit into places of 32 bits.
+ */
+export const CHUNK_BYTES_AT_MOST = 512 * MB;
+
 export const chunksSchema = z.strictObject({
   maxRecords: wholeNumber(1).default(10_000),
-  maxBytes: size(KB).default(8 * MB),
+  maxBytes: size(KB, CHUNK_BYTES_AT_MOST).default(8 * MB),
   canary: z
     .union([z.literal('auto'), wholeNumber(0)])
     .describe('a whole number, 0 or more, or auto')

@@ -40,16 +40,20 @@ export const timerDuration = durationUpTo(
 );
 
 /** A size: a whole number of bytes, or a number with B, KB, MB, GB or TB, where 1KB is 1024 bytes. */
-export function size(least: Bytes) {
+export function size(least: Bytes, most: Bytes) {
   return z
     .union([z.number(), z.string()])
     .transform((value, context): Bytes => {
       const parsed = typeof value === 'number' ? value : toBytes(value.trim());
-      if (parsed !== undefined && Number.isSafeInteger(parsed) && parsed >= least) return parsed;
+      if (parsed !== undefined && Number.isSafeInteger(parsed) && parsed >= least && parsed <= most) {
+        return parsed;
+      }
       context.addIssue({ code: 'custom' });
       return z.NEVER;
     })
-    .describe(`a size of at least ${bytes(least)}, such as 512KB or 8MB (1KB is 1024 bytes)`);
+    .describe(
+      `a size of at least ${bytes(least)} and at most ${bytes(most)}, such as 512KB or 8MB (1KB is 1024 bytes)`,
+    );
 }
 
 /** `bytes` reads what it does not know as a bare number, so the form is checked first. */

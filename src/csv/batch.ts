@@ -26,3 +26,16 @@ export interface Batch {
    */
   readonly ends: Int32Array;
 }
+
+/** Bytes of a batch from the first of these records to the end of the last one, line ends between them included. */
+export function bytesBetween({ starts, ends, fields }: Batch, from: number, to: number): number {
+  return ends[to * fields - 1]! - starts[from]!;
+}
+
+/** Where to stop among the records `from` to `to` (exclusive), so that those before it have at most so many bytes. */
+export function endWithin(batch: Batch, from: number, to: number, maxBytes: number): number {
+  if (to === from || bytesBetween(batch, from, to) <= maxBytes) return to;
+  let end = from;
+  while (bytesBetween(batch, from, end + 1) <= maxBytes) end++;
+  return end;
+}

@@ -5,8 +5,8 @@ import { ConfigError } from '../errors/index.js';
 import type { Dialect } from '../types.js';
 
 export interface OutputLayout {
-  /** Places of the kept source columns, or null when every record is copied as it stands. */
-  readonly sourceFields: readonly number[] | null;
+  /** Places of the kept source columns, in the order of the output. */
+  readonly sourceFields: readonly number[];
   /** Byte of the source's delimiter. */
   readonly delimiter: number;
   readonly sourceColumns: readonly string[];
@@ -39,9 +39,8 @@ export function createOutputLayout(source: LaidOutSource, output: OutputOptions)
     );
   }
   const delimiter = source.files[0]!.dialect.delimiter.charCodeAt(0);
-  const asTheyStand = output.columns === 'all' && delimiter === comma;
   return {
-    sourceFields: asTheyStand ? null : fields,
+    sourceFields: fields,
     delimiter,
     sourceColumns: kept,
     prefix: output.prefix,
@@ -93,5 +92,3 @@ function hintFor(columns: readonly string[], column: string, key: string): strin
   if (columns.length > 1) return `correct ${key}: names are compared letter by letter`;
   return `with one column only, source.delimiter may not be that of the file; or correct ${key}`;
 }
-
-const comma = 0x2c;

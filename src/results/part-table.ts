@@ -5,6 +5,9 @@ import type { PartReference } from '../types.js';
 import { grown } from './growing-array.js';
 import { partScan, readPartHeader } from './part-format.js';
 
+/** Places in a part stand in numbers of 32 bits, and the scan needs some room of its own beside it. */
+export const PART_BYTES_AT_MOST = 0x7000_0000;
+
 /** Field `k` of result `r` stands at `fieldStart(table, r, k)` to `table.ends[r * fields + k]`, quotes included. */
 export interface PartTable {
   readonly reference: PartReference;

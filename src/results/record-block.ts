@@ -1,6 +1,7 @@
 /** The records of one chunk, copied out of the batches so that they can be joined, written and read twice. */
-import type { Batch } from '../csv/batch.js';
+import { type Batch, bytesBetween, endWithin } from '../csv/batch.js';
 import { addShifted } from '../csv/kernel/add-shifted.js';
+import { ConfigError } from '../errors/index.js';
 import { grown } from './growing-array.js';
 
 export interface RecordBlock {
@@ -16,8 +17,12 @@ export interface RecordBlock {
 }
 
 export interface BlockReader {
-  /** The next records, in source order; fewer only where the source ends. Valid until the next call. */
-  take(count: number): Promise<RecordBlock>;
+  /**
+   * The next records, in source order; fewer only where the source ends, or where more than one would have more than
+   * `maxBytes`. Valid until the next call.
+   * @throws ConfigError `MEMORY_LIMIT` where so many records are more than a block can hold.
+   */
+  take(count: number, maxBytes?: number): Promise<RecordBlock>;
   /** Passes over the records before this number. */
   skipTo(record: number): Promise<void>;
   close(): Promise<void>;
@@ -30,7 +35,7 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
   let next = 0;
 
   return {
-    take: async (count) => {
+    take: async (count, maxBytes = Number.POSITIVE_INFINITY) => {
       block.clear();
       for (let missing = count; missing > 0; ) {
         if (batch === undefined || next === batch.count) {
@@ -40,7 +45,10 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
           next = 0;
           continue;
         }
-        const taken = Math.min(missing, batch.count - next);
+        const wanted = Math.min(batch.count, next + missing);
+        const within = endWithin(batch, next, wanted, maxBytes - block.length);
+        const taken = Math.max(within - next, block.length === 0 ? 1 : 0);
+        if (taken === 0) break;
         block.append(batch, next, taken);
         next += taken;
         missing -= taken;
@@ -72,6 +80,10 @@ function createGrowingBlock() {
   let fields = 0;
 
   return {
+    /** Bytes in it. */
+    get length() {
+      return length;
+    },
     clear: () => {
       length = 0;
       count = 0;
@@ -79,17 +91,18 @@ function createGrowingBlock() {
     append: (batch: Batch, from: number, taken: number) => {
       fields = batch.fields;
       const first = batch.starts[from]!;
-      const last = batch.ends[(from + taken) * fields - 1]!;
-      bytes = grown(bytes, length + last - first);
+      const size = bytesBetween(batch, from, from + taken);
+      if (length + size > MOST_BLOCK_BYTES) throw tooLarge(batch.firstRecord + from);
+      bytes = grown(bytes, length + size);
       starts = grown(starts, count + taken);
       numbers = grown(numbers, count + taken);
       ends = grown(ends, (count + taken) * fields);
-      bytes.set(batch.bytes.subarray(first, last), length);
+      bytes.set(batch.bytes.subarray(first, first + size), length);
       const shift = length - first;
       addShifted(starts, count, batch.starts.subarray(from, from + taken), shift);
       addShifted(ends, count * fields, batch.ends.subarray(from * fields, (from + taken) * fields), shift);
       fillNumbers(numbers.subarray(count, count + taken), batch.firstRecord + from);
-      length += last - first;
+      length += size;
       count += taken;
     },
     view: (): RecordBlock => ({
@@ -101,6 +114,20 @@ function createGrowingBlock() {
       numbers: numbers.subarray(0, count),
     }),
   };
+}
+
+/** Places in a block stand in arrays of 32 bits. */
+const MOST_BLOCK_BYTES = 2 ** 31 - 1;
+
+function tooLarge(record: number): ConfigError {
+  return new ConfigError(
+    'MEMORY_LIMIT',
+    `record ${record} of the source: with the records of its chunk before it more than ${MOST_BLOCK_BYTES} bytes`,
+    {
+      hint: 'lower chunks.maxRecords or chunks.maxBytes for a run that begins with --new',
+      facts: { record },
+    },
+  );
 }
 
 /** Consecutive numbers. */

@@ -2,8 +2,7 @@
 import type { ChunkCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { type AnswerPart, RowsKernel } from '../csv/kernel/rows-kernel.js';
-import { fieldText, writeField, writeValue } from '../csv/write-field.js';
-import { takeBuffer } from '../streams/buffer-pool.js';
+import { fieldText, writeValue } from '../csv/write-field.js';
 import type { UnprocessedCause } from '../types.js';
 import type { AnswerSource, Answers } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
@@ -36,7 +35,7 @@ export interface RowWriter {
 
 export function createRowWriter(options: RowOptions): RowWriter {
   const { layout, columns, sentColumns, run } = options;
-  // One of each for all chunks: they grow to the largest and stay, and each chunk takes a copy of its length.
+  // One of each for all chunks: they grow to the largest and stay.
   const out = new ByteWriter(64 * 1024);
   const kernel = new RowsKernel({
     chosen: layout.sourceFields,
@@ -47,6 +46,13 @@ export function createRowWriter(options: RowOptions): RowWriter {
     if (layout.lineage) writeLineage(out, run, folio, part, record);
     out.byte(lineFeed);
   };
+  /** Rows that all have the same behind their own fields, but for the record's number. */
+  const alike = (records: RecordBlock, lead: Buffer, folio: string | null): Buffer => {
+    const tail = layout.lineage ? lineageHead(run, folio, null) : nothing;
+    const none = new Int32Array(records.count);
+    const order = { part: none, result: none, numbers: records.numbers };
+    return kernel.write(records, [{ ...noResults, lead, tail }], order, () => nothing);
+  };
 
   return {
     enriched: (records, { sources, source, result, indistinct }) => {
@@ -54,7 +60,7 @@ export function createRowWriter(options: RowOptions): RowWriter {
       const parts = sources.map((one, at) =>
         answerPart(one, columns, reasons[at]!, layout.lineage ? run : null),
       );
-      kernel.write(records, parts, { part: source, result, numbers: records.numbers }, (i) => {
+      const bytes = kernel.write(records, parts, { part: source, result, numbers: records.numbers }, (i) => {
         const { table, folio, part } = sources[source[i]!]!;
         writeFailure(out, table, result[i]!, reasons[source[i]!]!, columns.length);
         endRow(folio, part, records.numbers[i]!);
@@ -62,33 +68,22 @@ export function createRowWriter(options: RowOptions): RowWriter {
       });
       const isFailed = sources.map(({ table }) => !isPlain(table));
       const failed = source.reduce((count, at) => (isFailed[at] ? count + 1 : count), 0);
-      const bytes = takeBuffer(kernel.rows.length);
-      bytes.set(kernel.rows);
       return {
         bytes,
         counts: { successful: records.count - failed, failed, unprocessed: 0, indistinct: indistinct.size },
       };
     },
     refused: (records, refusal) => {
-      for (let i = 0; i < records.count; i++) {
-        writeSourceFields(out, records, i, layout);
-        out.ascii(',FAILED,RECORD_REFUSED,');
-        writeValue(out, refusal);
-        out.ascii(','.repeat(columns.length));
-        endRow(null, null, records.numbers[i]!);
-      }
+      out.ascii(',FAILED,RECORD_REFUSED,');
+      writeValue(out, refusal);
+      out.ascii(','.repeat(columns.length));
       const counts = { successful: 0, failed: records.count, unprocessed: 0, indistinct: 0 };
-      return { bytes: out.take(), counts };
+      return { bytes: alike(records, out.take(), null), counts };
     },
     unprocessed: (records, cause, folio) => {
       const answer = `,UNPROCESSED,${cause},${causeTexts[cause]}${','.repeat(columns.length)}`;
-      for (let i = 0; i < records.count; i++) {
-        writeSourceFields(out, records, i, layout);
-        out.utf8(answer);
-        endRow(folio, null, records.numbers[i]!);
-      }
       const counts = { successful: 0, failed: 0, unprocessed: records.count, indistinct: 0 };
-      return { bytes: out.take(), counts };
+      return { bytes: alike(records, Buffer.from(answer), folio), counts };
     },
   };
 }
@@ -101,21 +96,6 @@ const causeTexts: Readonly<Record<UnprocessedCause, string>> = {
   FOLIO_LOST: 'the service no longer knows the folio of this record',
   DEADLINE: 'the deadline was reached before the service was done',
 };
-
-function writeSourceFields(out: ByteWriter, records: RecordBlock, i: number, layout: OutputLayout): void {
-  const first = i * records.fields;
-  const start = records.starts[i]!;
-  if (layout.sourceFields === null) {
-    out.copy(records.bytes, start, records.ends[first + records.fields - 1]!);
-    return;
-  }
-  for (let at = 0; at < layout.sourceFields.length; at++) {
-    const field = layout.sourceFields[at]!;
-    if (at > 0) out.byte(comma);
-    const from = field === 0 ? start : records.ends[first + field - 1]! + 1;
-    writeField(out, records.bytes, from, records.ends[first + field]!, layout.delimiter);
-  }
-}
 
 function isPlain({ reference }: PartTable): boolean {
   return reference.fileStatus === 'SUCCESSFUL';
@@ -143,6 +123,9 @@ function answerPart(
 }
 
 const nothing = new Uint8Array(0);
+const noNumbers = new Int32Array(0);
+/** A part that adds nothing of its own to a row. */
+const noResults = { bytes: nothing, count: 0, fields: 0, starts: noNumbers, ends: noNumbers, answers: [] };
 /** Status, error and its code before the added columns, and before the error's text. */
 const successLead = Buffer.from(',SUCCESSFUL,,');
 const FAILURE = ',FAILED,SERVICE_FAILED';

@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { stringify } from 'csv-stringify/sync';
-import type { Batch } from '../csv/batch.js';
+import { CHUNK_BYTES_AT_MOST } from '../config/pace-schema.js';
+import { type Batch, bytesBetween, endWithin } from '../csv/batch.js';
 import { UploadKernel } from '../csv/kernel/upload-kernel.js';
 import { fieldOf, type LaidOutSource } from '../results/output-layout.js';
 import type { Chunk, Position } from '../types.js';
@@ -64,6 +65,8 @@ export interface CutLimits {
   readonly maxBytes: number;
   /** Records of the first chunk, where it is to have fewer; 0: it is as the others. */
   readonly canary?: number;
+  /** Bytes that a chunk's records may have in the source, what is not sent of them included; at first 512 MB. */
+  readonly maxSourceBytes?: number;
 }
 
 /**
@@ -75,10 +78,12 @@ export async function* cutChunks(
   limits: CutLimits,
 ): AsyncGenerator<CutChunk> {
   const out = new UploadKernel(layout);
+  const maxSourceBytes = limits.maxSourceBytes ?? CHUNK_BYTES_AT_MOST;
   let atMost = Math.min(limits.canary || limits.maxRecords, limits.maxRecords);
   let first: { record: number; start: Position } | undefined;
   let end: Position = { file: 0, offset: 0 };
   let records = 0;
+  let sourceBytes = 0;
   let last = 0;
 
   const cut = (): CutChunk => {
@@ -101,10 +106,14 @@ export async function* cutChunks(
       if (first === undefined) {
         first = { record: firstRecord + r, start: { file, offset: base + starts[r]! } };
         records = 0;
+        sourceBytes = 0;
         out.clear();
       }
       const upTo = Math.min(count, r + atMost - records);
-      const written = out.write(batch, r, upTo, records === 0, limits.maxBytes);
+      const within = endWithin(batch, r, upTo, maxSourceBytes - sourceBytes);
+      const isEmpty = records === 0;
+      const written = out.write(batch, r, Math.max(within, isEmpty ? r + 1 : r), isEmpty, limits.maxBytes);
+      if (written > 0) sourceBytes += bytesBetween(batch, r, r + written);
       r += written;
       records += written;
       if (written > 0) {

@@ -3,6 +3,7 @@ import type { DownloadRequest } from '../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { UntrustedError } from '../errors/index.js';
 import { countResults } from '../results/count-results.js';
+import { PART_BYTES_AT_MOST } from '../results/part-table.js';
 import type { RunContext } from '../run-context.js';
 import type { FolioCounts, PartReference, StoredPart } from '../types.js';
 import { isComplete, listParts } from './folio-completion.js';
@@ -102,7 +103,7 @@ function checkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readonly Stor
   );
 }
 
-/** No honest part is larger: what we sent and 4 KiB of answer for each record. */
+/** No honest part is larger: what we sent and 4 KiB of answer for each record. What is read as a table is less. */
 function maxPartBytes(chunk: ChunkRow): number {
-  return 2 * chunk.bytes + 4096 * chunk.records + 1024 * 1024;
+  return Math.min(2 * chunk.bytes + 4096 * chunk.records + 1024 * 1024, PART_BYTES_AT_MOST);
 }

@@ -1,5 +1,6 @@
 /** Merges one chunk: its records out of the source with the answers that stand for them, written as rows. */
 import type { ChunkRow } from '../checkpoint/checkpoint.js';
+import { CHUNK_BYTES_AT_MOST } from '../config/pace-schema.js';
 import { createOutputLayout } from '../results/output-layout.js';
 import { createBlockReader, type RecordBlock } from '../results/record-block.js';
 import { createRowWriter, type Enriched } from '../results/write-enriched.js';
@@ -17,7 +18,7 @@ export interface ChunkMerger {
   merge(chunk: ChunkRow): Promise<Enriched>;
   /** The rows of a chunk that has no answer, whatever its state. */
   giveUp(chunk: ChunkRow, cause: UnprocessedCause): Promise<Enriched>;
-  /** The rows of the next records, of no chunk; undefined behind the last one. */
+  /** The rows of the next records, of no chunk, fewer where they are large; undefined behind the last one. */
   giveUpNext(count: number, cause: UnprocessedCause): Promise<Enriched | undefined>;
   close(): Promise<void>;
 }
@@ -49,7 +50,7 @@ export async function openChunkMerger(
   return {
     giveUp: async (chunk, cause) => rows.unprocessed(await takeBlock(chunk), cause, chunk.folio),
     giveUpNext: async (count, cause) => {
-      const block = await records.take(count);
+      const block = await records.take(count, CHUNK_BYTES_AT_MOST);
       return block.count === 0 ? undefined : rows.unprocessed(block, cause, null);
     },
     merge: async (chunk) => {

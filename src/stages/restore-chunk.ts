@@ -13,7 +13,11 @@ export async function restoreChunk(
   if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
   await checkSourceStamp(run.source, chunk.start, chunk.end);
   const layout = createUploadLayout(run.source, run.config.upload);
-  const limits = { maxRecords: chunk.records, maxBytes: Number.MAX_SAFE_INTEGER };
+  const limits = {
+    maxRecords: chunk.records,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    maxSourceBytes: Number.MAX_SAFE_INTEGER,
+  };
   for await (const { chunk: again, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
     if (again.sha256 !== chunk.sha256) break;
     await run.files.writeChunk(chunk.number, content, chunk.sha256);

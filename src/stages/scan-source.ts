@@ -19,12 +19,17 @@ export interface ScanSourceOptions {
   readonly onBadRecord: 'fail' | 'reject';
   /** A record's bytes without its line end; a larger one is bad. */
   readonly maxRecordBytes: number;
+  /** Records that the source may have, rejected ones included; left out: as many as their numbers allow. */
+  readonly maxRecords?: number;
   readonly signal: AbortSignal;
   /** Sees every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
   /** Called now and then: bytes read on disk, records read. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;
 }
+
+/** Record numbers stand in arrays of 32 bits. */
+const MOST_RECORDS = 2 ** 31 - 1;
 
 /** What has been read so far, over all files. */
 interface Totals {
@@ -113,11 +118,13 @@ async function scanFile(
       if (options.onBadRecord === 'fail') throw badRecordError(bad, path);
       totals.records = bad.record;
       totals.rejected++;
+      checkCount(totals, path, options);
       options.onReject?.(bad);
     },
   });
   for await (const batch of batches) {
     totals.records = batch.firstRecord + batch.count - 1;
+    checkCount(totals, path, options);
     onProgress?.({ bytes: totals.bytes, records: totals.records });
   }
   onProgress?.({ bytes: totals.bytes, records: totals.records });
@@ -132,6 +139,23 @@ async function scanFile(
     dialect,
     dataStart,
   };
+}
+
+/** @throws SourceError as soon as there are more records than may be. */
+function checkCount(
+  { records }: Totals,
+  path: string,
+  { maxRecords = MOST_RECORDS }: Pick<ScanSourceOptions, 'maxRecords'>,
+): void {
+  if (records <= maxRecords) return;
+  throw new SourceError(
+    'SOURCE_TOO_MANY_RECORDS',
+    `${path}: with record ${maxRecords + 1} the source has more than ${maxRecords} records`,
+    {
+      hint: 'cut the source into several and run each by itself; narrow source.path if it takes too many files',
+      facts: { file: path, record: maxRecords + 1 },
+    },
+  );
 }
 
 /** The bytes after the header: the file is read from its beginning, so that the hash covers all of it. */

@@ -39,7 +39,11 @@ interface Half {
 
 async function cutHalves(run: SplitChunkNeeds, chunk: ChunkRow): Promise<Half[]> {
   const layout = createUploadLayout(run.source, run.config.upload);
-  const limits = { maxRecords: Math.ceil(chunk.records / 2), maxBytes: Number.MAX_SAFE_INTEGER };
+  const limits = {
+    maxRecords: Math.ceil(chunk.records / 2),
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    maxSourceBytes: Number.MAX_SAFE_INTEGER,
+  };
   const numbers = await run.checkpoint.pickedRecords(run.id, chunk.number);
   const halves: Half[] = [];
   for await (const { chunk: half, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {

@@ -32,12 +32,15 @@ test.each([
   ['1 GB', 1_073_741_824],
   [5000, 5000],
 ])('the size %j is %d bytes', (value, bytes) => {
-  expect(size(1024).parse(value)).toBe(bytes);
+  expect(size(1024, 2 ** 30).parse(value)).toBe(bytes);
 });
 
-test.each(['8', '8MiB', 'MB', '-8MB', '1023b', 1023, 5000.5, null])('the size %j is refused', (value) => {
-  expect(size(1024).safeParse(value).success).toBe(false);
-});
+test.each(['8', '8MiB', 'MB', '-8MB', '1023b', 1023, 2 ** 30 + 1, '1.1GB', '1TB', 5000.5, null])(
+  'the size %j is refused',
+  (value) => {
+    expect(size(1024, 2 ** 30).safeParse(value).success).toBe(false);
+  },
+);
 
 test.each([
   ['5%', 0.05],

@@ -65,37 +65,53 @@ it('in an uploaded file', () => {
   );
 });
 
-it('in rows', () => {
+it('in rows, with WebAssembly and without', () => {
   const order = (count: number) => Int32Array.from({ length: count }, (_, at) => count - 1 - at);
   const answered = fc.shuffledSubarray([0, 1, 2, 3, -1]);
   fc.assert(
-    fc.property(records, delimiters, places, answered, (rows, delimiter, chosen, answers) => {
-      const batch = batchOf(rows, delimiter);
-      // A batch is valid until the next one is asked for: its kernel may be used again.
-      const own = {
-        ...batch,
-        bytes: Buffer.from(batch.bytes),
-        starts: batch.starts.slice(),
-        ends: batch.ends.slice(),
-      };
-      const results = batchOf(rows, ',');
-      const lead = Buffer.from(',lead');
-      const tail = Buffer.from(',tail');
-      const kernel = new RowsKernel({ chosen, delimiter: delimiter.charCodeAt(0), numbered: false });
-      const result = order(own.count);
-      const part = new Int32Array(own.count);
-      kernel.write(own, [{ ...results, answers, lead, tail }], { part, result, numbers: part }, () =>
-        expect.unreachable(),
-      );
-      const expected = new ByteWriter(16);
-      for (let record = 0; record < own.count; record++) {
-        writeFields(expected, own, record, chosen, delimiter);
-        expected.ascii(answers.length > 0 ? ',lead,' : ',lead');
-        writeFields(expected, results, result[record]!, answers, ',');
-        expected.ascii(',tail\n');
-      }
-      expect(kernel.rows.toString()).toBe(expected.take().toString());
-    }),
+    fc.property(
+      records,
+      delimiters,
+      places,
+      answered,
+      fc.boolean(),
+      (rows, delimiter, chosen, answers, numbered) => {
+        const batch = batchOf(rows, delimiter);
+        // A batch is valid until the next one is asked for: its kernel may be used again.
+        const own = {
+          ...batch,
+          bytes: Buffer.from(batch.bytes),
+          starts: batch.starts.slice(),
+          ends: batch.ends.slice(),
+        };
+        const results = batchOf(rows, ',');
+        const lead = Buffer.from(',lead');
+        const tail = Buffer.from(',tail');
+        const layout = { chosen, delimiter: delimiter.charCodeAt(0), numbered };
+        const result = order(own.count);
+        // Every other answer is written by the caller.
+        const part = Int32Array.from({ length: own.count }, (_, at) => at % 2);
+        const numbers = Int32Array.from({ length: own.count }, (_, at) => at + 7);
+        const plain = { ...results, answers, lead, tail };
+        const parts = [plain, { ...plain, answers: null }];
+        const other = (record: number) => Buffer.from(`,other ${record}\n`);
+        const expected = new ByteWriter(16);
+        for (let record = 0; record < own.count; record++) {
+          writeFields(expected, own, record, chosen, delimiter);
+          if (record % 2 === 1) {
+            expected.ascii(`,other ${record}\n`);
+            continue;
+          }
+          expected.ascii(answers.length > 0 ? ',lead,' : ',lead');
+          writeFields(expected, results, result[record]!, answers, ',');
+          expected.ascii(numbered ? `,tail${record + 7}\n` : ',tail\n');
+        }
+        const text = expected.take().toString();
+        const orders = { part, result, numbers };
+        expect(new RowsKernel(layout).write(own, parts, orders, other).toString()).toBe(text);
+        expect(new RowsKernel(layout, 0).write(own, parts, orders, other).toString()).toBe(text);
+      },
+    ),
     BUDGET,
   );
 });

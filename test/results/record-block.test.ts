@@ -53,6 +53,37 @@ describe('blocks', () => {
     }
   });
 
+  it('have as many bytes as allowed, or one record', async () => {
+    const filler = 'x'.repeat(98);
+    const content = `${filler},1\n`.repeat(6_000);
+    const reader = createBlockReader(scan(content));
+    const counts: number[] = [];
+    for (;;) {
+      const { count } = await reader.take(5_000, 50_000);
+      if (count === 0) break;
+      counts.push(count);
+    }
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(6_000);
+    expect(Math.max(...counts)).toBeLessThan(500);
+    expect(Math.min(...counts.slice(0, -1))).toBeGreaterThan(480);
+    expect(await takeAll(createBlockReader(scan('a,1\nb,2\n')), [1, 1])).toHaveLength(2);
+    expect(await createBlockReader(scan('aaaa,1\nb,2\n')).take(2, 3)).toMatchObject({ count: 1 });
+  });
+
+  it('of more bytes than their places can tell are refused', async () => {
+    const huge = async function* () {
+      yield* scan('a,1\n');
+      const [starts, ends] = [Int32Array.of(0), Int32Array.of(1, 2 ** 31 - 1)];
+      const bytes = new Uint8Array(0);
+      yield { file: 0, bytes, base: 0, firstRecord: 6, count: 1, fields: 2, starts, ends };
+    };
+    await expect(createBlockReader(huge()).take(2)).rejects.toMatchObject({
+      code: 'MEMORY_LIMIT',
+      message: expect.stringContaining('record 6'),
+      hint: expect.stringContaining('chunks.maxBytes'),
+    });
+  });
+
   it('may be large, and small again', async () => {
     const large = 'y'.repeat(700_000);
     const reader = createBlockReader(scan(`a,${large}\nb,2\nc,3\n`));

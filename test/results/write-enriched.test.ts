@@ -42,11 +42,23 @@ const twoColumns = ['a', 'b'];
 describe('the source part of a row', () => {
   const part = successful('id,code\n1,x\n2,y\n');
 
-  it('is the raw record of a comma source: quotes, quoted newlines and lone CR stay', async () => {
-    const source = '"a ""1""","x\r\ny"\n"plain",c\rd\r\n';
+  it('is the raw record of a comma source, quotes and quoted newlines included', async () => {
+    const source = '"a ""1""","x\r\ny"\n"plain",c\r\n';
     const { text, counts } = await enriched({ source, sourceColumns: twoColumns }, part);
-    expect(text).toBe('"a ""1""","x\r\ny",SUCCESSFUL,,,x\n"plain",c\rd,SUCCESSFUL,,,y\n');
+    expect(text).toBe('"a ""1""","x\r\ny",SUCCESSFUL,,,x\n"plain",c,SUCCESSFUL,,,y\n');
     expect(counts).toEqual({ successful: 2, failed: 0, unprocessed: 0, indistinct: 0 });
+  });
+
+  it.each([
+    ['within', 'c\rd,e', '"c\rd",e'],
+    ['before the delimiter', 'c\r,"d"', '"c\r","d"'],
+    ['at the end of the record', '"c",d\r', '"c","d\r"'],
+    ['alone', '\r,""', '"\r",""'],
+    ['far behind', `"c",${'d'.repeat(200)}\re`, `"c","${'d'.repeat(200)}\re"`],
+  ])('quotes a field with a CR %s, and no other', async (_, fields, expected) => {
+    const source = `${fields}\r\n"x",y\n`;
+    const { text } = await enriched({ source, sourceColumns: twoColumns }, part);
+    expect(text).toBe(`${expected},SUCCESSFUL,,,x\n"x",y,SUCCESSFUL,,,y\n`);
   });
 
   it('of chosen columns keeps their raw fields, and quotes an unquoted CR', async () => {

@@ -120,6 +120,28 @@ describe('chunks', () => {
     expect(await cut('a,1\nb,2\nc,3\n', { maxBytes: whole - 1 })).toHaveLength(3);
   });
 
+  it('have as many bytes of the source as allowed, whatever of them is sent', async () => {
+    const content = `a,1\nbb,2\n${'c'.repeat(40)},3\nd,4\ne,5\n`;
+    const one = { columns: { name: 'b' }, keyColumn: null };
+    const recordsOf = async (maxSourceBytes: number) =>
+      (await cut(content, { upload: one, maxSourceBytes })).map(({ chunk }) => chunk.records);
+    expect(await recordsOf('a,1\nbb,2'.length)).toEqual([2, 1, 2]);
+    expect(await recordsOf('a,1\nbb,2'.length - 1)).toEqual([1, 1, 1, 2]);
+    expect(await recordsOf(1)).toEqual([1, 1, 1, 1, 1]);
+    expect(await recordsOf(content.length)).toEqual([5]);
+  });
+
+  it('count the bytes of the source over the borders of batches', async () => {
+    const content = `${'x'.repeat(98)},1\n`.repeat(10_000);
+    const chunks = await cut(content, { maxRecords: 100_000, maxSourceBytes: 400_000 });
+    for (const { chunk } of chunks.slice(0, -1)) {
+      expect(chunk.end.offset - chunk.start.offset).toBeGreaterThan(400_000 - 102);
+      // Line ends at a border are not counted.
+      expect(chunk.end.offset - chunk.start.offset).toBeLessThan(400_000 + 5);
+    }
+    expect(chunks.reduce((sum, { chunk }) => sum + chunk.records, 0)).toBe(10_000);
+  });
+
   it('tell their last record where rejected ones lie between', async () => {
     const chunks = await cut('bad\na,1\nworse\nb,2\nbad\nc,3\n', { maxRecords: 2 });
     expect(chunks.map(({ chunk }) => [chunk.firstRecord, chunk.lastRecord, chunk.records])).toEqual([

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../src/api/prediction-api.js';
 import type { ChunkRow } from '../../src/checkpoint/checkpoint.js';
 import { FolioLostError, UntrustedError } from '../../src/errors/index.js';
+import { PART_BYTES_AT_MOST } from '../../src/results/part-table.js';
 import { chunkRecords } from '../../src/stages/chunk-records.js';
 import { downloadParts } from '../../src/stages/download-parts.js';
 import { fetchParts, refetchParts } from '../../src/stages/fetch-parts.js';
@@ -70,6 +71,18 @@ describe('fetching', () => {
     expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4', 'FAILED 4']);
     expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
   });
+});
+
+it('takes no part that could not be read as a table', async () => {
+  const { run, chunk } = await finished((part) => good[part]!);
+  const asked: number[] = [];
+  const download: PredictionApi['download'] = (request, consume) => {
+    asked.push(request.maxBytes);
+    return run.api.download(request, consume, run.signal);
+  };
+  const large = { ...chunk, bytes: PART_BYTES_AT_MOST };
+  await fetchParts({ ...run, api: { ...run.api, download } }, large);
+  expect(asked).toEqual([PART_BYTES_AT_MOST, PART_BYTES_AT_MOST]);
 });
 
 describe('parts that do not balance', () => {

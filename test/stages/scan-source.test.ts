@@ -86,6 +86,30 @@ describe('a source', () => {
   });
 });
 
+describe('more records than there are numbers', () => {
+  const files = async () => [
+    await write('1.csv', 'a,b\n1,2\n3,4\n'),
+    await write('2.csv', 'a,b\n5,6\nbad\n'),
+  ];
+
+  it('are refused, counted over all files with those that are rejected', async () => {
+    const paths = await files();
+    const allowed = { onBadRecord: 'reject', maxRecords: 4 } as const;
+    expect(await scan(paths, allowed)).toMatchObject({ records: 4, rejected: 1 });
+    await expect(scan(paths, { ...allowed, maxRecords: 3 })).rejects.toMatchObject({
+      code: 'SOURCE_TOO_MANY_RECORDS',
+      exitCode: 4,
+      message: `${paths[1]}: with record 4 the source has more than 3 records`,
+      hint: expect.stringContaining('cut the source'),
+      facts: { file: paths[1], record: 4 },
+    });
+    await expect(scan(paths, { ...allowed, maxRecords: 1 })).rejects.toMatchObject({
+      code: 'SOURCE_TOO_MANY_RECORDS',
+      facts: { file: paths[0], record: 2 },
+    });
+  });
+});
+
 describe('bad records', () => {
   const CONTENT = 'a,b\n"1\n1",2\nbad\n3,4\n5,"6\n7,8\n';
 

@@ -2,90 +2,76 @@
  * Writes the rows of a chunk in WebAssembly: its records' own fields, and the answers of successful parts. An answer
  * of another kind is asked of the caller. Layout of the memory: what is loaded, and behind it the rows, which grow.
  */
-import { aligned, bytesOf, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
 import { COMMA } from '../ascii.js';
+import {
+  type AnswerPart,
+  type RowOrder,
+  type RowsLayout,
+  rowsByField,
+  type Table,
+  type WriteOther,
+} from '../rows-by-field.js';
 import { fieldRuns } from './field-runs.js';
+
+export type { AnswerPart, RowOrder, RowsLayout, Table, WriteOther } from '../rows-by-field.js';
 
 /** What assembly/rows.ts exports. */
 interface RowsExports {
   readonly memory: WebAssembly.Memory;
   readonly nextRow: WebAssembly.Global;
   readonly rowsEnd: WebAssembly.Global;
+  readonly rowsNeed: WebAssembly.Global;
   readonly rowsStop: WebAssembly.Global;
   writeRows(...args: number[]): void;
-}
-
-/** Records or results: bytes, and where their fields stand, as in a Batch. */
-export interface Table {
-  readonly bytes: Uint8Array;
-  readonly count: number;
-  /** Fields of each. */
-  readonly fields: number;
-  readonly starts: Int32Array;
-  readonly ends: Int32Array;
-}
-
-/** A part from which answers are taken. */
-export interface AnswerPart extends Table {
-  /** Places of the answers in a result, -1 for one that it has not; null: the caller writes them. */
-  readonly answers: readonly number[] | null;
-  /** What stands between a record's own fields and its answers. */
-  readonly lead: Uint8Array;
-  /** What stands behind the answers of each row. */
-  readonly tail: Uint8Array;
-}
-
-export interface RowsLayout {
-  /** Places of the chosen fields of a record; null: it is copied as it stands. */
-  readonly chosen: readonly number[] | null;
-  /** The source's delimiter, a byte. */
-  readonly delimiter: number;
-  /** Whether each record's number ends its row. */
-  readonly numbered: boolean;
-}
-
-/** For each record which part, which result in it, and its number. */
-export interface RowOrder {
-  readonly part: Int32Array;
-  readonly result: Int32Array;
-  readonly numbers: Int32Array;
 }
 
 const PART_INTS = 16;
 const NO_ROOM = 1;
 const NOT_OURS = 2;
+/** What is loaded and the largest row, which is no larger, fit into a memory of 2 GiB. */
+const MOST_LOADED_BYTES = 768 * 1024 * 1024;
+/** Rows that are left in the memory until there are more. */
+const ROWS_AT_ONCE_BYTES = 256 * 1024 * 1024;
 
 export class RowsKernel {
   readonly #memory = new KernelMemory<RowsExports>();
   readonly #layout: RowsLayout;
+  readonly #mostLoadedBytes: number;
   /** Where what is loaded ends. */
   #loaded = 0;
   #rowsAt = 0;
   #rowsEnd = 0;
+  /** Rows that had to make room for others. */
+  #pieces: Buffer[] = [];
 
-  constructor(layout: RowsLayout) {
+  /** @param mostLoadedBytes above it the rows are written without WebAssembly. */
+  constructor(layout: RowsLayout, mostLoadedBytes = MOST_LOADED_BYTES) {
     this.#layout = layout;
-  }
-
-  /** The rows of the last call; valid until the next. */
-  get rows(): Buffer {
-    return this.#memory.bytes.subarray(this.#rowsAt, this.#rowsEnd);
+    this.#mostLoadedBytes = mostLoadedBytes;
   }
 
   /**
    * Writes a row for each record.
-   * @param writeOther gives what stands behind the own fields of a record whose part has no plain answers, its line
-   *   feed included.
+   * @returns all of them, in a buffer of the pool.
+   * @throws ConfigError `MEMORY_LIMIT` where a row of a column that is chosen many times does not fit.
    */
-  write(
-    records: Table,
-    parts: readonly AnswerPart[],
-    order: RowOrder,
-    writeOther: (record: number) => Uint8Array,
-  ): void {
+  write(records: Table, parts: readonly AnswerPart[], order: RowOrder, writeOther: WriteOther): Buffer {
+    const loaded = sizeOf(records) + parts.reduce((sum, part) => sum + sizeOf(part), 0);
+    if (loaded > this.#mostLoadedBytes) {
+      return joined([...rowsByField(this.#layout, records, parts, order, writeOther)]);
+    }
+    this.#write(records, parts, order, writeOther);
+    this.#pieces.push(this.#take());
+    return joined(this.#pieces.splice(0));
+  }
+
+  #write(records: Table, parts: readonly AnswerPart[], order: RowOrder, writeOther: WriteOther): void {
     const { chosen, delimiter, numbered } = this.#layout;
     this.#loaded = SPARE_BYTES;
-    const runs = fieldRuns(chosen ?? [], delimiter);
+    this.#pieces = [];
+    const runs = fieldRuns(chosen, delimiter);
     const chosenAt = this.#load(bytesOf(runs));
     const own = this.#loadTable(records);
     const partsAt = this.#loadParts(parts);
@@ -94,7 +80,7 @@ export class RowsKernel {
     const numbersAt = numbered ? this.#load(bytesOf(order.numbers)) : 0;
     this.#rowsAt = this.#loaded;
     this.#rowsEnd = this.#rowsAt;
-    this.#reserveRoom(records.bytes.length * 2);
+    this.#reserveRoom(Math.min(records.bytes.length * 2, ROWS_AT_ONCE_BYTES));
 
     const { exports } = this.#memory;
     for (let row = 0; row < records.count; ) {
@@ -108,7 +94,7 @@ export class RowsKernel {
         records.fields,
         delimiter,
         chosenAt,
-        chosen === null ? -1 : runs.length / 2,
+        runs.length / 2,
         partsAt,
         partAt,
         resultAt,
@@ -118,7 +104,7 @@ export class RowsKernel {
       );
       row = exports.nextRow.value;
       this.#rowsEnd = exports.rowsEnd.value;
-      if (exports.rowsStop.value === NO_ROOM) this.#reserveRoom(this.#memory.bytes.length);
+      if (exports.rowsStop.value === NO_ROOM) this.#makeRoom(exports.rowsNeed.value);
       if (exports.rowsStop.value !== NOT_OURS) continue;
       this.#append(writeOther(row));
       row += 1;
@@ -126,13 +112,33 @@ export class RowsKernel {
   }
 
   #append(bytes: Uint8Array): void {
-    this.#reserveRoom(bytes.length);
+    this.#makeRoom(bytes.length);
     this.#memory.bytes.set(bytes, this.#rowsEnd);
     this.#rowsEnd += bytes.length;
   }
 
+  /** Room for so many bytes more: at first it is doubled, but then the rows so far are taken out for it. */
+  #makeRoom(size: number): void {
+    const missing = this.#rowsEnd + size + 2 * SPARE_BYTES - this.#memory.bytes.length;
+    if (missing <= 0) return;
+    const held = this.#rowsEnd - this.#rowsAt;
+    if (held > 0 && held + size > ROWS_AT_ONCE_BYTES) {
+      this.#pieces.push(this.#take());
+      this.#reserveRoom(size);
+    } else this.#reserveRoom(Math.max(size, held));
+  }
+
   #reserveRoom(size: number): void {
     this.#memory.reserve(this.#rowsEnd + size + 2 * SPARE_BYTES);
+  }
+
+  /** The rows in the memory, in a buffer of their own; there are none after. */
+  #take(): Buffer {
+    const rows = this.#memory.bytes.subarray(this.#rowsAt, this.#rowsEnd);
+    const taken = takeBuffer(rows.length);
+    taken.set(rows);
+    this.#rowsEnd = this.#rowsAt;
+    return taken;
   }
 
   #loadParts(parts: readonly AnswerPart[]): number {
@@ -164,4 +170,22 @@ export class RowsKernel {
     this.#memory.bytes.set(bytes, at);
     return at;
   }
+}
+
+/** Bytes that a table takes up in the memory, and what is kept for each of its records. */
+function sizeOf({ bytes, count, fields }: Table): number {
+  return bytes.length + (fields + 4) * count * INT_BYTES;
+}
+
+/** One buffer of the pool; that of a single piece is given on. */
+function joined(pieces: readonly Buffer[]): Buffer {
+  if (pieces.length === 1) return pieces[0]!;
+  const all = takeBuffer(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+    giveBack(piece);
+  }
+  return all;
 }

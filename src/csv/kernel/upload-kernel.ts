@@ -39,6 +39,8 @@ export interface UploadFields {
 }
 
 const FIRST_ROOM = 256 * 1024;
+/** Beyond it the room grows by what is needed: with a batch of one large record it must fit into the memory. */
+const MOST_DOUBLED_ROOM = 1024 * 1024 * 1024;
 
 export class UploadKernel {
   readonly #memory = new KernelMemory<UploadExports>();
@@ -103,8 +105,9 @@ export class UploadKernel {
       );
       at += exports.written.value;
       this.#length = exports.outEnd.value - this.#fileAt;
-      if (exports.needsRoom.value === 0) return at - first;
-      this.#grow(this.#room * 2);
+      const missing = exports.needsRoom.value;
+      if (missing === 0) return at - first;
+      this.#grow(Math.max(this.#length + missing, Math.min(this.#room * 2, MOST_DOUBLED_ROOM)));
       this.#load(batch);
     }
   }

@@ -19,13 +19,27 @@ export function copy(from: i32, to: i32, out: i32): i32 {
   return out + to - at;
 }
 
-/** Whether any of [from, to) is a CR. */
-export function holdsReturn(from: i32, to: i32): bool {
+/** Copies if no byte is a CR; otherwise returns 0, and what is at `out` means nothing. */
+export function copyUnlessReturn(from: i32, to: i32, out: i32): i32 {
   const returns = i8x16.splat(<i8>CR);
-  for (let at = from; at < to; at += BLOCK_BYTES) {
-    if ((bitsOf(at, returns) & bitsBefore(at, to)) !== 0) return true;
+  let at = from;
+  for (; at < to; at += BLOCK_BYTES, out += BLOCK_BYTES) {
+    const first = v128.load(at);
+    const second = v128.load(at, 16);
+    const third = v128.load(at, 32);
+    const fourth = v128.load(at, 48);
+    v128.store(out, first);
+    v128.store(out, second, 16);
+    v128.store(out, third, 32);
+    v128.store(out, fourth, 48);
+    const found = v128.or(
+      v128.or(i8x16.eq(first, returns), i8x16.eq(second, returns)),
+      v128.or(i8x16.eq(third, returns), i8x16.eq(fourth, returns)),
+    );
+    // Rare enough to look again, now only at what stands before the end.
+    if (v128.any_true(found) && (bitsOf(at, returns) & bitsBefore(at, to)) !== 0) return 0;
   }
-  return false;
+  return out + to - at;
 }
 
 /** Copies if no byte needs quotes in a comma CSV; otherwise returns 0, and what is at `out` means nothing. */

@@ -3,6 +3,6 @@
 export { decodeBase64, decodedEnd, textEnd } from './base64';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { movePlaces } from './move';
-export { nextRow, rowsEnd, rowsStop, writeRows } from './rows';
+export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';
 export { count, isDoubtful, lines, next, scan } from './scan';
 export { needsRoom, outEnd, writeUpload, written } from './upload';

@@ -2,7 +2,7 @@
 
 import { COMMA, LF } from './bytes';
 import { copy } from './copy';
-import { QUOTES, writeRuns } from './field';
+import { exactSize, roughSize, writeRuns } from './field';
 import { DIGITS, writeNumber } from './number';
 
 /** The row that comes next. */
@@ -11,6 +11,8 @@ export let nextRow: i32 = 0;
 export let rowsEnd: i32 = 0;
 /** Why the call stopped: 0 all is written; 1 no room for the next row; 2 its answer is to be written by others. */
 export let rowsStop: i32 = 0;
+/** Bytes that must be there behind `rowsEnd` for the next row, where there was no room. */
+export let rowsNeed: i32 = 0;
 
 // A part, as rows-kernel.ts lays it out: sixteen numbers, of which ten are used.
 const BYTES: usize = 0;
@@ -30,8 +32,8 @@ const TAIL_BYTES: usize = 36;
 const PART_BYTES_LOG2: i32 = 6;
 
 /**
- * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them; below 0 a record is
- *   copied as it stands.
+ * @param bytes address from which the places of the records are counted.
+ * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them.
  * @param parts, part, result addresses: of all parts, and for each record which part and which result in it.
  * @param numbers address of the records' numbers, which end the rows; 0: they do not.
  */
@@ -66,19 +68,22 @@ export function writeRows(
     const resultStart = answers === 0 ? 0 : load<i32>(load<i32>(from, STARTS) + (place << 2));
     const resultEnds = load<i32>(from, ENDS) + ((place * width) << 2);
     const resultEnd = answers === 0 ? 0 : load<i32>(resultEnds + ((width - 1) << 2));
-    // A field may be chosen twice: each run may be as large as the record.
-    const own = max(runs, 1) * (end - start + fields * QUOTES + 1);
-    const answered = answerRuns * (resultEnd - resultStart + width * QUOTES + 1);
-    const around = load<i32>(from, LEAD_BYTES) + load<i32>(from, TAIL_BYTES);
-    if (out + own + answered + around + DIGITS + SPARE > room) {
-      rowsStop = 1;
-      break;
+    const around = <i64>load<i32>(from, LEAD_BYTES) + <i64>load<i32>(from, TAIL_BYTES) + DIGITS + SPARE;
+    const rough =
+      roughSize(end - start, fields, runs) + roughSize(resultEnd - resultStart, width, answerRuns);
+    if (<i64>out + rough + around > <i64>room) {
+      const need =
+        exactSize(start, recordEnds, chosen, runs) +
+        exactSize(resultStart, resultEnds, answers, answerRuns) +
+        around;
+      if (<i64>out + need > <i64>room) {
+        rowsStop = 1;
+        rowsNeed = <i32>min(need, <i64>i32.MAX_VALUE);
+        break;
+      }
     }
 
-    out =
-      runs < 0
-        ? copy(bytes + start, bytes + end, out)
-        : writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, out);
+    out = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, out);
     if (answers === 0) {
       rowsStop = 2;
       break;

@@ -1,15 +1,15 @@
 // Writes records of a batch as those of an uploaded file: the record's number, the chosen fields, LF.
 
 import { COMMA, LF, QUOTE } from './bytes';
-import { QUOTES, writeRuns } from './field';
+import { exactSize, roughSize, writeRuns } from './field';
 import { DIGITS, writeNumber } from './number';
 
 /** Records written by the last call. */
 export let written: i32 = 0;
 /** Where the last of them ends. */
 export let outEnd: i32 = 0;
-/** Whether the call stopped because the room might not do for the next record. */
-export let needsRoom: bool = false;
+/** Bytes that must be there behind `outEnd` for the next record; 0: the call did not stop for want of room. */
+export let needsRoom: i32 = 0;
 
 /**
  * Writes records `first` to `last` of a batch, as long as the file does not get larger than `limit`.
@@ -38,14 +38,17 @@ export function writeUpload(
 ): void {
   let at = first;
   let next = number;
-  needsRoom = false;
+  needsRoom = 0;
   for (; at < last; at++, next++) {
     const start = load<i32>(starts + (at << 2));
     const recordEnds = ends + ((at * fields) << 2);
     const raw = load<i32>(recordEnds + ((fields - 1) << 2)) - start;
-    if (out + runs * (raw + fields * QUOTES + 1) + DIGITS + SPARE > room) {
-      needsRoom = true;
-      break;
+    if (<i64>out + roughSize(raw, fields, runs) + DIGITS + SPARE > <i64>room) {
+      const need = exactSize(start, recordEnds, chosen, runs) + DIGITS + SPARE;
+      if (<i64>out + need > <i64>room) {
+        needsRoom = <i32>min(need, <i64>i32.MAX_VALUE);
+        break;
+      }
     }
     let end = number < 0 ? out : writeNumber(<u64>next, out);
     if (number >= 0 && runs > 0) store<u8>(end++, <u8>COMMA);

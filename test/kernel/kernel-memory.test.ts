@@ -1,0 +1,43 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ConfigError, TroubleError } from '../../src/errors/index.js';
+import { KernelMemory, MOST_MEMORY_BYTES } from '../../src/kernel/kernel-memory.js';
+import { thrownBy } from '../helpers/result-parts.js';
+
+interface Exports {
+  readonly memory: WebAssembly.Memory;
+}
+
+describe('the memory of a kernel', () => {
+  it('has no address that a signed number of 32 bits does not hold, nor one close behind it', () => {
+    const memory = new KernelMemory<Exports>();
+    const error = thrownBy(() => memory.reserve(MOST_MEMORY_BYTES + 1));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error).toMatchObject({
+      code: 'MEMORY_LIMIT',
+      message: `the records and answers at work at once take ${MOST_MEMORY_BYTES + 1} bytes; the CSV kernel holds at most 2147418112`,
+      hint: expect.stringContaining('chunks.maxBytes'),
+    });
+    memory.reserve(100_000);
+    expect(memory.bytes.length).toBeGreaterThanOrEqual(100_000);
+  });
+
+  it('that the system does not give is passing trouble', () => {
+    const memory = new KernelMemory<Exports>();
+    vi.spyOn(memory.exports.memory, 'grow').mockImplementation(() => {
+      throw new RangeError('WebAssembly.Memory.grow(): Unable to grow instance memory');
+    });
+    const error = thrownBy(() => memory.reserve(memory.bytes.length + 1));
+    expect(error).toBeInstanceOf(TroubleError);
+    expect(error).toMatchObject({ code: 'MEMORY_REFUSED', cause: expect.any(RangeError) });
+  });
+
+  it('is left to the next, but for one that has grown very large', () => {
+    const one = new KernelMemory<Exports>();
+    one.release();
+    const next = new KernelMemory<Exports>();
+    expect(next.exports).toBe(one.exports);
+    next.reserve(100 * 1024 * 1024);
+    next.release();
+    expect(new KernelMemory<Exports>().exports).not.toBe(next.exports);
+  });
+});

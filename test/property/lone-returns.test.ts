@@ -1,0 +1,101 @@
+/**
+ * A CR that no LF follows is content of a source and of a part. In the output it stands within quotes, so that readers
+ * that take it for a line end read the same values; whatever else a comma source holds keeps its bytes.
+ */
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Answers } from '../../src/results/answers.js';
+import { createOutputLayout } from '../../src/results/output-layout.js';
+import { createRowWriter } from '../../src/results/write-enriched.js';
+import { blockOf, failed, successful } from '../helpers/result-parts.js';
+
+const columns = ['a', 'b', 'c'];
+/** As csv-parse reads the source, and as a reader does for whom a CR ends a line. */
+const strict = { record_delimiter: ['\r\n', '\n'] };
+const anyLineEnd = { record_delimiter: ['\r\n', '\n', '\r'] };
+
+/** Unquoted or quoted as it stands in the file. */
+const field = fc.oneof(
+  fc
+    .array(fc.constantFrom('a', '\r', 'é', ' ', 'x'.repeat(62), '\r\r'), { minLength: 0, maxLength: 4 })
+    .map((pieces) => pieces.join('')),
+  fc
+    .array(fc.constantFrom('a', '\r', '\n', '\r\n', ',', ';', '""', 'y'.repeat(40)), { maxLength: 4 })
+    .map((pieces) => `"${pieces.join('')}"`),
+);
+const setup = fc.record({
+  rows: fc.array(fc.tuple(field, field, field, field), { minLength: 1, maxLength: 6 }),
+  delimiter: fc.constantFrom(',', ';'),
+  newline: fc.constantFrom('\n', '\r\n'),
+  kept: fc.constantFrom<'all' | string[]>('all', ['c', 'a'], ['b', 'c']),
+  kind: fc.constantFrom('success', 'failure', 'refused', 'unprocessed'),
+});
+
+it('are quoted in the output, and nothing else is changed', async () => {
+  await fc.assert(
+    fc.asyncProperty(setup, async ({ rows, delimiter, newline, kept, kind }) => {
+      const text = rows.map((row) => row.slice(0, 3).join(delimiter) + newline).join('');
+      const source = { columns, files: [{ dialect: { delimiter } }] };
+      const layout = createOutputLayout(source, { columns: kept, prefix: 'p_', lineage: false });
+      const writer = createRowWriter({ run: 'R', layout, columns: ['d'], sentColumns: new Set(['id']) });
+      const records = await blockOf(text, { fields: 3, delimiter });
+      const values = parse(text, { ...strict, delimiter }) as string[][];
+      expect(records.count).toBe(values.length);
+
+      const results = rows.map(([, , , answer], at) => `${at + 1},${answer}${newline}`).join('');
+      const answers = parse(results, strict) as string[][];
+      const said = answers.map(([, answer]) => answer!);
+      const { bytes } = {
+        success: () => writer.enriched(records, answersOf(successful(`id,d\n${results}`), rows.length)),
+        failure: () => writer.enriched(records, answersOf(failed(`id,why\n${results}`), rows.length)),
+        refused: () => writer.refused(records, said[0]!),
+        unprocessed: () => writer.unprocessed(records, 'DEADLINE', null),
+      }[kind]();
+      const behind = (at: number): unknown[] =>
+        ({
+          success: ['SUCCESSFUL', '', '', said[at]],
+          failure: ['FAILED', 'SERVICE_FAILED', said[at], ''],
+          refused: ['FAILED', 'RECORD_REFUSED', said[0], ''],
+          unprocessed: ['UNPROCESSED', 'DEADLINE', expect.any(String), ''],
+        })[kind];
+
+      const places = kept === 'all' ? [0, 1, 2] : kept.map((name) => columns.indexOf(name));
+      const expected = values.map((row, at) => [...places.map((place) => row[place]), ...behind(at)]);
+      expect(parse(bytes, anyLineEnd)).toEqual(expected);
+      if (delimiter !== ',') return;
+      let from = 0;
+      for (const row of rows) {
+        // The last CR before an LF belongs to the line end.
+        const last = newline === '\n' ? row[2].replace(/\r$/, '') : row[2];
+        const fields = [row[0], row[1], last].map(asItComesOut);
+        const raw = Buffer.from(`${places.map((place) => fields[place]).join(',')},`);
+        expect(bytes.subarray(from, from + raw.length)).toEqual(raw);
+        from = bytes.indexOf('\n', lineEndFrom(bytes, from)) + 1;
+      }
+    }),
+    { numRuns: 20_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+  );
+});
+
+function answersOf(table: ReturnType<typeof successful>, count: number): Answers {
+  return {
+    sources: [{ table, folio: 'F', part: 0 }],
+    source: new Int32Array(count),
+    result: Int32Array.from({ length: count }, (_, at) => at),
+    indistinct: new Set(),
+  };
+}
+
+function asItComesOut(raw: string): string {
+  return raw.includes('\r') && !raw.startsWith('"') ? `"${raw}"` : raw;
+}
+
+/** The line feed outside quotes that ends the row. */
+function lineEndFrom(bytes: Buffer, from: number): number {
+  let quoted = false;
+  for (let at = from; ; at++) {
+    if (bytes[at] === 0x22) quoted = !quoted;
+    if (bytes[at] === 0x0a && !quoted) return at;
+  }
+}
