@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../src/api/prediction-api.js';
-import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../src/errors/index.js';
+import { AmbiguousUploadError, OutageError, RefusedError, UntrustedError } from '../../src/errors/index.js';
 import { chunkRecords } from '../../src/stages/chunk-records.js';
 import { submitChunks } from '../../src/stages/submit-chunks.js';
 import { createFakeService } from '../helpers/fake-service.js';
@@ -44,7 +44,15 @@ function failing(errors: Record<string, Error>) {
   return { ...service, upload: fails };
 }
 
-const ambiguous = () => new AmbiguousUploadError('UPLOAD_AMBIGUOUS', 'the connection was cut');
+const ambiguous = () =>
+  new AmbiguousUploadError('AMBIGUOUS_UPLOAD', 'the connection was cut', { doubt: 'no-reply' });
+
+/** The same run as the next process finds it. */
+async function resumed(run: StageRun, api: StageRun['api']): Promise<StageRun> {
+  const next = await open({ records: run.source.records, config: { concurrency: run.config.concurrency } });
+  const { folioPermits, controller, signal, setbacks, uploads } = next;
+  return { ...run, api, folioPermits, controller, signal, setbacks, uploads };
+}
 
 describe('submitting', () => {
   it('uploads every chunk once, commits the intent first and the folio after', async () => {
@@ -206,6 +214,225 @@ describe('an ambiguous upload', () => {
     });
     await expect(submitAll(run)).rejects.toThrow('SIGTERM');
     expect(await statesOf(run)).toEqual(['ambiguous']);
+  });
+});
+
+describe('a reply that cannot be read', () => {
+  const unreadable = () =>
+    new AmbiguousUploadError('AMBIGUOUS_UPLOAD', 'the reply is not JSON: <html>', { doubt: 'unreadable' });
+  const allOf = (...chunks: number[]) =>
+    Object.fromEntries(chunks.map((chunk) => [`${chunk}.1`, unreadable()]));
+
+  it('makes a chunk that is never sent again, whatever the policy says', async () => {
+    const run = await open({ config: { concurrency: one }, api: failing(allOf(1)) });
+    const passed = await submitAll(run);
+    expect(passed.map(({ number, cause }) => [number, cause])).toEqual([
+      [2, null],
+      [3, null],
+      [1, 'AMBIGUOUS_HELD'],
+    ]);
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 accepted', '3.1 accepted']);
+    const why =
+      /chunk 1 may have been accepted .*its reply came and could not be read; where the service shows/;
+    expect(run.log).toContainEqual(expect.stringMatching(why));
+    expect(run.setbacks.first).toBeUndefined();
+  });
+
+  it('stays the reason after a second attempt that was sent for another one', async () => {
+    const api = failing({ '1.1': ambiguous(), '1.2': unreadable() });
+    const run = await open({ config: { concurrency: one }, records: 2, api });
+    expect(await submitAll(run)).toEqual([]);
+    const next = { ...run, folioPermits: (await open()).folioPermits };
+    expect((await submitAll(next)).map(({ cause }) => cause)).toEqual(['AMBIGUOUS_HELD']);
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '1.2 ambiguous']);
+  });
+
+  it('three times in a row ends the uploads, and what is accepted already is passed on', async () => {
+    const run = await open({ records: 12, config: { concurrency: one }, api: failing(allOf(2, 3, 4)) });
+    expect((await submitAll(run)).map(({ number }) => number)).toEqual([1]);
+    expect(run.uploads.stopped).toBe(true);
+    expect(run.setbacks.first).toBeInstanceOf(UntrustedError);
+    expect(run.setbacks.first).toMatchObject({
+      code: 'RECEIPTS_UNREADABLE',
+      message: expect.stringContaining('3 replies to uploads in a row could not be read'),
+      hint: expect.stringMatching(/--chunk 2 FOLIO.*--chunk 3 FOLIO.*--chunk 4 FOLIO/),
+    });
+    expect(await attemptsOf(run)).toEqual([
+      '1.1 accepted',
+      '2.1 ambiguous',
+      '3.1 ambiguous',
+      '4.1 ambiguous',
+    ]);
+    expect(await statesOf(run)).not.toContain('unprocessed');
+  });
+
+  it('does not end them where one in between can be read', async () => {
+    const run = await open({ records: 12, config: { concurrency: one }, api: failing(allOf(1, 2, 4, 5)) });
+    await submitAll(run);
+    expect(run.setbacks.first).toBeUndefined();
+    const states = await statesOf(run);
+    expect(states).toEqual([...unprocessedAt(1, 2), 'submitted', ...unprocessedAt(4, 5), 'submitted']);
+  });
+  const unprocessedAt = (...chunks: number[]) => chunks.map(() => 'unprocessed');
+
+  it('lets the next upload wait for those in flight, and those behind it go one by one', async () => {
+    const service = failing({});
+    const inFlight: number[] = [];
+    let now = 0;
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      inFlight.push(++now);
+      await turns(200);
+      now -= 1;
+      if (inFlight.length <= 3) throw unreadable();
+      return service.upload(request, signal);
+    };
+    const run = await open({
+      records: 20,
+      config: { concurrency: { uploads: 3, folios: 16 } },
+      api: { ...service, upload },
+    });
+    expect(await submitAll(run)).toEqual([]);
+    // Three were in flight together, and no fourth was begun.
+    expect(inFlight).toEqual([1, 2, 3]);
+    expect(run.setbacks.first).toMatchObject({ code: 'RECEIPTS_UNREADABLE' });
+
+    const next = await resumed(run, { ...service, upload });
+    await submitAll(next);
+    // One goes alone to see; since it is read, the others go side by side again.
+    expect(inFlight.slice(3, 4)).toEqual([1]);
+    expect(Math.max(...inFlight.slice(4))).toBe(3);
+    expect(next.setbacks.first).toBeUndefined();
+  });
+
+  it('costs one more chunk a process at most, and never a record twice, however often the run is repeated', async () => {
+    const service = failing({});
+    const sent: string[] = [];
+    const upload: PredictionApi['upload'] = async ({ fileName }) => {
+      sent.push(/-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(fileName)![1]!);
+      throw unreadable();
+    };
+    let run = await open({ records: 12, config: { concurrency: one }, api: { ...service, upload } });
+    const sentBy: number[] = [];
+    for (let time = 1; time <= 10; time++) {
+      expect(await submitAll(run)).toEqual([]);
+      expect(run.setbacks.first).toMatchObject({ code: 'RECEIPTS_UNREADABLE', exitCode: 6 });
+      sentBy.push(sent.length);
+      run = await resumed(run, { ...service, upload });
+    }
+    expect(sentBy).toEqual([3, 4, 5, 6, 6, 6, 6, 6, 6, 6]);
+    expect(sent).toEqual(['1', '2', '3', '4', '5', '6']);
+    expect(new Set(await statesOf(run))).toEqual(new Set(['ambiguous']));
+
+    // A person finds the folio of one: the service can be collected from, and the rest is given up.
+    await run.checkpoint.recordAdopted(run.id, 2, { folio: 'F', serviceRecords: 2, rehearsal: false }, 1e15);
+    expect((await submitAll(run)).map(({ state }) => state).sort()).toEqual([
+      'submitted',
+      ...Array.from({ length: 5 }, () => 'unprocessed'),
+    ]);
+  });
+
+  it('is more serious than an outage that came before it', async () => {
+    const run = await open({ records: 12, config: { concurrency: one }, api: failing(allOf(1, 2, 3)) });
+    run.setbacks.first = new OutageError('SERVICE_UNAVAILABLE', 'a poll failed for too long');
+    await submitAll(run);
+    expect(run.setbacks.first).toMatchObject({ code: 'RECEIPTS_UNREADABLE' });
+  });
+});
+
+describe('an upload that is redirected', () => {
+  const redirect = (fileName: string) =>
+    new AmbiguousUploadError('SERVICE_REDIRECTS', 'upload: HTTP 303', {
+      doubt: 'redirected',
+      hint: 'write the right address into service.baseUrl',
+      facts: { status: 303, fileName },
+    });
+  const redirecting = (times: number) => {
+    const service = failing({});
+    let count = 0;
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      if (++count <= times) throw redirect(request.fileName);
+      return service.upload(request, signal);
+    };
+    return { ...service, upload };
+  };
+
+  it('is ambiguous, ends the run at once, and is never split', async () => {
+    const run = await open({ config: { concurrency: one }, api: redirecting(1) });
+    await expect(submitAll(run)).rejects.toMatchObject({
+      code: 'SERVICE_REDIRECTS',
+      exitCode: 7,
+      message: 'chunk 1: upload: HTTP 303',
+      hint: expect.stringMatching(
+        /service\.baseUrl; where the service shows \S+-1-1-\w+\.csv: foliopipe adopt/,
+      ),
+    });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous']);
+    expect((await run.checkpoint.uploads(run.id, 0, 9))[0]).toMatchObject({ doubt: 'redirected' });
+    expect((await run.checkpoint.tally(run.id)).ambiguousRecords).toBe(2);
+  });
+
+  it('is decided on last of all by the next process, which is stopped by a redirect at once too', async () => {
+    const run = await open({ config: { concurrency: one }, api: redirecting(1) });
+    await expect(submitAll(run)).rejects.toMatchObject({ exitCode: 7 });
+    const second = await resumed(run, redirecting(1));
+    await expect(submitAll(second)).rejects.toMatchObject({ exitCode: 7 });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 ambiguous']);
+    await submitAll(await resumed(run, redirecting(0)));
+    expect(await attemptsOf(run)).toEqual([
+      '1.1 ambiguous',
+      '1.2 accepted',
+      '2.1 ambiguous',
+      '2.2 accepted',
+      '3.1 accepted',
+    ]);
+  });
+
+  it('lets those in flight end, and none begins', async () => {
+    const service = failing({});
+    const seen: string[] = [];
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      const [, chunk] = /-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(request.fileName)!;
+      seen.push(chunk!);
+      if (chunk === '1') throw redirect(request.fileName);
+      await turns(100);
+      return service.upload(request, signal);
+    };
+    const run = await open({
+      records: 12,
+      config: { concurrency: { uploads: 2, folios: 16 } },
+      api: { ...service, upload },
+    });
+    await expect(submitAll(run)).rejects.toMatchObject({ code: 'SERVICE_REDIRECTS' });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', ...(seen[1] ? ['2.1 accepted'] : [])]);
+  });
+});
+
+describe('replies of two services', () => {
+  const answeredBy = (isLocal: (nth: number) => boolean) => {
+    const service = createFakeService();
+    let nth = 0;
+    const upload: PredictionApi['upload'] = async (request, signal) => ({
+      ...(await service.upload(request, signal)),
+      rehearsal: isLocal(++nth),
+    });
+    return { ...service, upload };
+  };
+
+  it.each([
+    ['a local one among others', (nth: number) => nth === 2],
+    ['another among local ones', (nth: number) => nth !== 2],
+  ])('end the run before more is paid, and every later one: %s', async (_, isLocal) => {
+    const api = answeredBy(isLocal);
+    const run = await open({ config: { concurrency: one }, api });
+    const error = await submitAll(run).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UntrustedError);
+    expect(error).toMatchObject({ code: 'SERVICE_MIXED', hint: expect.stringContaining('--new') });
+    expect(api.folios.size).toBe(2);
+    expect((await run.checkpoint.run(run.id))?.rehearsal).toBe(true);
+    await expect(submitAll(await resumed(run, createFakeService()))).rejects.toMatchObject({
+      code: 'SERVICE_MIXED',
+    });
+    expect(await attemptsOf(run)).toEqual(['1.1 accepted', '2.1 accepted']);
   });
 });
 
