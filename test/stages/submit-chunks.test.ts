@@ -4,6 +4,7 @@ import type { PredictionApi } from '../../src/api/prediction-api.js';
 import { AmbiguousUploadError, OutageError, RefusedError, UntrustedError } from '../../src/errors/index.js';
 import { chunkRecords } from '../../src/stages/chunk-records.js';
 import { submitChunks } from '../../src/stages/submit-chunks.js';
+import { createPermits } from '../../src/streams/permits.js';
 import { createFakeService } from '../helpers/fake-service.js';
 import { useFolder } from '../helpers/folder.js';
 import { turns } from '../helpers/gates.js';
@@ -48,10 +49,17 @@ const ambiguous = () =>
   new AmbiguousUploadError('AMBIGUOUS_UPLOAD', 'the connection was cut', { doubt: 'no-reply' });
 
 /** The same run as the next process finds it. */
-async function resumed(run: StageRun, api: StageRun['api']): Promise<StageRun> {
-  const next = await open({ records: run.source.records, config: { concurrency: run.config.concurrency } });
-  const { folioPermits, controller, signal, setbacks, uploads } = next;
-  return { ...run, api, folioPermits, controller, signal, setbacks, uploads };
+function resumed(run: StageRun, api: StageRun['api']): StageRun {
+  const controller = new AbortController();
+  return {
+    ...run,
+    api,
+    controller,
+    signal: controller.signal,
+    folioPermits: createPermits(run.config.concurrency.folios),
+    setbacks: { first: undefined },
+    uploads: { stopped: false, inFlight: new Set() },
+  };
 }
 
 describe('submitting', () => {
@@ -242,8 +250,7 @@ describe('a reply that cannot be read', () => {
     const api = failing({ '1.1': ambiguous(), '1.2': unreadable() });
     const run = await open({ config: { concurrency: one }, records: 2, api });
     expect(await submitAll(run)).toEqual([]);
-    const next = { ...run, folioPermits: (await open()).folioPermits };
-    expect((await submitAll(next)).map(({ cause }) => cause)).toEqual(['AMBIGUOUS_HELD']);
+    expect((await submitAll(resumed(run, api))).map(({ cause }) => cause)).toEqual(['AMBIGUOUS_HELD']);
     expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '1.2 ambiguous']);
   });
 
@@ -296,7 +303,7 @@ describe('a reply that cannot be read', () => {
     expect(inFlight).toEqual([1, 2, 3]);
     expect(run.setbacks.first).toMatchObject({ code: 'RECEIPTS_UNREADABLE' });
 
-    const next = await resumed(run, { ...service, upload });
+    const next = resumed(run, { ...service, upload });
     await submitAll(next);
     // One goes alone to see; since it is read, the others go side by side again.
     expect(inFlight.slice(3, 4)).toEqual([1]);
@@ -317,7 +324,7 @@ describe('a reply that cannot be read', () => {
       expect(await submitAll(run)).toEqual([]);
       expect(run.setbacks.first).toMatchObject({ code: 'RECEIPTS_UNREADABLE', exitCode: 6 });
       sentBy.push(sent.length);
-      run = await resumed(run, { ...service, upload });
+      run = resumed(run, { ...service, upload });
     }
     expect(sentBy).toEqual([3, 4, 5, 6, 6, 6, 6, 6, 6, 6]);
     expect(sent).toEqual(['1', '2', '3', '4', '5', '6']);
@@ -374,10 +381,10 @@ describe('an upload that is redirected', () => {
   it('is decided on last of all by the next process, which is stopped by a redirect at once too', async () => {
     const run = await open({ config: { concurrency: one }, api: redirecting(1) });
     await expect(submitAll(run)).rejects.toMatchObject({ exitCode: 7 });
-    const second = await resumed(run, redirecting(1));
+    const second = resumed(run, redirecting(1));
     await expect(submitAll(second)).rejects.toMatchObject({ exitCode: 7 });
     expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 ambiguous']);
-    await submitAll(await resumed(run, redirecting(0)));
+    await submitAll(resumed(run, redirecting(0)));
     expect(await attemptsOf(run)).toEqual([
       '1.1 ambiguous',
       '1.2 accepted',
@@ -429,7 +436,7 @@ describe('replies of two services', () => {
     expect(error).toMatchObject({ code: 'SERVICE_MIXED', hint: expect.stringContaining('--new') });
     expect(api.folios.size).toBe(2);
     expect((await run.checkpoint.run(run.id))?.rehearsal).toBe(true);
-    await expect(submitAll(await resumed(run, createFakeService()))).rejects.toMatchObject({
+    await expect(submitAll(resumed(run, createFakeService()))).rejects.toMatchObject({
       code: 'SERVICE_MIXED',
     });
     expect(await attemptsOf(run)).toEqual(['1.1 accepted', '2.1 accepted']);
