@@ -93,7 +93,8 @@ describe('a reply fault', () => {
     await withFaults(rules, async (url) => {
       const uploads = [await postFile(url), await postFile(url)];
       expect(uploads.map(({ status }) => status)).toEqual([200, 200]);
-      const folio = (await uploads[1]!.json()).response.folio;
+      const { response } = (await uploads[1]!.json()) as { response: { folio: string } };
+      const { folio } = response;
       const polls = [await track(url, folio), await track(url, folio)];
       expect(polls[0]!.body).toMatchObject({ response: { progressInfo: { status: 'QUEUED' } } });
       const header = 'foliopipe-service';
