@@ -47,9 +47,10 @@ describe('replies of two services', () => {
   });
 
   it('are refused when all is bought and only the publication is left', async () => {
-    const rules = [{ on: 'track', folio: 3, fault: { foreign: true } }];
+    const rules = [{ on: 'track', fault: { unknownStatus: 'QUEUED' } }];
     await withLocalJob({ names, config, rules }, async (job) => {
       await submit(job.config());
+      await job.restartService([{ on: 'track', folio: 3, fault: { foreign: true } }]);
       expect(await job.failure()).toMatchObject(mixed);
       await job.restartService([]);
       await expect(collect(job.config())).rejects.toMatchObject(mixed);
