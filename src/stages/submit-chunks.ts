@@ -21,6 +21,7 @@ import { createReceiptRow, type ReceiptRow } from './receipt-row.js';
 import { refuseMixed } from './refuse-mixed.js';
 import { type RefusedChunkNeeds, settleRefused } from './settle-refused.js';
 import { refuseMisread, type UploadChunkNeeds, uploadChunk } from './upload-chunk.js';
+import { wasUnreadable } from './was-unreadable.js';
 
 export type SubmitChunksNeeds = UploadChunkNeeds &
   RefusedChunkNeeds &
@@ -207,7 +208,7 @@ async function settleAmbiguous(
   run.signal.throwIfAborted();
   const { policy, maxRecords } = run.config.ambiguous;
   const { ambiguousRecords, uploads } = await run.checkpoint.tally(run.id);
-  const isUnreadable = await wasUnreadable(run, chunk);
+  const isUnreadable = await wasUnreadable(run, chunk.number);
   if (isUnreadable && receipts.isFull && uploads.accepted === 0) {
     stopUploads(run, await receiptsUnreadable(run, receipts));
     return undefined;
@@ -227,11 +228,6 @@ async function settleAmbiguous(
     `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(run, chunk)}`,
   );
   return givenUp;
-}
-
-async function wasUnreadable(run: SubmitChunksNeeds, { number }: ChunkRow): Promise<boolean> {
-  const attempts = await run.checkpoint.uploads(run.id, number - 1, 1);
-  return attempts.some(({ chunk, doubt }) => chunk === number && doubt === 'unreadable');
 }
 
 /** The end of a warning about an ambiguous chunk. */

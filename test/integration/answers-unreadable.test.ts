@@ -103,11 +103,11 @@ describe('a reply to an upload that cannot be read', () => {
 
   it('is not sent again in a round of failed records either', async () => {
     const round = { on: 'upload', calls: { from: 4 }, fault: { html: true } };
-    const failures = { tolerate: '100%', rounds: 1 };
+    const failures = { tolerate: '100%', rounds: 2 };
     const setup = failingSetup([failing('100%', 3), round], { failures, chunks: { maxRecords: 10 } });
     await withLocalJob(setup, async (job) => {
       expect(await job.failure()).toMatchObject({ code: 'RECEIPTS_UNREADABLE', exitCode: 6 });
-      // All is sent by then: the round is given up, and its records keep the answer that they had.
+      // All is sent by then: the round is given up, its records keep the answer that they had, and no later one has them.
       for (let time = 1; time <= 3; time++) {
         expect(await job.enrich()).toMatchObject({ exitCode: 0, counts: { failed: 30 } });
       }
