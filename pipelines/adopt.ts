@@ -33,7 +33,7 @@ export interface AdoptedChunk extends Adoption {
 /**
  * Nothing is uploaded. A run that was published without the chunk is open again.
  * @throws ConfigError `RUN_UNKNOWN`, `ADOPT_RUN_NOT_LAST`, `ADOPT_CHUNK_UNKNOWN`, `ADOPT_CHUNK_STATE`,
- *   `ADOPT_FOLIO_BOUND`, `ADOPT_RECORDS_DIFFER`; FolioLostError when the service does not know the folio.
+ *   `ADOPT_FOLIO_BOUND`, `ADOPT_RECORDS_DIFFER`, `ADOPT_SERVICE_DIFFERS`; FolioLostError when the service does not know the folio.
  */
 export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
   return withSettledRun(config, { ...options, existing: what.run }, async (run) => {
@@ -42,6 +42,7 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
     await checkUnbound(run, what.folio);
     const { records, status, rehearsal } = await run.api.track(what.folio, run.signal);
     checkRecords(run, chunk, what.folio, records);
+    await checkService(run, what.folio, rehearsal);
     const reply = { folio: what.folio, serviceRecords: records, rehearsal };
     await run.checkpoint.recordAdopted(run.id, chunk.number, reply, run.clock.now());
     return {
@@ -84,6 +85,21 @@ async function checkUnbound(run: OpenRun, folio: string): Promise<void> {
     {
       hint: `look for another folio of the file at the service; that one was ${upload.fileName}`,
       facts: { folio, run: upload.run, chunk: upload.chunk },
+    },
+  );
+}
+
+/** A rehearsal's folio has no place in a paid run, nor the other way round (law 11). */
+async function checkService(run: OpenRun, folio: string, isLocal: boolean): Promise<void> {
+  const { local, other } = await run.checkpoint.replyKinds(run.id);
+  if (isLocal ? !other : !local) return;
+  const [here, there] = isLocal ? ['is', 'was not'] : ['is not', 'was'];
+  throw new ConfigError(
+    'ADOPT_SERVICE_DIFFERS',
+    `folio ${folio} ${here} a local service's, and run ${run.id} ${there} answered by one`,
+    {
+      hint: 'look what answers at service.baseUrl; see what answered the run with: foliopipe ledger',
+      facts: { run: run.id, folio },
     },
   );
 }

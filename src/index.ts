@@ -14,6 +14,7 @@ export type {
   ChunkRow,
   ChunkState,
   Publication,
+  ReplyKinds,
   Run,
   RunState,
   Tally,

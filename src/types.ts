@@ -79,6 +79,12 @@ export type PredictionStatus = FileStatus | 'UNPROCESSED';
 /** Why a chunk's records have no answer. UNPROCESSED always carries one of these (law 1). */
 export type UnprocessedCause = 'AMBIGUOUS_HELD' | 'FOLIO_LOST' | 'DEADLINE';
 
+/**
+ * Why nobody knows whether a paid request counted (law 3). `no-reply`: cut, timed out, or a server error.
+ * `redirected`: any 3xx. `unreadable`: a success that came whole and does not say what was accepted.
+ */
+export type Doubt = 'no-reply' | 'redirected' | 'unreadable';
+
 /** A value of the output's error code column. */
 export type PredictionErrorCode = 'SERVICE_FAILED' | 'RECORD_REFUSED' | UnprocessedCause;
 

@@ -8,6 +8,7 @@ import {
   OutageError,
   RefusedError,
 } from '../errors/index.js';
+import type { Doubt } from '../types.js';
 import type { Failure, Operation } from './failure.js';
 import type { Decision } from './retry-decision.js';
 
@@ -22,11 +23,6 @@ export interface Call {
 /** How a call ends that is not tried again; `gave-up` is a retry whose time is over. */
 export type Ending = Exclude<Decision['kind'], 'retry'> | 'gave-up';
 
-const AMBIGUOUS_HINTS = {
-  upload:
-    'where the service shows it: foliopipe adopt --run RUN --chunk CHUNK FOLIO; sent again, it may be paid twice',
-  search: 'asked again, it may be paid twice',
-};
 const AGAIN = 'run the same command again: it goes on where this one stopped';
 
 export function finalError(ending: Ending, failure: Failure, call: Call): FoliopipeError {
@@ -35,12 +31,10 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
   switch (ending) {
     case 'refused':
       return refusal(failure, call, { ...details.facts, said: failure.message });
-    case 'ambiguous':
-      return new AmbiguousUploadError(
-        call.operation === 'search' ? 'AMBIGUOUS_SEARCH' : 'AMBIGUOUS_UPLOAD',
-        `${call.operation}: nobody can know whether the service accepted it: ${what}`,
-        { ...details, hint: AMBIGUOUS_HINTS[call.operation === 'search' ? 'search' : 'upload'] },
-      );
+    case 'no-reply':
+    case 'unreadable':
+    case 'redirected':
+      return inDoubt(ending, what, call, details.facts);
     case 'lost':
       return new FolioLostError(
         'FOLIO_LOST',
@@ -81,6 +75,21 @@ export function callFacts(call: Call, failure: Failure): ErrorFacts {
       ? { status: failure.status }
       : { reason: failure.kind === 'malformed' ? 'MALFORMED_REPLY' : failure.code };
   return { operation: call.operation, path: call.path, ...call.facts, ...cause };
+}
+
+function inDoubt(doubt: Doubt, what: string, call: Call, facts: ErrorFacts): AmbiguousUploadError {
+  const isSearch = call.operation === 'search';
+  const message = `${call.operation}: nobody can know whether the service accepted it: ${what}`;
+  if (doubt === 'redirected') {
+    const address = isSearch ? 'service.legacyBaseUrl' : 'service.baseUrl';
+    const hint = `redirects are never followed, and it may be accepted and paid for: look at the service, then write the right address into ${address}`;
+    return new AmbiguousUploadError('SERVICE_REDIRECTS', message, { doubt, hint, facts });
+  }
+  const hint = isSearch
+    ? 'asked again, it may be paid twice'
+    : 'where the service shows it: foliopipe adopt --run RUN --chunk CHUNK FOLIO; sent again, it may be paid twice';
+  const code = isSearch ? 'AMBIGUOUS_SEARCH' : 'AMBIGUOUS_UPLOAD';
+  return new AmbiguousUploadError(code, message, { doubt, hint, facts });
 }
 
 function refusal(failure: Failure, call: Call, facts: ErrorFacts): RefusedError {

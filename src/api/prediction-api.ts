@@ -50,13 +50,14 @@ export interface DownloadRequest {
 export type SearchRecord = Readonly<Record<string, string>>;
 
 /**
- * The four operations. Every method throws `RefusedError` (401, 402, 403 and other final 4xx),
+ * The four operations. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx),
  * `TroubleError` (given up after an outage) or the signal's reason; more is said at the methods.
  */
 export interface PredictionApi {
   /**
    * The paid POST (interface, 4.1). Tried again only when it certainly was not accepted (law 3).
-   * @throws AmbiguousUploadError when nobody can know whether the service took the file.
+   * @throws AmbiguousUploadError when nobody can know whether the service took the file, with the reason: no
+   *   reply, one that cannot be read, or a redirect (exit 7).
    */
   upload(request: UploadRequest, signal: AbortSignal): Promise<UploadReceipt>;
 

@@ -17,7 +17,7 @@ export async function readJson<T>(body: AsyncIterable<Buffer>, schema: ZodType<T
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   const where = issue?.path.map(String).join('.') || 'the reply';
-  throw new MalformedReplyError(`${where}: ${issue?.message}`);
+  throw new MalformedReplyError(`${where}: ${issue?.message}, in the reply: ${startOf(bytes)}`);
 }
 
 /** Reads a body, but no more than about `maxBytes` of it. */
@@ -39,9 +39,13 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    const start = bytes.toString('latin1', 0, 60);
     throw new MalformedReplyError(
-      bytes.length === 0 ? 'the reply is empty' : `the reply is not JSON: ${start}`,
+      bytes.length === 0 ? 'the reply is empty' : `the reply is not JSON: ${startOf(bytes)}`,
     );
   }
+}
+
+/** More than is ever shown: what hides the token must find it whole. */
+function startOf(bytes: Buffer): string {
+  return bytes.toString('utf8', 0, 4096);
 }

@@ -1,12 +1,12 @@
 /** Law 3 as a pure function: what a failed attempt means. A paid POST is tried again only if it cannot count. */
-import type { Milliseconds } from '../types.js';
+import type { Doubt, Milliseconds } from '../types.js';
 import type { Failure, Operation } from './failure.js';
 
 export type Decision =
   /** Again: after the time the service asked for, or (null) after the usual back-off. */
   | { readonly kind: 'retry'; readonly after: Milliseconds | null }
   /** A paid POST of which nobody can know whether it was accepted. */
-  | { readonly kind: 'ambiguous' }
+  | { readonly kind: Doubt }
   /** The service says no, and would say so again. */
   | { readonly kind: 'refused' }
   /** The service does not know the folio or part, and has said so often enough. */
@@ -32,15 +32,16 @@ export function isMissing(failure: Failure): boolean {
  * @param timesMissing how many attempts in a row, this one included, ended with 404 or 410.
  */
 export function decideRetry(operation: Operation, failure: Failure, timesMissing: number): Decision {
-  const unclear: Decision = isPaid(operation) ? { kind: 'ambiguous' } : RETRY;
+  const unclear: Decision = isPaid(operation) ? { kind: 'no-reply' } : RETRY;
   switch (failure.kind) {
     case 'unsent':
       return RETRY;
     case 'certificate':
       return { kind: 'misconfigured' };
     case 'cut':
-    case 'malformed':
       return unclear;
+    case 'malformed':
+      return isPaid(operation) ? { kind: 'unreadable' } : RETRY;
     case 'status':
       break;
   }
@@ -57,7 +58,9 @@ export function decideRetry(operation: Operation, failure: Failure, timesMissing
   if (operation === 'download' && status === 409) {
     return RETRY;
   }
-  return status >= 300 && status <= 499 ? REFUSED : unclear;
+  // Many services answer a POST that they have accepted with a redirect to where a GET shows it.
+  if (status >= 300 && status <= 399) return isPaid(operation) ? { kind: 'redirected' } : REFUSED;
+  return status >= 400 && status <= 499 ? REFUSED : unclear;
 }
 
 function isPaid(operation: Operation): operation is 'upload' | 'search' {

@@ -1,6 +1,16 @@
 /** The reading half of the port: what the process that writes and those that only look may ask. */
 import type { StoredPart } from '../types.js';
-import type { ChunkRow, ChunkState, PublishedFile, Run, Search, Spending, Tally, Upload } from './state.js';
+import type {
+  ChunkRow,
+  ChunkState,
+  PublishedFile,
+  ReplyKinds,
+  Run,
+  Search,
+  Spending,
+  Tally,
+  Upload,
+} from './state.js';
 
 export interface CheckpointReader {
   /** The newest run of a pipeline that is `open` or `publishing`. */
@@ -38,6 +48,13 @@ export interface CheckpointReader {
 
   /** An accepted upload of which the service counted other records than were sent. */
   misreadUpload(run: string): Promise<Upload | undefined>;
+  /**
+   * How many replies to uploads were `unreadable` since the newest upload that was accepted or adopted, by the
+   * times at which they ended.
+   */
+  unreadableInRow(run: string): Promise<number>;
+  /** Who has answered a run; nobody where the run is not known. */
+  replyKinds(run: string): Promise<ReplyKinds>;
   /** All attempts of at most `limit` chunks with a number above `after`, by chunk and attempt. */
   uploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
   /** The upload, of any run on this service, that was answered with the folio; the first where there are more. */

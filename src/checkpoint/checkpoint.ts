@@ -5,7 +5,15 @@
  * A method that changes a row fails with `CheckpointStateError` when no row was in the state it leaves; one that
  * returns a chunk gives it as it then is.
  */
-import type { FolioCounts, JoinWay, PartReference, Source, StoredPart, UnprocessedCause } from '../types.js';
+import type {
+  Doubt,
+  FolioCounts,
+  JoinWay,
+  PartReference,
+  Source,
+  StoredPart,
+  UnprocessedCause,
+} from '../types.js';
 import type { CheckpointReader } from './checkpoint-reader.js';
 import type {
   AcceptedReply,
@@ -31,8 +39,8 @@ export interface Checkpoint extends CheckpointReader {
   /** `open` or `publishing` to `superseded`. */
   recordSuperseded(run: string, at: number): Promise<void>;
   /**
-   * Every `uploading` chunk of a run, left by a dead process, becomes `ambiguous`, and so does every search
-   * with an intent; returns how many chunks.
+   * Every `uploading` chunk of a run, left by a dead process, becomes `ambiguous` without a reply, and so does
+   * every search with an intent; returns how many chunks.
    */
   recordInterrupted(run: string): Promise<number>;
 
@@ -75,13 +83,15 @@ export interface Checkpoint extends CheckpointReader {
    */
   recordDropped(run: string, chunk: number, at: number): Promise<void>;
   /** `uploading` to `ambiguous`. */
-  recordAmbiguous(run: string, chunk: number, at: number): Promise<void>;
+  recordAmbiguous(run: string, chunk: number, at: number, doubt: Doubt): Promise<void>;
   /**
    * `ambiguous`, or `unprocessed` because it was held, to `submitted`: a person has found its folio. Its newest
    * ambiguous attempt is the accepted one. Chunks from it on are no longer merged, a round that it belongs to is
    * unsettled together with those after it, and a `done` run is `open`.
    */
   recordAdopted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
+  /** A reply says otherwise than the run's uploads whether a local service answers: the run is `mixed` for good. */
+  recordMixed(run: string): Promise<void>;
 
   /**
    * `submitted` to `finished`, with the counts and the parts that cover them. A `finished` or `downloaded`

@@ -1,5 +1,5 @@
 /** What the checkpoint keeps, as its callers see it: runs, chunks, upload attempts, and sums of them. */
-import type { Chunk, Counts, FolioCounts, JoinWay, Source, UnprocessedCause } from '../types.js';
+import type { Chunk, Counts, Doubt, FolioCounts, JoinWay, Source, UnprocessedCause } from '../types.js';
 
 /**
  * `open`: being worked on or resumable. `publishing`: an output is complete and hashed, being put in
@@ -141,7 +141,11 @@ export interface Upload {
   readonly records: number;
   /** `intent`: about to be, or being, sent. `dropped`: certainly not accepted. */
   readonly state: 'intent' | 'accepted' | 'dropped' | 'ambiguous';
+  /** Why nobody knows of an `ambiguous` one whether it was accepted; null of all others. */
+  readonly doubt: Doubt | null;
   readonly folio: string | null;
+  /** Whether a local service answered (law 11); null unless it was accepted. */
+  readonly local: boolean | null;
   /** What the service counted in our file, where it said so. */
   readonly serviceRecords: number | null;
   readonly startedAt: number;
@@ -155,6 +159,16 @@ export interface AcceptedReply {
   readonly serviceRecords: number | null;
   /** Whether it is a local service (law 11). */
   readonly rehearsal: boolean;
+}
+
+/** Who has answered a run (law 11). */
+export interface ReplyKinds {
+  /** Whether a local service has accepted an upload. */
+  readonly local: boolean;
+  /** Whether another service has. */
+  readonly other: boolean;
+  /** Whether replies contradict each other: both of these, or a poll that says otherwise than its upload. */
+  readonly mixed: boolean;
 }
 
 /** What a paid request may cost at most: records, over all that was and may have been paid for. */

@@ -1,6 +1,8 @@
 /**
  * What was sent and may have to be paid, over all runs: one entry for each attempt that the service accepted or
- * may have accepted, and one a run and day for its searches. Invariant: a page of attempts is all that is in memory.
+ * may have accepted, and one a run and day for its searches. Invariants: a page of attempts is all that is in memory;
+ * an upload is free only where its own reply came from a local service, and what has no reply of its own only where
+ * all replies of its run did (law 11).
  */
 import type { CheckpointReader, Run, Search, Upload } from '../checkpoint/checkpoint.js';
 import { eachSearch } from '../checkpoint/each-search.js';
@@ -35,7 +37,7 @@ export interface LedgerEntry {
   readonly price: number | null;
   /** An ambiguous attempt, or an accepted one of a chunk that had an ambiguous one before. */
   readonly possiblyTwice: boolean;
-  /** The local service answered this run: nothing of it is paid for (law 11). */
+  /** A local service answered: nothing is paid for. */
   readonly rehearsal: boolean;
 }
 
@@ -54,13 +56,15 @@ export interface LedgerTotals {
 
 /** Entries of all runs of a pipeline, or of all pipelines, oldest run first. */
 export async function* readLedger(
-  checkpoint: Pick<CheckpointReader, 'runs' | 'uploads' | 'searches'>,
+  checkpoint: Pick<CheckpointReader, 'runs' | 'uploads' | 'searches' | 'replyKinds'>,
   pipeline: string | undefined,
   terms: LedgerTerms,
 ): AsyncGenerator<LedgerEntry> {
   const isWanted = createMonthFilter(terms);
   const runs = await checkpoint.runs(pipeline);
-  for (const run of [...runs].reverse()) {
+  for (const row of [...runs].reverse()) {
+    const { local, other, mixed } = await checkpoint.replyKinds(row.id);
+    const run = { id: row.id, pipeline: row.pipeline, isLocal: local && !other && !mixed };
     let after = 0;
     for (;;) {
       const page = await checkpoint.uploads(run.id, after, pageChunks);
@@ -75,9 +79,15 @@ export async function* readLedger(
 
 const pageChunks = 500;
 
+/** What the entries of a run share. */
+export interface LedgerRun extends Pick<Run, 'id' | 'pipeline'> {
+  /** Whether all its replies came from a local service, and there are any. */
+  readonly isLocal: boolean;
+}
+
 /** @param uploads all attempts of some chunks, by chunk and attempt. */
 export function ledgerEntries(
-  run: Pick<Run, 'pipeline' | 'rehearsal'>,
+  run: LedgerRun,
   uploads: readonly Upload[],
   pricePerRecord: number | null,
 ): LedgerEntry[] {
@@ -89,9 +99,10 @@ export function ledgerEntries(
     const state = upload.state === 'accepted' ? 'accepted' : 'ambiguous';
     if (state === 'ambiguous') inDoubt = upload.chunk;
     const { chunk, attempt, fileName, folio, startedAt, records, serviceRecords } = upload;
+    const rehearsal = state === 'accepted' ? upload.local === true : run.isLocal;
     entries.push({
       pipeline: run.pipeline,
-      run: upload.run,
+      run: run.id,
       kind: 'upload',
       chunk,
       attempt,
@@ -101,9 +112,9 @@ export function ledgerEntries(
       state,
       records,
       serviceRecords,
-      price: priceOf(run.rehearsal ? 0 : records, pricePerRecord),
+      price: priceOf(rehearsal ? 0 : records, pricePerRecord),
       possiblyTwice: inDoubt === chunk,
-      rehearsal: run.rehearsal,
+      rehearsal,
     });
   }
   return entries;
@@ -112,7 +123,7 @@ export function ledgerEntries(
 /** Few: one a day on which the run has searched, and one more where nobody knows whether a search counted. */
 async function searchEntries(
   checkpoint: Pick<CheckpointReader, 'searches'>,
-  run: Run,
+  run: LedgerRun,
   { timeZone, pricePerRecord }: LedgerTerms,
 ): Promise<LedgerEntry[]> {
   const sums = new Map<string, { at: number; state: LedgerEntry['state']; records: number }>();
@@ -127,9 +138,9 @@ async function searchEntries(
     ...{ pipeline: run.pipeline, run: run.id, kind: 'search' as const, at, state, records },
     ...{ chunk: null, attempt: null, fileName: null, folio: null },
     serviceRecords: state === 'accepted' ? records : null,
-    price: priceOf(run.rehearsal ? 0 : records, pricePerRecord),
+    price: priceOf(run.isLocal ? 0 : records, pricePerRecord),
     possiblyTwice: state === 'ambiguous',
-    rehearsal: run.rehearsal,
+    rehearsal: run.isLocal,
   }));
 }
 

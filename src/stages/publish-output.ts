@@ -7,12 +7,14 @@ import { readAhead } from '../streams/read-ahead.js';
 import { checkAllMerged } from './incomplete-error.js';
 import type { MergedChunk } from './merge-results.js';
 import { type PutInPlaceNeeds, preparePublication, putInPlace } from './put-in-place.js';
+import { type RefuseMixedNeeds, refuseMixed } from './refuse-mixed.js';
 import { openWorkFile, type WorkFileNeeds } from './work-file.js';
 
 export type AppendMergedNeeds = WorkFileNeeds &
   Pick<RunContext, 'source'> & { readonly checkpoint: Pick<Checkpoint, 'recordMerged'> };
 
 export type PublishOutputNeeds = AppendMergedNeeds &
+  RefuseMixedNeeds &
   PutInPlaceNeeds &
   Pick<RunContext, 'setbacks'> & {
     readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'uploads'>;
@@ -25,7 +27,8 @@ export function appendMerged(run: AppendMergedNeeds): (chunks: AsyncIterable<Mer
 
 /**
  * @returns what was published.
- * @throws TroubleError when chunks are missing: the run goes on later.
+ * @throws TroubleError when chunks are missing: the run goes on later; UntrustedError when more than one service
+ *   has answered.
  */
 export function publishOutput(
   run: PublishOutputNeeds,
@@ -33,6 +36,7 @@ export function publishOutput(
   return async (chunks) => {
     await appendChunks(run, chunks);
     await checkAllMerged(run);
+    await refuseMixed(run);
     run.at('after-last-merge-before-publishing');
     const publication = await preparePublication(run);
     await putInPlace(run, publication, true);

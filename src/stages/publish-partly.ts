@@ -5,13 +5,18 @@ import type { Publication } from '../checkpoint/checkpoint.js';
 import { createOutputLayout, outputHeader } from '../results/output-layout.js';
 import type { MergedChunk } from './merge-results.js';
 import { type CompleteWork, commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
+import { type RefuseMixedNeeds, refuseMixed } from './refuse-mixed.js';
 import { workPathOf } from './work-file.js';
 
-/** @throws UntrustedError when the rows do not add up to the source; SourceError when that changed. */
+/**
+ * @throws UntrustedError when the rows do not add up to the source, or more than one service has answered;
+ *   SourceError when the source changed.
+ */
 export function publishPartly(
-  run: PutInPlaceNeeds,
+  run: PutInPlaceNeeds & RefuseMixedNeeds,
 ): (chunks: AsyncIterable<Omit<MergedChunk, 'number'>>) => Promise<Publication> {
   return async (chunks) => {
+    await refuseMixed(run);
     const path = workPathOf(run.config.output.path, run.id, true);
     await mkdir(dirname(path), { recursive: true });
     const file = await open(path, 'w', 0o600);

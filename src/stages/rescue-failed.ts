@@ -6,13 +6,21 @@ import type { SearchRecord } from '../api/prediction-api.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { eachSearch } from '../checkpoint/each-search.js';
 import { budgetAt } from '../config/budget-at.js';
-import { AmbiguousUploadError, ConfigError, GuardError, OutageError, RefusedError } from '../errors/index.js';
+import {
+  AmbiguousUploadError,
+  ConfigError,
+  GuardError,
+  OutageError,
+  RefusedError,
+  UntrustedError,
+} from '../errors/index.js';
 import { searchValues } from '../results/search-values.js';
 import type { RunContext } from '../run-context.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { drain } from '../streams/run-stages.js';
-import { isCertainlyNotAccepted } from './certainly-not-accepted.js';
+import { doubtOf } from './doubt-of.js';
 import { type FailedRecordsNeeds, failedRecords } from './failed-records.js';
+import { createReceiptRow } from './receipt-row.js';
 import { createSearchFields } from './search-fields.js';
 import { createResultColumns } from './settle-columns.js';
 import type { Refetch } from './with-healing.js';
@@ -32,27 +40,33 @@ interface Question {
  * What was answered before is not asked again. The run must be cut whole and answered, with no round begun.
  * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
  * @throws OutageError, GuardError when it stopped before the last record: the run goes on later; ConfigError when
- *   `failures.rescueColumns` are not the run's; RefusedError when no search is answered at all.
+ *   `failures.rescueColumns` are not the run's; RefusedError when no search is answered at all; UntrustedError
+ *   when reply after reply cannot be read; AmbiguousUploadError when a search is redirected.
  */
 export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): Promise<void> {
   await checkColumns(run, refetch);
   const sum = { asked: 0, answered: 0 };
   let stopped = false;
+  const receipts = createReceiptRow(0);
 
   const ask = async ({ record, fields }: Question): Promise<undefined> => {
     if (stopped) return;
     run.signal.throwIfAborted();
     try {
-      const values = await askOnce(run, record, fields);
+      const values = await receipts.count(askOnce(run, record, fields));
       sum.asked += 1;
       if (values !== null) sum.answered += 1;
       run.at('after-search-before-next');
     } catch (error) {
-      if (error instanceof AmbiguousUploadError) {
+      if (error instanceof AmbiguousUploadError && error.doubt !== 'redirected') {
         run.logger.warn(
           { record, code: error.code },
           `record ${record}: ${error.message}; it stays FAILED and is not asked for again`,
         );
+        if (!receipts.mayGoOn) {
+          stopped = true;
+          run.setbacks.first = searchesUnreadable(run.id, receipts.length, error.message);
+        }
       } else if (isAboutTheRecord(error)) {
         run.logger.debug({ record, code: error.code }, `record ${record}: ${error.message}`);
       } else if (error instanceof OutageError || error instanceof GuardError) {
@@ -145,7 +159,7 @@ async function askOnce(
   try {
     reply = await run.api.search(fields, run.signal);
   } catch (error) {
-    const state = isCertainlyNotAccepted(error, run.signal) ? 'dropped' : 'ambiguous';
+    const state = doubtOf(error, run.signal) === undefined ? 'dropped' : 'ambiguous';
     await run.checkpoint.recordSearchEnd(run.id, record, { state });
     throw error;
   }
@@ -153,6 +167,17 @@ async function askOnce(
   const values = searchValues(reply, run.config.failures.rescueColumns);
   await run.checkpoint.recordSearchEnd(run.id, record, { state: 'answered', values });
   return values;
+}
+
+function searchesUnreadable(run: string, inRow: number, last: string): UntrustedError {
+  return new UntrustedError(
+    'SEARCHES_UNREADABLE',
+    `run ${run}: ${inRow} replies to searches in a row could not be read, so nothing more is searched; the last: ${last}`,
+    {
+      hint: 'each may be paid for, and is not asked again: look what answers at service.legacyBaseUrl; with failures.rescue: none the run is published without searches',
+      facts: { run, inRow },
+    },
+  );
 }
 
 /** A refusal that the next record need not share. */

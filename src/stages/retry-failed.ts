@@ -7,15 +7,18 @@ import { createUploadLayout, cutChunks } from './cut-chunks.js';
 import { type FailedRecords, type FailedRecordsNeeds, failedRecords } from './failed-records.js';
 import { type KeepChunkNeeds, keepChunk } from './keep-chunk.js';
 import { firstPlace, recordsFrom } from './read-source.js';
+import { type UnreadRecordsNeeds, unreadRecords } from './was-unreadable.js';
 import type { Refetch } from './with-healing.js';
 
 export type RetryFailedNeeds = FailedRecordsNeeds &
   KeepChunkNeeds &
+  UnreadRecordsNeeds &
   Pick<RunContext, 'uploads'> & { readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut'> };
 
 /**
  * The round's chunks that still need the service. The same answers always give the same chunks, so that a resume
- * goes on behind the last one that was cut. Records that the service refused are not sent again.
+ * goes on behind the last one that was cut. Records that the service refused are not sent again, nor
+ * those of an earlier round whose reply could not be read.
  * @param round the first unsettled one; its records are those that are FAILED in the settled ones.
  * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
  * @throws SourceError when the source is no longer the one that was checked; as `failedRecords` does.
@@ -34,8 +37,9 @@ export function retryFailed(
 /** Whether every record that belongs to the round is in one of its chunks. */
 export async function isRoundCut(run: RetryFailedNeeds, round: number, refetch?: Refetch): Promise<boolean> {
   const last = await run.checkpoint.lastCut(run.id, round);
+  const unread = await unreadRecords(run);
   for await (const failed of failedRecords(run, last?.lastRecord ?? 0, refetch)) {
-    if (numbersToSend(failed, last).length > 0) return false;
+    if (numbersToSend(failed, last, unread).length > 0) return false;
   }
   return true;
 }
@@ -46,10 +50,11 @@ async function* cutRetries(
   refetch: Refetch | undefined,
 ): AsyncGenerator<ChunkRow> {
   const last = await run.checkpoint.lastCut(run.id, round);
+  const unread = await unreadRecords(run);
   const picked: number[] = [];
   const numbers = async function* () {
     for await (const failed of failedRecords(run, last?.lastRecord ?? 0, refetch)) {
-      const some = numbersToSend(failed, last);
+      const some = numbersToSend(failed, last, unread);
       for (const number of some) picked.push(number);
       yield some;
     }
@@ -69,12 +74,18 @@ async function* cutRetries(
   }
 }
 
-/** @param last the round's last chunk so far. */
+/**
+ * @param last the round's last chunk so far.
+ * @param unread records that are not sent again.
+ */
 function numbersToSend(
   { chunk, block, places }: FailedRecords,
   last: ChunkRow | undefined,
+  unread: ReadonlySet<number>,
 ): readonly number[] {
   if (chunk.state === 'refused') return [];
-  const numbers = places.map((place) => block.numbers[place]!);
-  return last === undefined ? numbers : numbers.filter((number) => number > last.lastRecord);
+  const after = last?.lastRecord ?? 0;
+  return places
+    .map((place) => block.numbers[place]!)
+    .filter((number) => number > after && !unread.has(number));
 }

@@ -18,12 +18,13 @@ import {
   rememberTime,
   sweepTime,
 } from './poll-schedule.js';
+import { expectSameService } from './refuse-mixed.js';
 
 export type TrackFoliosNeeds = Pick<
   RunContext,
   'id' | 'config' | 'api' | 'folioPermits' | 'controller' | 'setbacks' | 'signal' | 'clock' | 'logger' | 'at'
 > & {
-  readonly checkpoint: Pick<Checkpoint, 'recordFinished' | 'recordUnprocessed'>;
+  readonly checkpoint: Pick<Checkpoint, 'recordFinished' | 'recordUnprocessed' | 'uploads' | 'recordMixed'>;
 };
 
 /** What the folios of one stage know of each other. */
@@ -136,7 +137,9 @@ async function trackOnce(
   folio: string,
 ): Promise<FolioReport | undefined> {
   try {
-    return await run.api.track(folio, run.signal);
+    const report = await run.api.track(folio, run.signal);
+    await expectSameService(run, chunk, report.rehearsal);
+    return report;
   } catch (error) {
     if (!(error instanceof OutageError)) throw error;
     run.setbacks.first ??= error;

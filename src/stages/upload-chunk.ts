@@ -7,12 +7,14 @@ import { budgetAt } from '../config/budget-at.js';
 import { TroubleError, UntrustedError } from '../errors/index.js';
 import { adoptCommand } from '../report/adoptable.js';
 import type { RunContext } from '../run-context.js';
-import { isCertainlyNotAccepted } from './certainly-not-accepted.js';
+import { doubtOf } from './doubt-of.js';
 import type { RecordsOfNeeds } from './records-of-chunk.js';
+import { type RefuseMixedNeeds, refuseMixed } from './refuse-mixed.js';
 import { restoreChunk } from './restore-chunk.js';
 import { uploadNames } from './upload-names.js';
 
 export type UploadChunkNeeds = RecordsOfNeeds &
+  RefuseMixedNeeds &
   Pick<RunContext, 'files' | 'api' | 'clock' | 'logger' | 'at'> & {
     readonly checkpoint: Pick<
       Checkpoint,
@@ -23,7 +25,7 @@ export type UploadChunkNeeds = RecordsOfNeeds &
 /**
  * @returns the chunk, `submitted`.
  * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; GuardError when the budget is used up;
- *   UntrustedError when the service counts other records.
+ *   UntrustedError when the service counts other records, or is another than the one that answered before.
  */
 export async function uploadChunk(run: UploadChunkNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
@@ -43,6 +45,7 @@ export async function uploadChunk(run: UploadChunkNeeds, chunk: ChunkRow): Promi
     `chunk ${chunk.number} submitted as folio ${receipt.folio}`,
   );
   if (receipt.totalRecords !== null && receipt.totalRecords !== chunk.records) await refuseMisread(run);
+  await refuseMixed(run);
   return accepted;
 }
 
@@ -70,11 +73,9 @@ async function post(run: UploadChunkNeeds, intent: Upload, description: string) 
     return await run.api.upload({ path, fileName: intent.fileName, description }, run.signal);
   } catch (error) {
     const now = run.clock.now();
-    if (isCertainlyNotAccepted(error, run.signal)) {
-      await run.checkpoint.recordDropped(run.id, intent.chunk, now);
-    } else {
-      await run.checkpoint.recordAmbiguous(run.id, intent.chunk, now);
-    }
+    const doubt = doubtOf(error, run.signal);
+    if (doubt === undefined) await run.checkpoint.recordDropped(run.id, intent.chunk, now);
+    else await run.checkpoint.recordAmbiguous(run.id, intent.chunk, now, doubt);
     throw error;
   }
 }

@@ -10,16 +10,18 @@ const network = (kind: 'unsent' | 'cut' | 'certificate'): Failure => ({ kind, co
 /** What happens, and what becomes of it for upload, track, download and search. */
 const table: [string, Failure, string, string, string, string][] = [
   ['nothing sent', network('unsent'), 'retry', 'retry', 'retry', 'retry'],
-  ['cut after it began', network('cut'), 'ambiguous', 'retry', 'retry', 'ambiguous'],
+  ['cut after it began', network('cut'), 'no-reply', 'retry', 'retry', 'no-reply'],
   ['certificate', network('certificate'), ...all('misconfigured')],
-  ['malformed', { kind: 'malformed', message: '' }, 'ambiguous', 'retry', 'retry', 'ambiguous'],
-  ...[301, 302, 304, 307, 308].map((code) => row(code, ...all('refused'))),
+  ['malformed', { kind: 'malformed', message: '' }, 'unreadable', 'retry', 'retry', 'unreadable'],
+  ...[300, 301, 302, 303, 304, 307, 308, 399].map((code) =>
+    row(code, 'redirected', 'refused', 'refused', 'redirected'),
+  ),
   ...[400, 401, 402, 403, 405, 406, 413, 415, 422, 451].map((code) => row(code, ...all('refused'))),
   ...[404, 410].map((code) => row(code, 'refused', 'retry', 'retry', 'refused')),
   row(409, 'refused', 'refused', 'retry', 'refused'),
   ...[408, 425, 429, 503].map((code) => row(code, ...all('retry'))),
-  ...[500, 501, 502, 504, 520, 599].map((code) => row(code, 'ambiguous', 'retry', 'retry', 'ambiguous')),
-  row(600, 'ambiguous', 'retry', 'retry', 'ambiguous'),
+  ...[500, 501, 502, 504, 520, 599].map((code) => row(code, 'no-reply', 'retry', 'retry', 'no-reply')),
+  row(600, 'no-reply', 'retry', 'retry', 'no-reply'),
 ];
 
 function all(kind: string): [string, string, string, string] {

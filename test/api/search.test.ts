@@ -40,6 +40,17 @@ test.each<[string, Answer]>([
   expect(server.seen).toHaveLength(1);
 });
 
+test('a redirect may have been paid for', async () => {
+  await open((response) => response.writeHead(302, { location: '/login' }).end());
+  expect(await errorOf(search())).toMatchObject({
+    code: 'SERVICE_REDIRECTS',
+    exitCode: 7,
+    doubt: 'redirected',
+    hint: expect.stringContaining('service.legacyBaseUrl'),
+  });
+  expect(server.seen).toHaveLength(1);
+});
+
 test('HTTP 422 is refused', async () => {
   await open((response) => sendJson(response, { error: 'state is missing' }, 422));
   const error = await errorOf(search());

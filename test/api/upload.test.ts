@@ -104,26 +104,27 @@ test.each([
   expect(server.seen).toHaveLength(1);
 });
 
-test('a redirect is refused and never followed; only its origin is named', async () => {
-  await open((response) => {
-    response.writeHead(307, { location: 'https://elsewhere.example/x?secret=1' }).end();
-  });
-  const error = (await errorOf(upload())) as RefusedError;
-  expect(error).toMatchObject({ code: 'SERVICE_REDIRECTS', exitCode: 7 });
-  expect(error.message).toContain('https://elsewhere.example');
-  expect(error.message).not.toContain('secret');
-  expect(server.seen).toHaveLength(1);
-});
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) may have been accepted and is never followed; only its origin is named',
+  async (status) => {
+    await open((response) => {
+      response.writeHead(status, { location: 'https://elsewhere.example/x?secret=1' }).end();
+    });
+    const error = (await errorOf(upload())) as AmbiguousUploadError;
+    expect(error).toBeInstanceOf(AmbiguousUploadError);
+    expect(error).toMatchObject({ code: 'SERVICE_REDIRECTS', exitCode: 7, doubt: 'redirected' });
+    expect(error.hint).toContain('service.baseUrl');
+    expect(error.message).toContain('https://elsewhere.example');
+    expect(error.message).not.toContain('secret');
+    expect(server.seen).toHaveLength(1);
+  },
+);
 
-const ambiguous: [string, Answer][] = [
+const withoutReply: [string, Answer][] = [
   ['cut without a reply', (response) => cut(response)],
   ['HTTP 500', (response) => sendJson(response, { message: 'oops' }, 500)],
   ['HTTP 502 with a page', (response) => response.writeHead(502).end('<html><h1>Bad gateway</h1></html>')],
   ['HTTP 504', (response) => response.writeHead(504).end()],
-  ['a success that is HTML', (response) => response.end('<html>welcome</html>')],
-  ['a success without a body', (response) => response.writeHead(204).end()],
-  ['a success without a folio', (response) => sendJson(response, { response: {}, message: 'ok' })],
-  ['a folio with a space', (response) => sendJson(response, { response: { folio: 'a b' } })],
   [
     'a reply cut in its body',
     (response) => {
@@ -132,10 +133,8 @@ const ambiguous: [string, Answer][] = [
     },
   ],
   [
-    'a reply that is too large',
-    (response) => {
-      response.end(Buffer.alloc(9 * 1024 * 1024, 0x20));
-    },
+    'a reply cut in its body, its length not told',
+    (response) => response.write('{"response":{"folio":"F-1"', () => cut(response)),
   ],
   [
     'a status that is none',
@@ -144,12 +143,42 @@ const ambiguous: [string, Answer][] = [
   ['what is no HTTP', (response) => response.socket?.end('hello\r\n\r\n')],
 ];
 
-test.each(ambiguous)('%s is ambiguous and not tried again', async (_name, answer) => {
+const unreadable: [string, Answer][] = [
+  ['a success that is HTML', (response) => response.end('<html>welcome</html>')],
+  ['a success without a body', (response) => response.writeHead(204).end()],
+  ['a success without a folio', (response) => sendJson(response, { response: {}, message: 'ok' })],
+  ['a folio with a space', (response) => sendJson(response, { response: { folio: 'a b' } })],
+  ['JSON that ends too early', (response) => response.end('{"response":{"folio":"F-1"')],
+  ['an empty success', (response) => response.writeHead(200).end()],
+  [
+    'another charset',
+    (response) => response.end(Buffer.from('{"response":{"folio":"F-1"},"m":"ü"}', 'latin1')),
+  ],
+  [
+    'a reply that is too large',
+    (response) => {
+      response.end(Buffer.alloc(9 * 1024 * 1024, 0x20));
+    },
+  ],
+];
+
+test.each([
+  ...withoutReply.map(([name, answer]) => [name, 'no-reply', answer] as const),
+  ...unreadable.map(([name, answer]) => [name, 'unreadable', answer] as const),
+])('%s is ambiguous (%s) and not tried again', async (_name, doubt, answer) => {
   await open(answer);
   const error = await errorOf(upload());
   expect(error).toBeInstanceOf(AmbiguousUploadError);
-  expect(error).toMatchObject({ code: 'AMBIGUOUS_UPLOAD', exitCode: 5 });
+  expect(error).toMatchObject({ code: 'AMBIGUOUS_UPLOAD', exitCode: 5, doubt });
   expect(server.seen).toHaveLength(1);
+});
+
+test('an unreadable success is shown, as far as it can be shown safely', async () => {
+  await open((response) => sendJson(response, { queued: true, why: 'a\u0007b', echo: TOKEN }));
+  const { message } = (await errorOf(upload())) as Error;
+  expect(message).toContain('response');
+  expect(message).toContain('{"queued":true,"why":"a');
+  expect(message).not.toContain(TOKEN.slice(0, 8));
 });
 
 test('an upload without a reply in time is ambiguous, and is not cut by the idle time', async () => {

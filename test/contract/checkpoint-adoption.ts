@@ -27,7 +27,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'ambiguous');
         await beginUpload(checkpoint, 'r1', 1);
-        await checkpoint.recordAmbiguous('r1', 1, 3);
+        await checkpoint.recordAmbiguous('r1', 1, 3, 'no-reply');
         await beginUpload(checkpoint, 'r1', 1);
         await checkpoint.recordDropped('r1', 1, 4);
         expect(await checkpoint.uploadOf('https://service.test', 'seen')).toBeUndefined();
@@ -38,6 +38,8 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect(first).toMatchObject({ state: 'ambiguous', folio: null });
         expect(second).toMatchObject({
           state: 'accepted',
+          doubt: null,
+          local: false,
           folio: 'seen',
           serviceRecords: 9,
           endedAt: 9,

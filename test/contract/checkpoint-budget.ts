@@ -45,7 +45,7 @@ export function budgetContract(withCheckpoint: WithCheckpoint): void {
         for (const chunk of [1, 2, 3]) await beginUpload(checkpoint, 'r1', chunk, 1, on(day));
         expect(await spent(checkpoint, 'r1', day)).toEqual([30, 30, 30]);
         await checkpoint.recordAccepted('r1', 1, sampleReply(1), 2);
-        await checkpoint.recordAmbiguous('r1', 2, 2);
+        await checkpoint.recordAmbiguous('r1', 2, 2, 'no-reply');
         expect(await checkpoint.recordInterrupted('r1')).toBe(1);
         expect(await spent(checkpoint, 'r1', day)).toEqual([30, 30, 30]);
         await beginUpload(checkpoint, 'r1', 2, 3, on(day));

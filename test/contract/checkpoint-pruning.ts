@@ -28,7 +28,7 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
       await addChunk(checkpoint, 'r1', 2, 'split');
       await addChunk(checkpoint, 'r1', 3, 'ambiguous');
       await beginUpload(checkpoint, 'r1', 3);
-      await checkpoint.recordAmbiguous('r1', 3, 4);
+      await checkpoint.recordAmbiguous('r1', 3, 4, 'no-reply');
       await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
       await checkpoint.recordAllCut('r1');
       await addAs(checkpoint, 'r1', samplePicked(4, 1, [3, 4]), 'submitted');

@@ -125,7 +125,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         await waits();
         await beginUpload(checkpoint, 'r1', 3);
         await waits();
-        await checkpoint.recordAmbiguous('r1', 3, 2);
+        await checkpoint.recordAmbiguous('r1', 3, 2, 'no-reply');
         await waits();
         await beginUpload(checkpoint, 'r1', 3);
         await checkpoint.recordAccepted('r1', 3, sampleReply(3), 2);

@@ -1,6 +1,7 @@
 /** Contract: upload attempts, the ambiguous ones above all (laws 2 and 3). */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import type { Doubt } from '../../src/types.js';
 import { addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js';
 import { nothingTallied, sampleRun } from '../helpers/checkpoint-samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
@@ -24,7 +25,9 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
           fileName: 'r1-1-1.csv',
           records: 10,
           state: 'intent',
+          doubt: null,
           folio: null,
+          local: null,
           serviceRecords: null,
           startedAt: 7,
           endedAt: null,
@@ -69,6 +72,73 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.run('r1'))?.rehearsal).toBe(true);
       }));
 
+    it.each(['no-reply', 'redirected', 'unreadable'] as const)(
+      'keeps why an attempt is ambiguous: %s',
+      (doubt) =>
+        withRun(async (checkpoint) => {
+          await addChunk(checkpoint, 'r1', 1, 'uploading');
+          await checkpoint.recordAmbiguous('r1', 1, 9, doubt);
+          expect((await checkpoint.chunk('r1', 1))?.state).toBe('ambiguous');
+          const [upload] = await checkpoint.uploads('r1', 0, 10);
+          expect(upload).toMatchObject({ state: 'ambiguous', doubt, folio: null, local: null, endedAt: 9 });
+        }),
+    );
+
+    it('counts the replies that could not be read since the newest that could', () =>
+      withRun(async (checkpoint) => {
+        const end = async (chunk: number, at: number, doubt?: Doubt) => {
+          await addChunk(checkpoint, 'r1', chunk, 'uploading');
+          if (doubt === undefined) await checkpoint.recordAccepted('r1', chunk, sampleReply(chunk), at);
+          else await checkpoint.recordAmbiguous('r1', chunk, at, doubt);
+          return checkpoint.unreadableInRow('r1');
+        };
+        expect(await checkpoint.unreadableInRow('r1')).toBe(0);
+        expect(await end(1, 10, 'unreadable')).toBe(1);
+        // Neither says anything of what replies look like.
+        expect(await end(2, 20, 'no-reply')).toBe(1);
+        expect(await end(3, 30, 'redirected')).toBe(1);
+        expect(await end(4, 40, 'unreadable')).toBe(2);
+        expect(await end(5, 50)).toBe(0);
+        expect(await end(6, 50, 'unreadable')).toBe(1);
+        await addChunk(checkpoint, 'r1', 7, 'uploading');
+        await checkpoint.recordInterrupted('r1');
+        expect(await checkpoint.unreadableInRow('r1')).toBe(1);
+        await checkpoint.recordAdopted('r1', 1, { ...sampleReply(1), rehearsal: false }, 60);
+        expect(await checkpoint.unreadableInRow('r1')).toBe(0);
+        expect(await checkpoint.unreadableInRow('r2')).toBe(0);
+      }));
+
+    it('knows who has answered, and whether replies contradict each other', () =>
+      withRun(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('r2'));
+        const accept = async (run: string, chunk: number, rehearsal: boolean) => {
+          await addChunk(checkpoint, run, chunk, 'uploading');
+          await checkpoint.recordAccepted(run, chunk, { ...sampleReply(chunk), rehearsal }, 9);
+          return checkpoint.replyKinds(run);
+        };
+        expect(await checkpoint.replyKinds('none')).toEqual({ local: false, other: false, mixed: false });
+        expect(await checkpoint.replyKinds('r1')).toEqual({ local: false, other: false, mixed: false });
+        expect(await accept('r1', 1, false)).toEqual({ local: false, other: true, mixed: false });
+        expect(await accept('r1', 2, true)).toEqual({ local: true, other: true, mixed: true });
+        const kinds = (await checkpoint.uploads('r1', 0, 10)).map(({ local }) => local);
+        expect(kinds).toEqual([false, true]);
+        expect((await checkpoint.run('r1'))?.rehearsal).toBe(true);
+
+        await addChunk(checkpoint, 'r2', 1, 'ambiguous');
+        await checkpoint.recordAdopted('r2', 1, { ...sampleReply(9), rehearsal: true }, 9);
+        expect(await checkpoint.replyKinds('r2')).toEqual({ local: true, other: false, mixed: false });
+      }));
+
+    it('keeps for good that a poll has contradicted an upload', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'submitted');
+        await checkpoint.recordMixed('r1');
+        await addChunk(checkpoint, 'r1', 2, 'submitted');
+        expect(await checkpoint.replyKinds('r1')).toEqual({ local: false, other: true, mixed: true });
+        expect((await checkpoint.run('r1'))?.rehearsal).toBe(true);
+        await expect(checkpoint.recordMixed('none')).rejects.toThrow(CheckpointStateError);
+      }));
+
     it('takes a dropped attempt back to cut, and the next one has the next number', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'uploading');
@@ -105,6 +175,7 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         expect(chunks.map((chunk) => chunk.number)).toEqual([1, 3]);
         const uploads = await checkpoint.uploads('r1', 0, 10);
         expect(uploads.map((upload) => upload.state)).toEqual(['ambiguous', 'accepted', 'ambiguous']);
+        expect(uploads.map((upload) => upload.doubt)).toEqual(['no-reply', null, 'no-reply']);
         expect((await checkpoint.chunk('r2', 1))?.state).toBe('uploading');
       }));
 
@@ -115,7 +186,9 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
           CheckpointStateError,
         );
         await expect(checkpoint.recordDropped('r1', 1, 9)).rejects.toThrow(CheckpointStateError);
-        await expect(checkpoint.recordAmbiguous('r1', 1, 9)).rejects.toThrow(CheckpointStateError);
+        await expect(checkpoint.recordAmbiguous('r1', 1, 9, 'no-reply')).rejects.toThrow(
+          CheckpointStateError,
+        );
       }));
 
     it('pages through attempts without dividing those of a chunk', () =>
@@ -147,7 +220,7 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         await beginUpload(checkpoint, 'r1', 2);
         await checkpoint.recordDropped('r1', 2, 3);
         await beginUpload(checkpoint, 'r1', 2);
-        await checkpoint.recordAmbiguous('r1', 2, 4);
+        await checkpoint.recordAmbiguous('r1', 2, 4, 'no-reply');
         await beginUpload(checkpoint, 'r1', 2);
         await checkpoint.recordAccepted('r1', 2, sampleReply(2), 5);
         // Ambiguous and being sent again: not resubmitted until it has reached the service.

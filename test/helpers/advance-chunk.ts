@@ -48,7 +48,7 @@ export async function addAs(
   }
   await beginUpload(checkpoint, run, chunk);
   if (state === 'uploading') return;
-  if (state === 'ambiguous') return checkpoint.recordAmbiguous(run, chunk, 2);
+  if (state === 'ambiguous') return checkpoint.recordAmbiguous(run, chunk, 2, 'no-reply');
   await checkpoint.recordAccepted(run, chunk, sampleReply(chunk), 2);
   if (state === 'submitted') return;
   const listed = [{ fileStatus: 'SUCCESSFUL' as const, part: 0 }];

@@ -59,6 +59,7 @@ export const runChanges: Readonly<Record<string, Change>> = {
   recordSourceStamp: (to, { run, vary }) =>
     to.recordSourceStamp(run, sampleSource(`s${vary}`, vary ? 'aa' : 'bb')),
   recordInterrupted: (to, { run }) => to.recordInterrupted(run),
+  recordMixed: (to, { run }) => to.recordMixed(run),
   recordSuperseded: (to, { run, vary }) => to.recordSuperseded(run, vary),
   recordAllCut: (to, { run }) => to.recordAllCut(run),
   recordRoundSettled: (to, { run }, seen) => to.recordRoundSettled(run, nextRound(seen.run)),
@@ -89,7 +90,8 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
   recordAccepted: (to, { run, chunk, vary }) =>
     to.recordAccepted(run, chunk, { ...sampleReply(vary), rehearsal: vary === 2 }, vary),
   recordDropped: (to, { run, chunk, vary }) => to.recordDropped(run, chunk, vary),
-  recordAmbiguous: (to, { run, chunk, vary }) => to.recordAmbiguous(run, chunk, vary),
+  recordAmbiguous: (to, { run, chunk, vary }) =>
+    to.recordAmbiguous(run, chunk, vary, (['no-reply', 'redirected', 'unreadable'] as const)[vary]!),
   recordAdopted: (to, { run, chunk, vary }) =>
     to.recordAdopted(run, chunk, { ...sampleReply(vary), rehearsal: vary === 2 }, vary),
   recordFinished: (to, { run, chunk, vary }) =>

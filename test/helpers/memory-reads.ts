@@ -4,6 +4,7 @@ import type {
   ChunkRow,
   ChunkState,
   PublishedFile,
+  ReplyKinds,
   Run,
   Search,
   Upload,
@@ -71,6 +72,17 @@ export function memoryReads(memory: Memory) {
       uploadsOf(run).find(
         (each) => each.state === 'accepted' && ![null, each.records].includes(each.serviceRecords),
       ),
+    unreadableInRow: (run: string): number => {
+      const accepted = uploadsOf(run).filter(({ state }) => state === 'accepted');
+      const since = Math.max(0, ...accepted.map(({ endedAt }) => endedAt!));
+      return uploadsOf(run).filter(({ doubt, endedAt }) => doubt === 'unreadable' && endedAt! >= since)
+        .length;
+    },
+    replyKinds: (run: string): ReplyKinds => {
+      const kinds = uploadsOf(run).map(({ local }) => local);
+      const [local, other] = [kinds.includes(true), kinds.includes(false)];
+      return { local, other, mixed: memory.runs.get(run)?.mixed === true || (local && other) };
+    },
     uploads: (run: string, after: number, limit: number): Upload[] => {
       const behind = uploadsOf(run).filter(({ chunk }) => chunk > after);
       const page = [...new Set(behind.map(({ chunk }) => chunk))].slice(0, limit);

@@ -19,7 +19,7 @@ export function memoryRunChanges(memory: Memory) {
         finishedAt: null,
         prunedAt: null,
       };
-      const nothing = { chunks: new Map(), uploads: [], searches: new Map(), payments: [] };
+      const nothing = { chunks: new Map(), uploads: [], searches: new Map(), payments: [], mixed: false };
       memory.runs.set(run.id, { row, ...nothing });
     },
     recordSourceStamp(id: string, source: Source) {
@@ -39,8 +39,11 @@ export function memoryRunChanges(memory: Memory) {
         row.state = 'ambiguous';
         interrupted += 1;
       }
-      for (const begun of [...(run?.uploads ?? []), ...(run?.searches.values() ?? [])]) {
-        if (begun.state === 'intent') begun.state = 'ambiguous';
+      for (const upload of run?.uploads ?? []) {
+        if (upload.state === 'intent') Object.assign(upload, { state: 'ambiguous', doubt: 'no-reply' });
+      }
+      for (const search of run?.searches.values() ?? []) {
+        if (search.state === 'intent') search.state = 'ambiguous';
       }
       return interrupted;
     },

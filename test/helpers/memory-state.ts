@@ -38,6 +38,7 @@ export interface MemoryRun {
   /** By record; a record that is asked for again has its newest search here. */
   readonly searches: Map<number, Mutable<Search>>;
   readonly payments: Payment[];
+  mixed: boolean;
 }
 
 export interface Memory {

@@ -1,5 +1,6 @@
 /** The model's upload attempts: begun, accepted, dropped, in doubt, and found after all. */
 import type { AcceptedReply, Budget, Upload } from '../../src/checkpoint/checkpoint.js';
+import type { Doubt } from '../../src/types.js';
 import { holdToBudget } from './memory-budget.js';
 import { attemptsOf, chunkIn, type Memory, must, runIn, unmerge } from './memory-state.js';
 
@@ -27,7 +28,9 @@ export function memoryUploadChanges(memory: Memory) {
         fileName: fileName(row.attempt),
         records: row.records,
         state: 'intent' as const,
+        doubt: null,
         folio: null,
+        local: null,
         serviceRecords: null,
         startedAt: at,
         endedAt: null,
@@ -37,10 +40,10 @@ export function memoryUploadChanges(memory: Memory) {
       return upload;
     },
     recordAccepted(id: string, number: number, reply: AcceptedReply, at: number) {
-      const { folio, serviceRecords } = reply;
+      const { folio, serviceRecords, rehearsal: local } = reply;
       const { row } = chunkIn(memory, 'recordAccepted', id, number, 'uploading');
       Object.assign(row, { state: 'submitted', folio, submittedAt: at });
-      endAttempt(id, number, { state: 'accepted', folio, serviceRecords, endedAt: at });
+      endAttempt(id, number, { state: 'accepted', folio, local, serviceRecords, endedAt: at });
       if (reply.rehearsal) memory.runs.get(id)!.row.rehearsal = true;
       return row;
     },
@@ -50,9 +53,15 @@ export function memoryUploadChanges(memory: Memory) {
       row.state = inDoubt ? 'ambiguous' : 'cut';
       endAttempt(id, number, { state: 'dropped', endedAt: at });
     },
-    recordAmbiguous(id: string, number: number, at: number) {
+    recordAmbiguous(id: string, number: number, at: number, doubt: Doubt) {
       chunkIn(memory, 'recordAmbiguous', id, number, 'uploading').row.state = 'ambiguous';
-      endAttempt(id, number, { state: 'ambiguous', endedAt: at });
+      endAttempt(id, number, { state: 'ambiguous', doubt, endedAt: at });
+    },
+    recordMixed(id: string) {
+      must('recordMixed', memory.runs.has(id));
+      const run = memory.runs.get(id)!;
+      run.mixed = true;
+      run.row.rehearsal = true;
     },
     recordAdopted(id: string, number: number, reply: AcceptedReply, at: number) {
       const run = runIn(memory, 'recordAdopted', id, 'open', 'done');
@@ -60,9 +69,9 @@ export function memoryUploadChanges(memory: Memory) {
       const upload = attemptsOf(run, number).findLast(({ state }) => state === 'ambiguous');
       const adoptable = row.state === 'ambiguous' || row.cause === 'AMBIGUOUS_HELD';
       must('recordAdopted', adoptable && upload !== undefined);
-      const { folio, serviceRecords } = reply;
+      const { folio, serviceRecords, rehearsal: local } = reply;
       Object.assign(row, { state: 'submitted', folio, submittedAt: at, cause: null });
-      Object.assign(upload, { state: 'accepted', folio, serviceRecords, endedAt: at });
+      Object.assign(upload, { state: 'accepted', doubt: null, folio, local, serviceRecords, endedAt: at });
       if (row.round === 0) {
         unmerge(run, row.firstRecord);
       } else {

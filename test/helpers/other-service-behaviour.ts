@@ -43,6 +43,8 @@ export type Trouble =
   | { readonly kind: 'cut' }
   /** It is done, and the connection is cut after this share of the reply's body; 0: before its headers. */
   | { readonly kind: 'lose'; readonly share: number }
+  /** It is done, and the answer is where to look for it. */
+  | { readonly kind: 'redirect'; readonly status: number; readonly location: string }
   /** It is done, and the reply's text is changed. */
   | { readonly kind: 'change'; readonly change: (reply: string) => string };
 

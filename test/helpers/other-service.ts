@@ -63,6 +63,9 @@ export async function openOtherService(behaviour: Behaviour = {}): Promise<Other
     if (asked.token !== service.token) return send(response, 401, '{"message":"who are you?"}');
     const { status, text } = form === undefined ? get(asked, folio) : ok(upload(form));
     if (trouble?.kind === 'lose') return sendShare(response, text, trouble.share);
+    if (trouble?.kind === 'redirect') {
+      return send(response, trouble.status, '', { location: trouble.location });
+    }
     send(response, status, trouble === undefined ? text : trouble.change(text));
   }
 

@@ -135,6 +135,29 @@ describe('the rescue of failed records by search', () => {
     });
   });
 
+  it('stops where reply after reply cannot be read, and the run is published without searches', async () => {
+    const pages = { on: 'search', fault: { html: true } };
+    await withLocalJob(failingSetup([failing('100%', 3), pages]), async (job) => {
+      expect(await job.failure(rescuing(job))).toMatchObject({ exitCode: 6, code: 'SEARCHES_UNREADABLE' });
+      const asked = await searchesOf(job);
+      // Two are asked for at once.
+      expect(asked.length).toBeGreaterThanOrEqual(3);
+      expect(asked.length).toBeLessThanOrEqual(4);
+      expect(new Set(asked.map(({ state }) => state))).toEqual(new Set(['ambiguous']));
+      expect(await job.enrich()).toMatchObject({ exitCode: 0, counts: { failed: 30 } });
+      expect(await searchesOf(job)).toEqual(asked);
+    });
+  });
+
+  it('ends at once where a search is redirected, which may have been paid for', async () => {
+    const elsewhere = { on: 'search', calls: 1, fault: { status: 302 } };
+    const one = { concurrency: { uploads: 1 } };
+    await withLocalJob(failingSetup([...rules, elsewhere], one), async (job) => {
+      expect(await job.failure(rescuing(job))).toMatchObject({ exitCode: 7, code: 'SERVICE_REDIRECTS' });
+      expect((await searchesOf(job)).map(({ state }) => state)).toEqual(['ambiguous']);
+    });
+  });
+
   it('keeps to the budget', async () => {
     await withLocalJob(failingSetup(rules, { budget: { perRun: 32 } }), async (job) => {
       expect(await job.failure(rescuing(job))).toMatchObject({ exitCode: 9, code: 'BUDGET_REACHED' });

@@ -87,7 +87,15 @@ const ways: readonly Step[] = [
   ...way('r1', 'recordPublishing', 'recordDone', 'recordReopened', 'recordPublishing', 'recordDone', 'close'),
   ...way('r1', 'recordPruned'),
   ...way('r2', 'recordRun', 'recordCut', 'recordIntent', 'recordAmbiguous', 'recordHeld', 'recordMerged'),
-  ...way('r2', 'recordPublishing', 'recordDone', 'close', 'recordAdopted 1 2', 'recordSuperseded'),
+  ...way(
+    'r2',
+    'recordPublishing',
+    'recordDone',
+    'close',
+    'recordAdopted 1 2',
+    'recordMixed',
+    'recordSuperseded',
+  ),
 ];
 
 /** So that few steps of a walk are about what is not there. */

@@ -11,7 +11,7 @@ import { addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js'
 import { sampleRun } from '../helpers/checkpoint-samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
 
-const nightly = { pipeline: 'nightly', rehearsal: false };
+const nightly = { id: 'r1', pipeline: 'nightly', isLocal: false };
 const upload = (chunk: number, attempt: number, state: Upload['state']): Upload => ({
   run: 'r1',
   chunk,
@@ -19,6 +19,8 @@ const upload = (chunk: number, attempt: number, state: Upload['state']): Upload 
   fileName: `nightly-r1-${chunk}-${attempt}-0a1b2c3d.csv`,
   records: 10,
   state,
+  doubt: state === 'ambiguous' ? 'no-reply' : null,
+  local: state === 'accepted' ? false : null,
   folio: state === 'accepted' ? `F${chunk}` : null,
   serviceRecords: state === 'accepted' ? 10 : null,
   startedAt: 1,
@@ -82,8 +84,24 @@ describe('ledger entries', () => {
     expect(totalsOf(ledgerEntries(nightly, uploads, 0.1), 0.1).amount).toBe(0.3);
   });
 
+  it('are priced each by its own reply, and what has none by all replies of its run', () => {
+    const uploads = [
+      { ...upload(1, 1, 'accepted'), local: true },
+      upload(2, 1, 'accepted'),
+      upload(3, 1, 'ambiguous'),
+    ];
+    const priced = (isLocal: boolean) =>
+      ledgerEntries({ ...nightly, isLocal }, uploads, 0.1).map(({ price, rehearsal }) => [price, rehearsal]);
+    expect(priced(false)).toEqual([
+      [0, true],
+      [1, false],
+      [1, false],
+    ]);
+    expect(priced(true)[2]).toEqual([0, true]);
+  });
+
   it('of a rehearsal cost nothing', () => {
-    const entries = ledgerEntries({ ...nightly, rehearsal: true }, [upload(1, 1, 'ambiguous')], 0.1);
+    const entries = ledgerEntries({ ...nightly, isLocal: true }, [upload(1, 1, 'ambiguous')], 0.1);
     expect(entries).toMatchObject([{ price: 0, rehearsal: true }]);
     expect(totalsOf(entries, 0.1)).toEqual({
       uploads: 1,
@@ -152,7 +170,7 @@ describe('the ledger', () => {
     await addChunk(checkpoint, 'r1', 1, 'cut');
     const lastOfOctober = Date.UTC(2026, 9, 31, 23, 59);
     await beginUpload(checkpoint, 'r1', 1, lastOfOctober);
-    await checkpoint.recordAmbiguous('r1', 1, lastOfOctober);
+    await checkpoint.recordAmbiguous('r1', 1, lastOfOctober, 'no-reply');
     await beginUpload(checkpoint, 'r1', 1, Date.UTC(2026, 10, 1, 0, 0));
     await checkpoint.recordAccepted('r1', 1, sampleReply(1), Date.UTC(2026, 10, 1, 0, 1));
     const attempts = async (month: string, timeZone: string) => {

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../src/api/prediction-api.js';
 import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../src/errors/index.js';
 import { chunkRecords } from '../../src/stages/chunk-records.js';
-import { submitChunks } from '../../src/stages/submit-chunks.js';
 import { createFakeService } from '../helpers/fake-service.js';
 import { useFolder } from '../helpers/folder.js';
 import { turns } from '../helpers/gates.js';
 import { collect, createStageRun, type StageRun, type StageRunOptions } from '../helpers/stage-run.js';
+import { attemptsOf, failing, resumed, statesOf, submitAll } from '../helpers/submit-run.js';
 
 const folder = useFolder();
 const one = { uploads: 1, folios: 16 };
@@ -16,35 +16,8 @@ async function open(options: StageRunOptions = {}): Promise<StageRun> {
   return createStageRun(await folder(), options);
 }
 
-const submitAll = (run: StageRun) => collect(submitChunks(run)(chunkRecords(run)()));
-const statesOf = async (run: StageRun) =>
-  (
-    await run.checkpoint.chunksIn(
-      run.id,
-      ['cut', 'uploading', 'ambiguous', 'submitted', 'unprocessed'],
-      0,
-      99,
-    )
-  ).map(({ state }) => state);
-const attemptsOf = async (run: StageRun) =>
-  (await run.checkpoint.uploads(run.id, 0, 99)).map(
-    ({ chunk, attempt, state }) => `${chunk}.${attempt} ${state}`,
-  );
-
-/** An upload that fails for the attempts of `errors`, by file name's `chunk-attempt`. */
-function failing(errors: Record<string, Error>) {
-  const service = createFakeService();
-  const { upload } = service;
-  const fails: PredictionApi['upload'] = async (request, signal) => {
-    const [, chunk, attempt] = /-(\d+)-(\d+)-[0-9a-f]{8}\.csv$/.exec(request.fileName)!;
-    const error = errors[`${chunk}.${attempt}`];
-    if (error) throw error;
-    return upload(request, signal);
-  };
-  return { ...service, upload: fails };
-}
-
-const ambiguous = () => new AmbiguousUploadError('UPLOAD_AMBIGUOUS', 'the connection was cut');
+const ambiguous = () =>
+  new AmbiguousUploadError('AMBIGUOUS_UPLOAD', 'the connection was cut', { doubt: 'no-reply' });
 
 describe('submitting', () => {
   it('uploads every chunk once, commits the intent first and the folio after', async () => {
@@ -206,6 +179,74 @@ describe('an ambiguous upload', () => {
     });
     await expect(submitAll(run)).rejects.toThrow('SIGTERM');
     expect(await statesOf(run)).toEqual(['ambiguous']);
+  });
+});
+
+describe('an upload that is redirected', () => {
+  const redirect = (fileName: string) =>
+    new AmbiguousUploadError('SERVICE_REDIRECTS', 'upload: HTTP 303', {
+      doubt: 'redirected',
+      hint: 'write the right address into service.baseUrl',
+      facts: { status: 303, fileName },
+    });
+  const redirecting = (times: number) => {
+    const service = failing({});
+    let count = 0;
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      if (++count <= times) throw redirect(request.fileName);
+      return service.upload(request, signal);
+    };
+    return { ...service, upload };
+  };
+
+  it('is ambiguous, ends the run at once, and is never split', async () => {
+    const run = await open({ config: { concurrency: one }, api: redirecting(1) });
+    await expect(submitAll(run)).rejects.toMatchObject({
+      code: 'SERVICE_REDIRECTS',
+      exitCode: 7,
+      message: 'chunk 1: upload: HTTP 303',
+      hint: expect.stringMatching(
+        /service\.baseUrl; where the service shows \S+-1-1-\w+\.csv: foliopipe adopt/,
+      ),
+    });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous']);
+    expect((await run.checkpoint.uploads(run.id, 0, 9))[0]).toMatchObject({ doubt: 'redirected' });
+    expect((await run.checkpoint.tally(run.id)).ambiguousRecords).toBe(2);
+  });
+
+  it('is decided on last of all by the next process, which is stopped by a redirect at once too', async () => {
+    const run = await open({ config: { concurrency: one }, api: redirecting(1) });
+    await expect(submitAll(run)).rejects.toMatchObject({ exitCode: 7 });
+    const second = resumed(run, redirecting(1));
+    await expect(submitAll(second)).rejects.toMatchObject({ exitCode: 7 });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 ambiguous']);
+    await submitAll(resumed(run, redirecting(0)));
+    expect(await attemptsOf(run)).toEqual([
+      '1.1 ambiguous',
+      '1.2 accepted',
+      '2.1 ambiguous',
+      '2.2 accepted',
+      '3.1 accepted',
+    ]);
+  });
+
+  it('lets those in flight end, and none begins', async () => {
+    const service = failing({});
+    const seen: string[] = [];
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      const [, chunk] = /-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(request.fileName)!;
+      seen.push(chunk!);
+      if (chunk === '1') throw redirect(request.fileName);
+      await turns(100);
+      return service.upload(request, signal);
+    };
+    const run = await open({
+      records: 12,
+      config: { concurrency: { uploads: 2, folios: 16 } },
+      api: { ...service, upload },
+    });
+    await expect(submitAll(run)).rejects.toMatchObject({ code: 'SERVICE_REDIRECTS' });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', ...(seen[1] ? ['2.1 accepted'] : [])]);
   });
 });
 

@@ -14,7 +14,8 @@ export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopt
       AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done'))
     RETURNING round, first_record AS first`);
   const accept = db.prepare(`
-    UPDATE uploads SET state = 'accepted', folio = @folio, service_records = @serviceRecords, ended_at = @at
+    UPDATE uploads SET state = 'accepted', doubt = NULL, folio = @folio, local = @local,
+      service_records = @serviceRecords, ended_at = @at
     WHERE run = @run AND chunk = @chunk AND attempt =
       (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous')`);
   const unmerge = db.prepare(UNMERGE);
@@ -29,7 +30,8 @@ export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopt
       const missing = `no chunk ${chunk} of run ${run}, open or done, that may have been accepted`;
       const adopted = submit.get({ run, chunk, folio, at });
       if (adopted === undefined) throw new CheckpointStateError('recordAdopted', missing);
-      expectOne(accept.run({ run, chunk, folio, serviceRecords, at }), 'recordAdopted', missing);
+      const local = rehearsal ? 1 : 0;
+      expectOne(accept.run({ run, chunk, folio, local, serviceRecords, at }), 'recordAdopted', missing);
       unmerge.run({ run, fromRecord: adopted.round === 0 ? adopted.first : 1 });
       if (adopted.round > 0) unsettle.run({ run, round: adopted.round });
       reopen.run({ run });

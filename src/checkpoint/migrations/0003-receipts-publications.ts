@@ -8,6 +8,11 @@ ALTER TABLE uploads ADD COLUMN local INTEGER CHECK (local IN (0, 1));
 UPDATE uploads SET doubt = 'no-reply' WHERE state = 'ambiguous';
 UPDATE uploads SET local = (SELECT rehearsal FROM runs WHERE runs.id = uploads.run) WHERE state = 'accepted';
 
+-- 1: some reply says that it comes from a local service, where the upload's did not, or the other way round.
+ALTER TABLE runs ADD COLUMN mixed INTEGER NOT NULL DEFAULT 0;
+DROP INDEX uploads_by_state;
+CREATE INDEX uploads_by_state ON uploads (run, state, local, chunk, attempt, records);
+
 CREATE TABLE publications (
   pipeline TEXT NOT NULL,
   number   INTEGER NOT NULL,               -- increases within the pipeline, from 1

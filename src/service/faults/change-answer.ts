@@ -14,13 +14,19 @@ export function changeAnswer(
   fault: Fault,
   seed: readonly (string | number)[],
 ): Answer {
-  if (fault.html) return { ...answer, body: htmlPage(answer.status) };
-  const { body } = answer;
-  if (isDownload(body)) {
-    return { ...answer, body: { ...body, content: changePart(body.content, fault, seed) } };
-  }
-  if (typeof body === 'string' || body.response === null) return answer;
-  return { ...answer, body: { ...body, response: changeResponse(body.response, operation, fault) } };
+  return { ...answer, foreign: fault.foreign, body: changeBody(answer, operation, fault, seed) };
+}
+
+function changeBody(
+  { status, body }: Answer,
+  operation: Operation,
+  fault: Fault,
+  seed: readonly (string | number)[],
+): Answer['body'] {
+  if (fault.html) return htmlPage(status);
+  if (isDownload(body)) return { ...body, content: changePart(body.content, fault, seed) };
+  if (typeof body === 'string' || body.response === null) return body;
+  return { ...body, response: changeResponse(body.response, operation, fault) };
 }
 
 function changeResponse(response: object, operation: Operation, fault: Fault): object {

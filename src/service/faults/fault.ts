@@ -17,6 +17,7 @@ export const faultSchema = notEmpty(
     stall: duration.optional(),
     slow: mapOf({ bytesPerSecond: wholeNumber(1, 1_000_000_000) }).optional(),
     truncate: share.optional(),
+    foreign: yes.optional(),
     brokenBase64: yes.optional(),
     records: notEmpty(
       mapOf({
@@ -62,6 +63,7 @@ const OPERATIONS_OF: Readonly<Record<FaultName, readonly Operation[]>> = {
   stall: OPERATIONS,
   slow: OPERATIONS,
   truncate: OPERATIONS,
+  foreign: ['upload', 'track'],
   brokenBase64: ['download'],
   records: ['download'],
   columns: ['download'],

@@ -12,6 +12,8 @@ export interface Answer {
   readonly body: JsonBody | DownloadBody | string;
   /** Seconds, sent as `Retry-After`. */
   readonly retryAfter?: number | undefined;
+  /** Leaves out that a local service answers, as a fault. */
+  readonly foreign?: boolean | undefined;
 }
 
 /** The reply shape of the interface, section 4: `response` and `message`. */

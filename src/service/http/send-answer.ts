@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { type Answer, isDownload } from './answer.js';
 import { base64Json } from './base64-json.js';
 
-/** Law 11: every reply says that it comes from a rehearsal. */
+/** Law 11: every reply says that it comes from a rehearsal, unless a fault has it lie. */
 const SERVICE_HEADER = 'foliopipe-service';
 
 /** A reply's body, piece by piece. */
@@ -17,7 +17,8 @@ export function sendAnswer(
   alter?: (bytes: ReplyBytes) => ReplyBytes,
 ): FastifyReply {
   const type = typeof answer.body === 'string' ? 'text/html' : 'application/json';
-  reply.code(answer.status).header(SERVICE_HEADER, 'local').type(`${type}; charset=utf-8`);
+  reply.code(answer.status).type(`${type}; charset=utf-8`);
+  if (!answer.foreign) reply.header(SERVICE_HEADER, 'local');
   if (answer.retryAfter !== undefined) reply.header('retry-after', String(answer.retryAfter));
   const body = isDownload(answer.body) ? base64Json(answer.body) : answer.body;
   if (alter === undefined) return reply.send(body);

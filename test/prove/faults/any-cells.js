@@ -9,11 +9,14 @@ import {
   lost,
   madeToFail,
   misread,
+  mixed,
   otherColumns,
   outage,
   refused,
   timedOut,
   triedAgain,
+  unreadable,
+  unreadableForEver,
   untrusted,
 } from './outcomes.js';
 
@@ -23,6 +26,8 @@ const unclear = (hit, accepted) => ({
   first: ambiguousOnce(accepted),
   always: ambiguousForEver(accepted),
 });
+
+const unread = (hit) => ({ hit, first: unreadable(1), always: unreadableForEver });
 
 export const anyCells = [
   ...[429, 503].flatMap((status) =>
@@ -45,7 +50,7 @@ export const anyCells = [
     hit: { status: 503, retryAfter: '1s' },
     ...outages,
   }),
-  ...onceAndForEver('any', 'html', '', unclear({ html: true }, true)),
+  ...onceAndForEver('any', 'html', '', unread({ html: true })),
   ...onceAndForEver('any', 'cut', '`before-reply`, ', unclear({ cut: 'before-reply' }, false)),
   ...onceAndForEver('any', 'cut', '`in-reply`, ', unclear({ cut: 'in-reply' }, true)),
   cell('any', 'cut', '`after-accepting`, once', {
@@ -59,7 +64,8 @@ export const anyCells = [
     config: shortTimeouts,
   }),
   cell('any', 'slow', 'for ever', { rules: forEver({ slow: { bytesPerSecond: 8000 } }), expect: done() }),
-  ...onceAndForEver('any', 'truncate', 'to a half, ', unclear({ truncate: '50%' }, true)),
+  ...onceAndForEver('any', 'truncate', 'to a half, ', unread({ truncate: '50%' })),
+  cell('any', 'foreign', 'once', { rules: once({ foreign: true }), expect: mixed }),
   ...onceAndForEver('any', 'brokenBase64', '', { hit: { brokenBase64: true }, ...outages }),
   ...onceAndForEver('any', 'records', 'one missing, ', {
     hit: { records: { missing: 1 } },

@@ -81,6 +81,38 @@ export function ambiguousForEver(accepted) {
   return stopped(5, 'CHUNKS_AMBIGUOUS', { ambiguous, paidTwice: accepted ? ambiguous : 0, second });
 }
 
+/** 7, at once: the upload may be accepted all the same, so it is ambiguous, and sent again last of all later. */
+export const redirected = stopped(7, 'SERVICE_REDIRECTS', {
+  ambiguous: 1,
+  second: { code: 0, told: 'is sent again', output: complete },
+});
+
+const paidAnew = {
+  args: ['--new'],
+  code: 0,
+  output: complete,
+  text: '`--new` begins a run that is paid anew',
+};
+
+/** Replies came and could not be read: these chunks are not sent again, and each is paid for once. */
+export function unreadable(...chunks) {
+  const output = without(chunks, 'AMBIGUOUS_HELD');
+  return published(output, 'AMBIGUOUS_UPLOAD', { ambiguous: chunks.length });
+}
+
+/** 6, three in a row, and again 6 without the fault: nothing is left to be sent, and nothing was ever readable. */
+export const unreadableForEver = stopped(6, 'RECEIPTS_UNREADABLE', {
+  ambiguous: CHUNKS,
+  second: { code: 6, told: 'RECEIPTS_UNREADABLE', output: nothing },
+  wayOut: { ...paidAnew, folios: 2 * CHUNKS },
+});
+
+/** 6, and again 6 without the fault: what is real and what is a rehearsal is not known any more. */
+export const mixed = stopped(6, 'SERVICE_MIXED', {
+  second: { code: 6, told: 'SERVICE_MIXED', output: nothing },
+  wayOut: paidAnew,
+});
+
 /** Under `ambiguous.policy: hold` the first chunk is not sent again. */
 export function held(accepted) {
   const output = without([1], 'AMBIGUOUS_HELD');
@@ -90,13 +122,7 @@ export function held(accepted) {
 /** 6, and again 6 without the fault: what was read of an upload stands. Only a new run, paid anew, goes on. */
 export const misread = stopped(6, 'UPLOAD_MISREAD', {
   second: { code: 6, told: 'UPLOAD_MISREAD', output: nothing },
-  wayOut: {
-    args: ['--new'],
-    code: 0,
-    output: complete,
-    folios: 1 + CHUNKS,
-    text: '`--new` begins a run that is paid anew',
-  },
+  wayOut: { ...paidAnew, folios: 1 + CHUNKS },
 });
 
 /** 6, and again 6 without the fault: the columns were learned from a part that was not as the others are. */

@@ -70,8 +70,9 @@ async function proveRun({ rules, config: changes, expect }, folder, { output: un
     });
     await third.stop();
     const all = countFolios(folder);
-    if (all !== expect.wayOut.folios)
-      problems.push(`way out: ${all} folios, ${expect.wayOut.folios} expected`);
+    // How many were sent before a poll has stopped the run is a matter of time.
+    const expected = expect.wayOut.folios ?? all;
+    if (all !== expected) problems.push(`way out: ${all} folios, ${expected} expected`);
   }
   return problems;
 }

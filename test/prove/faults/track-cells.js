@@ -1,7 +1,7 @@
 /** Faults of a poll: a failed poll is just a poll, and a time-out never means failed (law 3). */
-import { cell, forEver, once, statusCells } from './cell.js';
+import { cell, forEver, once, onceAndForEver, statusCells } from './cell.js';
 import { shortPoll } from './job.js';
-import { done, fetchedAgain, lost, refused, timedOut, untrusted } from './outcomes.js';
+import { done, fetchedAgain, lost, mixed, refused, timedOut, untrusted } from './outcomes.js';
 import { replyCells } from './reply-cells.js';
 
 /** Counts that lie in the poll that finds the first folio finished: the poll before it is told a status of its own. */
@@ -55,6 +55,8 @@ export const trackCells = [
     rules: forEver({ counts: { total: -1 } }),
     expect: done(),
   }),
+
+  ...onceAndForEver('track', 'foreign', '', { hit: { foreign: true }, first: mixed, always: mixed }),
 
   cell('track', 'percentage', 'for ever', { rules: forEver({ percentage: 'back' }), expect: done() }),
   cell('track', 'unknownStatus', 'once', { rules: once({ unknownStatus: 'QUEUED' }), expect: waited }),

@@ -11,14 +11,18 @@ import {
   held,
   madeToFail,
   misread,
+  mixed,
   outage,
   published,
+  redirected,
   refused,
   tooManyFailed,
   triedAgain,
+  unreadable,
+  unreadableForEver,
 } from './outcomes.js';
 
-const { 413: _tooLarge, ...others } = REFUSING;
+const { 302: _redirect, 413: _tooLarge, ...others } = REFUSING;
 const refusing = { ...others, 404: 'SERVICE_REFUSED', 409: 'SERVICE_REFUSED', 410: 'SERVICE_REFUSED' };
 const outages = { first: triedAgain, always: outage, alwaysConfig: impatient };
 const hold = { ambiguous: { policy: 'hold' } };
@@ -29,7 +33,11 @@ const unclear = (hit, accepted) => ({
   always: ambiguousForEver(accepted),
 });
 
+/** A reply that comes whole and cannot be read. */
+const unread = (hit) => ({ hit, first: unreadable(1), always: unreadableForEver });
+
 export const uploadCells = [
+  ...statusCells('upload', [302], () => ({ first: redirected, always: redirected })),
   ...statusCells('upload', Object.keys(refusing), (status) => ({
     first: refused(refusing[status]),
     always: refused(refusing[status]),
@@ -79,7 +87,11 @@ export const uploadCells = [
     expect: outage,
     config: impatient,
   }),
-  ...onceAndForEver('upload', 'html', '', unclear({ html: true }, true)),
+  ...onceAndForEver('upload', 'html', '', unread({ html: true })),
+  cell('upload', 'html', 'twice, then never', {
+    rules: [{ calls: { to: 2 }, fault: { html: true } }],
+    expect: unreadable(1, 2),
+  }),
   ...onceAndForEver('upload', 'html', 'with 503, ', { hit: { status: 503, html: true }, ...outages }),
 
   ...onceAndForEver('upload', 'cut', '`before-reply`, ', unclear({ cut: 'before-reply' }, false)),
@@ -111,11 +123,12 @@ export const uploadCells = [
     ...unclear({ slow: { bytesPerSecond: 20 } }, true),
     config: shortTimeouts,
   }),
-  ...onceAndForEver('upload', 'truncate', 'to a half, ', unclear({ truncate: '50%' }, true)),
+  ...onceAndForEver('upload', 'truncate', 'to a half, ', unread({ truncate: '50%' })),
   cell('upload', 'truncate', 'to nothing, once', {
     rules: once({ truncate: 0 }),
-    expect: ambiguousOnce(true),
+    expect: unreadable(1),
   }),
+  ...onceAndForEver('upload', 'foreign', '', { hit: { foreign: true }, first: mixed, always: mixed }),
 
   cell('upload', 'counts', 'total too high, once', {
     rules: once({ counts: { total: 1 } }),

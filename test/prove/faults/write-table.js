@@ -19,6 +19,9 @@ const WARNINGS = {
   'is sent again': 'a warning: the chunk is sent again',
 };
 
+/** Errors after which nobody knows whether a search counted. */
+const IN_DOUBT = ['AMBIGUOUS_SEARCH', 'SERVICE_REDIRECTS'];
+
 export function tableText(cells) {
   return `${HEAD}${cells.map((cell) => `| ${rowOf(cell).join(' | ')} |\n`).join('')}`;
 }
@@ -33,7 +36,7 @@ function rowOf({ operation, fault, variant, expect }) {
     toldText(expect.told),
     isSearch ? (expect.code === 0 ? 'the answer' : 'no answer') : expect.output.text,
     isSearch ? '0, the answer' : secondText(expect),
-    isSearch ? (expect.told === 'AMBIGUOUS_SEARCH' ? 1 : 0) : expect.ambiguous,
+    isSearch ? (IN_DOUBT.includes(expect.told) ? 1 : 0) : expect.ambiguous,
     isSearch ? 0 : Math.max(0, expect.paidTwice),
   ];
 }

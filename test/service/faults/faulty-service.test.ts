@@ -85,6 +85,28 @@ describe('a reply fault', () => {
     });
   });
 
+  it('leaves out that a local service answers', async () => {
+    const rules = [
+      { on: 'upload', calls: 2, fault: { foreign: true } },
+      { on: 'track', calls: 1, fault: { foreign: true, unknownStatus: 'QUEUED' } },
+    ];
+    await withFaults(rules, async (url) => {
+      const uploads = [await postFile(url), await postFile(url)];
+      expect(uploads.map(({ status }) => status)).toEqual([200, 200]);
+      const { response } = (await uploads[1]!.json()) as { response: { folio: string } };
+      const { folio } = response;
+      const polls = [await track(url, folio), await track(url, folio)];
+      expect(polls[0]!.body).toMatchObject({ response: { progressInfo: { status: 'QUEUED' } } });
+      const header = 'foliopipe-service';
+      expect([...uploads, ...polls].map(({ headers }) => headers.get(header))).toEqual([
+        'local',
+        null,
+        null,
+        'local',
+      ]);
+    });
+  });
+
   it('cuts an upload before anything is accepted, or after', async () => {
     const rules = [
       { on: 'upload', calls: 1, fault: { cut: 'before-reply' } },

@@ -1,0 +1,49 @@
+/** Submitting with the stage alone: an upload that fails as told, and what is kept of it. */
+import type { PredictionApi } from '../../src/api/prediction-api.js';
+import { chunkRecords } from '../../src/stages/chunk-records.js';
+import { submitChunks } from '../../src/stages/submit-chunks.js';
+import { createPermits } from '../../src/streams/permits.js';
+import { createFakeService } from './fake-service.js';
+import { collect, type StageRun } from './stage-run.js';
+
+export const submitAll = (run: StageRun) => collect(submitChunks(run)(chunkRecords(run)()));
+export const statesOf = async (run: StageRun) =>
+  (
+    await run.checkpoint.chunksIn(
+      run.id,
+      ['cut', 'uploading', 'ambiguous', 'submitted', 'unprocessed'],
+      0,
+      99,
+    )
+  ).map(({ state }) => state);
+export const attemptsOf = async (run: StageRun) =>
+  (await run.checkpoint.uploads(run.id, 0, 99)).map(
+    ({ chunk, attempt, state }) => `${chunk}.${attempt} ${state}`,
+  );
+
+/** An upload that fails for the attempts of `errors`, by file name's `chunk-attempt`. */
+export function failing(errors: Record<string, Error>) {
+  const service = createFakeService();
+  const { upload } = service;
+  const fails: PredictionApi['upload'] = async (request, signal) => {
+    const [, chunk, attempt] = /-(\d+)-(\d+)-[0-9a-f]{8}\.csv$/.exec(request.fileName)!;
+    const error = errors[`${chunk}.${attempt}`];
+    if (error) throw error;
+    return upload(request, signal);
+  };
+  return { ...service, upload: fails };
+}
+
+/** The same run as the next process finds it. */
+export function resumed(run: StageRun, api: StageRun['api']): StageRun {
+  const controller = new AbortController();
+  return {
+    ...run,
+    api,
+    controller,
+    signal: controller.signal,
+    folioPermits: createPermits(run.config.concurrency.folios),
+    setbacks: { first: undefined },
+    uploads: { stopped: false, inFlight: new Set() },
+  };
+}
