@@ -14,6 +14,8 @@ interface Driver {
   readonly SqliteError: SqliteError;
 }
 
+const COMPILED = ' (compiles it where it finds no binary: Python, make and a C++ compiler must be there)';
+
 let driver: Driver | undefined;
 
 /**
@@ -54,7 +56,7 @@ export function loadDriver(load: (id: string) => unknown, nodeApi: number): Driv
   } catch (cause) {
     const why = (cause as Error).message.split('\n')[0];
     throw new ConfigError('SQLITE_DRIVER', `no SQLite driver for Node ${version}: ${why}`, {
-      hint: `npm install better-sqlite3@${major}`,
+      hint: `npm install better-sqlite3@${major}${major === 12 ? COMPILED : ''}`,
       facts: { node: version, wanted: major },
       cause,
     });
