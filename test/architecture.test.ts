@@ -23,11 +23,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   results: ['csv', 'streams', 'type checkpoint', ...base],
   files: ['streams', ...base],
   api: ['streams', ...base],
-  service: ['csv', 'streams', 'types', 'errors'],
-  checkpoint: ['streams', 'types', 'errors'],
+  service: ['csv', 'streams', 'sqlite-driver', 'types', 'errors'],
+  checkpoint: ['streams', 'sqlite-driver', 'types', 'errors'],
   csv: ['streams', 'kernel', 'types', 'errors'],
   streams: ['kernel', 'types', 'errors'],
   config: ['types', 'errors'],
+  'sqlite-driver': ['errors'],
   errors: ['type types'],
   types: [],
   kernel: ['errors'],
@@ -37,7 +38,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages that only some folders may know. */
 const packages: Readonly<Record<string, readonly string[]>> = {
-  'better-sqlite3': ['src/checkpoint/', 'src/service/store/'],
+  // Its types alone; only the driver's file loads it.
+  'better-sqlite3': ['src/sqlite-driver.ts', 'src/checkpoint/', 'src/service/store/'],
   'form-data-encoder': ['src/api/'],
   hpagent: ['src/api/'],
   commander: ['src/cli/'],
@@ -152,9 +154,25 @@ describe('imports', () => {
   });
 });
 
+it('better-sqlite3 is loaded by the file that chooses it alone', () => {
+  const folders = ['src', 'pipelines', 'test', 'bench'];
+  const all = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  );
+  const loads = /^import (?!type\b).*'better-sqlite3'|(?:require|import|load)\('better-sqlite3'/m;
+  const loading = all.filter(
+    (file) =>
+      /\.[jt]s$/.test(file) &&
+      !file.includes('node_modules') &&
+      loads.test(readFileSync(join(root, file), 'utf8')),
+  );
+  expect(loading).toEqual(['src/sqlite-driver.ts']);
+});
+
 describe('a file', () => {
   it('outside the command line knows no process and no console', () => {
-    const shy = files.filter((file) => layerOf(file) !== 'cli');
+    // Which driver runs depends on Node's version, whoever asks.
+    const shy = files.filter((file) => !['cli', 'sqlite-driver'].includes(layerOf(file)));
     const uses = shy.filter((file) =>
       /\b(?:process\.[a-z]|console\.[a-z])|node:process/.test(withoutComments(text.get(file)!)),
     );

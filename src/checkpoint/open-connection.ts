@@ -1,7 +1,8 @@
 /** Connections to checkpoint.db with the settings that the laws ask for. */
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
+import { isSqliteError, openSqlite } from '../sqlite-driver.js';
 import { copyBeforeMigration } from './copy-before-migration.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
@@ -13,7 +14,7 @@ const BUSY_TIMEOUT_MS = 10_000;
 const WAL_RETRY_MS = 50;
 
 /** Opens for writing, making the file where it is missing: WAL, FULL, checked and migrated. */
-export async function openWritingConnection(path: string): Promise<Database.Database> {
+export async function openWritingConnection(path: string): Promise<Database> {
   const connection = openPrivateDatabase(path, BUSY_TIMEOUT_MS);
   try {
     await switchToWal(connection);
@@ -29,7 +30,7 @@ export async function openWritingConnection(path: string): Promise<Database.Data
 }
 
 /** Tables of an older version are copied first, and changed only while no other pipeline is at work on them. */
-async function bringUpToDate(connection: Database.Database): Promise<void> {
+async function bringUpToDate(connection: Database): Promise<void> {
   const version = schemaVersion(connection);
   if (version === 0 || version === migrations.length) return migrate(connection, migrations);
   await withAllPipelinesStopped(dirname(connection.name), async () => {
@@ -39,8 +40,8 @@ async function bringUpToDate(connection: Database.Database): Promise<void> {
 }
 
 /** Opens for reading only; undefined while the tables have not been made. */
-export function openReadingConnection(path: string): Database.Database | undefined {
-  const connection = new Database(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
+export function openReadingConnection(path: string): Database | undefined {
+  const connection = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
   try {
     if (schemaVersion(connection) === 0) {
       connection.close();
@@ -56,13 +57,13 @@ export function openReadingConnection(path: string): Database.Database | undefin
 }
 
 /** SQLite does not wait for another process that is making the same switch: we do. */
-async function switchToWal(connection: Database.Database): Promise<void> {
+async function switchToWal(connection: Database): Promise<void> {
   for (let waited = 0; ; waited += WAL_RETRY_MS) {
     try {
       connection.pragma('journal_mode = WAL');
       return;
     } catch (error) {
-      const busy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+      const busy = isSqliteError(error) && error.code.startsWith('SQLITE_BUSY');
       if (!busy || waited >= BUSY_TIMEOUT_MS) throw error;
       await sleep(WAL_RETRY_MS);
     }

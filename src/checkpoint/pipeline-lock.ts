@@ -5,8 +5,9 @@
  */
 import { mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { LockedError } from '../errors/index.js';
+import { isSqliteError } from '../sqlite-driver.js';
 import { type LockHolder, readLockHolder, removeLockHolder, writeLockHolder } from './lock-holder.js';
 import { openPrivateDatabase } from './open-private-database.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
@@ -16,7 +17,7 @@ import { translateStateError } from './translate-state-error.js';
  * Locks held by this process, by real path. It keeps their connections from the garbage collector, which
  * would free the lock, and the file from being opened twice: closing one handle frees the POSIX locks of all.
  */
-const held = new Map<string, Database.Database>();
+const held = new Map<string, Database>();
 
 /**
  * Takes the lock of a pipeline, without waiting.
@@ -91,7 +92,7 @@ function takeLock(path: string): boolean {
     connection.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     connection.close();
-    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return false;
+    if (isSqliteError(error) && error.code.startsWith('SQLITE_BUSY')) return false;
     throw error;
   }
   held.set(path, connection);

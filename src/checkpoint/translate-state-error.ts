@@ -1,6 +1,6 @@
 /** The one place where errors of SQLite and of the file system become ours. */
-import Database from 'better-sqlite3';
 import { ConfigError, TroubleError } from '../errors/index.js';
+import { isSqliteError } from '../sqlite-driver.js';
 
 const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)$/;
 const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/;
@@ -49,6 +49,6 @@ export function damagedCheckpoint(path: string, cause?: unknown): ConfigError {
 }
 
 function errorCode(error: unknown): string {
-  if (error instanceof Database.SqliteError) return error.code;
+  if (isSqliteError(error)) return error.code;
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

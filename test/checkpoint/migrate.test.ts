@@ -1,13 +1,14 @@
 /** Migrations: all or none, safe to run twice, newer files refused. */
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrate, refuseOlder, schemaVersion } from '../../src/checkpoint/migrate.js';
 import { migrations } from '../../src/checkpoint/migrations/index.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 
 describe('migrate', () => {
-  let database: Database.Database;
+  let database: Database;
   beforeEach(() => {
-    database = new Database(':memory:');
+    database = openSqlite(':memory:');
   });
   afterEach(() => {
     database.close();

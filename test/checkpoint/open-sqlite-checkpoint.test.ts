@@ -2,10 +2,10 @@
 import { mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { openCheckpointReader } from '../../src/checkpoint/open-checkpoint-reader.js';
 import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 import { addChunk } from '../helpers/advance-chunk.js';
 import { sampleRun, withFolder } from '../helpers/checkpoint-samples.js';
 import { spawnCheckpointChild } from '../helpers/spawn-checkpoint-child.js';
@@ -60,7 +60,7 @@ describe('openSqliteCheckpoint', () => {
 
   it('waits for another process that has begun to write a new file', () =>
     withFolder(async (folder) => {
-      const other = new Database(join(folder, 'checkpoint.db'));
+      const other = openSqlite(join(folder, 'checkpoint.db'));
       other.exec('BEGIN IMMEDIATE');
       const opening = openSqliteCheckpoint(folder);
       await sleep(20);
@@ -83,7 +83,7 @@ describe('openSqliteCheckpoint', () => {
       for (let number = 1; number <= 60; number++) await addChunk(checkpoint, 'r1', number, 'cut');
       await checkpoint.close();
       const path = join(folder, 'checkpoint.db');
-      const database = new Database(path);
+      const database = openSqlite(path);
       const root = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'chunks'").pluck().get();
       database.close();
       const file = await open(path, 'r+');
@@ -94,7 +94,7 @@ describe('openSqliteCheckpoint', () => {
 
   it('refuses a checkpoint of a newer version, to read and to write', () =>
     withFolder(async (folder) => {
-      const database = new Database(join(folder, 'checkpoint.db'));
+      const database = openSqlite(join(folder, 'checkpoint.db'));
       database.pragma('user_version = 9999');
       database.close();
       const newer = { name: 'ConfigError', code: 'CHECKPOINT_NEWER', hint: 'upgrade foliopipe' };

@@ -1,16 +1,16 @@
 /** Errors of SQLite and the system in our words, mostly really provoked. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { createStateDatabase } from '../../src/checkpoint/state-database.js';
 import { translateStateError } from '../../src/checkpoint/translate-state-error.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 import { withFolder } from '../helpers/checkpoint-samples.js';
 
 describe('translateStateError', () => {
   it('says DISK_FULL when SQLite has no room left', () =>
     withFolder(async (folder) => {
-      const connection = new Database(join(folder, 'full.db'));
+      const connection = openSqlite(join(folder, 'full.db'));
       connection.exec('CREATE TABLE t (x)');
       connection.pragma('max_page_count = 4');
       const db = createStateDatabase(connection);
@@ -30,9 +30,9 @@ describe('translateStateError', () => {
   it('says CHECKPOINT_BUSY when another process keeps the write lock', () =>
     withFolder(async (folder) => {
       const path = join(folder, 'busy.db');
-      const holder = new Database(path);
+      const holder = openSqlite(path);
       holder.exec('CREATE TABLE t (x); BEGIN IMMEDIATE');
-      const db = createStateDatabase(new Database(path, { timeout: 0 }));
+      const db = createStateDatabase(openSqlite(path, { timeout: 0 }));
       const insert = db.prepare('INSERT INTO t VALUES (1)');
       const write = db.change(() => insert.run());
       await expect(write()).rejects.toMatchObject({ name: 'TroubleError', code: 'CHECKPOINT_BUSY' });
@@ -45,8 +45,8 @@ describe('translateStateError', () => {
   it('says STATE_DIR_UNWRITABLE when a connection may only read', () =>
     withFolder(async (folder) => {
       const path = join(folder, 'read.db');
-      new Database(path).exec('CREATE TABLE t (x)').close();
-      const db = createStateDatabase(new Database(path, { readonly: true }));
+      openSqlite(path).exec('CREATE TABLE t (x)').close();
+      const db = createStateDatabase(openSqlite(path, { readonly: true }));
       const insert = db.prepare('INSERT INTO t VALUES (1)');
       const write = db.change(() => insert.run());
       await expect(write()).rejects.toMatchObject({ name: 'ConfigError', code: 'STATE_DIR_UNWRITABLE' });

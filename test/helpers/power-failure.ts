@@ -1,7 +1,7 @@
 /** What a power failure leaves of the state of a killed process, at its worst: only what waited for the disk. */
 import { copyFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { isSqliteError, openSqlite } from '../../src/sqlite-driver.js';
 import { withFolder } from './checkpoint-samples.js';
 import { filesUnder } from './job.js';
 
@@ -48,7 +48,7 @@ function commitEnds(log: Buffer): number[] {
 
 /** All that is paid for, decided or downloaded; undefined before there are tables. */
 function lasting(path: string): string | undefined {
-  const db = new Database(path);
+  const db = openSqlite(path);
   try {
     const tables = ['runs', 'uploads', 'searches', 'spending', 'pipeline_columns'].map(
       (table) => `SELECT * FROM ${table}`,
@@ -56,7 +56,7 @@ function lasting(path: string): string | undefined {
     const ended = "SELECT run, number, state FROM chunks WHERE state NOT IN ('cut', 'submitted', 'finished')";
     return JSON.stringify([...tables, ended].map((sql) => db.prepare(sql).all()));
   } catch (error) {
-    if (error instanceof Database.SqliteError && error.message.startsWith('no such table')) return undefined;
+    if (isSqliteError(error) && error.message.startsWith('no such table')) return undefined;
     throw error;
   } finally {
     db.close();

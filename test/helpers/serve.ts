@@ -1,7 +1,7 @@
 /** The service that the jobs of the command line ask, and what it remembers once it has ended. */
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { openService } from '../../src/service/open-service.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 import { type CliEnd, spawnCli } from './cli.js';
 import { serviceOptions } from './service-client.js';
 
@@ -54,7 +54,7 @@ export interface ServedFolio {
 
 /** Every folio that a service has accepted, oldest first; the service must have ended. */
 export function servedFolios(dataDir: string): ServedFolio[] {
-  const db = new Database(join(dataDir, 'service.db'));
+  const db = openSqlite(join(dataDir, 'service.db'));
   try {
     return db
       .prepare<[], ServedFolio>('SELECT folio, file_name AS fileName, records FROM folios ORDER BY id')

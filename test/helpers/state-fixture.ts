@@ -2,7 +2,7 @@
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import { openSqlite } from '../../src/sqlite-driver.js';
 
 /** Stands in the fixture for the folder in which the job lay. */
 const FOLDER = '/FOLDER';
@@ -24,7 +24,7 @@ export async function withStateFixture(name: string, use: (folder: string) => Pr
 async function build(folder: string, dump: string, path: string): Promise<void> {
   const sql = await readFile(join(folder, dump), 'utf8');
   await mkdir(dirname(join(folder, path)), { recursive: true });
-  const database = new Database(join(folder, path));
+  const database = openSqlite(join(folder, path));
   // A dump makes its tables in no special order.
   database.pragma('foreign_keys = OFF');
   database.exec(sql.replaceAll(FOLDER, folder));

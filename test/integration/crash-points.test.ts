@@ -1,11 +1,11 @@
 /** Law 4 with real kills: stopped in each window and started again, a job ends as one that nothing stopped. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSummary } from '../../pipelines/index.js';
 import { type CrashPoint, crashPoints } from '../../src/crash-points.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
 import { failPower } from '../helpers/power-failure.js';
@@ -195,7 +195,7 @@ interface ToldUpload {
 
 /** What the client itself has kept of its uploads. */
 function uploadsOf(job: Job): ToldUpload[] {
-  const db = new Database(join(job.stateDir, 'checkpoint.db'), { readonly: true });
+  const db = openSqlite(join(job.stateDir, 'checkpoint.db'), { readonly: true });
   try {
     return db.prepare<[], ToldUpload>('SELECT chunk, file_name AS fileName, state FROM uploads').all();
   } finally {

@@ -7,9 +7,9 @@ import { execFile, spawnSync } from 'node:child_process';
 import { chmod, cp, open, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../pipelines/index.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 import { type Clock, systemClock } from '../../src/streams/clock.js';
 import { jsonLines, runCli } from '../helpers/cli.js';
 import { createJob, useFolder } from '../helpers/job.js';
@@ -123,7 +123,7 @@ describe('replies that cannot be written down', () => {
 
 /** From now on no folio can be written down: as on a full disk, but for this alone. */
 function breakUploads(job: Job): void {
-  const database = new Database(path.join(job.config().stateDir, 'checkpoint.db'));
+  const database = openSqlite(path.join(job.config().stateDir, 'checkpoint.db'));
   database.exec("CREATE TRIGGER full BEFORE UPDATE ON uploads BEGIN SELECT RAISE(ABORT, 'no room'); END");
   database.close();
 }

@@ -1,9 +1,9 @@
 /** State files of released versions: copied, brought up to date and gone on with, whatever they were in the middle of. */
 import { copyFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli } from '../helpers/cli.js';
 import { withStateFixture } from '../helpers/state-fixture.js';
@@ -89,14 +89,14 @@ async function freshOutput(folder: string): Promise<Buffer> {
 }
 
 async function statesIn(path: string): Promise<string[]> {
-  const database = new Database(path, { readonly: true });
+  const database = openSqlite(path, { readonly: true });
   const states = database.prepare<[], string>('SELECT state FROM chunks ORDER BY number').pluck().all();
   database.close();
   return states;
 }
 
 function versionOf(path: string): unknown {
-  const database = new Database(path, { readonly: true });
+  const database = openSqlite(path, { readonly: true });
   const version = database.pragma('user_version', { simple: true });
   database.close();
   return version;

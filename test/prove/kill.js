@@ -12,8 +12,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import Database from 'better-sqlite3';
 import { createDice } from '../../bench/dice.js';
+import { openSqlite } from '../../dist/src/sqlite-driver.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const cli = join(root, 'dist/bundle/cli.js');
@@ -119,7 +119,7 @@ function prove(work, expected) {
 }
 
 function countFolios(work) {
-  const database = new Database(join(work, 'service/service.db'), { readonly: true });
+  const database = openSqlite(join(work, 'service/service.db'), { readonly: true });
   try {
     return database.prepare('SELECT count(*) AS folios FROM folios').get().folios;
   } finally {

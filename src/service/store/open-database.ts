@@ -1,16 +1,17 @@
 /** Opens the service's database for this process alone, brought to the newest version. */
 import { closeSync, openSync } from 'node:fs';
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { ConfigError, LockedError } from '../../errors/index.js';
+import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 import { MIGRATIONS } from './migrations.js';
 
 /**
  * The lock is SQLite's exclusive locking mode: the system frees it with the process, even after kill -9.
  * @throws LockedError when another service has the file open; ConfigError when a newer version made it.
  */
-export function openDatabase(path: string): Database.Database {
+export function openDatabase(path: string): Database {
   closeSync(openSync(path, 'a', 0o600)); // SQLite gives its other files the mode of this one
-  const db = new Database(path, { timeout: 100 });
+  const db = openSqlite(path, { timeout: 100 });
   try {
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = WAL');
@@ -28,7 +29,7 @@ export function openDatabase(path: string): Database.Database {
   }
 }
 
-function migrate(db: Database.Database, path: string): void {
+function migrate(db: Database, path: string): void {
   const version = Number(db.pragma('user_version', { simple: true }));
   if (version > MIGRATIONS.length) {
     throw new ConfigError(
@@ -45,5 +46,5 @@ function migrate(db: Database.Database, path: string): void {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+  return isSqliteError(error) && error.code.startsWith('SQLITE_BUSY');
 }

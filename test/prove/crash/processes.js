@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
+import { openSqlite } from '../../../dist/src/sqlite-driver.js';
 
 const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 const token = 'crash';
@@ -73,7 +73,7 @@ export function servedFolios(data) {
 
 /** Rows of a database. */
 export function query(path, sql) {
-  const database = new Database(path, { readonly: true });
+  const database = openSqlite(path, { readonly: true });
   try {
     return database.prepare(sql).all();
   } finally {

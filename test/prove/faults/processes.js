@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
 import { parseFaults } from '../../../dist/src/service/faults/parse-faults.js';
 import { openService } from '../../../dist/src/service/open-service.js';
+import { openSqlite } from '../../../dist/src/sqlite-driver.js';
 import { TOKEN } from './job.js';
 
 const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
@@ -77,7 +77,7 @@ export async function runClient(args) {
 
 /** How many folios a service has ever given out; it must have ended. */
 export function countFolios(folder) {
-  const database = new Database(join(folder, 'service', 'service.db'), { readonly: true });
+  const database = openSqlite(join(folder, 'service', 'service.db'), { readonly: true });
   try {
     return database.prepare('SELECT count(*) AS folios FROM folios').get().folios;
   } finally {

@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError, LockedError, TroubleError } from '../../../src/errors/index.js';
 import type { NewFolio, Slice } from '../../../src/service/store/folio.js';
 import { type FolioStore, openFolioStore } from '../../../src/service/store/folio-store.js';
 import { MIGRATIONS } from '../../../src/service/store/migrations.js';
+import { openSqlite } from '../../../src/sqlite-driver.js';
 
 const NEW: NewFolio = {
   folio: 'f1',
@@ -103,7 +103,7 @@ describe('FolioStore', () => {
 
   it('goes on with a file of an older version, whose folios are not made to fail', () => {
     const older = path.join(folder, 'older.db');
-    const db = new Database(older);
+    const db = openSqlite(older);
     db.exec(MIGRATIONS[0]!);
     db.pragma('user_version = 1');
     db.prepare(`INSERT INTO folios VALUES (1, 'f1', 'a.csv', 'ours', 1, ?, 5, 2, 'PROCESSING', 5, 0, 0)`).run(
@@ -117,7 +117,7 @@ describe('FolioStore', () => {
 
   it('refuses a file of a newer version', () => {
     store.close();
-    const db = new Database(file);
+    const db = openSqlite(file);
     db.pragma('user_version = 99');
     db.close();
     expect(() => openFolioStore(file)).toThrow(ConfigError);
