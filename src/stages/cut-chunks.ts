@@ -65,7 +65,7 @@ export interface CutLimits {
   readonly maxBytes: number;
   /** Records of the first chunk, where it is to have fewer; 0: it is as the others. */
   readonly canary?: number;
-  /** Bytes that a chunk's records may have in the source, what is not sent of them included; at first 512 MB. */
+  /** Bytes that a chunk's records may have in the source, what is not sent of them included; left out: 512 MB. */
   readonly maxSourceBytes?: number;
 }
 

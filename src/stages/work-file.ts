@@ -60,13 +60,24 @@ async function restoreLength(run: WorkFileNeeds, size: number): Promise<number> 
   return last?.mergedEnd ?? 0;
 }
 
+/** A hash takes less than 2 GiB at once. */
+const HASHED_AT_ONCE = 1024 * 1024 * 1024;
+
+function hashable(bytes: Uint8Array): Uint8Array[] {
+  const count = Math.ceil(bytes.length / HASHED_AT_ONCE);
+  return Array.from({ length: count }, (_, at) =>
+    bytes.subarray(at * HASHED_AT_ONCE, (at + 1) * HASHED_AT_ONCE),
+  );
+}
+
 function growingFile(file: FileHandle, from: number, { written }: RunContext['work']): WorkFile {
   let length = from;
   return {
     get length() {
       return length;
     },
-    append: async (...pieces) => {
+    append: async (...given) => {
+      const pieces = given.flatMap(hashable);
       const hash = createHash('sha256');
       const write = async () => {
         const writing = writeAll(file, pieces);

@@ -34,6 +34,23 @@ describe('writeAll', () => {
     expect(await written([])).toHaveLength(0);
   });
 
+  it.each([1, 2, 3, 40_000, 70_004])('gives the system no more than %i bytes at once', async (most) => {
+    const path = join(await folder(), 'file');
+    const file = await open(path, 'w');
+    const calls: number[] = [];
+    const watched = {
+      writev: (given: Uint8Array[]) => {
+        calls.push(given.reduce((sum, { length }) => sum + length, 0));
+        return file.writev(given);
+      },
+    } as unknown as FileHandle;
+    const few = pieces.map((piece) => piece.subarray(0, most * 20));
+    await writeAll(watched, few, most);
+    await file.close();
+    expect((await readFile(path)).equals(Buffer.concat(few))).toBe(true);
+    expect(Math.max(...calls)).toBe(Math.min(most, Buffer.concat(few).length));
+  });
+
   it.each([1, 2, 3, 4, 69_999])('goes on where the system takes %i bytes at once', async (most) => {
     const few = pieces.map((piece) => piece.subarray(0, most * 20));
     const all = await written(few, (file) => sparing(file, most));
