@@ -39,6 +39,7 @@ export {
 } from './report/ledger.js';
 export { type RunSummary, summarizeRun } from './report/run-summary.js';
 export { type CheckedItem, checkSetup } from './run/check-setup.js';
+export { isJoinedOtherwise } from './run/joined-otherwise.js';
 export { embeddedServiceFolder, type OpenRun, openApi, openRun, serviceIdentity } from './run/open-run.js';
 export { type StateNeeds, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';

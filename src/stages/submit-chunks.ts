@@ -16,12 +16,15 @@ import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { type AddItems, mapGrowing } from '../streams/map-growing.js';
 import { type EarlyFailuresNeeds, findEarlyFailures } from './find-early-failures.js';
+import { type JudgeArrivedNeeds, judgeArrived } from './judge-arrived.js';
 import { type RefusedChunkNeeds, settleRefused } from './settle-refused.js';
 import { refuseMisread, type UploadChunkNeeds, uploadChunk } from './upload-chunk.js';
+import type { Refetch } from './with-healing.js';
 
 export type SubmitChunksNeeds = UploadChunkNeeds &
   RefusedChunkNeeds &
   EarlyFailuresNeeds &
+  JudgeArrivedNeeds &
   Pick<RunContext, 'folioPermits' | 'controller' | 'setbacks' | 'uploads'> & {
     readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'recordUnprocessed' | 'tally' | 'uploads'>;
   };
@@ -29,14 +32,16 @@ export type SubmitChunksNeeds = UploadChunkNeeds &
 /**
  * Passes on chunks whose folio is known, and those given up or refused. A chunk that stays ambiguous, or that an
  * outage or a guard holds back, is not passed on.
+ * @param refetch fetches a chunk's parts anew, where what is downloaded is damaged or does not prove the join.
  * @throws RefusedError, TroubleError from the upload; UntrustedError when the service counts other records.
  */
 export function submitChunks(
   run: SubmitChunksNeeds,
+  refetch?: Refetch,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
   const submitAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     await refuseMisread(run);
-    const submit = createSubmitter(run);
+    const submit = createSubmitter(run, refetch);
     const { uploads } = run.config.concurrency;
     yield* mapGrowing(chunks, uploads, submit, run.controller);
     if (run.uploads.stopped) return;
@@ -59,7 +64,7 @@ export function submitChunks(
 /** Submits a chunk, or adds those that take its place. */
 type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
 
-function createSubmitter(run: SubmitChunksNeeds): Submit {
+function createSubmitter(run: SubmitChunksNeeds, refetch: Refetch | undefined): Submit {
   const { inFlight } = run.uploads;
   const oneEnds = async () => {
     if (inFlight.size === 0) return false;
@@ -93,7 +98,7 @@ function createSubmitter(run: SubmitChunksNeeds): Submit {
     }
     if (chunk.state === 'submitted') return chunk;
     try {
-      if (await mayUpload(run, chunk)) return await upload(chunk);
+      if (await mayUpload(run, chunk, refetch)) return await upload(chunk);
     } catch (error) {
       run.folioPermits.release(chunk.number);
       if (error instanceof RefusedError) add(...(await settle(chunk, error)));
@@ -107,8 +112,13 @@ function createSubmitter(run: SubmitChunksNeeds): Submit {
   };
 }
 
-async function mayUpload(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<boolean> {
+async function mayUpload(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  refetch: Refetch | undefined,
+): Promise<boolean> {
   if (run.uploads.stopped) return false;
+  if ((await judgeArrived(run, refetch)) !== undefined) return false;
   // A round is there for the records that failed.
   const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
   if (failures !== undefined) throw failures;

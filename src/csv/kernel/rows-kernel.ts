@@ -2,27 +2,18 @@
  * Writes the rows of a chunk in WebAssembly: its records' own fields, and the answers of successful parts. An answer
  * of another kind is asked of the caller. Layout of the memory: what is loaded, and behind it the rows, which grow.
  */
-import { aligned, bytesOf, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import { bytesOf, type KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { COMMA } from '../ascii.js';
 import { fieldRuns } from './field-runs.js';
+import { type Table, TableMemory, type TablePlace } from './table-memory.js';
 
 /** What assembly/rows.ts exports. */
-interface RowsExports {
+export interface RowsExports {
   readonly memory: WebAssembly.Memory;
   readonly nextRow: WebAssembly.Global;
   readonly rowsEnd: WebAssembly.Global;
   readonly rowsStop: WebAssembly.Global;
   writeRows(...args: number[]): void;
-}
-
-/** Records or results: bytes, and where their fields stand, as in a Batch. */
-export interface Table {
-  readonly bytes: Uint8Array;
-  readonly count: number;
-  /** Fields of each. */
-  readonly fields: number;
-  readonly starts: Int32Array;
-  readonly ends: Int32Array;
 }
 
 /** A part from which answers are taken. */
@@ -56,15 +47,17 @@ const NO_ROOM = 1;
 const NOT_OURS = 2;
 
 export class RowsKernel {
-  readonly #memory = new KernelMemory<RowsExports>();
+  readonly #tables: TableMemory<RowsExports>;
+  readonly #memory: KernelMemory<RowsExports>;
   readonly #layout: RowsLayout;
-  /** Where what is loaded ends. */
-  #loaded = 0;
   #rowsAt = 0;
   #rowsEnd = 0;
 
-  constructor(layout: RowsLayout) {
+  /** @param tables shared with whoever works on the same ones. */
+  constructor(layout: RowsLayout, tables = new TableMemory<RowsExports>()) {
     this.#layout = layout;
+    this.#tables = tables;
+    this.#memory = tables.memory;
   }
 
   /** The rows of the last call; valid until the next. */
@@ -84,15 +77,15 @@ export class RowsKernel {
     writeOther: (record: number) => Uint8Array,
   ): void {
     const { chosen, delimiter, numbered } = this.#layout;
-    this.#loaded = SPARE_BYTES;
+    const tables = this.#tables;
+    const [own, ...places] = tables.hold([records, ...parts]);
     const runs = fieldRuns(chosen ?? [], delimiter);
-    const chosenAt = this.#load(bytesOf(runs));
-    const own = this.#loadTable(records);
-    const partsAt = this.#loadParts(parts);
-    const partAt = this.#load(bytesOf(order.part));
-    const resultAt = this.#load(bytesOf(order.result));
-    const numbersAt = numbered ? this.#load(bytesOf(order.numbers)) : 0;
-    this.#rowsAt = this.#loaded;
+    const chosenAt = tables.load(bytesOf(runs));
+    const partsAt = this.#loadParts(parts, places);
+    const partAt = tables.load(bytesOf(order.part));
+    const resultAt = tables.load(bytesOf(order.result));
+    const numbersAt = numbered ? tables.load(bytesOf(order.numbers)) : 0;
+    this.#rowsAt = tables.end;
     this.#rowsEnd = this.#rowsAt;
     this.#reserveRoom(records.bytes.length * 2);
 
@@ -102,9 +95,9 @@ export class RowsKernel {
       exports.writeRows(
         row,
         records.count,
-        own.bytes,
-        own.starts,
-        own.ends,
+        own!.bytes,
+        own!.starts,
+        own!.ends,
         records.fields,
         delimiter,
         chosenAt,
@@ -135,33 +128,17 @@ export class RowsKernel {
     this.#memory.reserve(this.#rowsEnd + size + 2 * SPARE_BYTES);
   }
 
-  #loadParts(parts: readonly AnswerPart[]): number {
+  #loadParts(parts: readonly AnswerPart[], places: readonly TablePlace[]): number {
     const described = new Int32Array(parts.length * PART_INTS);
     for (const [i, part] of parts.entries()) {
-      const at = part.answers === null ? { bytes: 0, starts: 0, ends: 0 } : this.#loadTable(part);
+      const at = places[i]!;
       const runs = fieldRuns(part.answers ?? [], COMMA);
-      const answers = part.answers === null ? 0 : this.#load(bytesOf(runs));
-      const around = [this.#load(part.lead), part.lead.length, this.#load(part.tail), part.tail.length];
-      const numbers = [at.bytes, at.starts, at.ends, part.fields, answers, runs.length / 2, ...around];
+      const answers = part.answers === null ? 0 : this.#tables.load(bytesOf(runs));
+      const lead = [this.#tables.load(part.lead), part.lead.length];
+      const tail = [this.#tables.load(part.tail), part.tail.length];
+      const numbers = [at.bytes, at.starts, at.ends, part.fields, answers, runs.length / 2, ...lead, ...tail];
       described.set(numbers, i * PART_INTS);
     }
-    return this.#load(bytesOf(described));
-  }
-
-  #loadTable({ bytes, count, fields, starts, ends }: Table) {
-    return {
-      bytes: this.#load(bytes),
-      starts: this.#load(bytesOf(starts.subarray(0, count))),
-      ends: this.#load(bytesOf(ends.subarray(0, count * fields))),
-    };
-  }
-
-  /** Copies bytes into the memory; returns their address. */
-  #load(bytes: Uint8Array): number {
-    const at = this.#loaded;
-    this.#loaded = aligned(at + bytes.length + SPARE_BYTES);
-    this.#memory.reserve(this.#loaded);
-    this.#memory.bytes.set(bytes, at);
-    return at;
+    return this.#tables.load(bytesOf(described));
   }
 }

@@ -1,0 +1,69 @@
+/**
+ * Records and results in the memory of one kernel, loaded once for all that is done with them: comparing what came
+ * back, and writing rows. Invariant: tables stand first, in the order of the last call; behind them comes the rest.
+ */
+import { aligned, bytesOf, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+
+/** Records or results: bytes, and where their fields stand, as in a Batch. */
+export interface Table {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+  /** Fields of each. */
+  readonly fields: number;
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
+}
+
+/** Addresses of a table's arrays. */
+export interface TablePlace {
+  readonly bytes: number;
+  readonly starts: number;
+  readonly ends: number;
+}
+
+interface Held {
+  readonly bytes: Uint8Array;
+  readonly place: TablePlace;
+  /** Where the next may stand. */
+  readonly end: number;
+}
+
+export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }> {
+  readonly memory = new KernelMemory<Exports>();
+  #held: Held[] = [];
+  #loaded = SPARE_BYTES;
+
+  /** Where what is loaded ends. */
+  get end(): number {
+    return this.#loaded;
+  }
+
+  /**
+   * Loads tables. Those that the last call began with are there already: a table's array of bytes, the same object,
+   * must not have changed since.
+   */
+  hold(tables: readonly Table[]): readonly TablePlace[] {
+    let same = 0;
+    while (same < tables.length && this.#held[same]?.bytes === tables[same]!.bytes) same++;
+    this.#held.length = same;
+    this.#loaded = this.#held.at(-1)?.end ?? SPARE_BYTES;
+    for (const { bytes, count, fields, starts, ends } of tables.slice(same)) {
+      const place = {
+        bytes: this.load(bytes),
+        starts: this.load(bytesOf(starts.subarray(0, count))),
+        ends: this.load(bytesOf(ends.subarray(0, count * fields))),
+      };
+      this.#held.push({ bytes, place, end: this.#loaded });
+    }
+    return this.#held.map(({ place }) => place);
+  }
+
+  /** Copies bytes behind what is loaded, until tables are held again; returns their address. */
+  load(bytes: Uint8Array): number {
+    const at = this.#loaded;
+    this.#loaded = aligned(at + bytes.length + SPARE_BYTES);
+    this.memory.reserve(this.#loaded);
+    this.memory.bytes.set(bytes, at);
+    return at;
+  }
+}
