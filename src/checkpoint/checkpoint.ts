@@ -122,7 +122,10 @@ export interface Checkpoint extends CheckpointReader {
       | { readonly state: 'dropped' | 'ambiguous' },
   ): Promise<void>;
 
-  /** Fixes the added columns for the run and, when `learned`, for the pipeline on this service. */
+  /**
+   * Fixes the added columns for the run and, when `learned`, for the pipeline on this service. Other ones than before,
+   * or the first ones, only while nothing is merged.
+   */
   recordColumns(run: string, columns: readonly string[], learned: boolean): Promise<void>;
   /** Fixes the way results are joined in this run; what is judged of the columns given back may grow later. */
   recordJoin(run: string, join: JoinWay): Promise<void>;

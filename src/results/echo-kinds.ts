@@ -41,13 +41,17 @@ export function kindAtMatches(
   return kind;
 }
 
-/** What a column that every part with results has is, by all of its values in whatever order. */
+/**
+ * What a column that all of these parts have is, by all of its values in whatever order.
+ * @param places of the records whose results these are; all where it is left out.
+ */
 export function kindOfAll(
   parts: readonly PartTable[],
   { column, sourceField }: SentField,
   records: RecordBlock,
+  places: readonly number[] = Array.from({ length: records.count }, (_, i) => i),
 ): ColumnKind {
-  const sent = Array.from({ length: records.count }, (_, i) => sentText(records, i, sourceField));
+  const sent = places.map((place) => sentText(records, place, sourceField));
   const back = parts.flatMap((table) => {
     const field = table.columns.indexOf(column);
     return Array.from({ length: table.count }, (_, r) => resultText(table, r, field));

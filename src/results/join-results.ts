@@ -9,7 +9,7 @@ import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
 import { checkEchoes, checkJoinWay, type GivenBack, givenBack, type SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
-import { checkPredicted, checkProof, nothingToJoinBy } from './judge-join.js';
+import { checkNotMoved, checkPredicted, checkProof, nothingToJoinBy } from './judge-join.js';
 import type { PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
 
@@ -111,8 +111,12 @@ function kindsOf(
       if (matched !== undefined) return [field.column, matched.isFolded ? 'folded' : 'exact'] as const;
       if (declared !== null && !declared.includes(field.column)) return [field.column, 'answer'] as const;
       const kind = kindAtMatches(joined, status, field, records);
-      // A declared echo that is none is found to be a strange result.
-      return [field.column, kind === 'answer' && declared !== null ? 'folded' : kind] as const;
+      if (kind === 'answer') {
+        // A declared echo that is none is found to be a strange result.
+        if (declared !== null) return [field.column, 'folded'] as const;
+        checkNotMoved(joined, records, field, status);
+      }
+      return [field.column, kind] as const;
     });
     return { ...known, ...Object.fromEntries(found) };
   };

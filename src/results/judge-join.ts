@@ -4,7 +4,7 @@
  */
 import { UntrustedError } from '../errors/index.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
-import { type SentField, tellsApart } from './echo-kinds.js';
+import { kindOfAll, type SentField, tellsApart } from './echo-kinds.js';
 import type { EchoedColumn } from './join-by-echo.js';
 import type { SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
@@ -54,6 +54,32 @@ function placesOf(joined: Joined, records: RecordBlock, statuses: readonly FileS
   return Array.from({ length: records.count }, (_, i) => i).filter((i) => isOne[joined.part[i]!]);
 }
 
+/**
+ * A column whose values are those that were sent, but at other records, is no answer: the results are at wrong ones.
+ * @param status of the parts in which it is none of the echoes.
+ * @throws UntrustedError `ECHO_UNPROVEN`.
+ */
+export function checkNotMoved(
+  joined: Joined,
+  records: RecordBlock,
+  field: SentField,
+  status: FileStatus,
+): void {
+  const isMoved = (statuses: readonly FileStatus[]) => {
+    const parts = joined.parts.filter(
+      ({ reference, count }) => count > 0 && statuses.includes(reference.fileStatus),
+    );
+    if (!parts.every(({ columns }) => columns.includes(field.column))) return false;
+    return kindOfAll(parts, field, records, placesOf(joined, records, statuses)) !== 'answer';
+  };
+  if (!isMoved(bothKinds) && !isMoved([status])) return;
+  throw new UntrustedError(
+    'ECHO_UNPROVEN',
+    `${field.column} came back with the values that were sent, but at other records, so the results are not at their own`,
+    { hint: waysOut },
+  );
+}
+
 /** Whether more than one record in twenty could as well have another one's different result. */
 export function isTooIndistinct(indistinct: number, records: number): boolean {
   return indistinct * 20 > records;
@@ -66,7 +92,7 @@ export function indistinctError(
   return new UntrustedError(
     'RESULTS_INDISTINCT',
     `${indistinct.size} of ${count} records have different results although what comes back of them is equal, so nothing tells which result is whose`,
-    { hint: `${waysOut}, that records that are equal in those may get each other's results` },
+    { hint: `${waysOut}; records that are equal in those may then get each other's results` },
   );
 }
 
@@ -77,7 +103,7 @@ function unproven(telling: readonly SentField[], kinds: ColumnKinds): UntrustedE
   return new UntrustedError(
     'ECHO_UNPROVEN',
     `none of the columns that tell the records apart (${names}) came back as it was sent, so nothing proves which record a result belongs to${said}`,
-    { hint: `${waysOut}, or result.echo: [] that the record's number alone is to be relied on` },
+    { hint: `${waysOut}, result.echo: [] where the record's number alone is to be relied on` },
   );
 }
 
