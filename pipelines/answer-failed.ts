@@ -46,7 +46,7 @@ export async function sendRound(run: OpenRun): Promise<boolean> {
   await runStages(
     run.controller,
     retryFailed(run, round, (chunk) => refetchParts(run, chunk)),
-    submitChunks(run),
+    submitChunks(run, (chunk) => refetchParts(run, chunk)),
     trackFolios(run),
     downloadParts(run),
     drain,

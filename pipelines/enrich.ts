@@ -42,7 +42,7 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
       await runStages(
         run.controller,
         chunkRecords(run),
-        submitChunks(run),
+        submitChunks(run, (chunk) => refetchParts(run, chunk)),
         trackFolios(run),
         downloadParts(run),
         mergeResults(run, (chunk) => refetchParts(run, chunk)),

@@ -7,6 +7,7 @@ import {
   drain,
   type RunOptions,
   type RunSummary,
+  refetchParts,
   runStages,
   submitChunks,
   summarizeRun,
@@ -33,7 +34,7 @@ export async function submit(config: Config, options?: RunOptions): Promise<RunS
       await runStages(
         run.controller,
         chunkRecords(run),
-        submitChunks(run),
+        submitChunks(run, (chunk) => refetchParts(run, chunk)),
         untilSubmitted,
         trackFolios(run, allSubmitted.signal),
         drain,

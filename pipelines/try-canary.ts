@@ -26,7 +26,7 @@ export async function tryCanary(run: OpenRun): Promise<void> {
     await runStages(
       run.controller,
       canaryChunks(run),
-      submitChunks(run),
+      submitChunks(run, (chunk) => refetchParts(run, chunk)),
       trackFolios(run),
       downloadParts(run),
       drain,

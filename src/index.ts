@@ -41,6 +41,7 @@ export {
 export { type RunSummary, summarizeRun } from './report/run-summary.js';
 export { type CheckedItem, checkSetup } from './run/check-setup.js';
 export { checkDoneSource } from './run/done-run.js';
+export { isJoinedOtherwise } from './run/joined-otherwise.js';
 export { embeddedServiceFolder, type OpenRun, openApi, openRun, serviceIdentity } from './run/open-run.js';
 export { type StateNeeds, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';

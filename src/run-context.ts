@@ -3,13 +3,13 @@ import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
 import type { AtCrashPoint } from './crash-points.js';
-import type { FoliopipeError } from './errors/index.js';
+import type { FoliopipeError, UntrustedError } from './errors/index.js';
 import type { RunFiles } from './files/run-files.js';
 import type { Logger } from './logger.js';
 import type { Clock } from './streams/clock.js';
 import type { Permits } from './streams/permits.js';
 import type { WrittenHash } from './streams/written-hash.js';
-import type { Source } from './types.js';
+import type { JoinWay, Source } from './types.js';
 
 export interface RunContext {
   /** The run's id. */
@@ -35,6 +35,14 @@ export interface RunContext {
     stopped: boolean;
     /** From the intent to the commit of what came of it: the run is not closed before they have ended. */
     readonly inFlight: Set<Promise<unknown>>;
+  };
+  /** How results are joined, as far as it is known: what one stage finds out counts for all. */
+  readonly join: {
+    way: JoinWay | null;
+    /** Numbers of chunks that have passed before the way was proven. */
+    readonly judged: Set<number>;
+    /** The latest judgement on its way; what it comes to where a chunk does not pass. */
+    judging: Promise<UntrustedError | undefined>;
   };
   /** The hash of the work file, where this process has written it from its first byte on. */
   readonly work: { written: WrittenHash | undefined };

@@ -119,7 +119,29 @@ export interface Counts {
   readonly rejected: number;
 }
 
+/**
+ * What a sent column that comes back is: the text that was sent, the same but for case, blanks and Unicode form, or
+ * an answer of the service.
+ */
+export type ColumnKind = 'exact' | 'folded' | 'answer';
+
+/** Sent columns that came back, by name. */
+export type ColumnKinds = Readonly<Record<string, ColumnKind>>;
+
+/** What the results of a run have shown of the columns that were sent. */
+export interface Judgement {
+  readonly kinds: Readonly<Record<FileStatus, ColumnKinds>>;
+  /** Whether successful results of records that differ have passed: no chunk need pass before more is sent. */
+  readonly isProven: boolean;
+  /** What `result.echo` said. */
+  readonly declared: readonly string[] | null;
+}
+
 /** How results are matched to records (law 8): by the number we sent, or by the columns given back. */
-export type JoinWay =
+export type JoinWay = (
   | { readonly by: 'key'; readonly column: string }
-  | { readonly by: 'echo'; readonly columns: readonly string[] };
+  | { readonly by: 'echo'; readonly columns: readonly string[] }
+) & {
+  /** Null in a run of the first version, which judged nothing. */
+  readonly judged: Judgement | null;
+};

@@ -86,8 +86,8 @@ export interface Checkpoint extends CheckpointReader {
   recordAmbiguous(run: string, chunk: number, at: number, doubt: Doubt): Promise<void>;
   /**
    * `ambiguous`, or `unprocessed` because it was held, to `submitted`: a person has found its folio. Its newest
-   * ambiguous attempt is the accepted one. Chunks from it on are no longer merged, a round that it belongs to is
-   * unsettled together with those after it, and a `done` run is `open`.
+   * ambiguous attempt is the accepted one. Chunks from it on are no longer merged, or none where the run has no
+   * columns yet; a round that it belongs to is unsettled together with those after it, and a `done` run is `open`.
    */
   recordAdopted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
   /** A reply says otherwise than the run's uploads whether a local service answers: the run is `mixed` for good. */
@@ -133,10 +133,18 @@ export interface Checkpoint extends CheckpointReader {
       | { readonly state: 'dropped' | 'ambiguous' },
   ): Promise<void>;
 
-  /** Fixes the added columns for the run and, when `learned`, for the pipeline on this service. */
+  /**
+   * Fixes the added columns for the run and, when `learned`, for the pipeline on this service. Other ones than before,
+   * or the first ones, only while nothing is merged.
+   */
   recordColumns(run: string, columns: readonly string[], learned: boolean): Promise<void>;
-  /** Fixes the way results are joined in this run. */
+  /** Fixes the way results are joined in this run; what is judged of the columns given back may grow later. */
   recordJoin(run: string, join: JoinWay): Promise<void>;
+  /**
+   * The way results are joined and the added columns are fixed anew, the columns that the pipeline has learned on this
+   * service included, and nothing is merged: the config says something else of what comes back.
+   */
+  recordUnjoined(run: string): Promise<void>;
   /**
    * The work file holds the chunk whole and ends at `mergedEnd`; `sha256` is of what it has gained. The source's
    * chunks are merged in its order; those of a round never. Redoable: the work file is cut back (law 7).

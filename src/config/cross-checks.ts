@@ -5,13 +5,20 @@ import { rescueProblems } from './rescue-problems.js';
 
 /** Tells of values that are right alone and wrong together. Paths are absolute by now. */
 export function crossCheck(sections: Sections, onProblem: (key: string, text: string) => void): void {
-  const { poll, retry, service, upload, output, source, stateDir } = sections;
+  const { poll, retry, result, service, upload, output, source, stateDir } = sections;
   if (poll && poll.first > poll.max) onProblem('poll.first', 'is longer than poll.max');
   if (retry && retry.first > retry.max) onProblem('retry.first', 'is longer than retry.max');
   if (upload?.keyColumn != null && Object.hasOwn(upload.columns, upload.keyColumn)) {
     onProblem(
       'upload.keyColumn',
       `upload.columns also sends a column ${upload.keyColumn}; choose another name, or null`,
+    );
+  }
+  const strange = upload && result?.echo?.filter((name) => !Object.hasOwn(upload.columns, name));
+  if (strange && strange.length > 0) {
+    onProblem(
+      'result.echo',
+      `upload.columns sends no ${strange.join(', ')}; it sends ${Object.keys(upload.columns).join(', ')}`,
     );
   }
   if (service && !service.embedded) checkService(service, onProblem);

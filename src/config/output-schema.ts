@@ -7,6 +7,7 @@ const day = 24 * 60 * 60 * 1000;
 
 export const resultSchema = z.strictObject({
   columns: columnNames(0).default([]),
+  echo: columnNames(0).nullable().describe('null, or a list of sent columns, each once').default(null),
   onChange: choice(['fail', 'add', 'ignore']).default('fail'),
 });
 

@@ -1,17 +1,8 @@
 /** What a row of the output is made of, and the plain way to write it: field by field, whatever its size. */
 import { COMMA, LF } from './ascii.js';
 import { ByteWriter } from './byte-writer.js';
+import type { Table } from './table.js';
 import { writeField } from './write-field.js';
-
-/** Records or results: bytes, and where their fields stand, as in a Batch. */
-export interface Table {
-  readonly bytes: Uint8Array;
-  readonly count: number;
-  /** Fields of each. */
-  readonly fields: number;
-  readonly starts: Int32Array;
-  readonly ends: Int32Array;
-}
 
 /** A part from which answers are taken. */
 export interface AnswerPart extends Table {

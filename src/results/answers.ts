@@ -1,4 +1,5 @@
 /** The one answer that stands for each record of a chunk, from whichever upload or search it came. */
+import type { ColumnKinds } from '../types.js';
 import type { Joined } from './joined.js';
 import type { PartTable } from './part-table.js';
 
@@ -8,6 +9,8 @@ export interface AnswerSource {
   /** Null where a search gave it, as is `part`. */
   readonly folio: string | null;
   readonly part: number | null;
+  /** Sent columns in which the service answers, in a table of failures. */
+  readonly answered: readonly string[];
 }
 
 export interface Answers {
@@ -26,9 +29,17 @@ export interface NumberedAnswers {
   readonly answers: Answers;
 }
 
-/** @param folio where the joined parts come from. */
-export function answersOf({ parts, part, result, indistinct }: Joined, folio: string | null): Answers {
-  const sources = parts.map((table) => ({ table, folio, part: table.reference.part }));
+/**
+ * @param folio where the joined parts come from.
+ * @param failed what the sent columns are in parts of failures.
+ */
+export function answersOf(
+  { parts, part, result, indistinct }: Joined,
+  folio: string | null,
+  failed: ColumnKinds = {},
+): Answers {
+  const answered = Object.keys(failed).filter((column) => failed[column] === 'answer');
+  const sources = parts.map((table) => ({ table, folio, part: table.reference.part, answered }));
   return { sources, source: part, result, indistinct };
 }
 

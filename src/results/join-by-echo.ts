@@ -1,17 +1,20 @@
 /**
- * Joins by the byte-exact tuple of the sent columns that the service gave back. Equal tuples are matched in
- * order: records in the source's, results in the parts', and counted where their results differ.
+ * Joins by the tuple of the sent columns that the service gave back, byte by byte or, in columns that come back a
+ * little otherwise, without case and blanks. Equal tuples are matched in order: records in the source's, results in
+ * the parts', and counted where their results differ.
  */
 import { ByteWriter } from '../csv/byte-writer.js';
 import { fieldText, writeRawValue } from '../csv/write-field.js';
+import type { SentField } from './echo-kinds.js';
+import { foldText } from './fold-text.js';
 import { type Joined, Misfits } from './joined.js';
 import { fieldStart, type PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
 
-/** Where the echoed columns stand: names in the parts, places in the source. */
-export interface EchoedColumn {
-  readonly column: string;
-  readonly sourceField: number;
+/** A sent column by which results are matched. */
+export interface EchoedColumn extends SentField {
+  /** Whether texts that differ only in case, blanks and Unicode form are the same. */
+  readonly isFolded: boolean;
 }
 
 /** @throws UntrustedError naming missing and strange results. */
@@ -29,8 +32,9 @@ export function joinByEcho(
   for (const [at, table] of parts.entries()) {
     const fields = echoed.map(({ column }) => table.columns.indexOf(column));
     for (let r = 0; r < table.count; r++) {
-      for (const field of fields) {
-        tuple.add(table.bytes, fieldStart(table, r, field), table.ends[r * table.columns.length + field]!);
+      for (const [k, field] of fields.entries()) {
+        const end = table.ends[r * table.columns.length + field]!;
+        tuple.add(table.bytes, fieldStart(table, r, field), end, echoed[k]!.isFolded);
       }
       const key = tuple.take();
       const queue = waiting.get(key);
@@ -64,12 +68,13 @@ function queueByTuple(records: RecordBlock, echoed: readonly EchoedColumn[]): Ma
   const queues = new Map<string, Queue>();
   const tuple = new TupleReader();
   for (let r = 0; r < records.count; r++) {
-    for (const { sourceField } of echoed) {
+    for (const { sourceField, isFolded } of echoed) {
       const at = r * records.fields + sourceField;
       tuple.add(
         records.bytes,
         sourceField === 0 ? records.starts[r]! : records.ends[at - 1]! + 1,
         records.ends[at]!,
+        isFolded,
       );
     }
     const key = tuple.take();
@@ -84,8 +89,9 @@ function queueByTuple(records: RecordBlock, echoed: readonly EchoedColumn[]): Ma
 class TupleReader {
   readonly #writer = new ByteWriter(256);
 
-  add(bytes: Uint8Array, start: number, end: number): void {
-    writeRawValue(this.#writer, bytes, start, end);
+  add(bytes: Uint8Array, start: number, end: number, isFolded: boolean): void {
+    if (isFolded) this.#writer.utf8(foldText(fieldText(bytes, start, end)));
+    else writeRawValue(this.#writer, bytes, start, end);
     this.#writer.byte(0);
   }
 

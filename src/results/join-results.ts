@@ -1,22 +1,137 @@
-/** Joins a chunk's parts to its records and proves that nothing is missing, doubled or strange (laws 1 and 8). */
-import type { JoinWay } from '../types.js';
-import { joinByEcho } from './join-by-echo.js';
+/**
+ * Joins a chunk's parts to its records and proves that each result belongs to its record (laws 1 and 8). Pure: what
+ * was found out of the columns that come back is in the way that is returned, for the caller to keep.
+ */
+import type { FileStatus, JoinWay } from '../types.js';
+import type { CompareEchoes } from './compare-echoes.js';
+import { kindAtMatches, kindOfAll, type SentField } from './echo-kinds.js';
+import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
+import { checkEchoes, checkJoinWay, type GivenBack, givenBack, type SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
+import { checkNotMoved, checkPredicted, checkProof, nothingToJoinBy } from './judge-join.js';
 import type { PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
 
+export interface JoinTerms {
+  readonly sent: SentColumns;
+  /** The sent columns without the key's. */
+  readonly fields: readonly SentField[];
+  /** How the run's chunks were joined so far; null before the first. */
+  readonly way: JoinWay | null;
+  /** `result.echo`: null where the columns are to be judged. */
+  readonly declared: readonly string[] | null;
+  readonly compare: CompareEchoes;
+}
+
+export interface JoinedChunk {
+  readonly joined: Joined;
+  /** The same object where nothing more is known than before. */
+  readonly way: JoinWay;
+}
+
 /**
- * @param sourceFields sent column name to its place among the source's columns.
- * @throws UntrustedError `RESULTS_DO_NOT_MATCH` when the proof fails.
+ * @throws UntrustedError `RESULTS_DO_NOT_MATCH`, `JOIN_WEAKER`, `JOIN_IMPOSSIBLE`, `ECHO_UNPROVEN`,
+ *   `RESULTS_INDISTINCT`, `NOTHING_PREDICTED`.
  */
 export function joinResults(
   parts: readonly PartTable[],
-  way: JoinWay,
   records: RecordBlock,
-  sourceFields: ReadonlyMap<string, number>,
-): Joined {
-  if (way.by === 'key') return joinByKey(parts, way.column, records.numbers);
-  const echoed = way.columns.map((column) => ({ column, sourceField: sourceFields.get(column)! }));
-  return joinByEcho(parts, echoed, records);
+  terms: JoinTerms,
+): JoinedChunk {
+  const back = givenBack(parts, terms.sent);
+  if (terms.way !== null) {
+    checkJoinWay(terms.way, back);
+    checkEchoes(terms.way, parts);
+  }
+  const { joined, tuple } = matchResults(parts, records, back, terms);
+  const kinds = kindsOf(joined, records, tuple, terms);
+  // Those that results were matched by are the same already.
+  const others = terms.fields.filter(({ column }) => !tuple?.some((one) => one.column === column));
+  terms.compare(records, joined, others, kinds);
+  const isProven =
+    terms.way?.judged?.isProven === true ||
+    terms.declared !== null ||
+    checkProof(joined, records, terms.fields, kinds, tuple);
+  checkPredicted(parts, terms.sent, kinds);
+  return { joined, way: wayOf(terms, tuple, { kinds, isProven, declared: terms.declared }) };
+}
+
+interface Matched {
+  readonly joined: Joined;
+  /** The columns by which the results were matched; null: by the key. */
+  readonly tuple: readonly EchoedColumn[] | null;
+}
+
+function matchResults(
+  parts: readonly PartTable[],
+  records: RecordBlock,
+  back: GivenBack,
+  { sent, fields, way, declared }: JoinTerms,
+): Matched {
+  if (back.key) return { joined: joinByKey(parts, sent.key!, records.numbers), tuple: null };
+  const wanted = way?.by === 'echo' ? way.columns : (declared ?? back.columns);
+  const candidates = fields.filter(({ column }) => wanted.includes(column) && back.columns.includes(column));
+  const tuple = candidates.flatMap((field): readonly EchoedColumn[] => {
+    // What is fixed or declared is an echo whatever comes: where it is none, the join says so.
+    const isEcho = way !== null || declared !== null;
+    const kind = fixedKind(way, field.column) ?? kindOfAll(parts, field, records);
+    if (kind === 'answer' && !isEcho) return [];
+    return [{ ...field, isFolded: kind === 'folded' }];
+  });
+  if (tuple.length === 0) throw nothingToJoinBy(back.columns, declared);
+  return { joined: joinByEcho(parts, tuple, records), tuple };
+}
+
+/** What a column by which results are matched was so far: the first version matched by bytes. */
+function fixedKind(way: JoinWay | null, column: string) {
+  if (way?.by !== 'echo') return undefined;
+  if (way.judged === null) return 'exact';
+  return way.judged.kinds.SUCCESSFUL[column] ?? way.judged.kinds.FAILED[column];
+}
+
+type Kinds = NonNullable<JoinWay['judged']>['kinds'];
+
+/** What is known of the columns with this chunk: a column that comes back for the first time is judged. */
+function kindsOf(
+  joined: Joined,
+  records: RecordBlock,
+  tuple: readonly EchoedColumn[] | null,
+  { fields, way, declared }: JoinTerms,
+): Kinds {
+  const judge = (status: FileStatus) => {
+    const known = way?.judged?.kinds[status] ?? {};
+    const parts = joined.parts.filter(({ reference, count }) => reference.fileStatus === status && count > 0);
+    const late = fields.filter(
+      ({ column }) => known[column] === undefined && parts.some(({ columns }) => columns.includes(column)),
+    );
+    if (late.length === 0) return known;
+    const found = late.map((field) => {
+      const matched = tuple?.find(({ column }) => column === field.column);
+      if (matched !== undefined) return [field.column, matched.isFolded ? 'folded' : 'exact'] as const;
+      if (declared !== null && !declared.includes(field.column)) return [field.column, 'answer'] as const;
+      const kind = kindAtMatches(joined, status, field, records);
+      if (kind === 'answer') {
+        // A declared echo that is none is found to be a strange result.
+        if (declared !== null) return [field.column, 'folded'] as const;
+        checkNotMoved(joined, records, field, status);
+      }
+      return [field.column, kind] as const;
+    });
+    return { ...known, ...Object.fromEntries(found) };
+  };
+  const kinds = { SUCCESSFUL: judge('SUCCESSFUL'), FAILED: judge('FAILED') };
+  const before = way?.judged?.kinds;
+  return kinds.SUCCESSFUL === before?.SUCCESSFUL && kinds.FAILED === before.FAILED ? before : kinds;
+}
+
+function wayOf(
+  { sent, way }: JoinTerms,
+  tuple: readonly EchoedColumn[] | null,
+  judged: NonNullable<JoinWay['judged']>,
+): JoinWay {
+  if (way?.judged?.kinds === judged.kinds && way.judged.isProven === judged.isProven) return way;
+  if (way !== null) return { ...way, judged };
+  if (tuple === null) return { by: 'key', column: sent.key!, judged };
+  return { by: 'echo', columns: tuple.map(({ column }) => column), judged };
 }

@@ -1,6 +1,6 @@
 /** Decides how a chunk's results are matched to its records (law 8): key first, echoed columns second. */
 import { UntrustedError } from '../errors/index.js';
-import type { JoinWay } from '../types.js';
+import type { FileStatus, JoinWay } from '../types.js';
 import type { PartTable } from './part-table.js';
 
 /** What we sent with each record: the columns of the uploaded file. */
@@ -10,37 +10,58 @@ export interface SentColumns {
   readonly columns: readonly string[];
 }
 
-/**
- * The strongest way that all parts of a chunk allow.
- * @throws UntrustedError when the parts give back neither the key nor any sent column.
- */
-export function joinWayOf(parts: readonly PartTable[], sent: SentColumns): JoinWay {
+/** What all parts of a chunk that hold results give back. */
+export interface GivenBack {
+  readonly key: boolean;
+  /** In the order in which they were sent. */
+  readonly columns: readonly string[];
+}
+
+export function givenBack(parts: readonly PartTable[], sent: SentColumns): GivenBack {
   const filled = parts.filter((part) => part.count > 0);
   const isGivenBack = (column: string) => filled.every((part) => part.columns.includes(column));
-  if (sent.key !== null && isGivenBack(sent.key)) return { by: 'key', column: sent.key };
-  const columns = sent.columns.filter(isGivenBack);
-  if (columns.length > 0) return { by: 'echo', columns };
-  throw new UntrustedError(
-    'JOIN_IMPOSSIBLE',
-    'the results give back none of the columns that were sent, so nothing tells which record they belong to',
-    { hint: 'records are never matched by position alone; ask the service provider what its results hold' },
+  return { key: sent.key !== null && isGivenBack(sent.key), columns: sent.columns.filter(isGivenBack) };
+}
+
+/**
+ * Holds a chunk to the way fixed at the first finished chunk: more may come back, and less may not.
+ * @throws UntrustedError `JOIN_WEAKER` when it does.
+ */
+export function checkJoinWay(fixed: JoinWay, found: GivenBack): void {
+  if (found.key) return;
+  if (fixed.by === 'echo' && fixed.columns.every((column) => found.columns.includes(column))) return;
+  throw weaker(
+    fixed.by === 'key' ? `the key ${fixed.column}` : `the columns ${fixed.columns.join(', ')}`,
+    found.columns.length === 0 ? 'none of what was sent' : `only the columns ${found.columns.join(', ')}`,
   );
 }
 
 /**
- * Holds a chunk's way to the one fixed at the first finished chunk: a stronger one is fine.
- * @throws UntrustedError when it is weaker.
+ * Holds the parts to the columns that were echoes so far: each comes back in every part of its kind.
+ * @throws UntrustedError `JOIN_WEAKER` when one does not.
  */
-export function checkJoinWay(fixed: JoinWay, found: JoinWay): void {
-  if (found.by === 'key') return;
-  if (fixed.by === 'echo' && fixed.columns.every((column) => found.columns.includes(column))) return;
-  throw new UntrustedError(
-    'JOIN_WEAKER',
-    `results were joined by ${describe(fixed)} so far, and now only ${describe(found)} is given back`,
-    { hint: 'ask the service provider why its results changed; what was bought is kept' },
-  );
+export function checkEchoes({ judged }: JoinWay, parts: readonly PartTable[]): void {
+  for (const { reference, columns, count } of parts) {
+    const kinds = judged?.kinds[reference.fileStatus] ?? {};
+    const gone = Object.keys(kinds).filter((name) => kinds[name] !== 'answer' && !columns.includes(name));
+    if (count > 0 && gone.length > 0) {
+      throw weaker(`the columns ${echoesOf(kinds)}`, `without ${gone.join(', ')}${of(reference.fileStatus)}`);
+    }
+  }
 }
 
-function describe(way: JoinWay): string {
-  return way.by === 'key' ? `the key ${way.column}` : `the columns ${way.columns.join(', ')}`;
+function echoesOf(kinds: Readonly<Record<string, string>>): string {
+  return Object.keys(kinds)
+    .filter((name) => kinds[name] !== 'answer')
+    .join(', ');
+}
+
+function of(status: FileStatus): string {
+  return status === 'FAILED' ? ' in a failed part' : '';
+}
+
+function weaker(before: string, now: string): UntrustedError {
+  return new UntrustedError('JOIN_WEAKER', `results came back with ${before} so far, and now with ${now}`, {
+    hint: 'ask the service provider why its results changed; what was bought is kept',
+  });
 }

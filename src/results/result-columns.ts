@@ -1,11 +1,17 @@
 /** Which columns the service adds to what we sent, and what becomes of them when they change. */
 import { UntrustedError } from '../errors/index.js';
+import type { ColumnKinds } from '../types.js';
 import type { SentColumns } from './join-way.js';
 import type { PartTable } from './part-table.js';
 
-/** The columns of a part that we did not send, in the part's order. */
-export function addedColumns(part: PartTable, sent: SentColumns): string[] {
-  return part.columns.filter((column) => column !== sent.key && !sent.columns.includes(column));
+/**
+ * The columns of a part that are not what we sent, in the part's order.
+ * @param kinds of the sent columns: the service's answers among them are its own.
+ */
+export function addedColumns(part: PartTable, sent: SentColumns, kinds: ColumnKinds): string[] {
+  return part.columns.filter(
+    (column) => column !== sent.key && (!sent.columns.includes(column) || kinds[column] === 'answer'),
+  );
 }
 
 /**
@@ -16,11 +22,12 @@ export function addedColumns(part: PartTable, sent: SentColumns): string[] {
 export function checkAddedColumns(
   part: PartTable,
   sent: SentColumns,
+  kinds: ColumnKinds,
   columns: readonly string[],
   onChange: 'fail' | 'add' | 'ignore',
 ): void {
   if (onChange === 'ignore') return;
-  const added = addedColumns(part, sent);
+  const added = addedColumns(part, sent, kinds);
   const missing = columns.filter((column) => !added.includes(column));
   const strange = added.filter((column) => !columns.includes(column));
   if (missing.length === 0 && strange.length === 0) return;

@@ -29,7 +29,7 @@ export function searchAnswers(searches: readonly AnsweredSearch[]): NumberedAnsw
   return {
     numbers: Int32Array.from(searches, ({ record }) => record),
     answers: {
-      sources: [{ table, folio: null, part: null }],
+      sources: [{ table, folio: null, part: null, answered: [] }],
       source: new Int32Array(searches.length),
       result: Int32Array.from(searches, (_, at) => at),
       indistinct: new Set(),

@@ -1,7 +1,8 @@
 /** Writes a chunk's records with their answers as rows of the output; bytes in, bytes out. */
 import type { ChunkCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
-import { type AnswerPart, RowsKernel } from '../csv/kernel/rows-kernel.js';
+import { type AnswerPart, type RowsExports, RowsKernel } from '../csv/kernel/rows-kernel.js';
+import type { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldText, writeValue } from '../csv/write-field.js';
 import type { UnprocessedCause } from '../types.js';
 import type { AnswerSource, Answers } from './answers.js';
@@ -33,15 +34,15 @@ export interface RowWriter {
   unprocessed(records: RecordBlock, cause: UnprocessedCause, folio: string | null): Enriched;
 }
 
-export function createRowWriter(options: RowOptions): RowWriter {
+/** @param tables shared with whoever has compared the same chunk's results. */
+export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsExports>): RowWriter {
   const { layout, columns, sentColumns, run } = options;
   // One of each for all chunks: they grow to the largest and stay.
   const out = new ByteWriter(64 * 1024);
-  const kernel = new RowsKernel({
-    chosen: layout.sourceFields,
-    delimiter: layout.delimiter,
-    numbered: layout.lineage,
-  });
+  const kernel = new RowsKernel(
+    { chosen: layout.sourceFields, delimiter: layout.delimiter, numbered: layout.lineage },
+    tables,
+  );
   const endRow = (folio: string | null, part: number | null, record: number) => {
     if (layout.lineage) writeLineage(out, run, folio, part, record);
     out.byte(lineFeed);
@@ -56,7 +57,7 @@ export function createRowWriter(options: RowOptions): RowWriter {
 
   return {
     enriched: (records, { sources, source, result, indistinct }) => {
-      const reasons = sources.map(({ table }) => reasonFields(table, columns, sentColumns));
+      const reasons = sources.map((one) => reasonFields(one, columns, sentColumns));
       const parts = sources.map((one, at) =>
         answerPart(one, columns, reasons[at]!, layout.lineage ? run : null),
       );
@@ -140,16 +141,18 @@ function lineageHead(run: string, folio: string | null, part: number | null): Ui
 
 /**
  * The fields that tell why the records of a part failed: what only a failed part has. One that is laid out like a
- * successful part gives its reason in the added columns.
+ * successful part gives its reason in the added columns, one that has only sent columns in those that are not echoes.
  */
 function reasonFields(
-  part: PartTable,
+  { table, answered }: AnswerSource,
   columns: readonly string[],
   sentColumns: ReadonlySet<string>,
 ): readonly number[] {
-  const answers = part.columns.flatMap((column, field) => (sentColumns.has(column) ? [] : [field]));
-  const own = answers.filter((field) => !columns.includes(part.columns[field]!));
-  return own.length > 0 ? own : answers;
+  const places = table.columns.map((_, field) => field);
+  const answers = places.filter((field) => !sentColumns.has(table.columns[field]!));
+  const own = answers.filter((field) => !columns.includes(table.columns[field]!));
+  if (own.length > 0) return own;
+  return answers.length > 0 ? answers : places.filter((field) => answered.includes(table.columns[field]!));
 }
 
 /** Several fields become the error's text as `name: value; ...`, those that are empty left out. */

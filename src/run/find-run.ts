@@ -12,6 +12,7 @@ import { canaryRecords } from './canary-records.js';
 import { budgetLeft, holdToBudget } from './check-budget.js';
 import { checkSource } from './check-source.js';
 import { chooseDone } from './done-run.js';
+import { isJoinedOtherwise } from './joined-otherwise.js';
 import { resultsPruned, sourceIsAnother } from './refuse-run.js';
 import type { RunOptions } from './run-options.js';
 import { supersede } from './supersede.js';
@@ -119,7 +120,13 @@ async function continueRun(
     throw sourceIsAnother(run, source);
   }
   if (source !== run.source) await needs.checkpoint.recordSourceStamp(run.id, source);
-  if (run.state === 'open' && declaresOtherColumns(needs.config, run)) {
+  if (run.state === 'open' && isJoinedOtherwise(needs.config, run)) {
+    needs.logger.info(
+      { run: run.id, echo: needs.config.result.echo },
+      'result.echo is another one than before: what was bought is joined and written anew',
+    );
+    await needs.checkpoint.recordUnjoined(run.id);
+  } else if (run.state === 'open' && declaresOtherColumns(needs.config, run)) {
     // Its rows are written again from what was bought, under the header that is right now.
     await needs.checkpoint.recordUnmerged(run.id, 1);
   }
@@ -135,8 +142,8 @@ async function continueRun(
 }
 
 function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {
-  if (result.columns.length === 0 || columns === null) return false;
-  return JSON.stringify(result.columns) !== JSON.stringify(columns);
+  // Rows that were written while nothing had succeeded have no columns.
+  return result.columns.length > 0 && JSON.stringify(result.columns) !== JSON.stringify(columns ?? []);
 }
 
 /** A resume is loud: it says which run, how old, and how much of it is left. */

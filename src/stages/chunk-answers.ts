@@ -8,9 +8,8 @@ import { type Answers, hasFailed, layOver, type NumberedAnswers } from '../resul
 import type { RecordBlock } from '../results/record-block.js';
 import { type AnsweredSearch, searchAnswers } from '../results/search-table.js';
 import { giveBack } from '../streams/buffer-pool.js';
-import { type ChunkJoinerNeeds, createChunkJoiner } from './join-chunk.js';
+import { type ChunkJoinerNeeds, type ChunkJoinerOptions, createChunkJoiner } from './join-chunk.js';
 import { openRetriedAnswers, type RetriedAnswersNeeds } from './retried-answers.js';
-import type { Refetch } from './with-healing.js';
 
 export type ChunkAnswersNeeds = ChunkJoinerNeeds &
   RetriedAnswersNeeds & { readonly checkpoint: Pick<Checkpoint, 'run' | 'searches'> };
@@ -27,18 +26,13 @@ export interface ChunkAnswers {
   close(): Promise<void>;
 }
 
-/**
- * @param columns those that the service adds.
- * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
- */
 export async function openChunkAnswers(
   run: ChunkAnswersNeeds,
-  columns: readonly string[],
-  refetch?: Refetch,
+  options: ChunkJoinerOptions,
 ): Promise<ChunkAnswers> {
   // Read once: the run's row grows with the files of the source.
-  const { join, round } = (await run.checkpoint.run(run.id))!;
-  const joiner = createChunkJoiner(run, join, columns, refetch);
+  const { round } = (await run.checkpoint.run(run.id))!;
+  const joiner = createChunkJoiner(run, options);
   const retried = openRetriedAnswers(run, round, joiner);
   let own: Answers | undefined;
   return {

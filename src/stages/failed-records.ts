@@ -42,7 +42,7 @@ export async function* failedRecords(
   const merged = await run.checkpoint.lastMerged(run.id);
   const heal = refetch && unmergingFirst(run, refetch);
   const columns = await createResultColumns(run, merged?.lastRecord ?? 0, heal).settle(true);
-  const answers = await openChunkAnswers(run, columns ?? [], heal);
+  const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch: heal });
   const records = createBlockReader(recordsFrom(run, firstPlace(run.source)));
   try {
     let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);

@@ -1,8 +1,9 @@
 /** Joins one downloaded chunk: its parts off the disk to its records, proven (laws 1 and 8), in the run's one way. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { type Answers, answersOf } from '../results/answers.js';
+import { type CompareEchoes, createEchoComparer } from '../results/compare-echoes.js';
 import { joinResults } from '../results/join-results.js';
-import { checkJoinWay, joinWayOf } from '../results/join-way.js';
+import { indistinctError, isTooIndistinct } from '../results/judge-join.js';
 import { fieldOf } from '../results/output-layout.js';
 import { readPartTable } from '../results/part-table.js';
 import type { RecordBlock } from '../results/record-block.js';
@@ -14,63 +15,88 @@ import { sentColumns } from './sent-columns.js';
 import { type Refetch, withHealing } from './with-healing.js';
 
 export type ChunkJoinerNeeds = GiveUpNeeds &
-  Pick<RunContext, 'source' | 'config' | 'files'> & {
-    readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordJoin'>;
+  Pick<RunContext, 'source' | 'config' | 'files' | 'join'> & {
+    readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordJoin' | 'tally'>;
   };
 
 export interface ChunkJoiner {
   /**
-   * @param recordsFor gives the chunk's records; to join by key, their numbers are enough.
+   * @param records of the chunk.
    * @returns undefined when a damaged part is to be fetched anew and the service has forgotten the folio.
    * @throws UntrustedError when the proof fails, also with the parts fetched anew.
    */
-  join(chunk: ChunkRow, recordsFor: (way: JoinWay) => Promise<RecordBlock>): Promise<Answers | undefined>;
+  join(chunk: ChunkRow, records: () => Promise<RecordBlock>): Promise<Answers | undefined>;
 }
 
-/**
- * @param fixed the run's way to join; null before the first chunk is joined, which fixes it.
- * @param columns those that the service adds.
- * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
- */
-export function createChunkJoiner(
-  run: ChunkJoinerNeeds,
-  fixed: JoinWay | null,
-  columns: readonly string[],
-  refetch?: Refetch,
-): ChunkJoiner {
+export interface ChunkJoinerOptions {
+  /** Those that the service adds; without them whatever is added passes. */
+  readonly columns?: readonly string[];
+  /** Fetches a chunk's parts anew; without it a damaged part or a failed proof is final. */
+  readonly refetch?: Refetch | undefined;
+  readonly compare?: CompareEchoes;
+}
+
+/** What the first chunks show of the columns that come back is kept with the run, for all its joiners. */
+export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
+  const { columns, refetch, compare = createEchoComparer() } = options;
   const sent = sentColumns(run.config.upload);
-  const sourceFields = new Map(
-    Object.entries(run.config.upload.columns).map(([name, column]) => [
-      name,
-      fieldOf(run.source.columns, column, `upload.columns.${name}`),
-    ]),
-  );
+  const fields = Object.entries(run.config.upload.columns).map(([column, source]) => ({
+    column,
+    sourceField: fieldOf(run.source.columns, source, `upload.columns.${column}`),
+  }));
+  const { echo: declared, onChange } = run.config.result;
 
-  let runsWay = fixed;
-  const holdToJoinWay = async (way: JoinWay): Promise<void> => {
-    if (runsWay !== null) return checkJoinWay(runsWay, way);
-    await run.checkpoint.recordJoin(run.id, way);
-    runsWay = way;
-  };
-
-  const joinParts = async (
-    chunk: ChunkRow,
-    recordsFor: (way: JoinWay) => Promise<RecordBlock>,
-  ): Promise<Answers> => {
+  const joinParts = async (chunk: ChunkRow, records: () => Promise<RecordBlock>): Promise<Answers> => {
     const tables = [];
     for (const part of await run.checkpoint.parts(run.id, chunk.number)) {
       tables.push(readPartTable(part, await run.files.readPart(chunk.number, part)));
     }
-    for (const table of tables) {
-      if (table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
-      checkAddedColumns(table, sent, columns, run.config.result.onChange);
+    const block = await records();
+    // Nothing is waited for between these two lines: another stage may be joining too.
+    const before = run.join.way;
+    const { joined, way } = joinResults(tables, block, { sent, fields, way: before, declared, compare });
+    if (way !== before) await keepWay(run, way);
+    if (before?.judged?.isProven && declared === null && chunk.round === 0) {
+      await checkIndistinct(run, joined, block);
     }
-    const way = joinWayOf(tables, sent);
-    await holdToJoinWay(way);
-    return answersOf(joinResults(tables, way, await recordsFor(way), sourceFields), chunk.folio);
+    const { kinds } = way.judged!;
+    for (const table of tables) {
+      if (columns === undefined || table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
+      checkAddedColumns(table, sent, kinds.SUCCESSFUL, columns, onChange);
+    }
+    return answersOf(joined, chunk.folio, kinds.FAILED);
   };
 
   return {
-    join: (chunk, recordsFor) => withHealing(run, chunk, refetch, () => joinParts(chunk, recordsFor)),
+    join: (chunk, records) => withHealing(run, chunk, refetch, () => joinParts(chunk, records)),
   };
+}
+
+async function keepWay(run: ChunkJoinerNeeds, way: JoinWay): Promise<void> {
+  const before = run.join.way;
+  run.join.way = way;
+  for (const column of foldedOf(way).filter((name) => !foldedOf(before).includes(name))) {
+    run.logger.warn(
+      { run: run.id, column },
+      `${column} comes back with other capitals, blanks or Unicode form than it was sent; it is taken for what was sent all the same`,
+    );
+  }
+  await run.checkpoint.recordJoin(run.id, way);
+}
+
+function foldedOf(way: JoinWay | null): readonly string[] {
+  const kinds = Object.values(way?.judged?.kinds ?? {}).flatMap((some) => Object.entries(some));
+  return [...new Set(kinds.filter(([, kind]) => kind === 'folded').map(([column]) => column))];
+}
+
+/** A small chunk may hold more records that are equal than the others: those before it count too. */
+async function checkIndistinct(
+  run: ChunkJoinerNeeds,
+  joined: Pick<Answers, 'indistinct'>,
+  block: RecordBlock,
+): Promise<void> {
+  if (!isTooIndistinct(joined.indistinct.size, block.count)) return;
+  const { counts, merged } = await run.checkpoint.tally(run.id);
+  if (!isTooIndistinct(counts.indistinct + joined.indistinct.size, merged.records + block.count)) return;
+  throw indistinctError(joined, block);
 }

@@ -1,24 +1,33 @@
 /** Which columns the service adds, learned from what it has answered. */
-import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, Run } from '../checkpoint/checkpoint.js';
 import { eachSearch } from '../checkpoint/each-search.js';
-import { readPartTable } from '../results/part-table.js';
 import { addedColumns } from '../results/result-columns.js';
-import type { RunContext } from '../run-context.js';
-import type { GiveUpNeeds } from './give-up-lost.js';
+import { type ChunkJoinerNeeds, createChunkJoiner } from './join-chunk.js';
+import { blockOf } from './judge-arrived.js';
+import type { RecordsOfNeeds } from './records-of-chunk.js';
 import { sentColumns } from './sent-columns.js';
-import { type Refetch, withHealing } from './with-healing.js';
+import type { Refetch } from './with-healing.js';
 
-export type LearnColumnsNeeds = GiveUpNeeds &
-  Pick<RunContext, 'config' | 'files'> & {
-    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'parts' | 'searches'>;
-  };
+export type LearnColumnsNeeds = ChunkJoinerNeeds &
+  RecordsOfNeeds & { readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'searches'> };
 
-/** The columns that the service has added in a downloaded chunk that has a success. */
-export async function learnColumns(run: LearnColumnsNeeds, chunk: number): Promise<readonly string[]> {
-  const parts = await run.checkpoint.parts(run.id, chunk);
-  const part = parts.find(({ fileStatus, records }) => fileStatus === 'SUCCESSFUL' && records > 0)!;
-  const table = readPartTable(part, await run.files.readPart(chunk, part));
-  return addedColumns(table, sentColumns(run.config.upload));
+/**
+ * The columns that the service has added in a downloaded chunk that has a success. It is joined for that: only then is
+ * it known in which of the sent columns the service answers.
+ * @param refetch as `withHealing` takes it.
+ * @returns undefined when a damaged part is to be fetched anew and the service has forgotten the folio.
+ */
+export async function learnColumns(
+  run: LearnColumnsNeeds,
+  chunk: ChunkRow,
+  refetch?: Refetch,
+): Promise<readonly string[] | undefined> {
+  const answers = await createChunkJoiner(run, { refetch }).join(chunk, () => blockOf(run, chunk));
+  const source = answers?.sources.find(
+    ({ table }) => table.reference.fileStatus === 'SUCCESSFUL' && table.count > 0,
+  );
+  if (source === undefined) return undefined;
+  return addedColumns(source.table, sentColumns(run.config.upload), run.join.way!.judged!.kinds.SUCCESSFUL);
 }
 
 /** What a run's later answers have added. */
@@ -42,8 +51,7 @@ export async function learnLateColumns(
     let chunk = await run.checkpoint.nextChunk(run.id, round, 0);
     for (; chunk !== undefined; chunk = await run.checkpoint.nextChunk(run.id, round, chunk.lastRecord)) {
       if (chunk.state !== 'downloaded' || chunk.counts!.successful === 0) continue;
-      const { number } = chunk;
-      const learned = await withHealing(run, chunk, refetch, () => learnColumns(run, number));
+      const learned = await learnColumns(run, chunk, refetch);
       if (learned !== undefined) return { columns: learned, learned: true };
     }
   }

@@ -1,6 +1,10 @@
 /** Merges one chunk: its records out of the source with the answers that stand for them, written as rows. */
 import type { ChunkRow } from '../checkpoint/checkpoint.js';
 import { CHUNK_BYTES_AT_MOST } from '../config/pace-schema.js';
+import { type EchoExports, EchoKernel } from '../csv/kernel/echo-kernel.js';
+import type { RowsExports } from '../csv/kernel/rows-kernel.js';
+import { TableMemory } from '../csv/kernel/table-memory.js';
+import { createEchoComparer } from '../results/compare-echoes.js';
 import { createOutputLayout } from '../results/output-layout.js';
 import { createBlockReader, type RecordBlock } from '../results/record-block.js';
 import { createRowWriter, type Enriched } from '../results/write-enriched.js';
@@ -37,8 +41,11 @@ export async function openChunkMerger(
   const layout = createOutputLayout(run.source, run.config.output);
   const sent = sentColumns(run.config.upload);
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
-  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames });
-  const answers = await openChunkAnswers(run, columns, refetch);
+  // What is loaded to be compared stays there to be written.
+  const tables = new TableMemory<RowsExports & EchoExports>();
+  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames }, tables);
+  const compare = createEchoComparer(new EchoKernel(tables));
+  const answers = await openChunkAnswers(run, { columns, refetch, compare });
   const records = createBlockReader(recordsFrom(run, from));
 
   const takeBlock = async (chunk: ChunkRow): Promise<RecordBlock> => {

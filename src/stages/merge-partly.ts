@@ -44,14 +44,15 @@ const recordsAtOnce = 10_000;
 /** Those that are fixed, declared or known, or else those of any success; without one there are none. */
 async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   const row = (await run.checkpoint.run(run.id))!;
-  if (row.columns?.length === 0) return (await learnLateColumns(run, row))?.columns ?? [];
-  if (row.columns !== null) return row.columns;
+  if (row.columns !== null && row.columns.length > 0) return row.columns;
   const declared = run.config.result.columns;
   if (declared.length > 0) return declared;
   const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
   if (known !== undefined) return known;
-  for await (const { number, counts } of eachChunk(run.checkpoint, run.id, ['downloaded'])) {
-    if (counts!.successful > 0) return learnColumns(run, number);
+  for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded'])) {
+    if (chunk.round > 0 || chunk.counts!.successful === 0) continue;
+    const learned = await learnColumns(run, chunk);
+    if (learned !== undefined) return learned;
   }
-  return [];
+  return (await learnLateColumns(run, row))?.columns ?? [];
 }

@@ -3,11 +3,12 @@
  * rows of the output, chunk after chunk in the order of the source. Chunks that come early wait on the disk.
  */
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../checkpoint/checkpoint.js';
-import { OutageError } from '../errors/index.js';
+import { OutageError, type UntrustedError } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { abortable } from '../streams/abortable.js';
 import { isAnswered } from './is-answered.js';
+import { type JudgeArrivedNeeds, judgeArrived } from './judge-arrived.js';
 import { type ChunkMerger, type ChunkMergerNeeds, openChunkMerger } from './merge-chunk.js';
 import { firstPlace } from './read-source.js';
 import { createResultColumns, type ResultColumnsNeeds } from './settle-columns.js';
@@ -15,6 +16,7 @@ import type { Refetch } from './with-healing.js';
 
 export type MergeResultsNeeds = ChunkMergerNeeds &
   ResultColumnsNeeds &
+  JudgeArrivedNeeds &
   Pick<RunContext, 'controller' | 'setbacks' | 'signal'> & {
     readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'lastMerged'>;
   };
@@ -34,7 +36,8 @@ export interface MergedChunk {
  * chunk is missing, or damaged while the service is out; whether the run is complete then is for the next stage
  * to say.
  * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
- * @throws UntrustedError when results do not match after they were fetched once more.
+ * @throws UntrustedError when results do not match after they were fetched once more; where it is the first chunk's,
+ *   after all that comes has come.
  */
 export function mergeResults(
   run: MergeResultsNeeds,
@@ -60,7 +63,11 @@ export function mergeResults(
         return undefined;
       }
     };
+    let refusal: UntrustedError | undefined;
     const mergeReady = async function* (allSettled: boolean): AsyncGenerator<MergedChunk> {
+      if (!held) refusal = await unlessOutage(() => judgeArrived(run, refetch));
+      // Nothing is written then; what is open at the service still comes, for it is paid for.
+      if (refusal !== undefined) held = true;
       const added = held ? undefined : await unlessOutage(() => columns.settle(allSettled));
       if (added === undefined) return;
       merger ??= await openChunkMerger(run, place, added, refetch);
@@ -79,6 +86,7 @@ export function mergeResults(
       yield* mergeReady(false);
       for await (const _ of abortable(chunks, run.signal)) yield* mergeReady(false);
       yield* mergeReady(true);
+      if (refusal !== undefined) throw refusal;
     } finally {
       await merger?.close();
     }

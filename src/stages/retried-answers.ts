@@ -66,7 +66,6 @@ async function* answersOfRound(
 ): AsyncGenerator<NumberedAnswers, undefined> {
   const waiting: (readonly number[])[] = [];
   let first: ChunkRow | undefined;
-  // Where results are joined by key, the source is never opened.
   const records = createBlockReader(
     (async function* (): AsyncGenerator<Batch> {
       const batches = recordsFrom(run, { position: first!.start, record: first!.firstRecord });
@@ -82,16 +81,12 @@ async function* answersOfRound(
       const numbers = Int32Array.from(picked);
       const retried = chunk;
       let block: RecordBlock | undefined;
-      const take = async () => {
+      const answers = await joiner.join(chunk, async () => {
+        if (block !== undefined) return block;
         first ??= retried;
         waiting.push(picked);
-        const taken = await records.take(retried.records);
-        checkBlock(run, retried, taken);
-        return taken;
-      };
-      const answers = await joiner.join(chunk, async (way) => {
-        if (way.by === 'key') return numbersOnly(numbers);
-        block ??= await take();
+        block = await records.take(retried.records);
+        checkBlock(run, retried, block);
         return block;
       });
       if (answers !== undefined) yield { numbers, answers };
@@ -105,11 +100,6 @@ async function* answersOfRound(
 /** Ends when nothing waits; what is asked for later may wait by then. */
 function* takeAll<T>(waiting: T[]): Generator<T> {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) yield next;
-}
-
-function numbersOnly(numbers: Int32Array): RecordBlock {
-  const none = new Int32Array(0);
-  return { bytes: new Uint8Array(0), count: numbers.length, fields: 0, starts: none, ends: none, numbers };
 }
 
 function fetchedAnew(run: string, { number, round }: ChunkRow): OutageError {

@@ -7,7 +7,7 @@ import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { RunContext } from '../run-context.js';
 import { isAnswered } from './is-answered.js';
 import { type LearnColumnsNeeds, learnColumns, learnLateColumns } from './learn-columns.js';
-import { type Refetch, withHealing } from './with-healing.js';
+import type { Refetch } from './with-healing.js';
 
 export type ResultColumnsNeeds = LearnColumnsNeeds &
   Pick<RunContext, 'at'> & {
@@ -17,7 +17,8 @@ export type ResultColumnsNeeds = LearnColumnsNeeds &
 export interface ResultColumns {
   /**
    * The columns once they are fixed, else undefined.
-   * @param allSettled no chunk will come any more: without a success in the whole run there are none.
+   * @param allSettled no chunk will come any more: without a success in the whole run there are none, which is not
+   *   written down.
    */
   settle(allSettled: boolean): Promise<readonly string[] | undefined>;
 }
@@ -47,25 +48,28 @@ export function createResultColumns(
       const row = (await run.checkpoint.run(run.id))!;
       const declared = run.config.result.columns;
       if (declared.length > 0 && merged === 0) return fix(declared, false);
-      fixed = row.columns ?? undefined;
-      // None, because nothing had succeeded: what succeeds later brings them, while no row is written.
-      if (fixed?.length === 0 && merged === 0) {
-        const late = await learnLateColumns(run, row, refetch);
-        if (late !== undefined) return fix(late.columns, late.learned);
+      // The first version wrote down that there are none where nothing had succeeded.
+      if (row.columns !== null && row.columns.length > 0) {
+        fixed = row.columns;
+        return fixed;
       }
-      if (fixed !== undefined) return fixed;
       const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
-      if (known !== undefined) return fix(known, false);
+      if (known !== undefined && merged === 0) return fix(known, false);
       for (;;) {
         const chunk = await run.checkpoint.nextChunk(run.id, 0, probed);
-        if (chunk === undefined) return allSettled && row.chunks !== null ? fix([], false) : undefined;
+        if (chunk === undefined) break;
         if (!isAnswered(chunk)) return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
-          const learned = await withHealing(run, chunk, refetch, () => learnColumns(run, chunk.number));
+          const learned = await learnColumns(run, chunk, refetch);
           if (learned !== undefined) return fix(learned, true);
         }
         probed = chunk.lastRecord;
       }
+      if (!allSettled || row.chunks === null) return undefined;
+      const late = merged === 0 ? await learnLateColumns(run, row, refetch) : undefined;
+      if (late !== undefined) return fix(late.columns, late.learned);
+      // Nothing has succeeded: the rows have none, and what may succeed later is not held to that.
+      return [];
     },
   };
 }

@@ -17,15 +17,18 @@ import type { RunContext } from '../run-context.js';
 import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { type AddItems, mapGrowing } from '../streams/map-growing.js';
 import { type EarlyFailuresNeeds, findEarlyFailures } from './find-early-failures.js';
+import { type JudgeArrivedNeeds, judgeArrived } from './judge-arrived.js';
 import { createReceiptRow, type ReceiptRow } from './receipt-row.js';
 import { refuseMixed } from './refuse-mixed.js';
 import { type RefusedChunkNeeds, settleRefused } from './settle-refused.js';
 import { refuseMisread, type UploadChunkNeeds, uploadChunk } from './upload-chunk.js';
 import { wasUnreadable } from './was-unreadable.js';
+import type { Refetch } from './with-healing.js';
 
 export type SubmitChunksNeeds = UploadChunkNeeds &
   RefusedChunkNeeds &
   EarlyFailuresNeeds &
+  JudgeArrivedNeeds &
   Pick<RunContext, 'folioPermits' | 'controller' | 'setbacks' | 'uploads'> & {
     readonly checkpoint: Pick<
       Checkpoint,
@@ -36,17 +39,19 @@ export type SubmitChunksNeeds = UploadChunkNeeds &
 /**
  * Passes on chunks whose folio is known, and those given up or refused. A chunk that stays ambiguous, or that an
  * outage, a guard or too many unreadable replies hold back, is not passed on.
+ * @param refetch fetches a chunk's parts anew, where what is downloaded is damaged or does not prove the join.
  * @throws RefusedError, TroubleError from the upload; AmbiguousUploadError when it is redirected; UntrustedError
  *   when the service counts other records, or another one answers.
  */
 export function submitChunks(
   run: SubmitChunksNeeds,
+  refetch?: Refetch,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
   const submitAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     await refuseMisread(run);
     await refuseMixed(run);
     const receipts = createReceiptRow(await run.checkpoint.unreadableInRow(run.id));
-    const submit = createSubmitter(run, receipts);
+    const submit = createSubmitter(run, receipts, refetch);
     const { uploads } = run.config.concurrency;
     yield* mapGrowing(chunks, uploads, submit, run.controller);
     if (run.uploads.stopped) return;
@@ -70,7 +75,7 @@ export function submitChunks(
 /** Submits a chunk, or adds those that take its place. */
 type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
 
-function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow): Submit {
+function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow, refetch: Refetch | undefined): Submit {
   const { inFlight } = run.uploads;
   const oneEnds = async () => {
     if (inFlight.size === 0) return false;
@@ -106,7 +111,7 @@ function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow): Submit {
     }
     if (chunk.state === 'submitted') return chunk;
     try {
-      const submitted = (await mayUpload(run, chunk)) ? await upload(chunk) : undefined;
+      const submitted = (await mayUpload(run, chunk, refetch)) ? await upload(chunk) : undefined;
       if (submitted !== undefined) return submitted;
     } catch (error) {
       run.folioPermits.release(chunk.number);
@@ -124,8 +129,13 @@ function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow): Submit {
   };
 }
 
-async function mayUpload(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<boolean> {
+async function mayUpload(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  refetch: Refetch | undefined,
+): Promise<boolean> {
   if (run.uploads.stopped) return false;
+  if ((await judgeArrived(run, refetch)) !== undefined) return false;
   // A round is there for the records that failed.
   const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
   if (failures !== undefined) throw failures;

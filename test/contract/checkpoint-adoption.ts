@@ -56,6 +56,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await addChunk(checkpoint, 'r1', 2, 'ambiguous');
         await addChunk(checkpoint, 'r1', 3, 'downloaded');
         await checkpoint.recordUnprocessed('r1', 2, 'AMBIGUOUS_HELD');
+        await checkpoint.recordColumns('r1', ['code'], true);
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
         await checkpoint.recordMerged('r1', 3, allSuccessful, 300, 'f00d');
@@ -109,12 +110,22 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await addAs(checkpoint, 'r1', sampleChunk(4, { firstRecord: 11, lastRecord: 20 }), 'ambiguous');
         await addAs(checkpoint, 'r1', sampleChunk(2, { firstRecord: 21, lastRecord: 30 }), 'downloaded');
         await checkpoint.recordUnprocessed('r1', 4, 'AMBIGUOUS_HELD');
+        await checkpoint.recordColumns('r1', ['code'], true);
         await checkpoint.recordMerged('r1', 9, allSuccessful, 100, 'f00d');
         await checkpoint.recordMerged('r1', 4, allUnprocessed, 200, 'f00d');
         await checkpoint.recordMerged('r1', 2, allSuccessful, 300, 'f00d');
         await checkpoint.recordAdopted('r1', 4, found, 9);
         expect((await checkpoint.lastMerged('r1'))?.number).toBe(9);
         expect((await checkpoint.tally('r1')).merged).toEqual({ chunks: 1, records: 10 });
+      }));
+
+    it('takes all out of the work file where nothing has brought columns yet', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'unprocessed');
+        await addChunk(checkpoint, 'r1', 2, 'ambiguous');
+        await checkpoint.recordMerged('r1', 1, allUnprocessed, 100, 'f00d');
+        await checkpoint.recordAdopted('r1', 2, found, 9);
+        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
       }));
 
     it('of a round unsettles that round and those after it, and nothing is merged', () =>

@@ -51,11 +51,51 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
 
     it('fixes one way to join', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordJoin('r1', { by: 'key', column: 'record_id' });
-        await checkpoint.recordJoin('r1', { column: 'record_id', by: 'key' });
-        expect((await checkpoint.run('r1'))?.join).toEqual({ by: 'key', column: 'record_id' });
-        const weaker = checkpoint.recordJoin('r1', { by: 'echo', columns: ['name'] });
+        await checkpoint.recordJoin('r1', { by: 'key', column: 'record_id', judged: null });
+        await checkpoint.recordJoin('r1', { judged: null, column: 'record_id', by: 'key' });
+        expect((await checkpoint.run('r1'))?.join).toEqual({ by: 'key', column: 'record_id', judged: null });
+        const weaker = checkpoint.recordJoin('r1', { by: 'echo', columns: ['name'], judged: null });
         await expect(weaker).rejects.toThrow(CheckpointStateError);
+        const other = checkpoint.recordJoin('r1', { by: 'key', column: 'id', judged: null });
+        await expect(other).rejects.toThrow(CheckpointStateError);
+      }));
+
+    it('lets what is judged of the columns that come back grow', () =>
+      withRun(async (checkpoint) => {
+        const way = { by: 'echo', columns: ['name', 'state'] } as const;
+        const kinds = { SUCCESSFUL: { name: 'exact' }, FAILED: {} } as const;
+        const judged = { kinds, isProven: false, declared: null };
+        await checkpoint.recordJoin('r1', { ...way, judged: null });
+        await checkpoint.recordJoin('r1', { ...way, judged });
+        const grown = {
+          ...judged,
+          isProven: true,
+          kinds: { ...kinds, FAILED: { state: 'answer' } },
+        } as const;
+        await checkpoint.recordJoin('r1', { ...way, judged: grown });
+        expect((await checkpoint.run('r1'))?.join).toEqual({ ...way, judged: grown });
+        const fewer = checkpoint.recordJoin('r1', { by: 'echo', columns: ['name'], judged: grown });
+        await expect(fewer).rejects.toThrow(CheckpointStateError);
+      }));
+
+    it('fixes join and columns anew, the learned ones too, with nothing merged', () =>
+      withRun(async (checkpoint) => {
+        await checkpoint.recordJoin('r1', { by: 'key', column: 'record_id', judged: null });
+        await checkpoint.recordColumns('r1', ['code'], true);
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await checkpoint.recordUnjoined('r1');
+        expect(await checkpoint.run('r1')).toMatchObject({ join: null, columns: null });
+        expect(await checkpoint.knownColumns('nightly', 'https://service.test')).toBeUndefined();
+        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        await checkpoint.recordJoin('r1', { by: 'echo', columns: ['name'], judged: null });
+        await checkpoint.recordColumns('r1', ['title'], true);
+        await expect(checkpoint.recordUnjoined('r9')).rejects.toThrow(CheckpointStateError);
+      }));
+
+    it('fixes no columns while rows without any stand in the work file', () =>
+      withRun(async (checkpoint) => {
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await expect(checkpoint.recordColumns('r1', ['code'], true)).rejects.toThrow(CheckpointStateError);
       }));
   });
 

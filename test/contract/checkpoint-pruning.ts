@@ -124,6 +124,7 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
 
     it('leaves the pipeline what it learned', () =>
       withRun(async (checkpoint) => {
+        await checkpoint.recordUnmerged('r1', 1);
         await checkpoint.recordColumns('r1', ['code'], true);
         const known = await checkpoint.knownColumns('nightly', 'https://service.test');
         await finish(checkpoint, 'done');

@@ -65,7 +65,13 @@ export const runChanges: Readonly<Record<string, Change>> = {
   recordRoundSettled: (to, { run }, seen) => to.recordRoundSettled(run, nextRound(seen.run)),
   recordColumns: (to, { run, vary }) => to.recordColumns(run, [`code${vary}`], vary === 1),
   recordJoin: (to, { run, vary }) =>
-    to.recordJoin(run, vary ? { by: 'key', column: `id${vary}` } : { by: 'echo', columns: ['name'] }),
+    to.recordJoin(
+      run,
+      vary
+        ? { by: 'key', column: `id${vary}`, judged: null }
+        : { by: 'echo', columns: ['name'], judged: null },
+    ),
+  recordUnjoined: (to, { run }) => to.recordUnjoined(run),
   recordUnmerged: (to, { run, chunk }) => to.recordUnmerged(run, chunk * 2),
   recordPublishing: (to, { run, vary }) =>
     to.recordPublishing(

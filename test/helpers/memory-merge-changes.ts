@@ -9,15 +9,23 @@ export function memoryMergeChanges(memory: Memory) {
     recordColumns(id: string, columns: readonly string[], learned: boolean) {
       const { row, chunks } = runIn(memory, 'recordColumns', id, 'open', 'publishing', 'done');
       const nothingMerged = [...chunks.values()].every((chunk) => chunk.row.merged === null);
-      const same = row.columns === null || isDeepStrictEqual(row.columns, columns);
+      const same = isDeepStrictEqual(row.columns, columns);
       must('recordColumns', same || nothingMerged);
       row.columns = [...columns];
       if (learned) memory.columns.set(JSON.stringify([row.pipeline, row.service]), [...columns]);
     },
     recordJoin(id: string, join: JoinWay) {
       const { row } = runIn(memory, 'recordJoin', id, 'open', 'publishing', 'done');
-      must('recordJoin', row.join === null || isDeepStrictEqual(row.join, join));
+      const way = ({ judged: _, ...rest }: JoinWay) => rest;
+      must('recordJoin', row.join === null || isDeepStrictEqual(way(row.join), way(join)));
       row.join = structuredClone(join);
+    },
+    recordUnjoined(id: string) {
+      const run = runIn(memory, 'recordUnjoined', id, 'open', 'publishing', 'done');
+      must('recordUnjoined', run.row.prunedAt === null);
+      Object.assign(run.row, { join: null, columns: null });
+      memory.columns.delete(JSON.stringify([run.row.pipeline, run.row.service]));
+      unmerge(run, 1);
     },
     recordMerged(id: string, number: number, counts: ChunkCounts, mergedEnd: number, sha256: string) {
       const from = ['downloaded', 'unprocessed', 'refused'] as const;

@@ -73,7 +73,7 @@ export function memoryUploadChanges(memory: Memory) {
       Object.assign(row, { state: 'submitted', folio, submittedAt: at, cause: null });
       Object.assign(upload, { state: 'accepted', doubt: null, folio, local, serviceRecords, endedAt: at });
       if (row.round === 0) {
-        unmerge(run, row.firstRecord);
+        unmerge(run, (run.row.columns ?? []).length > 0 ? row.firstRecord : 1);
       } else {
         unmerge(run, 1);
         run.row.round = Math.min(run.row.round, row.round - 1);

@@ -8,13 +8,14 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
 import { answersOf } from '../../src/results/answers.js';
+import { createEchoComparer } from '../../src/results/compare-echoes.js';
 import { joinResults } from '../../src/results/join-results.js';
-import { joinWayOf } from '../../src/results/join-way.js';
 import { createOutputLayout, outputHeader } from '../../src/results/output-layout.js';
 import { type PartTable, readPartTable } from '../../src/results/part-table.js';
 import { createBlockReader } from '../../src/results/record-block.js';
 import { createRowWriter } from '../../src/results/write-enriched.js';
 import { type CutChunk, createUploadLayout, cutChunks } from '../../src/stages/cut-chunks.js';
+import type { JoinWay } from '../../src/types.js';
 import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv-text.js';
 
 const strict = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true };
@@ -111,6 +112,8 @@ it('every record comes out in its old place with its own prediction', async () =
       const sent = { key: keyColumn, columns: Object.keys(uploadColumns) };
       const sentColumns = new Set(['id', 'name', 'town']);
       const rows = createRowWriter({ run: 'R', layout, columns, sentColumns });
+      const compare = createEchoComparer();
+      let known: JoinWay | null = null;
       const blocks = createBlockReader(scan());
       const pieces = [outputHeader(layout, columns)];
       for (const { chunk, file } of uploads) {
@@ -121,17 +124,18 @@ it('every record comes out in its old place with its own prediction', async () =
           seed + chunk.firstRecord,
         );
         const block = await blocks.take(chunk.records);
-        const way = joinWayOf(parts, sent);
+        const { joined, way } = joinResults(parts, block, {
+          sent,
+          fields: [
+            { column: 'name', sourceField: 0 },
+            { column: 'town', sourceField: 1 },
+          ],
+          way: known,
+          declared: null,
+          compare,
+        });
+        known = way;
         expect(way.by).toBe(keyColumn !== null && given.givesKeyBack ? 'key' : 'echo');
-        const joined = joinResults(
-          parts,
-          way,
-          block,
-          new Map([
-            ['name', 0],
-            ['town', 1],
-          ]),
-        );
         expect(joined.indistinct.size).toBe(0);
         pieces.push(rows.enriched(block, answersOf(joined, `F${chunk.firstRecord}`)).bytes);
       }

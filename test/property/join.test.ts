@@ -75,8 +75,8 @@ it('by echo', async () => {
           joinByEcho(
             [part],
             [
-              { column: 'a', sourceField: 0 },
-              { column: 'b', sourceField: 1 },
+              { column: 'a', sourceField: 0, isFolded: false },
+              { column: 'b', sourceField: 1, isFolded: false },
             ],
             block,
           );

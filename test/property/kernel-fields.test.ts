@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { Batch } from '../../src/csv/batch.js';
 import { ByteWriter } from '../../src/csv/byte-writer.js';
 import { RowsKernel } from '../../src/csv/kernel/rows-kernel.js';
+import { TableMemory } from '../../src/csv/kernel/table-memory.js';
 import { UploadKernel } from '../../src/csv/kernel/upload-kernel.js';
 import { scanBuffer } from '../../src/csv/scan-records.js';
 import { writeField } from '../../src/csv/write-field.js';
@@ -109,7 +110,9 @@ it('in rows, with WebAssembly and without', () => {
         const text = expected.take().toString();
         const orders = { part, result, numbers };
         expect(new RowsKernel(layout).write(own, parts, orders, other).toString()).toBe(text);
-        expect(new RowsKernel(layout, 0).write(own, parts, orders, other).toString()).toBe(text);
+        expect(new RowsKernel(layout, new TableMemory(0)).write(own, parts, orders, other).toString()).toBe(
+          text,
+        );
       },
     ),
     BUDGET,

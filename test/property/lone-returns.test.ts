@@ -80,7 +80,7 @@ it('are quoted in the output, and nothing else is changed', async () => {
 
 function answersOf(table: ReturnType<typeof successful>, count: number): Answers {
   return {
-    sources: [{ table, folio: 'F', part: 0 }],
+    sources: [{ table, folio: 'F', part: 0, answered: [] }],
     source: new Int32Array(count),
     result: Int32Array.from({ length: count }, (_, at) => at),
     indistinct: new Set(),

@@ -6,8 +6,8 @@ import { blockOf, failed, successful } from '../helpers/result-parts.js';
 
 /** The source's columns are title, id, city; sent are name (its title) and city. */
 const echoed = [
-  { column: 'name', sourceField: 0 },
-  { column: 'city', sourceField: 2 },
+  { column: 'name', sourceField: 0, isFolded: false },
+  { column: 'city', sourceField: 2, isFolded: false },
 ];
 
 async function join(source: string, ...parts: PartTable[]) {
@@ -47,6 +47,13 @@ describe('results', () => {
     const source = 'Foo,1,x\nfoo,2,x\nF\u00f6o,3,x\nFo\u0308o,4,x\nFoo ,5,x\n';
     expect((await join(source, part)).places).toEqual(['0/1', '0/0', '0/3', '0/4', '0/2']);
   });
+});
+
+it('results may come back in other capitals, with other blanks and Unicode forms, where that is taken', async () => {
+  const folded = echoed.map((column) => ({ ...column, isFolded: true }));
+  const part = successful('name,city,code\n"F\u00d6O  BAR",OSLO ,1\nSTRASSE,rome,2\n');
+  const block = await blockOf('Stra\u00dfe,1,Rome\n Fo\u0308o bar,2,Oslo\n', { fields: 3 });
+  expect([...joinByEcho([part], folded, block).result]).toEqual([1, 0]);
 });
 
 describe('equal records', () => {

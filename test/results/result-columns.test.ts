@@ -7,13 +7,22 @@ const part = successful('code,city,id,title,name\n1,x,1,t,y\n');
 
 describe('added columns', () => {
   it('are those that were not sent, in the order of the part', () => {
-    expect(addedColumns(part, sent)).toEqual(['code', 'title']);
-    expect(addedColumns(part, { ...sent, key: null })).toEqual(['code', 'id', 'title']);
+    expect(addedColumns(part, sent, {})).toEqual(['code', 'title']);
+    expect(addedColumns(part, { ...sent, key: null }, {})).toEqual(['code', 'id', 'title']);
+  });
+
+  it('are sent ones too, where the service answers in them', () => {
+    expect(addedColumns(part, sent, { name: 'folded', city: 'answer' })).toEqual(['code', 'city', 'title']);
+    checkAddedColumns(part, sent, { city: 'answer' }, ['code', 'title', 'city'], 'fail');
+    const changed = thrownBy(() =>
+      checkAddedColumns(part, sent, { city: 'answer' }, ['code', 'title'], 'fail'),
+    );
+    expect(changed).toMatchObject({ message: expect.stringContaining('unknown so far: city') });
   });
 
   it('may come in any order, and without what was sent', () => {
-    checkAddedColumns(part, sent, ['title', 'code'], 'fail');
-    checkAddedColumns(successful('title,code\nt,1\n'), sent, ['code', 'title'], 'fail');
+    checkAddedColumns(part, sent, {}, ['title', 'code'], 'fail');
+    checkAddedColumns(successful('title,code\nt,1\n'), sent, {}, ['code', 'title'], 'fail');
   });
 
   it.each([
@@ -21,11 +30,11 @@ describe('added columns', () => {
     [['code', 'title', 'score'], 'missing: score'],
     [['code', 'score'], 'missing: score; unknown so far: title'],
   ])('that are not %j stop the run under fail', (columns, told) => {
-    expect(thrownBy(() => checkAddedColumns(part, sent, columns, 'fail'))).toMatchObject({
+    expect(thrownBy(() => checkAddedColumns(part, sent, {}, columns, 'fail'))).toMatchObject({
       code: 'COLUMNS_CHANGED',
       exitCode: 6,
       message: expect.stringContaining(told),
     });
-    checkAddedColumns(part, sent, columns, 'ignore');
+    checkAddedColumns(part, sent, {}, columns, 'ignore');
   });
 });

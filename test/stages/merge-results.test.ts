@@ -173,7 +173,7 @@ describe('columns', () => {
     const text = await mergedText(lost);
     expect(text).toBe([1, 2, 3, 4].map((n) => `x,${n},FAILED,SERVICE_FAILED,bad\n`).join(''));
     expect(await lost.checkpoint.run(lost.id)).toMatchObject({
-      columns: [],
+      columns: null,
       join: { by: 'echo', columns: ['name'] },
     });
   });

@@ -3,7 +3,7 @@ import type { AcceptedReply, Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
-import { UNMERGE } from './merge-changes.js';
+import { UNMERGE_FOR_ANSWER } from './merge-changes.js';
 
 /** Makes `recordAdopted`. */
 export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopted'> {
@@ -18,7 +18,7 @@ export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopt
       service_records = @serviceRecords, ended_at = @at
     WHERE run = @run AND chunk = @chunk AND attempt =
       (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous')`);
-  const unmerge = db.prepare(UNMERGE);
+  const unmerge = db.prepare(UNMERGE_FOR_ANSWER);
   const reopen = db.prepare(`
     UPDATE runs SET state = 'open', publication = NULL, finished_at = NULL WHERE id = @run AND state = 'done'`);
   const unsettle = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');

@@ -4,21 +4,30 @@ import type { Checkpoint, ChunkCounts } from '../checkpoint.js';
 import type { StateDatabase } from '../state-database.js';
 import { expectOne } from './expect-one.js';
 
-type MergeMethod = 'recordColumns' | 'recordJoin' | 'recordMerged' | 'recordUnmerged';
+type MergeMethod = 'recordColumns' | 'recordJoin' | 'recordUnjoined' | 'recordMerged' | 'recordUnmerged';
 
-/** Chunks of `@run` that begin at `@fromRecord` or behind it are no longer in the work file. */
-export const UNMERGE = `
+const TAKE_OUT = `
   UPDATE chunks INDEXED BY chunks_merged
   SET merged_end = NULL, merged_successful = NULL, merged_failed = NULL,
     merged_unprocessed = NULL, merged_indistinct = NULL, merged_sha256 = NULL
-  WHERE run = @run AND first_record >= @fromRecord AND merged_end IS NOT NULL`;
+  WHERE run = @run AND merged_end IS NOT NULL`;
 
-/** Makes the four changes around the merge. */
+/** Chunks of `@run` that begin at `@fromRecord` or behind it are no longer in the work file. */
+export const UNMERGE = `${TAKE_OUT} AND first_record >= @fromRecord`;
+
+/**
+ * The same, where a chunk that was given up is answered after all. In a run without columns no chunk stays: the answer
+ * may be the first success, whose columns the rows before it are to have too.
+ */
+export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (first_record >= @fromRecord
+    OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;
+
+/** Makes the five changes around the merge. */
 export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
   // The header stands at the head of the work file: other columns are possible only while nothing is merged.
   const fixColumns = db.prepare(`
     UPDATE runs SET columns = @columns
-    WHERE id = @run AND state <> 'superseded' AND (columns IS NULL OR columns = @columns
+    WHERE id = @run AND state <> 'superseded' AND (columns = @columns
       OR NOT EXISTS (SELECT 1 FROM chunks WHERE run = @run AND merged_end IS NOT NULL))`);
   const learnColumns = db.prepare(`
     INSERT INTO pipeline_columns (pipeline, service, columns)
@@ -26,7 +35,15 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
     ON CONFLICT DO UPDATE SET columns = excluded.columns`);
   const fixJoin = db.prepare(`
     UPDATE runs SET join_way = @join
-    WHERE id = @run AND state <> 'superseded' AND (join_way IS NULL OR join_way = @join)`);
+    WHERE id = @run AND state <> 'superseded' AND (join_way IS NULL OR
+      (join_way -> 'by', join_way -> 'column', join_way -> 'columns') IS
+      (@join -> 'by', @join -> 'column', @join -> 'columns'))`);
+  const forgetColumns = db.prepare(`
+    DELETE FROM pipeline_columns
+    WHERE (pipeline, service) IN (SELECT pipeline, service FROM runs WHERE id = @run)`);
+  const unfix = db.prepare(`
+    UPDATE runs SET join_way = NULL, columns = NULL
+    WHERE id = @run AND state <> 'superseded' AND pruned_at IS NULL`);
   // For more than two values in one IN, SQLite makes a table each time.
   const merge = db.prepare(`
     UPDATE chunks SET merged_end = @mergedEnd, merged_successful = @successful, merged_failed = @failed,
@@ -50,8 +67,13 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
       if (learned) learnColumns.run({ run, columns: JSON.stringify(columns) });
     }),
     recordJoin: db.change((run: string, join: JoinWay) => {
-      const fixed = fixJoin.run({ run, join: joinText(join) });
+      const fixed = fixJoin.run({ run, join: JSON.stringify(join) });
       expectOne(fixed, 'recordJoin', `run ${run} is superseded, or joins in another way`);
+    }),
+    recordUnjoined: db.change((run: string) => {
+      expectOne(unfix.run({ run }), 'recordUnjoined', `no run ${run} that keeps its results`);
+      forgetColumns.run({ run });
+      unmerge.run({ run, fromRecord: 1 });
     }),
     recordMerged: db.redoableChange(
       (run: string, chunk: number, counts: ChunkCounts, mergedEnd: number, sha256: string) => {
@@ -74,11 +96,4 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
       unmerge.run({ run, fromRecord });
     }),
   };
-}
-
-/** Equal ways give equal texts, whatever the order of their members. */
-function joinText(join: JoinWay): string {
-  return JSON.stringify(
-    join.by === 'key' ? { by: 'key', column: join.column } : { by: 'echo', columns: join.columns },
-  );
 }

@@ -74,7 +74,7 @@ function toRun(row: RunRow): Run {
     state: row.state,
     chunks: row.chunks,
     columns: parseOrNull<string[]>(row.columns),
-    join: parseOrNull<JoinWay>(row.join_way),
+    join: toJoinWay(row.join_way),
     round: row.round,
     rehearsal: row.rehearsal === 1,
     publication: toPublication(row.publication),
@@ -86,6 +86,11 @@ function toRun(row: RunRow): Run {
 /** One of the first version's tables says nothing of being partial: it never was. */
 function toPublication(json: string | null): Publication | null {
   return json === null ? null : { partial: false, ...(JSON.parse(json) as Omit<Publication, 'partial'>) };
+}
+
+/** One of the first version's tables says nothing of what was judged. */
+function toJoinWay(json: string | null): JoinWay | null {
+  return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinWay);
 }
 
 function parseOrNull<T>(json: string | null): T | null {

@@ -2,7 +2,7 @@
  * Writes the rows of a chunk in WebAssembly: its records' own fields, and the answers of successful parts. An answer
  * of another kind is asked of the caller. Layout of the memory: what is loaded, and behind it the rows, which grow.
  */
-import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import { bytesOf, type KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
 import { COMMA } from '../ascii.js';
 import {
@@ -10,15 +10,16 @@ import {
   type RowOrder,
   type RowsLayout,
   rowsByField,
-  type Table,
   type WriteOther,
 } from '../rows-by-field.js';
+import type { Table } from '../table.js';
 import { fieldRuns } from './field-runs.js';
+import { TableMemory, type TablePlace } from './table-memory.js';
 
-export type { AnswerPart, RowOrder, RowsLayout, Table, WriteOther } from '../rows-by-field.js';
+export type { AnswerPart, RowOrder, RowsLayout, WriteOther } from '../rows-by-field.js';
 
 /** What assembly/rows.ts exports. */
-interface RowsExports {
+export interface RowsExports {
   readonly memory: WebAssembly.Memory;
   readonly nextRow: WebAssembly.Global;
   readonly rowsEnd: WebAssembly.Global;
@@ -30,26 +31,23 @@ interface RowsExports {
 const PART_INTS = 16;
 const NO_ROOM = 1;
 const NOT_OURS = 2;
-/** What is loaded and the largest row, which is no larger, fit into a memory of 2 GiB. */
-const MOST_LOADED_BYTES = 768 * 1024 * 1024;
 /** Rows that are left in the memory until there are more. */
 const ROWS_AT_ONCE_BYTES = 256 * 1024 * 1024;
 
 export class RowsKernel {
-  readonly #memory = new KernelMemory<RowsExports>();
+  readonly #tables: TableMemory<RowsExports>;
+  readonly #memory: KernelMemory<RowsExports>;
   readonly #layout: RowsLayout;
-  readonly #mostLoadedBytes: number;
-  /** Where what is loaded ends. */
-  #loaded = 0;
   #rowsAt = 0;
   #rowsEnd = 0;
   /** Rows that had to make room for others. */
   #pieces: Buffer[] = [];
 
-  /** @param mostLoadedBytes above it the rows are written without WebAssembly. */
-  constructor(layout: RowsLayout, mostLoadedBytes = MOST_LOADED_BYTES) {
+  /** @param tables shared with whoever works on the same ones. */
+  constructor(layout: RowsLayout, tables = new TableMemory<RowsExports>()) {
     this.#layout = layout;
-    this.#mostLoadedBytes = mostLoadedBytes;
+    this.#tables = tables;
+    this.#memory = tables.memory;
   }
 
   /**
@@ -58,8 +56,7 @@ export class RowsKernel {
    * @throws ConfigError `MEMORY_LIMIT` where a row of a column that is chosen many times does not fit.
    */
   write(records: Table, parts: readonly AnswerPart[], order: RowOrder, writeOther: WriteOther): Buffer {
-    const loaded = sizeOf(records) + parts.reduce((sum, part) => sum + sizeOf(part), 0);
-    if (loaded > this.#mostLoadedBytes) {
+    if (!this.#tables.canHold([records, ...parts])) {
       return joined([...rowsByField(this.#layout, records, parts, order, writeOther)]);
     }
     this.#write(records, parts, order, writeOther);
@@ -69,16 +66,16 @@ export class RowsKernel {
 
   #write(records: Table, parts: readonly AnswerPart[], order: RowOrder, writeOther: WriteOther): void {
     const { chosen, delimiter, numbered } = this.#layout;
-    this.#loaded = SPARE_BYTES;
+    const tables = this.#tables;
     this.#pieces = [];
+    const [own, ...places] = tables.hold([records, ...parts]);
     const runs = fieldRuns(chosen, delimiter);
-    const chosenAt = this.#load(bytesOf(runs));
-    const own = this.#loadTable(records);
-    const partsAt = this.#loadParts(parts);
-    const partAt = this.#load(bytesOf(order.part));
-    const resultAt = this.#load(bytesOf(order.result));
-    const numbersAt = numbered ? this.#load(bytesOf(order.numbers)) : 0;
-    this.#rowsAt = this.#loaded;
+    const chosenAt = tables.load(bytesOf(runs));
+    const partsAt = this.#loadParts(parts, places);
+    const partAt = tables.load(bytesOf(order.part));
+    const resultAt = tables.load(bytesOf(order.result));
+    const numbersAt = numbered ? tables.load(bytesOf(order.numbers)) : 0;
+    this.#rowsAt = tables.end;
     this.#rowsEnd = this.#rowsAt;
     this.#reserveRoom(Math.min(records.bytes.length * 2, ROWS_AT_ONCE_BYTES));
 
@@ -88,9 +85,9 @@ export class RowsKernel {
       exports.writeRows(
         row,
         records.count,
-        own.bytes,
-        own.starts,
-        own.ends,
+        own!.bytes,
+        own!.starts,
+        own!.ends,
         records.fields,
         delimiter,
         chosenAt,
@@ -141,40 +138,19 @@ export class RowsKernel {
     return taken;
   }
 
-  #loadParts(parts: readonly AnswerPart[]): number {
+  #loadParts(parts: readonly AnswerPart[], places: readonly TablePlace[]): number {
     const described = new Int32Array(parts.length * PART_INTS);
     for (const [i, part] of parts.entries()) {
-      const at = part.answers === null ? { bytes: 0, starts: 0, ends: 0 } : this.#loadTable(part);
+      const at = places[i]!;
       const runs = fieldRuns(part.answers ?? [], COMMA);
-      const answers = part.answers === null ? 0 : this.#load(bytesOf(runs));
-      const around = [this.#load(part.lead), part.lead.length, this.#load(part.tail), part.tail.length];
-      const numbers = [at.bytes, at.starts, at.ends, part.fields, answers, runs.length / 2, ...around];
+      const answers = part.answers === null ? 0 : this.#tables.load(bytesOf(runs));
+      const lead = [this.#tables.load(part.lead), part.lead.length];
+      const tail = [this.#tables.load(part.tail), part.tail.length];
+      const numbers = [at.bytes, at.starts, at.ends, part.fields, answers, runs.length / 2, ...lead, ...tail];
       described.set(numbers, i * PART_INTS);
     }
-    return this.#load(bytesOf(described));
+    return this.#tables.load(bytesOf(described));
   }
-
-  #loadTable({ bytes, count, fields, starts, ends }: Table) {
-    return {
-      bytes: this.#load(bytes),
-      starts: this.#load(bytesOf(starts.subarray(0, count))),
-      ends: this.#load(bytesOf(ends.subarray(0, count * fields))),
-    };
-  }
-
-  /** Copies bytes into the memory; returns their address. */
-  #load(bytes: Uint8Array): number {
-    const at = this.#loaded;
-    this.#loaded = aligned(at + bytes.length + SPARE_BYTES);
-    this.#memory.reserve(this.#loaded);
-    this.#memory.bytes.set(bytes, at);
-    return at;
-  }
-}
-
-/** Bytes that a table takes up in the memory, and what is kept for each of its records. */
-function sizeOf({ bytes, count, fields }: Table): number {
-  return bytes.length + (fields + 4) * count * INT_BYTES;
 }
 
 /** One buffer of the pool; that of a single piece is given on. */

@@ -2,6 +2,7 @@
 
 export { decodeBase64, decodedEnd, textEnd } from './base64';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
+export { differingPair, findDiffering } from './echo';
 export { movePlaces } from './move';
 export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';
 export { count, isDoubtful, lines, next, scan } from './scan';

@@ -1,0 +1,124 @@
+/** Compares echoed columns in WebAssembly: for each record, what was sent with what its result gives back. */
+import { bytesOf } from '../../kernel/kernel-memory.js';
+import type { Table } from '../table.js';
+import { fieldText } from '../write-field.js';
+import { TableMemory } from './table-memory.js';
+
+/** What assembly/echo.ts exports. */
+export interface EchoExports {
+  readonly memory: WebAssembly.Memory;
+  readonly differingPair: WebAssembly.Global;
+  findDiffering(...args: number[]): number;
+}
+
+/** Two fields that should hold the same value. */
+export interface FieldPair {
+  /** Place among the record's fields. */
+  readonly sentField: number;
+  /** Place among the result's fields. */
+  readonly resultField: number;
+  /** Whether upper and lower case letters of ASCII are the same. */
+  readonly isFolded: boolean;
+}
+
+/** Results, and which of their fields are compared. */
+export interface EchoPart extends Table {
+  readonly pairs: readonly FieldPair[];
+}
+
+/** For each record which part, and which result in it. */
+export interface MatchOrder {
+  readonly part: Int32Array;
+  readonly result: Int32Array;
+}
+
+const PART_INTS = 8;
+const PAIR_INTS = 4;
+
+export class EchoKernel {
+  readonly #tables: TableMemory<EchoExports>;
+
+  /** @param tables shared with whoever works on the same ones. */
+  constructor(tables = new TableMemory<EchoExports>()) {
+    this.#tables = tables;
+  }
+
+  /** Calls `onDiffering` with the record's place and the pair's, for each pair whose values are not the same. */
+  compare(
+    records: Table,
+    parts: readonly EchoPart[],
+    order: MatchOrder,
+    onDiffering: (record: number, pair: number) => void,
+  ): void {
+    if (parts.every(({ pairs }) => pairs.length === 0)) return;
+    const tables = this.#tables;
+    if (!tables.canHold([records, ...parts])) {
+      compareByField(records, parts, order, onDiffering);
+      return;
+    }
+    const [own, ...places] = tables.hold([records, ...parts]);
+    const described = new Int32Array(parts.length * PART_INTS);
+    for (const [i, { fields, pairs }] of parts.entries()) {
+      const numbers = pairs.flatMap(({ sentField, resultField, isFolded }) => [
+        ...[sentField, resultField, isFolded ? 1 : 0],
+        ...Array<number>(PAIR_INTS - 3).fill(0),
+      ]);
+      const { bytes, starts, ends } = places[i]!;
+      const pairsAt = tables.load(bytesOf(Int32Array.from(numbers)));
+      described.set([bytes, starts, ends, fields, pairsAt, pairs.length], i * PART_INTS);
+    }
+    const partsAt = tables.load(bytesOf(described));
+    const partAt = tables.load(bytesOf(order.part));
+    const resultAt = tables.load(bytesOf(order.result));
+
+    const { exports } = tables.memory;
+    const { count, fields } = records;
+    let pair = 0;
+    for (let row = 0; row < count; ) {
+      // Named one by one, as in rows-kernel.ts.
+      row = exports.findDiffering(
+        row,
+        pair,
+        count,
+        own!.bytes,
+        own!.starts,
+        own!.ends,
+        fields,
+        partsAt,
+        partAt,
+        resultAt,
+      );
+      if (row === count) return;
+      pair = exports.differingPair.value;
+      onDiffering(row, pair);
+      pair += 1;
+    }
+  }
+}
+
+/** The same, field by field, for tables of any size. */
+function compareByField(
+  records: Table,
+  parts: readonly EchoPart[],
+  { part, result }: MatchOrder,
+  onDiffering: (record: number, pair: number) => void,
+): void {
+  for (let row = 0; row < records.count; row++) {
+    const answered = parts[part[row]!]!;
+    for (const [at, { sentField, resultField, isFolded }] of answered.pairs.entries()) {
+      const sent = valueIn(records, row, sentField);
+      const back = valueIn(answered, result[row]!, resultField);
+      if (sent === back || (isFolded && lowerAscii(sent) === lowerAscii(back))) continue;
+      onDiffering(row, at);
+    }
+  }
+}
+
+function valueIn({ bytes, fields, starts, ends }: Table, row: number, field: number): string {
+  const at = row * fields + field;
+  return fieldText(bytes, field === 0 ? starts[row]! : ends[at - 1]! + 1, ends[at]!);
+}
+
+function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}

@@ -1,0 +1,79 @@
+/**
+ * Records and results in the memory of one kernel, loaded once for all that is done with them: comparing what came
+ * back, and writing rows. Invariant: tables stand first, in the order of the last call; behind them comes the rest.
+ */
+import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import type { Table } from '../table.js';
+
+/** What is loaded and the largest row of it, which is no larger, fit into a memory of 2 GiB. */
+const MOST_LOADED_BYTES = 768 * 1024 * 1024;
+
+/** Addresses of a table's arrays. */
+export interface TablePlace {
+  readonly bytes: number;
+  readonly starts: number;
+  readonly ends: number;
+}
+
+interface Held {
+  readonly bytes: Uint8Array;
+  readonly place: TablePlace;
+  /** Where the next may stand. */
+  readonly end: number;
+}
+
+export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }> {
+  readonly memory = new KernelMemory<Exports>();
+  readonly #mostBytes: number;
+  #held: Held[] = [];
+  #loaded = SPARE_BYTES;
+
+  /** @param mostBytes what larger tables hold is worked on without WebAssembly. */
+  constructor(mostBytes = MOST_LOADED_BYTES) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Where what is loaded ends. */
+  get end(): number {
+    return this.#loaded;
+  }
+
+  /** Whether there is room for tables and for what is worked out of them. */
+  canHold(tables: readonly Table[]): boolean {
+    return tables.reduce((sum, table) => sum + sizeOf(table), 0) <= this.#mostBytes;
+  }
+
+  /**
+   * Loads tables. Those that the last call began with are there already: a table's array of bytes, the same object,
+   * must not have changed since.
+   */
+  hold(tables: readonly Table[]): readonly TablePlace[] {
+    let same = 0;
+    while (same < tables.length && this.#held[same]?.bytes === tables[same]!.bytes) same++;
+    this.#held.length = same;
+    this.#loaded = this.#held.at(-1)?.end ?? SPARE_BYTES;
+    for (const { bytes, count, fields, starts, ends } of tables.slice(same)) {
+      const place = {
+        bytes: this.load(bytes),
+        starts: this.load(bytesOf(starts.subarray(0, count))),
+        ends: this.load(bytesOf(ends.subarray(0, count * fields))),
+      };
+      this.#held.push({ bytes, place, end: this.#loaded });
+    }
+    return this.#held.map(({ place }) => place);
+  }
+
+  /** Copies bytes behind what is loaded, until tables are held again; returns their address. */
+  load(bytes: Uint8Array): number {
+    const at = this.#loaded;
+    this.#loaded = aligned(at + bytes.length + SPARE_BYTES);
+    this.memory.reserve(this.#loaded);
+    this.memory.bytes.set(bytes, at);
+    return at;
+  }
+}
+
+/** Bytes that a table takes up in the memory, and what is kept for each of its records. */
+function sizeOf({ bytes, count, fields }: Table): number {
+  return bytes.length + (fields + 4) * count * INT_BYTES;
+}

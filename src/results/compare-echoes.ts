@@ -1,0 +1,48 @@
+/** Holds every echo of a joined chunk to what was sent: one that says something else is a strange result. */
+import { EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
+import type { ColumnKinds, FileStatus } from '../types.js';
+import { resultText, type SentField, sentText } from './echo-kinds.js';
+import { foldText } from './fold-text.js';
+import { type Joined, Misfits } from './joined.js';
+import type { RecordBlock } from './record-block.js';
+
+/**
+ * @param kinds of the columns that are compared, by the kind of part; answers among them are not.
+ * @throws UntrustedError `RESULTS_DO_NOT_MATCH` naming records and columns.
+ */
+export type CompareEchoes = (
+  records: RecordBlock,
+  joined: Pick<Joined, 'parts' | 'part' | 'result'>,
+  fields: readonly SentField[],
+  kinds: Readonly<Record<FileStatus, ColumnKinds>>,
+) => void;
+
+/** @param kernel with the memory of whoever writes the same chunk's rows next. */
+export function createEchoComparer(kernel = new EchoKernel()): CompareEchoes {
+  return (records, joined, fields, kinds) => {
+    const parts = joined.parts.map((table): EchoPart => {
+      const { bytes, count, starts, ends, columns } = table;
+      const pairs = fields.flatMap(({ column, sourceField }): readonly FieldPair[] => {
+        const resultField = columns.indexOf(column);
+        const kind = kinds[table.reference.fileStatus][column];
+        if (resultField < 0 || kind === undefined || kind === 'answer') return [];
+        return [{ sentField: sourceField, resultField, isFolded: kind === 'folded' }];
+      });
+      return { bytes, count, starts, ends, fields: columns.length, pairs };
+    });
+    const misfits = new Misfits();
+    kernel.compare(records, parts, joined, (place, at) => {
+      const part = joined.part[place]!;
+      const { sentField, resultField, isFolded } = parts[part]!.pairs[at]!;
+      const sent = sentText(records, place, sentField);
+      const back = resultText(joined.parts[part]!, joined.result[place]!, resultField);
+      if (isFolded && foldText(sent) === foldText(back)) return;
+      const column = joined.parts[part]!.columns[resultField]!;
+      misfits.add(
+        'strange',
+        `${column} ${JSON.stringify(back.slice(0, 40))} of record ${records.numbers[place]}`,
+      );
+    });
+    misfits.check();
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * Whether what came back proves a join (law 8): something of what was sent tells the records apart and is the same,
+ * few results could as well be others', and anything was predicted at all.
+ */
+import { UntrustedError } from '../errors/index.js';
+import type { ColumnKinds, FileStatus } from '../types.js';
+import { kindOfAll, type SentField, tellsApart } from './echo-kinds.js';
+import type { EchoedColumn } from './join-by-echo.js';
+import type { SentColumns } from './join-way.js';
+import type { Joined } from './joined.js';
+import type { PartTable } from './part-table.js';
+import type { RecordBlock } from './record-block.js';
+import { addedColumns } from './result-columns.js';
+
+type Kinds = Readonly<Record<FileStatus, ColumnKinds>>;
+
+/**
+ * Judges the first chunk, and those after it until one has proved the join.
+ * @param tuple the columns by which results were matched; null: by the key.
+ * @returns whether successful results of records that differ have passed; with less to go by, a later chunk has to.
+ * @throws UntrustedError `ECHO_UNPROVEN`, `RESULTS_INDISTINCT`.
+ */
+export function checkProof(
+  joined: Joined,
+  records: RecordBlock,
+  fields: readonly SentField[],
+  kinds: Kinds,
+  tuple: readonly EchoedColumn[] | null,
+): boolean {
+  if (isTooIndistinct(joined.indistinct.size, records.count)) throw indistinctError(joined, records);
+  const groups = tuple === null ? (['SUCCESSFUL', 'FAILED'] as const).map((one) => [one]) : [bothKinds];
+  let isProven = false;
+  for (const statuses of groups) {
+    const places = placesOf(joined, records, statuses);
+    const telling = fields.filter(({ sourceField }) => tellsApart(records, places, sourceField, false));
+    // Nothing can tell records apart that are equal in all that was sent, and nothing is wrong with that.
+    if (telling.length === 0) continue;
+    const cameBack = Object.assign({}, ...statuses.map((status) => kinds[status])) as ColumnKinds;
+    if (tuple !== null || Object.keys(cameBack).length > 0) {
+      const isEcho = ({ column, sourceField }: SentField) =>
+        (cameBack[column] === 'exact' || cameBack[column] === 'folded') &&
+        tellsApart(records, places, sourceField, cameBack[column] === 'folded');
+      if (!telling.some(isEcho)) throw unproven(telling, cameBack);
+    }
+    isProven ||= statuses.includes('SUCCESSFUL');
+  }
+  return isProven;
+}
+
+const bothKinds: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
+
+function placesOf(joined: Joined, records: RecordBlock, statuses: readonly FileStatus[]): readonly number[] {
+  const isOne = joined.parts.map(({ reference }) => statuses.includes(reference.fileStatus));
+  return Array.from({ length: records.count }, (_, i) => i).filter((i) => isOne[joined.part[i]!]);
+}
+
+/**
+ * A column whose values are those that were sent, but at other records, is no answer: the results are at wrong ones.
+ * @param status of the parts in which it is none of the echoes.
+ * @throws UntrustedError `ECHO_UNPROVEN`.
+ */
+export function checkNotMoved(
+  joined: Joined,
+  records: RecordBlock,
+  field: SentField,
+  status: FileStatus,
+): void {
+  const isMoved = (statuses: readonly FileStatus[]) => {
+    const parts = joined.parts.filter(
+      ({ reference, count }) => count > 0 && statuses.includes(reference.fileStatus),
+    );
+    if (!parts.every(({ columns }) => columns.includes(field.column))) return false;
+    return kindOfAll(parts, field, records, placesOf(joined, records, statuses)) !== 'answer';
+  };
+  if (!isMoved(bothKinds) && !isMoved([status])) return;
+  throw new UntrustedError(
+    'ECHO_UNPROVEN',
+    `${field.column} came back with the values that were sent, but at other records, so the results are not at their own`,
+    { hint: waysOut },
+  );
+}
+
+/** Whether more than one record in twenty could as well have another one's different result. */
+export function isTooIndistinct(indistinct: number, records: number): boolean {
+  return indistinct * 20 > records;
+}
+
+export function indistinctError(
+  { indistinct }: Pick<Joined, 'indistinct'>,
+  { count }: Pick<RecordBlock, 'count'>,
+): UntrustedError {
+  return new UntrustedError(
+    'RESULTS_INDISTINCT',
+    `${indistinct.size} of ${count} records have different results although what comes back of them is equal, so nothing tells which result is whose`,
+    { hint: `${waysOut}; records that are equal in those may then get each other's results` },
+  );
+}
+
+function unproven(telling: readonly SentField[], kinds: ColumnKinds): UntrustedError {
+  const answers = Object.keys(kinds).filter((column) => kinds[column] === 'answer');
+  const names = telling.map(({ column }) => column).join(', ');
+  const said = answers.length === 0 ? '' : `; ${answers.join(', ')} came back with other values`;
+  return new UntrustedError(
+    'ECHO_UNPROVEN',
+    `none of the columns that tell the records apart (${names}) came back as it was sent, so nothing proves which record a result belongs to${said}`,
+    { hint: `${waysOut}, result.echo: [] where the record's number alone is to be relied on` },
+  );
+}
+
+/** Neither the key nor an echo came back. */
+export function nothingToJoinBy(
+  columns: readonly string[],
+  declared: readonly string[] | null,
+): UntrustedError {
+  if (columns.length > 0 && declared === null) {
+    return new UntrustedError(
+      'ECHO_UNPROVEN',
+      `${columns.join(', ')} came back with other values than were sent, and the record's number did not, so nothing tells which record a result belongs to`,
+      { hint: waysOut },
+    );
+  }
+  return new UntrustedError(
+    'JOIN_IMPOSSIBLE',
+    `the results give back none of the columns that were sent${declared === null ? '' : ' and that result.echo names'}, so nothing tells which record they belong to`,
+    { hint: 'records are never matched by position alone; ask the service provider what its results hold' },
+  );
+}
+
+const waysOut =
+  'nothing more is uploaded; ask the service provider what its results hold, or say with result.echo which sent columns come back unchanged';
+
+/** @throws UntrustedError `NOTHING_PREDICTED` when a part of successes has no column but those that were sent. */
+export function checkPredicted(parts: readonly PartTable[], sent: SentColumns, kinds: Kinds): void {
+  for (const part of parts) {
+    if (part.reference.fileStatus === 'FAILED' || part.count === 0) continue;
+    if (addedColumns(part, sent, kinds.SUCCESSFUL).length > 0) continue;
+    throw new UntrustedError(
+      'NOTHING_PREDICTED',
+      `the successful results hold nothing but what was sent (${part.columns.join(', ')}): nothing was predicted`,
+      {
+        hint: 'nothing more is uploaded; ask the service provider where its predictions are; a sent column that holds them is left out of result.echo',
+        facts: { part: part.reference.part },
+      },
+    );
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Services that do to a chunk whatever comes to mind: either they are refused, or every record gets its own answer,
+ * or that of a record which nothing that comes back tells from it.
+ */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { UntrustedError } from '../../src/errors/index.js';
+import { createEchoComparer } from '../../src/results/compare-echoes.js';
+import { foldText } from '../../src/results/fold-text.js';
+import { joinResults } from '../../src/results/join-results.js';
+import type { PartTable } from '../../src/results/part-table.js';
+import type { RecordBlock } from '../../src/results/record-block.js';
+import type { JoinWay } from '../../src/types.js';
+import { shuffled, writeCsvRecord } from '../helpers/csv-text.js';
+import { blockOf, failed, successful } from '../helpers/result-parts.js';
+
+const names = ['name', 'city', 'state'] as const;
+const cell = fc.constantFrom('Bar', 'bar', 'Foo Ltd', 'FOO  ltd', 'Stra\u00dfe', 'x', '');
+const mode = fc.constantFrom('exact', 'exact', 'exact', 'folded', 'answer', 'dropped');
+const keys = fc.constantFrom('honest', 'honest', 'none', 'renumbered', 'shifted');
+
+const setup = fc.record({
+  chunks: fc.array(
+    fc.array(
+      fc.tuple(
+        fc.oneof(cell, fc.string({ minLength: 3, maxLength: 5, unit: 'grapheme-ascii' })),
+        cell,
+        cell,
+        fc.boolean(),
+      ),
+      {
+        minLength: 1,
+        maxLength: 12,
+      },
+    ),
+    { minLength: 1, maxLength: 3 },
+  ),
+  modes: fc.tuple(mode, mode, mode),
+  key: keys,
+  /** The first chunk for which the service lies about keys. */
+  from: fc.nat(2),
+  /** Whether equal records always get equal answers. */
+  isPure: fc.boolean(),
+  failing: fc.boolean(),
+  isReversed: fc.boolean(),
+  seed: fc.nat(),
+});
+type Setup = typeof setup extends fc.Arbitrary<infer T> ? T : never;
+
+const lies = ({ key }: Pick<Setup, 'key'>) => key === 'renumbered' || key === 'shifted';
+
+/** What the service gives back for the records of a chunk, whose first has this number. */
+function answer(given: Setup, at: number, first: number): { parts: PartTable[]; codes: string[] } {
+  const { modes, isPure, failing, seed } = given;
+  const records = given.chunks[at]!;
+  const key = lies(given) && at < given.from ? 'honest' : given.key;
+  const codes = records.map(([a, b, c], n) => (isPure ? `for ${a}|${b}|${c}` : `c${first + n}`));
+  const places = records.map((_, n) => n);
+  const order = given.isReversed ? places.reverse() : shuffled(places, seed + at);
+  const rows = order.map((n, row) => {
+    const number =
+      key === 'renumbered' ? first + row : first + ((n + (key === 'shifted' ? 1 : 0)) % records.length);
+    const cells = modes.flatMap((how, column) => {
+      const text = records[n]![column as 0 | 1 | 2];
+      if (how === 'dropped') return [];
+      if (how === 'answer') return [`answer ${n % 3}`];
+      return [how === 'folded' ? ` ${text.toUpperCase()}` : text];
+    });
+    return {
+      cells: [...(key === 'none' ? [] : [String(number)]), ...cells, codes[n]!],
+      isFailed: failing && records[n]![3],
+    };
+  });
+  const header = [...(key === 'none' ? [] : ['id']), ...names.filter((_, n) => modes[n] !== 'dropped')];
+  const write = (last: string, isFailed: boolean) =>
+    [[...header, last], ...rows.filter((row) => row.isFailed === isFailed).map(({ cells }) => cells)]
+      .map((some) => writeCsvRecord(some, ',', (k) => (seed + k) % 2 === 0, '\n'))
+      .join('');
+  return { parts: [successful(write('code', false)), failed(write('reason', true))], codes };
+}
+
+function blockOfChunk(records: Setup['chunks'][number], firstRecord: number): Promise<RecordBlock> {
+  const text = records.map(([a, b, c]) => writeCsvRecord([a, b, c], ',', () => false, '\n')).join('');
+  return blockOf(text, { fields: 3, firstRecord });
+}
+
+/** The place of the record whose answer each record got, by chunk; ends where the service is refused. */
+async function joinAll(given: Setup): Promise<{ got: number[][]; refused: boolean }> {
+  const compare = createEchoComparer();
+  const fields = names.map((column, sourceField) => ({ column, sourceField }));
+  const sent = { key: 'id', columns: [...names] };
+  let way: JoinWay | null = null;
+  let first = 1;
+  const got: number[][] = [];
+  for (const [at, records] of given.chunks.entries()) {
+    const { parts } = answer({ ...given, isPure: false }, at, first);
+    const honest = answer(given, at, first);
+    const block = await blockOfChunk(records, first);
+    try {
+      const terms = { sent, fields, way, declared: null, compare };
+      const found = joinResults(honest.parts, block, terms);
+      way = found.way;
+      // The same rows, with codes that tell whose they are.
+      const { joined } = found;
+      got.push(
+        records.map((_, n) => {
+          const table = parts[joined.part[n]!]!;
+          const end = table.ends[(joined.result[n]! + 1) * table.columns.length - 1]!;
+          const start = table.ends[(joined.result[n]! + 1) * table.columns.length - 2]! + 1;
+          const code = Buffer.from(table.bytes.subarray(start, end)).toString().replaceAll('"', '');
+          return Number(code.slice(1)) - first;
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof UntrustedError)) throw error;
+      return { got, refused: true };
+    }
+    first += records.length;
+  }
+  return { got, refused: false };
+}
+
+const limits = { numRuns: 3_000, interruptAfterTimeLimit: 3_000, markInterruptAsFailure: false };
+
+it('a service is refused, or every record has its own answer', async () => {
+  await fc.assert(
+    fc.asyncProperty(setup, async (given) => {
+      // One that gives back nothing but numbers is taken at its word.
+      fc.pre(!(lies(given) && given.modes.every((how) => how === 'dropped')));
+      const { got } = await joinAll(given);
+      const aligned = names.flatMap((_, n) =>
+        ['exact', 'folded'].includes(given.modes[n]!) ? [n as 0 | 1 | 2] : [],
+      );
+      for (const [at, places] of got.entries()) {
+        const records = given.chunks[at]!;
+        let mixed = 0;
+        for (const [n, place] of places.entries()) {
+          if (n === place) continue;
+          expect(given.key === 'honest' || (lies(given) && at < given.from)).toBe(false);
+          for (const column of aligned) {
+            expect(foldText(records[place]![column])).toBe(foldText(records[n]![column]));
+          }
+          const isSame = [0, 1, 2].every((k) => records[place]![k as 0] === records[n]![k as 0]);
+          if (!given.isPure || !isSame) mixed += 1;
+        }
+        // The rule of one in twenty, and of something that tells records apart, at the first chunk at least.
+        if (at > 0 || mixed === 0) continue;
+        const differ = [0, 1, 2].some((k) => new Set(records.map((record) => record[k as 0])).size > 1);
+        const told = aligned.some((k) => new Set(records.map((record) => foldText(record[k]))).size > 1);
+        expect(told || !differ).toBe(true);
+        if (given.key === 'none') expect(mixed * 20).toBeLessThanOrEqual(records.length);
+      }
+    }),
+    limits,
+  );
+});
+
+it('an honest one never is', async () => {
+  await fc.assert(
+    fc.asyncProperty(setup, fc.boolean(), async (given, withKey) => {
+      const modes = given.modes.map(() => 'exact') as unknown as Setup['modes'];
+      const key = withKey ? ('honest' as const) : ('none' as const);
+      // Equal records have equal results, failures included: without a number they are all the same.
+      const honest = { ...given, modes, key, isPure: true, failing: withKey && given.failing };
+      const { got, refused } = await joinAll(honest);
+      expect(refused).toBe(false);
+      for (const [at, places] of got.entries()) {
+        const records = honest.chunks[at]!;
+        for (const [n, place] of places.entries())
+          expect(records[place]!.slice(0, 3)).toEqual(records[n]!.slice(0, 3));
+      }
+    }),
+    limits,
+  );
+});
