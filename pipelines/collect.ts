@@ -15,10 +15,10 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { settleBegunRounds } from './answer-failed.js';
+import { withLostAskedFor } from './ask-for-lost.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { orPublishPartly } from './publish-partly.js';
-import { withSettledRun } from './with-settled-run.js';
 
 export interface CollectOptions extends RunOptions {
   /** Ask each folio once and throw `StillProcessingError` when one is not finished. */
@@ -37,7 +37,7 @@ export async function collect(config: Config, options: CollectOptions = {}): Pro
 }
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
-  return withSettledRun(config, { ...options, existing: true }, async (run) => {
+  return withLostAskedFor(config, { ...options, existing: true }, async (run) => {
     const summary = () => summarizeRun(run.checkpoint, run.id, run.found);
     if (run.found === 'done') return summary();
     const setback = await fetchFinished(run);

@@ -29,8 +29,18 @@ export function frozenValues(config: Config, service: string): Record<string, st
 }
 
 /**
- * Holds a config to the values that an open run began with. A key that only one side has belongs to
- * another version of foliopipe, which did what the other does by default: not compared.
+ * Which values differ from those that a run began with. A key that only one side has belongs to another version
+ * of foliopipe, which did what the other does by default: not compared.
+ */
+export function changedKeys(
+  then: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): string[] {
+  return Object.keys(then).filter((key) => now[key] !== undefined && now[key] !== then[key]);
+}
+
+/**
+ * Holds a config to the values that an open run began with.
  * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values.
  */
 export function checkFrozen(
@@ -38,7 +48,7 @@ export function checkFrozen(
   now: Readonly<Record<string, string>>,
   run: string,
 ): void {
-  const changed = Object.keys(then).filter((key) => now[key] !== undefined && now[key] !== then[key]);
+  const changed = changedKeys(then, now);
   if (changed.length === 0) return;
   const lines = changed.map((key) => `\n  ${key}: ${then[key]} when it began, ${now[key]} now`);
   throw new ConfigError(

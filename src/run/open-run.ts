@@ -109,7 +109,7 @@ export function openApi(
   config: Config,
   options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies'>,
 ): PredictionApi {
-  const { service, timeouts, retry } = config;
+  const { service, timeouts, retry, poll } = config;
   const { endpoint } = options;
   if (service.embedded && endpoint === undefined) {
     throw new ConfigError(
@@ -129,6 +129,7 @@ export function openApi(
     requestsPerSecond: service.requestsPerSecond,
     timeouts,
     retry,
+    lostAfter: poll.lostAfter,
     logger: options.logger ?? silentLogger,
     ...(options.proxies && { proxies: options.proxies }),
   });

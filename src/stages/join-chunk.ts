@@ -8,14 +8,13 @@ import { readPartTable } from '../results/part-table.js';
 import type { RecordBlock } from '../results/record-block.js';
 import { checkAddedColumns } from '../results/result-columns.js';
 import type { RunContext } from '../run-context.js';
-import type { JoinWay } from '../types.js';
-import type { GiveUpNeeds } from './give-up-lost.js';
+import type { JoinWay, StoredPart } from '../types.js';
 import { sentColumns } from './sent-columns.js';
-import { type Refetch, withHealing } from './with-healing.js';
+import { type HealingNeeds, type Refetch, withHealing } from './with-healing.js';
 
-export type ChunkJoinerNeeds = GiveUpNeeds &
+export type ChunkJoinerNeeds = HealingNeeds &
   Pick<RunContext, 'source' | 'config' | 'files'> & {
-    readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordJoin'>;
+    readonly checkpoint: Pick<Checkpoint, 'recordJoin'>;
   };
 
 export interface ChunkJoiner {
@@ -55,10 +54,11 @@ export function createChunkJoiner(
 
   const joinParts = async (
     chunk: ChunkRow,
+    parts: readonly StoredPart[],
     recordsFor: (way: JoinWay) => Promise<RecordBlock>,
   ): Promise<Answers> => {
     const tables = [];
-    for (const part of await run.checkpoint.parts(run.id, chunk.number)) {
+    for (const part of parts) {
       tables.push(readPartTable(part, await run.files.readPart(chunk.number, part)));
     }
     for (const table of tables) {
@@ -71,6 +71,7 @@ export function createChunkJoiner(
   };
 
   return {
-    join: (chunk, recordsFor) => withHealing(run, chunk, refetch, () => joinParts(chunk, recordsFor)),
+    join: (chunk, recordsFor) =>
+      withHealing(run, chunk, refetch, (parts) => joinParts(chunk, parts, recordsFor)),
   };
 }

@@ -4,18 +4,21 @@ import { eachSearch } from '../checkpoint/each-search.js';
 import { readPartTable } from '../results/part-table.js';
 import { addedColumns } from '../results/result-columns.js';
 import type { RunContext } from '../run-context.js';
-import type { GiveUpNeeds } from './give-up-lost.js';
+import type { StoredPart } from '../types.js';
 import { sentColumns } from './sent-columns.js';
-import { type Refetch, withHealing } from './with-healing.js';
+import { type HealingNeeds, type Refetch, withHealing } from './with-healing.js';
 
-export type LearnColumnsNeeds = GiveUpNeeds &
+export type LearnColumnsNeeds = HealingNeeds &
   Pick<RunContext, 'config' | 'files'> & {
-    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'parts' | 'searches'>;
+    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'searches'>;
   };
 
 /** The columns that the service has added in a downloaded chunk that has a success. */
-export async function learnColumns(run: LearnColumnsNeeds, chunk: number): Promise<readonly string[]> {
-  const parts = await run.checkpoint.parts(run.id, chunk);
+export async function learnColumns(
+  run: Pick<LearnColumnsNeeds, 'config' | 'files'>,
+  chunk: number,
+  parts: readonly StoredPart[],
+): Promise<readonly string[]> {
   const part = parts.find(({ fileStatus, records }) => fileStatus === 'SUCCESSFUL' && records > 0)!;
   const table = readPartTable(part, await run.files.readPart(chunk, part));
   return addedColumns(table, sentColumns(run.config.upload));
@@ -43,7 +46,7 @@ export async function learnLateColumns(
     for (; chunk !== undefined; chunk = await run.checkpoint.nextChunk(run.id, round, chunk.lastRecord)) {
       if (chunk.state !== 'downloaded' || chunk.counts!.successful === 0) continue;
       const { number } = chunk;
-      const learned = await withHealing(run, chunk, refetch, () => learnColumns(run, number));
+      const learned = await withHealing(run, chunk, refetch, (parts) => learnColumns(run, number, parts));
       if (learned !== undefined) return { columns: learned, learned: true };
     }
   }

@@ -51,7 +51,7 @@ async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
   if (known !== undefined) return known;
   for await (const { number, counts } of eachChunk(run.checkpoint, run.id, ['downloaded'])) {
-    if (counts!.successful > 0) return learnColumns(run, number);
+    if (counts!.successful > 0) return learnColumns(run, number, await run.checkpoint.parts(run.id, number));
   }
   return [];
 }

@@ -61,7 +61,9 @@ export function createResultColumns(
         if (chunk === undefined) return allSettled && row.chunks !== null ? fix([], false) : undefined;
         if (!isAnswered(chunk)) return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
-          const learned = await withHealing(run, chunk, refetch, () => learnColumns(run, chunk.number));
+          const learned = await withHealing(run, chunk, refetch, (parts) =>
+            learnColumns(run, chunk.number, parts),
+          );
           if (learned !== undefined) return fix(learned, true);
         }
         probed = chunk.lastRecord;

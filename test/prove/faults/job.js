@@ -24,7 +24,7 @@ export function writeJob(folder, baseUrl, changes = {}) {
     chunks: { maxRecords: CHUNK_RECORDS },
     // One upload at a time, so that the second folio is the second chunk's.
     concurrency: { uploads: 1, folios: 4, downloads: 2 },
-    poll: { first: '30ms', max: '80ms', timeout: '1m' },
+    poll: { first: '30ms', max: '80ms', timeout: '1m', lostAfter: '300ms' },
     retry: { first: '20ms', max: '50ms', giveUpAfter: '1m' },
     failures: { tolerate: '100%' },
     output: { path: 'out/enriched.csv' },
