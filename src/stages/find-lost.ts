@@ -70,7 +70,7 @@ async function isThere(run: FindLostNeeds, chunk: ChunkRow): Promise<boolean> {
 }
 
 /** A run that is done waits no longer than this for a service that does not answer. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 5_000;
 
 function isTimeout(error: unknown): error is DOMException {
   return error instanceof DOMException && error.name === 'TimeoutError';

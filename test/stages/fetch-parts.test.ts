@@ -115,7 +115,8 @@ describe('parts that do not balance', () => {
     for (const part of stored) await run.files.readPart(1, part);
     // Asked once, one answer does not decide that.
     const until = AbortSignal.abort();
-    expect(await collect(downloadParts({ ...run, api }, until)(only(chunk)))).toEqual([]);
+    const controller = new AbortController();
+    expect(await collect(downloadParts({ ...run, api, controller }, until)(only(chunk)))).toEqual([]);
     expect(run.setbacks.first).toMatchObject({ code: 'FOLIO_NOT_FOUND' });
   });
 
