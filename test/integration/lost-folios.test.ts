@@ -71,7 +71,7 @@ describe('a folio that is not known for a while', () => {
     ['by a proxy, however long its page is the answer', htmlPage(404), { poll: { lostAfter: '1ms' } }],
     ['by a proxy, which says that it is gone', htmlPage(410), { poll: { lostAfter: '1ms' } }],
   ])('%s, is not lost', async (_, trouble, config) => {
-    await withJob({ behaviour: { trouble: first(12, trouble) }, config }, async (job) => {
+    await withJob({ behaviour: { trouble: first(8, trouble) }, config }, async (job) => {
       await expectSuccess(job, await job.enrich(), all);
       await expectEnriched(job);
       expect(job.service.count('upload')).toBe(6);
@@ -92,9 +92,13 @@ describe('a folio that is not known for a while', () => {
 
   it('is not given up by one who asks once', async () => {
     await withJob(
-      { behaviour: { finishedAtPoll: () => 1 }, config: { ...long, concurrency: { folios: 9 } } },
+      {
+        behaviour: { finishedAtPoll: () => Number.POSITIVE_INFINITY },
+        config: { ...long, concurrency: { folios: 9 } },
+      },
       async (job) => {
         await submit(job.config());
+        job.service.behaviour = { finishedAtPoll: () => 1 };
         const folio = job.service.folios.find(({ chunk }) => chunk === 3)!;
         job.service.forget(folio);
         const asking = collect(job.config(), { wait: false });
