@@ -11,6 +11,7 @@ import {
   retry,
   submit,
 } from '../../pipelines/index.js';
+import { failingName, fineNames, withLocalJob } from '../helpers/local-job.js';
 import type { SeenRequest, Trouble } from '../helpers/other-service-behaviour.js';
 import {
   expectEnriched,
@@ -194,6 +195,23 @@ describe('a folio that was lost', () => {
       expect(await job.enrich()).toMatchObject({ found: 'done', exitCode: 3 });
       job.service.behaviour = {};
       await expectSuccess(job, await job.enrich(), all);
+    });
+  });
+
+  it('in a round, is collected too, and nothing is sent for it again', async () => {
+    const names = [...fineNames(28), failingName(1), failingName(2)];
+    const config = { failures: { tolerate: '100%', rounds: 1 } };
+    await withLocalJob({ rules: [{ folio: 4, fault: { forget: true } }], names, config }, async (job) => {
+      expect(await job.enrich()).toMatchObject({ exitCode: 0, counts: { failed: 2 } });
+      const { chunks } = await job.kept();
+      expect(chunks.at(-1)).toMatchObject({ round: 1, state: 'unprocessed', cause: 'FOLIO_LOST' });
+      await job.restartService([]);
+      const summary = await job.enrich();
+      expect(summary).toMatchObject({ found: 'continued', exitCode: 0, counts: { failed: 2 } });
+      const { run, chunks: later } = await job.kept();
+      expect(run.round).toBe(1);
+      expect(later.at(-1)).toMatchObject({ round: 1, state: 'downloaded' });
+      expect(await job.served()).toHaveLength(4);
     });
   });
 

@@ -129,10 +129,14 @@ describe('results that do not match', () => {
         ids[0] === '1' ? right(ids) : right(ids).replaceAll(/$/gm, '').replace('code', 'class'),
       ),
     );
+    const tracked = run.api.asked.filter((asked) => asked.startsWith('track'));
     await expect(mergedText(run, refetch(run))).rejects.toMatchObject({
       code: 'COLUMNS_CHANGED',
       exitCode: 6,
     });
+    // Once each, by the download.
+    expect(run.log.join('\n')).not.toContain('fetched once more');
+    expect(run.api.asked.filter((asked) => asked.startsWith('track'))).toEqual(tracked);
   });
 });
 
