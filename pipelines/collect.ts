@@ -28,8 +28,8 @@ export interface CollectOptions extends RunOptions {
 /**
  * Uploads nothing.
  * @throws ConfigError when there is no run to collect; TroubleError `ROUND_UNFINISHED` when failed records have begun
- *   to go out again and not all of them are sent. With `wait: false`: StillProcessingError, or OutageError
- *   where a folio could not be asked for.
+ *   to go out again and not all of them are sent. With `wait: false`: StillProcessingError, OutageError where a
+ *   folio could not be asked for, or TroubleError `FOLIO_NOT_FOUND` where it is not known just now.
  */
 export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
   const { wait = true, ...rest } = options;

@@ -10,6 +10,8 @@ export const BAD_RECORD = 'Harbor Hardware 26';
 
 /** For cells in which an outage lasts for ever. */
 export const impatient = { retry: { giveUpAfter: '1500ms' } };
+/** For cells in which a folio is not known for a while; the times are those of a real night. */
+export const patient = { poll: { lostAfter: '30m' } };
 /** For cells in which a folio is never done. */
 export const shortPoll = { poll: { timeout: '1s' } };
 /** For cells in which the service is silent for too long. */
