@@ -1,4 +1,4 @@
-/** Binds a folio that a person has found at the service to a chunk of which nobody knew whether it was accepted. */
+/** Binds a folio that a person has found at the service to a chunk that has none, or one that is lost. */
 import {
   adoptCommand,
   type ChunkRow,
@@ -39,8 +39,8 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
   return withSettledRun(config, { ...options, existing: what.run }, async (run) => {
     await checkNoOtherOpen(run, 'adopt');
     const chunk = await findChunk(run, what.chunk);
-    await checkUnbound(run, what.folio);
-    const { records, status, rehearsal } = await run.api.track(what.folio, run.signal);
+    await checkUnbound(run, what);
+    const { records, status, rehearsal } = await run.api.track(what.folio, run.signal, AbortSignal.abort());
     checkRecords(run, chunk, what.folio, records);
     await checkService(run, what.folio, rehearsal);
     const reply = { folio: what.folio, serviceRecords: records, rehearsal };
@@ -68,17 +68,18 @@ async function findChunk(run: OpenRun, number: number): Promise<ChunkRow> {
     });
   }
   const { state, cause, folio } = chunk;
-  if (state === 'ambiguous' || cause === 'AMBIGUOUS_HELD') return chunk;
+  if (state === 'ambiguous' || cause === 'AMBIGUOUS_HELD' || cause === 'FOLIO_LOST') return chunk;
   const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
   throw new ConfigError('ADOPT_CHUNK_STATE', `chunk ${number} of run ${run.id} is ${how.join(', ')}`, {
-    hint: 'only a chunk of which nobody knows whether it was accepted can be given a folio; see: foliopipe status',
+    hint: 'only a chunk that may have been accepted, or whose folio is lost, can be given one; see: foliopipe status',
     facts: { ...facts, state, cause, folio },
   });
 }
 
-async function checkUnbound(run: OpenRun, folio: string): Promise<void> {
+/** The chunk's own folio, which was lost, may be bound to it again. */
+async function checkUnbound(run: OpenRun, { chunk, folio }: Adoption): Promise<void> {
   const upload = await run.checkpoint.uploadOf(serviceIdentity(run.config), folio);
-  if (upload === undefined) return;
+  if (upload === undefined || (upload.run === run.id && upload.chunk === chunk)) return;
   throw new ConfigError(
     'ADOPT_FOLIO_BOUND',
     `folio ${folio} belongs to chunk ${upload.chunk} of run ${upload.run} already`,

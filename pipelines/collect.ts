@@ -15,11 +15,11 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { settleBegunRounds } from './answer-failed.js';
+import { withLostAskedFor } from './ask-for-lost.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { orPublishPartly } from './publish-partly.js';
-import { withSettledRun } from './with-settled-run.js';
 
 export interface CollectOptions extends RunOptions {
   /** Ask each folio once and throw `StillProcessingError` when one is not finished. */
@@ -29,8 +29,8 @@ export interface CollectOptions extends RunOptions {
 /**
  * Uploads nothing. A run that is done is published again where its output is not in place.
  * @throws ConfigError when there is no run to collect; TroubleError `ROUND_UNFINISHED` when failed records have begun
- *   to go out again and not all of them are sent. With `wait: false`: StillProcessingError, or OutageError
- *   where a folio could not be asked for.
+ *   to go out again and not all of them are sent. With `wait: false`: StillProcessingError, OutageError where a
+ *   folio could not be asked for, or TroubleError `FOLIO_NOT_FOUND` where it is not known just now.
  */
 export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
   const { wait = true, ...rest } = options;
@@ -38,7 +38,7 @@ export async function collect(config: Config, options: CollectOptions = {}): Pro
 }
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
-  return withSettledRun(config, { ...options, existing: true }, async (run) => {
+  return withLostAskedFor(config, { ...options, existing: true }, async (run) => {
     if (run.found === 'done') {
       const publishedAgain = await publishAgain(run);
       return summarizeRun(run.checkpoint, run.id, run.found, { publishedAgain });

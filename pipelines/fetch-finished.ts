@@ -9,10 +9,19 @@ import {
   trackFolios,
 } from '../src/index.js';
 
-/** @returns what could not be had, if anything: whoever goes on with the run asks for it once more. */
+/**
+ * A folio that the service does not know just now stays open: whether it is lost is decided by whoever waits.
+ * @returns what could not be had, if anything: whoever goes on with the run asks for it once more.
+ */
 export async function fetchFinished(run: OpenRun): Promise<FoliopipeError | undefined> {
   const askOnce = AbortSignal.abort();
-  await runStages(run.controller, openChunks(run), trackFolios(run, askOnce), downloadParts(run), drain);
+  await runStages(
+    run.controller,
+    openChunks(run),
+    trackFolios(run, askOnce),
+    downloadParts(run, askOnce),
+    drain,
+  );
   const setback = run.setbacks.first;
   run.setbacks.first = undefined;
   return setback;

@@ -18,11 +18,11 @@ import {
   workPathOf,
 } from '../src/index.js';
 import { endBegunRounds, sendRound } from './answer-failed.js';
+import { withLostAskedFor } from './ask-for-lost.js';
 import { checkNoOtherOpen } from './check-no-other-open.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
-import { withSettledRun } from './with-settled-run.js';
 
 export interface RetryOptions extends RunOptions {
   /** One round of uploads, or the single-record search; as `failures.rescue` says where it is left out. */
@@ -40,7 +40,7 @@ export interface RetryOptions extends RunOptions {
 export async function retry(config: Config, id: string, options: RetryOptions = {}): Promise<RunSummary> {
   const { by = config.failures.rescue === 'search' ? 'search' : 'upload', ...rest } = options;
   if (by === 'search') checkRescue(config);
-  return withSettledRun(config, { ...rest, existing: id }, async (run) => {
+  return withLostAskedFor(config, { ...rest, existing: id }, async (run, reopened) => {
     const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     if (row.state === 'done') {
@@ -62,7 +62,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
       await fetchFinished(run);
       if (!(await isSourceAnswered(run))) throw unfinished(run.id);
     }
-    const isReopened = await isAsPublished(run);
+    const isReopened = reopened || (await isAsPublished(run));
     const wasBegun = await endBegunRounds(run);
     if (by === 'upload' && isReopened && !wasBegun) await sendRound(run);
     if (by === 'search') await rescueFailed(run, refetch);

@@ -12,6 +12,8 @@ export const crashPoints = [
   'after-finished-before-download',
   'after-part-file-before-commit',
   'after-part-before-downloaded',
+  'after-refetch-before-swap',
+  'after-swap-before-removal',
   'after-downloaded-before-merge',
   'after-columns-before-merge',
   'after-work-write-before-commit',

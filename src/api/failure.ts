@@ -18,6 +18,8 @@ export type Failure =
       readonly status: number;
       /** Time the service asks us to wait, where a 429 or 503 says so. */
       readonly retryAfter: Milliseconds | null;
+      /** Whether the body is one of the service: a JSON object with `message` or `response`. A proxy's is none. */
+      readonly fromService: boolean;
       readonly message: string;
     }
   /** A reply of success that is cut, not JSON or of another shape than promised. */

@@ -38,10 +38,10 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
     case 'lost':
       return new FolioLostError(
         'FOLIO_LOST',
-        `${call.operation}: the service keeps saying that it does not know folio ${call.facts.folio}: ${what}`,
+        `${call.operation}: the service does not know folio ${call.facts.folio}: ${what}`,
         {
           ...details,
-          hint: 'ask the service provider about this folio',
+          hint: 'ask the service provider about this folio; a later foliopipe run asks for it again',
         },
       );
     case 'misconfigured':

@@ -37,6 +37,8 @@ export interface ApiOptions {
     readonly shutdown: Milliseconds;
   };
   readonly retry: RetryTimes;
+  /** How long the service must keep saying that it does not know a folio before that is believed. */
+  readonly lostAfter: Milliseconds;
   readonly proxies?: Proxies | undefined;
   readonly logger: ApiLogger;
 }
@@ -46,10 +48,11 @@ export interface ApiOptions {
  * @throws ConfigError when an address is none, or http:// and not on this machine.
  */
 export function openPredictionApi(options: ApiOptions): PredictionApi {
-  const { timeouts, retry, logger } = options;
+  const { timeouts, retry, lostAfter, logger } = options;
   const show = createServiceText(options.token);
   const requests = createRequests(options);
-  const loop = new RetryLoop({ gate: new RequestGate(options.requestsPerSecond), retry, logger, show });
+  const gate = new RequestGate(options.requestsPerSecond);
+  const loop = new RetryLoop({ gate, retry, lostAfter, logger, show });
   const client = openHttpClient({
     connectTimeout: timeouts.connect,
     idleTimeout: timeouts.idle,
@@ -64,6 +67,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     facts: ErrorFacts,
     signal: AbortSignal,
     read: (reply: HttpReply) => Promise<T>,
+    until?: AbortSignal,
   ): Promise<T> => {
     // Every call in flight and everything it waits for listens to the same signal.
     setMaxListeners(0, signal);
@@ -78,7 +82,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     const once = isPaid
       ? () => withDeadline({ time: timeouts.upload, grace: timeouts.shutdown }, signal, attempt)
       : () => attempt(signal);
-    return loop.run({ operation, path: request.url.pathname, facts }, once, signal);
+    return loop.run({ operation, path: request.url.pathname, facts }, once, signal, until);
   };
 
   return {
@@ -88,17 +92,18 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
         rehearsal: isRehearsal(reply),
       })),
 
-    track: async (folio, signal) =>
-      call('track', requests.track(folio), { folio }, signal, async (reply) => {
+    track: async (folio, signal, until) => {
+      const read = async (reply: HttpReply) => {
         const report = await readJson(reply.body, trackReply);
         return { ...report, status: show(report.status), rehearsal: isRehearsal(reply) };
-      }),
+      };
+      return call('track', requests.track(folio), { folio }, signal, read, until);
+    },
 
-    download: async ({ folio, part, fileStatus, maxBytes }, consume, signal) => {
+    download: async ({ folio, part, fileStatus, maxBytes }, consume, signal, until) => {
       const facts = { folio, part, fileStatus };
-      return call('download', requests.download(folio, part, fileStatus), facts, signal, (reply) =>
-        consumePart(reply, consume, maxBytes, facts),
-      );
+      const read = (reply: HttpReply) => consumePart(reply, consume, maxBytes, facts);
+      return call('download', requests.download(folio, part, fileStatus), facts, signal, read, until);
     },
 
     search: async (record, signal) => {

@@ -63,20 +63,23 @@ export interface PredictionApi {
 
   /**
    * One poll (interface, 4.2), tried again freely.
-   * @throws FolioLostError when the service says that it does not know the folio (404 or 410).
+   * @param until once aborted, a single answer that the folio is not known decides.
+   * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio (404 or 410).
    */
-  track(folio: string, signal: AbortSignal): Promise<FolioReport>;
+  track(folio: string, signal: AbortSignal, until?: AbortSignal): Promise<FolioReport>;
 
   /**
    * Fetches one part (interface, 4.3) and hands its decoded bytes to `consume` as they arrive; each piece is
    * valid until the next one is asked for. A cut or malformed reply is fetched again, so `consume` may be called
    * several times, each time from the start; the result of the one that ran to its end is returned.
-   * @throws FolioLostError when the service no longer knows folio or part (404 or 410, repeatedly).
+   * @param until as `track` takes it.
+   * @throws FolioLostError when the service says, and keeps saying, that it does not know folio or part.
    */
   download<T>(
     request: DownloadRequest,
     consume: (content: AsyncIterable<Buffer>) => Promise<T>,
     signal: AbortSignal,
+    until?: AbortSignal,
   ): Promise<T>;
 
   /** The single-record search (interface, 4.4); any JSON comes back. Costs money: never retried when ambiguous. */

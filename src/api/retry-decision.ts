@@ -9,29 +9,39 @@ export type Decision =
   | { readonly kind: Doubt }
   /** The service says no, and would say so again. */
   | { readonly kind: 'refused' }
-  /** The service does not know the folio or part, and has said so often enough. */
+  /** The service does not know the folio or part, and has said so long enough. */
   | { readonly kind: 'lost' }
   /** A person must change something on this side. */
   | { readonly kind: 'misconfigured' };
 
-/**
- * How many times in a row 404 or 410 must come: a proxy's blip must not lose a paid folio, and a part may be
- * listed before it can be downloaded.
- */
-const TIMES_UNTIL_LOST = { track: 5, download: 12 };
+/** What the service has kept saying: that it does not know what was asked for. */
+export interface Missing {
+  /** Answers in a row. */
+  readonly times: number;
+  /** From the first of them to the last. */
+  readonly lasting: Milliseconds;
+}
+
+/** However long it lasts, a few answers alone must not lose a paid folio: the waits between them may be long. */
+const LEAST_TIMES_UNTIL_LOST = 6;
 
 const RETRY: Decision = { kind: 'retry', after: null };
 const REFUSED: Decision = { kind: 'refused' };
 
-/** Whether the service says that it does not know what was asked for. */
+/** Whether the service itself says that it does not know what was asked for; a proxy's page says nothing of it. */
 export function isMissing(failure: Failure): boolean {
-  return failure.kind === 'status' && (failure.status === 404 || failure.status === 410);
+  return failure.kind === 'status' && isGone(failure.status) && failure.fromService;
+}
+
+/** Whether that was said often and long enough: a failover takes minutes, and a part may be listed too early. */
+export function isLost({ times, lasting }: Missing, lostAfter: Milliseconds): boolean {
+  return times >= LEAST_TIMES_UNTIL_LOST && lasting >= lostAfter;
 }
 
 /**
- * @param timesMissing how many attempts in a row, this one included, ended with 404 or 410.
+ * @param lost whether what is asked for with a GET counts as lost where the failure says once more that it is missing.
  */
-export function decideRetry(operation: Operation, failure: Failure, timesMissing: number): Decision {
+export function decideRetry(operation: Operation, failure: Failure, lost: boolean): Decision {
   const unclear: Decision = isPaid(operation) ? { kind: 'no-reply' } : RETRY;
   switch (failure.kind) {
     case 'unsent':
@@ -52,8 +62,8 @@ export function decideRetry(operation: Operation, failure: Failure, timesMissing
   if (status === 408 || status === 425) {
     return RETRY;
   }
-  if (!isPaid(operation) && isMissing(failure)) {
-    return timesMissing >= TIMES_UNTIL_LOST[operation] ? { kind: 'lost' } : RETRY;
+  if (!isPaid(operation) && isGone(status)) {
+    return lost && isMissing(failure) ? { kind: 'lost' } : RETRY;
   }
   if (operation === 'download' && status === 409) {
     return RETRY;
@@ -61,6 +71,10 @@ export function decideRetry(operation: Operation, failure: Failure, timesMissing
   // Many services answer a POST that they have accepted with a redirect to where a GET shows it.
   if (status >= 300 && status <= 399) return isPaid(operation) ? { kind: 'redirected' } : REFUSED;
   return status >= 400 && status <= 499 ? REFUSED : unclear;
+}
+
+function isGone(status: number): boolean {
+  return status === 404 || status === 410;
 }
 
 function isPaid(operation: Operation): operation is 'upload' | 'search' {

@@ -1,4 +1,5 @@
 /** Drives the attempts of a call: gate, back-off and giving up. What a failure means is decided elsewhere. */
+import ms from 'ms';
 import pRetry from 'p-retry';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
@@ -7,7 +8,7 @@ import { AttemptError, type Failure, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
 import { Outage } from './outage.js';
 import type { RequestGate } from './request-gate.js';
-import { decideRetry, isMissing } from './retry-decision.js';
+import { decideRetry, isLost, isMissing, type Missing } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
 
 export interface RetryTimes {
@@ -21,6 +22,8 @@ export interface RetryTimes {
 export interface RetryLoopOptions {
   readonly gate: RequestGate;
   readonly retry: RetryTimes;
+  /** How long the service must keep saying that something is missing, before it is lost. */
+  readonly lostAfter: Milliseconds;
   readonly logger: ApiLogger;
   readonly show: ServiceText;
 }
@@ -31,7 +34,7 @@ type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 /** What the attempts of one call have shown so far. */
 interface CallState {
   failingSince: number | null;
-  timesMissing: number;
+  missing: { readonly since: number; readonly times: number } | null;
   /** The service named the time to wait: the gate holds us for exactly that long, without back-off. */
   waitsAtGate: boolean;
 }
@@ -47,11 +50,12 @@ export class RetryLoop {
   /**
    * Makes attempts until one ends the call; their number has no bound, their time has. An attempt throws
    * `AttemptError` or `MalformedReplyError` where it failed; whatever else it throws ends the call as it is.
+   * @param until once aborted, a single answer that what is asked for is missing ends the call.
    * @throws the errors of `finalError`, or the signal's reason where nothing worse can have happened.
    */
-  async run<T>(call: Call, attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async run<T>(call: Call, attempt: () => Promise<T>, signal: AbortSignal, until?: AbortSignal): Promise<T> {
     const { gate, retry, show } = this.#options;
-    const state: CallState = { failingSince: null, timesMissing: 0, waitsAtGate: false };
+    const state: CallState = { failingSince: null, missing: null, waitsAtGate: false };
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
       try {
@@ -60,7 +64,8 @@ export class RetryLoop {
         this.#outage(call.operation).recordSuccess(performance.now());
       } catch (error) {
         const failure = failureOf(error, show);
-        outcome = failure === undefined ? { error } : this.#judge(call, failure, state, signal);
+        const isLast = until?.aborted === true;
+        outcome = failure === undefined ? { error } : this.#judge(call, failure, state, signal, isLast);
         if (outcome === undefined) throw error;
       }
     };
@@ -81,23 +86,38 @@ export class RetryLoop {
     throw outcome?.error;
   }
 
-  /** How a failure ends the call, or undefined where another attempt follows. */
+  /**
+   * How a failure ends the call, or undefined where another attempt follows.
+   * @param isLast whether nobody waits to hear again that something is missing.
+   */
   #judge(
     call: Call,
     failure: Failure,
     state: CallState,
     signal: AbortSignal,
+    isLast: boolean,
   ): { readonly error: unknown } | undefined {
-    const { gate, retry, logger } = this.#options;
-    state.timesMissing = isMissing(failure) ? state.timesMissing + 1 : 0;
-    const decision = decideRetry(call.operation, failure, state.timesMissing);
+    const { gate, retry, lostAfter, logger } = this.#options;
+    const now = performance.now();
+    const missing = countMissing(state, failure, now);
+    const decision = decideRetry(call.operation, failure, isLast || isLost(missing, lostAfter));
     if (decision.kind !== 'retry') return { error: finalError(decision.kind, failure, call) };
     if (signal.aborted) return { error: signal.reason };
 
     const facts = callFacts(call, failure);
     const message = describeFailure(failure);
     logger.debug(facts, `${call.operation} failed and is tried again: ${message}`);
-    const now = performance.now();
+    if (missing.times > 0) {
+      const { operation } = call;
+      if (missing.times === 1) {
+        logger.warn(facts, `${operation}: ${message}; this is tried again for ${ms(lostAfter)}`);
+      }
+      // Whoever says that something is missing is there.
+      this.#outage(operation).recordSuccess(now);
+      state.failingSince = null;
+      state.waitsAtGate = false;
+      return undefined;
+    }
     state.failingSince ??= now;
     const since = this.#outage(call.operation).recordFailure(now, facts, message);
     if (now - Math.min(since, state.failingSince) >= retry.giveUpAfter) {
@@ -114,6 +134,17 @@ export class RetryLoop {
     this.#outages.set(operation, outage);
     return outage;
   }
+}
+
+/** Counts this failure with those before it that said the same without a break. */
+function countMissing(state: CallState, failure: Failure, now: number): Missing {
+  if (!isMissing(failure)) {
+    state.missing = null;
+    return { times: 0, lasting: 0 };
+  }
+  const { since, times } = state.missing ?? { since: now, times: 0 };
+  state.missing = { since, times: times + 1 };
+  return { times: times + 1, lasting: now - since };
 }
 
 function failureOf(error: unknown, show: ServiceText): Failure | undefined {

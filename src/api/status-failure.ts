@@ -12,13 +12,15 @@ export async function statusFailure(reply: HttpReply, requested: URL, show: Serv
   const { status } = reply;
   const target =
     status >= 300 && status <= 399 ? redirectOrigin(reply.header('location'), requested) : undefined;
-  const said = target ? `it redirects to ${target}` : await readSaid(reply);
+  const body = target === undefined ? await readBody(reply) : '';
+  const said = asObject(body);
   const isThrottle = status === 429 || status === 503;
   return {
     kind: 'status',
     status,
     retryAfter: isThrottle ? parseRetryAfter(reply.header('retry-after'), Date.now()) : null,
-    message: show(said),
+    fromService: said !== undefined && ('message' in said || 'response' in said),
+    message: show(target === undefined ? messageOf(said, body) : `it redirects to ${target}`),
   };
 }
 
@@ -28,10 +30,10 @@ function redirectOrigin(location: string | undefined, requested: URL): string {
   return new URL(location, requested).origin;
 }
 
-async function readSaid(reply: HttpReply): Promise<string> {
+async function readBody(reply: HttpReply): Promise<string> {
   try {
     const { bytes } = await readBytes(reply.body, MAX_ERROR_BYTES);
-    return messageOf(bytes.toString('utf8'));
+    return bytes.toString('utf8');
   } catch {
     return '';
   } finally {
@@ -39,14 +41,19 @@ async function readSaid(reply: HttpReply): Promise<string> {
   }
 }
 
-/** The `message` (or `error`) of a JSON object, else the text without its tags. */
-function messageOf(text: string): string {
+/** Undefined where the text is no JSON object: a proxy's page, most of the time. */
+function asObject(text: string): Record<string, unknown> | undefined {
   try {
-    const { message, error } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof message === 'string') return message;
-    if (typeof error === 'string') return error;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    // Not JSON: a proxy's page, most of the time.
+    return undefined;
   }
+}
+
+/** The `message` (or `error`) of a JSON object, else the text without its tags. */
+function messageOf(said: Record<string, unknown> | undefined, text: string): string {
+  if (typeof said?.message === 'string') return said.message;
+  if (typeof said?.error === 'string') return said.error;
   return text.replace(/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
 }

@@ -85,18 +85,24 @@ export interface Checkpoint extends CheckpointReader {
   /** `uploading` to `ambiguous`. */
   recordAmbiguous(run: string, chunk: number, at: number, doubt: Doubt): Promise<void>;
   /**
-   * `ambiguous`, or `unprocessed` because it was held, to `submitted`: a person has found its folio. Its newest
-   * ambiguous attempt is the accepted one. Chunks from it on are no longer merged, or none where the run has no
-   * columns yet; a round that it belongs to is unsettled together with those after it, and a `done` run is `open`.
+   * `ambiguous`, or `unprocessed` because it was held or its folio lost, to `submitted`: a person has found its
+   * folio. The attempt that was answered with it, or else its newest ambiguous, or else accepted, one is the
+   * accepted one; parts of another folio are forgotten. Chunks from it on are no longer merged, or none where the
+   * run has no columns yet; a round that it belongs to is unsettled together with those after it, and a `done` run
+   * is `open`.
    */
   recordAdopted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
+  /**
+   * `unprocessed` because its folio was lost to `submitted`: the service knows the folio again. The run is changed
+   * as by `recordAdopted`; parts that are stored stay so. Not of a run that is pruned.
+   */
+  recordFound(run: string, chunk: number): Promise<void>;
   /** A reply says otherwise than the run's uploads whether a local service answers: the run is `mixed` for good. */
   recordMixed(run: string): Promise<void>;
 
   /**
-   * `submitted` to `finished`, with the counts and the parts that cover them. A `finished` or `downloaded`
-   * chunk that is not merged may be listed anew: it is `finished` with none of its parts stored. Redoable: the
-   * folio is asked again.
+   * `submitted` to `finished`, with the counts and the parts that cover them; of a folio that was lost and found,
+   * those that are listed again stay stored. Redoable: the folio is asked again.
    */
   recordFinished(
     run: string,
@@ -106,14 +112,21 @@ export interface Checkpoint extends CheckpointReader {
   ): Promise<ChunkRow>;
   /** Parts listed for a `finished` or `downloaded` chunk, successful ones first, then by number. */
   listedParts(run: string, chunk: number): Promise<readonly PartReference[]>;
-  /**
-   * Stores (or, fetched again, replaces) one part of a `finished` or `downloaded` chunk. Redoable: the part is
-   * fetched again.
-   */
+  /** Stores one part that is listed for a `finished` chunk. Redoable: the part is fetched again. */
   recordPart(run: string, chunk: number, part: StoredPart): Promise<void>;
+  /**
+   * A `finished` or `downloaded` chunk to `downloaded`, with what was fetched of it once more in place of all that
+   * was listed and stored. Chunks of the source from it on are no longer merged.
+   */
+  recordRefetched(
+    run: string,
+    chunk: number,
+    counts: FolioCounts,
+    parts: readonly StoredPart[],
+  ): Promise<ChunkRow>;
   /** `finished` to `downloaded`, whatever the service forgets; a chunk that is `downloaded` already stays so. */
   recordDownloaded(run: string, chunk: number): Promise<ChunkRow>;
-  /** A chunk that is neither being uploaded, refused, split nor merged, to `unprocessed`. */
+  /** A chunk that is neither being uploaded, refused, split nor merged, to `unprocessed`; stored parts stay so. */
   recordUnprocessed(run: string, chunk: number, cause: UnprocessedCause): Promise<ChunkRow>;
 
   /** A round whose chunks are all answered or given up counts from now on; nothing is merged any more. */

@@ -38,7 +38,10 @@ function jsonTexts(values: Readonly<Record<string, unknown>>): Record<string, st
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, JSON.stringify(value)]));
 }
 
-/** The keys that have another value now, each as a line with both; none of those that only one side has. */
+/**
+ * The keys that have another value now, and each as a line with both. A key that only one side has belongs to another
+ * version of foliopipe, which did what the other does by default: not compared.
+ */
 export function changedValues(
   then: Readonly<Record<string, string>>,
   now: Readonly<Record<string, string>>,
@@ -49,8 +52,7 @@ export function changedValues(
 }
 
 /**
- * Holds a config to the values that an open run began with. A key that only one side has belongs to
- * another version of foliopipe, which did what the other does by default: not compared.
+ * Holds a config to the values that an open run began with.
  * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values.
  */
 export function checkFrozen(

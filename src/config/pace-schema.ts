@@ -42,6 +42,7 @@ export const pollSchema = z.strictObject({
   first: timerDuration.default(second),
   max: timerDuration.default(5 * minute),
   timeout: duration.default(6 * hour),
+  lostAfter: duration.default(30 * minute),
 });
 
 export const retrySchema = z.strictObject({

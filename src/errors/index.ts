@@ -7,6 +7,7 @@ export { type ErrorDetails, type ErrorFacts, FoliopipeError } from './foliopipe-
 export { GuardError } from './guard-error.js';
 export { InterruptedError } from './interrupted-error.js';
 export { LockedError } from './locked-error.js';
+export { MismatchError } from './mismatch-error.js';
 export { OutageError } from './outage-error.js';
 export { RefusedError } from './refused-error.js';
 export { SourceError } from './source-error.js';

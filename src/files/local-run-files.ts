@@ -11,20 +11,34 @@ import { gunzip } from 'node:zlib';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile } from '../streams/hash-file.js';
-import type { PartReference } from '../types.js';
+import type { PartReference, StoredPart } from '../types.js';
 import { createRecentParts } from './recent-parts.js';
-import { DamagedPartError, type RunFiles } from './run-files.js';
+import { DamagedPartError, type RunFiles, type WrittenPart } from './run-files.js';
 import { writeGzipped } from './write-gzipped.js';
 
 const inflate = promisify(gunzip);
+/** Of a part's hash in its name: enough that two contents of one part never meet. */
+const HASH_DIGITS = 16;
+
+/** What a part's file is named by. */
+type NamedPart = PartReference & Pick<StoredPart, 'sha256'>;
 
 /** Creates the run's folder where it is missing. */
 export async function createLocalRunFiles(stateDir: string, run: string): Promise<RunFiles> {
   const folder = join(stateDir, 'runs', run);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
-  const partPath = (chunk: number, { fileStatus, part }: PartReference) =>
-    join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}.csv.gz`);
+  const partName = (chunk: number, { fileStatus, part }: PartReference) =>
+    join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}`);
+  /** Named by the content too: what is fetched again lies beside what was there, until the checkpoint knows it. */
+  const partPath = (chunk: number, part: NamedPart) =>
+    `${partName(chunk, part)}-${part.sha256.slice(0, HASH_DIGITS)}.csv.gz`;
+  /** Where the part is, or should be: version 0.1 had one name for any content. */
+  const storedPath = (chunk: number, part: NamedPart) => {
+    const path = partPath(chunk, part);
+    const older = `${partName(chunk, part)}.csv.gz`;
+    return sizeOf(path) === undefined && sizeOf(older) !== undefined ? older : path;
+  };
   const recent = createRecentParts();
   /** Chunk files that this process has written and not removed. */
   const written = new Map<number, { readonly sha256: string; readonly size: number }>();
@@ -48,29 +62,29 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
     },
 
     writePart: async (chunk, part, content) => {
-      const path = partPath(chunk, part);
       const hash = createHash('sha256');
       let bytes = 0;
       let copy: Buffer | undefined;
-      await writeFileAtomically(path, 0o600, (file) =>
-        writeGzipped(file, content, (piece) => {
+      const write = async (file: number) => {
+        await writeGzipped(file, content, (piece) => {
           hash.update(piece);
           // One that comes in several pieces is large.
           copy = bytes === 0 ? copyOf(piece) : undefined;
           bytes += piece.length;
-        }),
-      );
-      const sha256 = hash.digest('hex');
-      if (copy !== undefined) recent.keep(path, sha256, copy);
-      return { bytes, sha256 };
+        });
+        return { bytes, sha256: hash.digest('hex') };
+      };
+      const pathOf = (written: WrittenPart) => partPath(chunk, { ...part, ...written });
+      const written = await writeFileAtomically(`${partName(chunk, part)}.csv.gz`, 0o600, write, pathOf);
+      if (copy !== undefined) recent.keep(pathOf(written), written.sha256, copy);
+      return written;
     },
 
     readPart: async (chunk, part) => {
-      const path = partPath(chunk, part);
-      const known = recent.take(path, part.sha256);
+      const known = recent.take(partPath(chunk, part), part.sha256);
       if (known !== undefined) return known;
       try {
-        const compressed = readFileSync(path);
+        const compressed = readFileSync(storedPath(chunk, part));
         // One byte more than is right: all of it in one piece, and a longer one is noticed.
         const size = part.bytes + 1;
         const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
@@ -83,6 +97,7 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
         throw new DamagedPartError(chunk, part, error);
       }
     },
+    removePart: async (chunk, part) => rmSync(storedPath(chunk, part), { force: true }),
   };
 }
 

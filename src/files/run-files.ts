@@ -16,8 +16,8 @@ export interface RunFiles {
   hasChunk(number: number, sha256: string): Promise<boolean>;
   removeChunk(number: number): Promise<void>;
   /**
-   * Streams a decoded part to the store, compressed; it is there whole or not at all. A piece is not looked at once
-   * the next one is asked for.
+   * Streams a decoded part to the store, compressed; it is there whole or not at all, beside what is stored of the
+   * part with another content. A piece is not looked at once the next one is asked for.
    */
   writePart(chunk: number, part: PartReference, content: AsyncIterable<Uint8Array>): Promise<WrittenPart>;
   /**
@@ -25,6 +25,8 @@ export interface RunFiles {
    * @throws DamagedPartError when it is missing or not what was written.
    */
   readPart(chunk: number, part: StoredPart): Promise<Buffer>;
+  /** Removes what is stored of a part with this content. */
+  removePart(chunk: number, part: StoredPart): Promise<void>;
 }
 
 /** A part that was bought is no longer on the disk as it was written; it can be fetched again. */

@@ -1,5 +1,5 @@
 /** The join of one chunk: for each of its records, in the source's order, the one result that belongs to it. */
-import { UntrustedError } from '../errors/index.js';
+import { MismatchError } from '../errors/index.js';
 import type { PartTable } from './part-table.js';
 
 export interface Joined {
@@ -24,11 +24,11 @@ export class Misfits {
     this.#examples.set(kind, examples);
   }
 
-  /** @throws UntrustedError when anything was added. */
+  /** @throws MismatchError when anything was added. */
   check(): void {
     if (this.#count === 0) return;
     const told = [...this.#examples].map(([kind, examples]) => `${kind}: ${examples.join(', ')}`);
-    throw new UntrustedError(
+    throw new MismatchError(
       'RESULTS_DO_NOT_MATCH',
       `${this.#count} results do not match the records that were sent (${told.join('; ')})`,
       { facts: { misfits: this.#count } },

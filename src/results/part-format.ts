@@ -2,7 +2,7 @@
 import { LF } from '../csv/ascii.js';
 import { readHeader } from '../csv/read-header.js';
 import type { ScanOptions } from '../csv/scan-records.js';
-import { UntrustedError } from '../errors/index.js';
+import { MismatchError } from '../errors/index.js';
 import type { FileStatus, PartReference } from '../types.js';
 
 export interface PartHeader {
@@ -14,7 +14,7 @@ export interface PartHeader {
 /** The last header of each kind of part with its bytes: the parts of a run begin alike. */
 const known = new Map<FileStatus, { readonly head: Buffer; readonly header: PartHeader }>();
 
-/** @throws UntrustedError when the part does not begin with a header of distinct names. */
+/** @throws MismatchError when the part does not begin with a header of distinct names. */
 export function readPartHeader(reference: PartReference, bytes: Buffer): PartHeader {
   const { fileStatus } = reference;
   const last = known.get(fileStatus);
@@ -53,8 +53,8 @@ export function partScan(reference: PartReference, header: PartHeader): ScanOpti
 
 const utf8Bom = Buffer.from([0xef, 0xbb, 0xbf]);
 
-function malformed(reference: PartReference, reason: string): UntrustedError {
-  return new UntrustedError(
+function malformed(reference: PartReference, reason: string): MismatchError {
+  return new MismatchError(
     'PART_MALFORMED',
     `${reference.fileStatus} part ${reference.part} is not readable as CSV: ${reason}`,
     { facts: { part: reference.part, fileStatus: reference.fileStatus } },

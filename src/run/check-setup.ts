@@ -73,7 +73,7 @@ async function checkSourceHeader(config: Config): Promise<string> {
 /** Asks for a folio that cannot be: a service that says so has taken the token, and nothing is paid. */
 async function checkService(api: PredictionApi, signal: AbortSignal): Promise<string> {
   try {
-    await api.track('foliopipe-check', signal);
+    await api.track('foliopipe-check', signal, AbortSignal.abort());
   } catch (error) {
     const status = error instanceof RefusedError ? error.facts.status : undefined;
     const isUnknownFolio = error instanceof FolioLostError || status === 400 || status === 422;

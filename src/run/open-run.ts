@@ -110,7 +110,7 @@ export function openApi(
   config: Config,
   options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies'>,
 ): PredictionApi {
-  const { service, timeouts, retry } = config;
+  const { service, timeouts, retry, poll } = config;
   const { endpoint } = options;
   if (service.embedded && endpoint === undefined) {
     throw new ConfigError(
@@ -130,6 +130,7 @@ export function openApi(
     requestsPerSecond: service.requestsPerSecond,
     timeouts,
     retry,
+    lostAfter: poll.lostAfter,
     logger: options.logger ?? silentLogger,
     ...(options.proxies && { proxies: options.proxies }),
   });

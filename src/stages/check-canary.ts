@@ -72,11 +72,12 @@ async function expectAnswers(run: CheckCanaryNeeds, chunks: readonly ChunkRow[])
 
 function unanswered(run: string, { number, folio, cause }: ChunkRow, firstWay: string): GuardError {
   const what = cause ?? 'FOLIO_LOST';
+  const asked = what === 'FOLIO_LOST' ? '; the same command asks for the folio once more' : '';
   return new GuardError(
     'CANARY_UNANSWERED',
     `run ${run}: the canary, chunk ${number}, has no answer (${what}${folio === null ? '' : `, folio ${folio}`}), so nothing more is uploaded`,
     {
-      hint: `${firstWay}ask the service provider about it and begin afresh: foliopipe run --new`,
+      hint: `${firstWay}ask the service provider about it and begin afresh: foliopipe run --new${asked}`,
       facts: { run, chunk: number, folio, cause: what },
     },
   );

@@ -7,6 +7,7 @@ import { manifestPath, markerPath } from '../report/paths.js';
 import type { RunContext } from '../run-context.js';
 import { hashFile } from '../streams/hash-file.js';
 import { stampAt } from '../streams/stamp.js';
+import { isJoinedOtherwise } from './joined-otherwise.js';
 
 /**
  * `in-place`: it is there as the config wants it. `publish`: it is to be published again, and why; nothing that
@@ -34,7 +35,7 @@ export async function checkPublished(
   const publication = row.publication!;
   const files = await checkpoint.publications(row.pipeline);
   const found = await findFile(path, row, files);
-  const changed = changedKeys(config, publication);
+  const changed = changedKeys(config, row, publication);
   if (changed.length > 0) return again(`the config says otherwise now (${changed.join(', ')})`);
   if (found === undefined) return again('its output was not there');
   const newest = files.find((file) => file.path === path);
@@ -52,13 +53,16 @@ function again(why: string): OutputState {
 }
 
 /** The keys of the config under which the run would be published otherwise than it was. */
-function changedKeys({ output, result }: Config, { output: then, resultColumns }: Publication): string[] {
+function changedKeys(config: Config, row: Run, { output: then, resultColumns }: Publication): string[] {
+  const { output, result } = config;
   const differs = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
-  const keys = (['path', 'columns', 'prefix', 'lineage', 'mode'] as const)
+  const keys: string[] = (['path', 'columns', 'prefix', 'lineage', 'mode'] as const)
     .filter((key) => differs(output[key], then[key]))
     .map((key) => `output.${key}`);
   const isDeclaredOtherwise = result.columns.length > 0 && differs(result.columns, resultColumns);
-  return isDeclaredOtherwise ? [...keys, 'result.columns'] : keys;
+  if (isDeclaredOtherwise) keys.push('result.columns');
+  if (isJoinedOtherwise(config, row)) keys.push('result.echo');
+  return keys;
 }
 
 /**

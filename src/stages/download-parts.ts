@@ -6,22 +6,27 @@ import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { type FetchPartsNeeds, fetchParts } from './fetch-parts.js';
 import { giveUpLost } from './give-up-lost.js';
+import { leaveForLater } from './leave-for-later.js';
 
 export type DownloadPartsNeeds = FetchPartsNeeds &
-  Pick<RunContext, 'controller' | 'setbacks'> & {
-    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed'>;
+  Pick<RunContext, 'config' | 'controller' | 'setbacks'> & {
+    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed' | 'recordUnmerged'>;
   };
 
-/** Passes on chunks that are downloaded, and those given up. */
+/**
+ * Passes on chunks that are downloaded, and those given up.
+ * @param until once aborted, a single answer that a folio is not known leaves its chunk for later.
+ */
 export function downloadParts(
   run: DownloadPartsNeeds,
+  until?: AbortSignal,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
   const download = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'finished') return chunk;
     try {
       // Not needed once the folio is finished, and gone before the commit that ends the chunk: no kill leaves it.
       await run.files.removeChunk(chunk.number);
-      const downloaded = await fetchParts(run, chunk);
+      const downloaded = await fetchParts(run, chunk, until);
       run.at('after-downloaded-before-merge');
       return downloaded;
     } catch (error) {
@@ -30,6 +35,7 @@ export function downloadParts(
         return undefined;
       }
       if (!(error instanceof FolioLostError)) throw error;
+      if (until?.aborted) return leaveForLater(run, chunk, error);
       return giveUpLost(run, chunk, error);
     }
   };

@@ -40,9 +40,8 @@ export async function* failedRecords(
   refetch?: Refetch,
 ): AsyncGenerator<FailedRecords> {
   const merged = await run.checkpoint.lastMerged(run.id);
-  const heal = refetch && unmergingFirst(run, refetch);
-  const columns = await createResultColumns(run, merged?.lastRecord ?? 0, heal).settle(true);
-  const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch: heal });
+  const columns = await createResultColumns(run, merged?.lastRecord ?? 0, refetch).settle(true);
+  const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch });
   const records = createBlockReader(recordsFrom(run, firstPlace(run.source)));
   try {
     let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
@@ -68,12 +67,4 @@ export async function* failedRecords(
 function mayHaveFailed({ state, counts, merged }: ChunkRow): boolean {
   if (state !== 'downloaded' && state !== 'refused') return false;
   return (merged ?? counts!).failed > 0;
-}
-
-/** A chunk whose rows are written already cannot be fetched anew: they are written again then. */
-function unmergingFirst(run: FailedRecordsNeeds, refetch: Refetch): Refetch {
-  return async (chunk) => {
-    await run.checkpoint.recordUnmerged(run.id, chunk.firstRecord);
-    await refetch(chunk);
-  };
 }

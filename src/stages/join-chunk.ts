@@ -9,14 +9,13 @@ import { readPartTable } from '../results/part-table.js';
 import type { RecordBlock } from '../results/record-block.js';
 import { checkAddedColumns } from '../results/result-columns.js';
 import type { RunContext } from '../run-context.js';
-import type { JoinWay } from '../types.js';
-import type { GiveUpNeeds } from './give-up-lost.js';
+import type { JoinWay, StoredPart } from '../types.js';
 import { sentColumns } from './sent-columns.js';
-import { type Refetch, withHealing } from './with-healing.js';
+import { type HealingNeeds, type Refetch, withHealing } from './with-healing.js';
 
-export type ChunkJoinerNeeds = GiveUpNeeds &
+export type ChunkJoinerNeeds = HealingNeeds &
   Pick<RunContext, 'source' | 'config' | 'files' | 'join'> & {
-    readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordJoin' | 'tally'>;
+    readonly checkpoint: Pick<Checkpoint, 'recordJoin' | 'tally'>;
   };
 
 export interface ChunkJoiner {
@@ -46,9 +45,13 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
   }));
   const { echo: declared, onChange } = run.config.result;
 
-  const joinParts = async (chunk: ChunkRow, records: () => Promise<RecordBlock>): Promise<Answers> => {
+  const joinParts = async (
+    chunk: ChunkRow,
+    parts: readonly StoredPart[],
+    records: () => Promise<RecordBlock>,
+  ): Promise<Answers> => {
     const tables = [];
-    for (const part of await run.checkpoint.parts(run.id, chunk.number)) {
+    for (const part of parts) {
       tables.push(readPartTable(part, await run.files.readPart(chunk.number, part)));
     }
     const block = await records();
@@ -68,7 +71,7 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
   };
 
   return {
-    join: (chunk, records) => withHealing(run, chunk, refetch, () => joinParts(chunk, records)),
+    join: (chunk, records) => withHealing(run, chunk, refetch, (parts) => joinParts(chunk, parts, records)),
   };
 }
 

@@ -10,6 +10,7 @@ import { abortWhenLeft } from '../streams/abort-when-left.js';
 import { mapConcurrent } from '../streams/map-concurrent.js';
 import { isComplete, listParts } from './folio-completion.js';
 import { giveUpLost } from './give-up-lost.js';
+import { leaveForLater } from './leave-for-later.js';
 import {
   expectedTime,
   firstDelay,
@@ -24,7 +25,10 @@ export type TrackFoliosNeeds = Pick<
   RunContext,
   'id' | 'config' | 'api' | 'folioPermits' | 'controller' | 'setbacks' | 'signal' | 'clock' | 'logger' | 'at'
 > & {
-  readonly checkpoint: Pick<Checkpoint, 'recordFinished' | 'recordUnprocessed' | 'uploads' | 'recordMixed'>;
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'recordFinished' | 'recordUnprocessed' | 'recordUnmerged' | 'uploads' | 'recordMixed'
+  >;
 };
 
 /** What the folios of one stage know of each other. */
@@ -36,8 +40,8 @@ interface Pace {
 }
 
 /**
- * @param until once aborted, a folio that is still processing after its next poll is left alone; an aborted
- *   one asks each folio exactly once.
+ * @param until once aborted, a folio that is still processing, or not known, at its next poll is left alone; an
+ *   aborted one asks each folio exactly once.
  */
 export function trackFolios(
   run: TrackFoliosNeeds,
@@ -54,6 +58,7 @@ export function trackFolios(
       return report && (await finish(run, chunk, report));
     } catch (error) {
       if (!(error instanceof FolioLostError)) throw error;
+      if (until?.aborted) return leaveForLater(run, chunk, error);
       return giveUpLost(run, chunk, error);
     }
   };
@@ -99,7 +104,7 @@ async function pollUntilComplete(
   const wait = firstDelay(expectedTime(pace.times), limits()) - Math.max(began - since, 0);
   if (wait > 0) await sleepUntil(run, Math.min(wait, poll.timeout), until);
   for (let polls = 1; ; polls++) {
-    const report = await trackOnce(run, chunk, folio);
+    const report = await trackOnce(run, chunk, folio, until);
     if (report === undefined) return undefined;
     const now = run.clock.now();
     if (isComplete(report)) {
@@ -135,9 +140,10 @@ async function trackOnce(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
   folio: string,
+  until: AbortSignal | undefined,
 ): Promise<FolioReport | undefined> {
   try {
-    const report = await run.api.track(folio, run.signal);
+    const report = await run.api.track(folio, run.signal, until);
     await expectSameService(run, chunk, report.rehearsal);
     return report;
   } catch (error) {

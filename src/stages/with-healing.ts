@@ -1,40 +1,104 @@
-/** Uses a chunk's parts; where they are damaged or prove wrong they are fetched once more (law 9). */
-import type { ChunkRow } from '../checkpoint/checkpoint.js';
-import { FolioLostError, UntrustedError } from '../errors/index.js';
+/**
+ * Uses a chunk's stored parts. What is damaged on the disk, or does not match what was sent, is fetched once more
+ * (law 9); what no fetch can cure is an error at once. Invariant: nothing that is stored and readable is lost by it.
+ */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { FolioLostError, MismatchError } from '../errors/index.js';
 import { DamagedPartError } from '../files/run-files.js';
+import type { StoredPart } from '../types.js';
 import { type GiveUpNeeds, giveUpLost } from './give-up-lost.js';
 import { namedByChunk } from './named-by-chunk.js';
+import type { PartReplacement } from './refetch-parts.js';
 
-/** Fetches all parts of a chunk anew. */
-export type Refetch = (chunk: ChunkRow) => Promise<unknown>;
+export type HealingNeeds = GiveUpNeeds & { readonly checkpoint: Pick<Checkpoint, 'parts'> };
+
+/** Lets parts of a chunk be fetched anew, as `refetchParts` does. */
+export type Refetch = (chunk: ChunkRow) => Promise<PartReplacement>;
+
+/** The parts are complete; they may be used several times, each time from the start. */
+export type UseParts<T> = (parts: readonly StoredPart[]) => Promise<T>;
 
 /**
  * @param refetch without it a damaged part or a failed proof is final.
- * @returns undefined when the service has forgotten the folio meanwhile: the chunk is UNPROCESSED then.
- * @throws UntrustedError, with the chunk in it, when the parts fetched anew are no better.
+ * @returns undefined when a part is damaged and the service has forgotten the folio: the chunk is UNPROCESSED then.
+ * @throws UntrustedError, with the chunk in it, when no fetch can cure it, the parts fetched anew are no better, or
+ *   all stored parts are whole and the service has forgotten the folio.
  */
 export async function withHealing<T>(
-  run: GiveUpNeeds,
+  run: HealingNeeds,
   chunk: ChunkRow,
   refetch: Refetch | undefined,
-  use: () => Promise<T>,
+  use: UseParts<T>,
 ): Promise<T | undefined> {
+  let failure: unknown;
   try {
-    return await use();
+    return await use(await run.checkpoint.parts(run.id, chunk.number));
   } catch (error) {
-    const mayHeal = error instanceof DamagedPartError || error instanceof UntrustedError;
-    if (!mayHeal || refetch === undefined) throw namedByChunk(chunk, error);
-    run.logger.warn(
-      { chunk: chunk.number, folio: chunk.folio },
-      `chunk ${chunk.number}: ${error.message}; its parts are fetched once more`,
-    );
+    const mayHeal = error instanceof DamagedPartError || error instanceof MismatchError;
+    if (refetch === undefined || !mayHeal) throw namedByChunk(chunk, error);
+    failure = error;
   }
+  const replacement = await refetch(chunk);
+  const mend = createMending(run, chunk, replacement);
   try {
-    await refetch(chunk);
-    return await use();
+    for (;;) {
+      await mend(failure);
+      const end = await attempt(() => use(replacement.parts));
+      if ('value' in end) {
+        await replacement.commit();
+        return end.value;
+      }
+      failure = end.error;
+    }
   } catch (error) {
+    await replacement.discard();
     if (!(error instanceof FolioLostError)) throw namedByChunk(chunk, error);
     await giveUpLost(run, chunk, error);
     return undefined;
+  }
+}
+
+/** Fetches what a failure calls for, each part once and all parts once; throws it where that is done already. */
+function createMending(run: HealingNeeds, chunk: ChunkRow, replacement: PartReplacement) {
+  const fetched = new Set<string>();
+  const tell = (error: Error, what: string) =>
+    run.logger.warn(
+      { chunk: chunk.number, folio: chunk.folio },
+      `chunk ${chunk.number}: ${error.message}; ${what} fetched once more`,
+    );
+
+  const mendMismatch = async (error: MismatchError): Promise<void> => {
+    if (fetched.has('all')) throw error;
+    fetched.add('all');
+    tell(error, 'its parts are');
+    try {
+      await replacement.fetchAll();
+    } catch (failure) {
+      // Nothing is lost by what the service has forgotten: all that was bought is here.
+      throw failure instanceof FolioLostError ? error : failure;
+    }
+  };
+
+  return async (error: unknown): Promise<void> => {
+    if (error instanceof MismatchError) return mendMismatch(error);
+    if (!(error instanceof DamagedPartError)) throw error;
+    const name = `${error.fileStatus} ${error.part}`;
+    if (fetched.has(name) || fetched.has('all')) throw error;
+    fetched.add(name);
+    tell(error, 'it is');
+    const end = await attempt(() => replacement.fetchOne(error));
+    if ('value' in end) return;
+    if (!(end.error instanceof MismatchError)) throw end.error;
+    await mendMismatch(end.error);
+  };
+}
+
+async function attempt<T>(
+  work: () => Promise<T>,
+): Promise<{ readonly value: T } | { readonly error: unknown }> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { error };
   }
 }

@@ -12,11 +12,13 @@ const sync = promisify(fsync);
  * Writes a file through `write`; it stands under its name only when all of it is on the disk.
  * @param mode permission bits of the file.
  * @param write is given the descriptor of the file, which is empty.
+ * @param nameOf gives the path where that depends on what was written; it must lie in the same folder.
  */
 export async function writeFileAtomically<T>(
   path: string,
   mode: number,
   write: (file: number) => T | Promise<T>,
+  nameOf: (result: T) => string = () => path,
 ): Promise<T> {
   const beside = `${path}.tmp`;
   const file = create(beside, mode);
@@ -32,7 +34,7 @@ export async function writeFileAtomically<T>(
     throw named(error, path);
   }
   closeSync(file);
-  renameSync(beside, path);
+  renameSync(beside, nameOf(result));
   await syncFolder(dirname(path));
   return result;
 }

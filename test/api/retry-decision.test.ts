@@ -1,10 +1,16 @@
 /** Law 3 as a table. */
 import { describe, expect, test } from 'vitest';
 import type { Failure, Operation } from '../../src/api/failure.js';
-import { decideRetry, isMissing } from '../../src/api/retry-decision.js';
+import { decideRetry, isLost, isMissing } from '../../src/api/retry-decision.js';
 
 const OPERATIONS: Operation[] = ['upload', 'track', 'download', 'search'];
-const status = (code: number): Failure => ({ kind: 'status', status: code, retryAfter: 7, message: '' });
+const status = (code: number, fromService = true): Failure => ({
+  kind: 'status',
+  status: code,
+  retryAfter: 7,
+  fromService,
+  message: '',
+});
 const network = (kind: 'unsent' | 'cut' | 'certificate'): Failure => ({ kind, code: 'X', message: '' });
 
 /** What happens, and what becomes of it for upload, track, download and search. */
@@ -36,23 +42,39 @@ describe.each(table)('%s', (_name, failure, ...kinds) => {
   test.each(OPERATIONS.map((operation, index) => [operation, kinds[index]!] as const))(
     'of %s: %s',
     (operation, kind) => {
-      expect(decideRetry(operation, failure, isMissing(failure) ? 1 : 0).kind).toBe(kind);
+      expect(decideRetry(operation, failure, false).kind).toBe(kind);
     },
   );
 });
 
 test('only 429 and 503 hand on the time that the service named', () => {
-  expect(decideRetry('upload', status(429), 0)).toEqual({ kind: 'retry', after: 7 });
-  expect(decideRetry('track', status(503), 0)).toEqual({ kind: 'retry', after: 7 });
-  expect(decideRetry('track', status(500), 0)).toEqual({ kind: 'retry', after: null });
+  expect(decideRetry('upload', status(429), false)).toEqual({ kind: 'retry', after: 7 });
+  expect(decideRetry('track', status(503), false)).toEqual({ kind: 'retry', after: 7 });
+  expect(decideRetry('track', status(500), false)).toEqual({ kind: 'retry', after: null });
+});
+
+describe.each([404, 410])('HTTP %i, said once more of what has been missing for long', (code) => {
+  test.each([
+    ['track', 'lost'],
+    ['download', 'lost'],
+    ['upload', 'refused'],
+    ['search', 'refused'],
+  ] as const)('of %s: %s', (operation, kind) => {
+    expect(decideRetry(operation, status(code), true).kind).toBe(kind);
+  });
+
+  test("is an outage where the body is not the service's", () => {
+    expect(isMissing(status(code))).toBe(true);
+    expect(isMissing(status(code, false))).toBe(false);
+    expect(decideRetry('track', status(code, false), true)).toEqual({ kind: 'retry', after: null });
+  });
 });
 
 test.each([
-  ['track', 404, 5],
-  ['track', 410, 5],
-  ['download', 404, 12],
-  ['download', 410, 12],
-] as const)('%s is lost when HTTP %i was said %i times in a row', (operation, code, times) => {
-  expect(decideRetry(operation, status(code), times - 1).kind).toBe('retry');
-  expect(decideRetry(operation, status(code), times).kind).toBe('lost');
+  ['often enough and long enough', 6, 1000, true],
+  ['more often, and longer', 60, 9000, true],
+  ['often enough, and not for long', 600, 999, false],
+  ['for long, and not often', 5, 1_000_000, false],
+])('what is missing %s', (_, times, lasting, lost) => {
+  expect(isLost({ times, lasting }, 1000)).toBe(lost);
 });

@@ -1,5 +1,5 @@
 /** Attempts, back-off, giving up and what is logged of it. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
 import { RequestGate } from '../../src/api/request-gate.js';
 import { RetryLoop } from '../../src/api/retry-loop.js';
@@ -8,18 +8,20 @@ import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js'
 import { errorOf, noSignal } from '../helpers/api-client.js';
 
 const CUT: Failure = { kind: 'cut', code: 'ECONNRESET', message: 'reset' };
-const status = (code: number, retryAfter: number | null = null): Failure => ({
+const status = (code: number, retryAfter: number | null = null, fromService = true): Failure => ({
   kind: 'status',
   status: code,
   retryAfter,
+  fromService,
   message: 'no',
 });
 
-function createLoop(giveUpAfter = 60_000) {
+function createLoop(giveUpAfter = 60_000, lostAfter = 0) {
   const log: string[] = [];
   const loop = new RetryLoop({
     gate: new RequestGate(10_000),
     retry: { first: 1, max: 3, giveUpAfter },
+    lostAfter,
     logger: {
       debug: () => log.push('debug'),
       info: (_fields, message) => log.push(`info ${message}`),
@@ -27,8 +29,8 @@ function createLoop(giveUpAfter = 60_000) {
     },
     show: (text) => text,
   });
-  const run = <T>(operation: Operation, attempt: () => Promise<T>, signal = noSignal) =>
-    loop.run({ operation, path: '/x', facts: { folio: 'F' } }, attempt, signal);
+  const run = <T>(operation: Operation, attempt: () => Promise<T>, signal = noSignal, until?: AbortSignal) =>
+    loop.run({ operation, path: '/x', facts: { folio: 'F' } }, attempt, signal, until);
   return { run, log };
 }
 
@@ -59,15 +61,66 @@ test('an outage is told when it begins and when it is over, its attempts only at
   ]);
 });
 
-test('a folio is lost only when that was said five times in a row', async () => {
-  const { run } = createLoop();
+describe('a folio that the service does not know', () => {
   const gone = status(404);
-  const blip = failing(gone, gone, gone, gone, status(502), gone, gone, status(410), gone);
-  expect(await run('track', blip.attempt)).toBe('done');
-  const lost = failing(gone, gone, status(410), gone, gone);
-  const error = await errorOf(run('track', lost.attempt));
-  expect(error).toBeInstanceOf(FolioLostError);
-  expect(error).toMatchObject({ code: 'FOLIO_LOST', facts: { folio: 'F', status: 404, operation: 'track' } });
+
+  test('is lost only when that was said six times in a row', async () => {
+    const { run } = createLoop();
+    const blip = failing(gone, gone, gone, gone, gone, status(502), gone, gone, status(410), gone, gone);
+    expect(await run('track', blip.attempt)).toBe('done');
+    const lost = failing(gone, gone, status(410), gone, gone, gone);
+    const error = await errorOf(run('track', lost.attempt));
+    expect(error).toBeInstanceOf(FolioLostError);
+    expect(error).toMatchObject({
+      code: 'FOLIO_LOST',
+      facts: { folio: 'F', status: 404, operation: 'track' },
+    });
+  });
+
+  test('is asked for as long as lostAfter says, however often that is, and however short giveUpAfter', async () => {
+    const { run, log } = createLoop(10, 80);
+    const began = performance.now();
+    let attempts = 0;
+    const attempt = async () => {
+      attempts += 1;
+      throw new AttemptError(gone);
+    };
+    expect(await errorOf(run('download', attempt))).toBeInstanceOf(FolioLostError);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(80);
+    expect(attempts).toBeGreaterThan(6);
+    expect(log.filter((line) => line.startsWith('warn'))).toEqual([
+      'warn download: HTTP 404: no; this is tried again for 80ms',
+    ]);
+  });
+
+  test('is an outage where a proxy says so', async () => {
+    const { run } = createLoop(30);
+    const attempt = async () => {
+      throw new AttemptError(status(404, null, false));
+    };
+    expect(await errorOf(run('track', attempt))).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+  });
+
+  test('is lost by one answer where nobody waits for another', async () => {
+    const { run } = createLoop(60_000, 60_000);
+    const once = AbortSignal.abort();
+    const lost = failing(CUT, status(404, null, false), gone);
+    expect(await errorOf(run('track', lost.attempt, noSignal, once))).toBeInstanceOf(FolioLostError);
+    expect(lost.attempts()).toBe(3);
+  });
+
+  test('is lost by the next answer once nobody waits any more', async () => {
+    const { run } = createLoop(60_000, 60_000);
+    const until = new AbortController();
+    let attempts = 0;
+    const attempt = async () => {
+      attempts += 1;
+      if (attempts === 8) until.abort();
+      throw new AttemptError(gone);
+    };
+    expect(await errorOf(run('track', attempt, noSignal, until.signal))).toBeInstanceOf(FolioLostError);
+    expect(attempts).toBe(8);
+  });
 });
 
 test('gives up when the outage is longer than giveUpAfter; the next call does not wait as long again', async () => {

@@ -41,7 +41,7 @@ describe('relocate', () => {
 describe('shorten', () => {
   it('divides the waits and multiplies the rate, and leaves the time-outs alone', () => {
     const shorter = shorten(config, { timeScale: 60 });
-    expect(shorter.poll).toEqual({ first: 17, max: 5_000, timeout: 360_000 });
+    expect(shorter.poll).toEqual({ first: 17, max: 5_000, timeout: 360_000, lostAfter: 30_000 });
     expect(shorter.retry).toEqual({ first: 10, max: 1_000, giveUpAfter: 120_000 });
     expect(shorter.service.requestsPerSecond).toBe(600);
     expect(shorter.timeouts).toEqual(config.timeouts);

@@ -26,7 +26,7 @@ test('fills in every default of the outside contract', () => {
     chunks: { maxRecords: 10_000, maxBytes: 8_388_608, canary: 0 },
     concurrency: { uploads: 4, folios: 16, downloads: 4 },
     timeouts: { connect: 10_000, idle: 60_000, upload: 900_000, shutdown: 25_000 },
-    poll: { first: 1000, max: 300_000, timeout: 21_600_000 },
+    poll: { first: 1000, max: 300_000, timeout: 21_600_000, lostAfter: 1_800_000 },
     retry: { first: 500, max: 60_000, giveUpAfter: 7_200_000 },
     ambiguous: { policy: 'resubmit', maxRecords: 100_000 },
     failures: { tolerate: 0.05, rounds: 0, rescue: 'none', rescueColumns: {}, maxSplits: 64 },

@@ -149,6 +149,32 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await expectRefused(checkpoint, 'r1', () => checkpoint.recordRoundSettled('r1', 2));
       }));
 
+    it('of a chunk that was lost may be its own or another one', () =>
+      withRun(async (checkpoint) => {
+        for (const [chunk, folio] of [
+          [1, 'folio-1'],
+          [2, 'seen'],
+        ] as const) {
+          await addChunk(checkpoint, 'r1', chunk, 'downloaded');
+          await checkpoint.recordUnprocessed('r1', chunk, 'FOLIO_LOST');
+          await checkpoint.recordAdopted('r1', chunk, { ...found, folio }, 9);
+          expect(await checkpoint.chunk('r1', chunk)).toMatchObject({
+            state: 'submitted',
+            folio,
+            cause: null,
+            counts: null,
+          });
+        }
+        const uploads = await checkpoint.uploads('r1', 0, 10);
+        expect(uploads.map(({ state, folio }) => [state, folio])).toEqual([
+          ['accepted', 'folio-1'],
+          ['accepted', 'seen'],
+        ]);
+        // What another folio has given is not an answer of this one.
+        expect(await checkpoint.parts('r1', 1)).toHaveLength(1);
+        expect(await checkpoint.listedParts('r1', 2)).toEqual([]);
+      }));
+
     it('is paid for once, as it was when nobody knew of it', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'ambiguous');
@@ -156,6 +182,62 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await checkpoint.recordAdopted('r1', 1, found, 9);
         expect(await checkpoint.spending('nightly', 'r1', '2026-11-21')).toEqual(before);
         expect((await checkpoint.tally('r1')).ambiguousRecords).toBe(0);
+      }));
+  });
+
+  describe('a folio that was lost and is found', () => {
+    it('opens a published run again, and takes its chunk and those behind out of the work file', () =>
+      withRun(async (checkpoint) => {
+        for (const chunk of [1, 2, 3]) await addChunk(checkpoint, 'r1', chunk, 'downloaded');
+        await checkpoint.recordUnprocessed('r1', 2, 'FOLIO_LOST');
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
+        await checkpoint.recordMerged('r1', 3, allSuccessful, 300, 'f00d');
+        await checkpoint.recordPublishing('r1', samplePublication);
+        await expect(checkpoint.recordFound('r1', 2)).rejects.toThrow(CheckpointStateError);
+        await checkpoint.recordDone('r1', 8);
+        await checkpoint.recordFound('r1', 2);
+        expect(await checkpoint.run('r1')).toMatchObject({
+          state: 'open',
+          publication: null,
+          finishedAt: null,
+        });
+        expect(await checkpoint.chunk('r1', 2)).toMatchObject({
+          state: 'submitted',
+          folio: 'folio-2',
+          submittedAt: 2,
+          cause: null,
+          counts: null,
+          merged: null,
+        });
+        expect(await checkpoint.parts('r1', 2)).toHaveLength(1);
+        expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1, mergedEnd: 100 });
+      }));
+
+    it('of a round unsettles that round and those after it, and nothing is merged', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'downloaded');
+        await checkpoint.recordAllCut('r1');
+        for (const round of [1, 2]) {
+          await addAs(checkpoint, 'r1', samplePicked(round + 10, round, [4, 6]), 'submitted');
+          await checkpoint.recordUnprocessed('r1', round + 10, 'FOLIO_LOST');
+          await checkpoint.recordRoundSettled('r1', round);
+        }
+        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await checkpoint.recordFound('r1', 11);
+        expect((await checkpoint.run('r1'))?.round).toBe(0);
+        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+      }));
+
+    it('is refused by a chunk that was given up for another cause, and by a superseded run', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'ambiguous');
+        await checkpoint.recordUnprocessed('r1', 1, 'AMBIGUOUS_HELD');
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordFound('r1', 1));
+        await addChunk(checkpoint, 'r1', 2, 'submitted');
+        await checkpoint.recordUnprocessed('r1', 2, 'FOLIO_LOST');
+        await checkpoint.recordSuperseded('r1', 9);
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordFound('r1', 2));
       }));
   });
 }

@@ -37,27 +37,54 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.parts('r1', 1)).toEqual([]);
       }));
 
+    it('keeps what is stored of a lost folio that is found, as far as it is listed again', () =>
+      withChunk('downloaded', async (checkpoint) => {
+        await checkpoint.recordUnprocessed('r1', 1, 'FOLIO_LOST');
+        await checkpoint.recordFound('r1', 1);
+        const listed = [0, 1].map((part) => ({ fileStatus: 'SUCCESSFUL' as const, part }));
+        await checkpoint.recordFinished('r1', 1, { successful: 10, failed: 0 }, listed);
+        expect(await checkpoint.listedParts('r1', 1)).toEqual(listed);
+        expect(await checkpoint.parts('r1', 1)).toEqual([samplePart(0)]);
+        await expect(checkpoint.recordDownloaded('r1', 1)).rejects.toThrow(CheckpointStateError);
+      }));
+
     for (const state of ['finished', 'downloaded'] as const) {
-      it(`forgets the parts of a ${state} chunk that is listed anew, until it is merged`, () =>
+      const counts = { successful: 9, failed: 1 };
+      const anew = [
+        samplePart(0, { sha256: 'again' }),
+        samplePart(3, { records: 1 }),
+        samplePart(2, { fileStatus: 'FAILED' }),
+      ];
+
+      it(`puts what was fetched again in the place of all that a ${state} chunk had`, () =>
         withChunk(state, async (checkpoint) => {
-          await checkpoint.recordPart('r1', 1, samplePart(0));
-          const counts = { successful: 9, failed: 1 };
-          const anew = [
-            { fileStatus: 'SUCCESSFUL' as const, part: 0 },
-            { fileStatus: 'SUCCESSFUL' as const, part: 1 },
-          ];
-          await checkpoint.recordFinished('r1', 1, counts, anew);
-          expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'finished', counts });
-          expect(await checkpoint.listedParts('r1', 1)).toEqual(anew);
-          expect(await checkpoint.parts('r1', 1)).toEqual([]);
-          for (const part of [0, 1]) await checkpoint.recordPart('r1', 1, samplePart(part));
-          await checkpoint.recordDownloaded('r1', 1);
-          await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
-          await expect(checkpoint.recordFinished('r1', 1, counts, anew)).rejects.toThrow(
-            CheckpointStateError,
+          const swapped = await checkpoint.recordRefetched('r1', 1, counts, anew);
+          expect(swapped).toMatchObject({ state: 'downloaded', counts });
+          expect(await checkpoint.chunk('r1', 1)).toEqual(swapped);
+          expect(await checkpoint.parts('r1', 1)).toEqual(anew);
+          expect(await checkpoint.listedParts('r1', 1)).toEqual(
+            anew.map(({ fileStatus, part }) => ({ fileStatus, part })),
           );
         }));
+
+      it(`keeps all that a ${state} chunk had where what was fetched again holds a part twice`, () =>
+        withChunk(state, async (checkpoint) => {
+          const before = [await checkpoint.chunk('r1', 1), await checkpoint.parts('r1', 1)];
+          const twice = checkpoint.recordRefetched('r1', 1, counts, [...anew, samplePart(0)]);
+          await expect(twice).rejects.toThrow(CheckpointStateError);
+          expect([await checkpoint.chunk('r1', 1), await checkpoint.parts('r1', 1)]).toEqual(before);
+        }));
     }
+
+    it('takes the chunk that was fetched again, and those behind it, out of the work file', () =>
+      withChunk('downloaded', async (checkpoint) => {
+        for (const chunk of [2, 3]) await addChunk(checkpoint, 'r1', chunk, 'downloaded');
+        for (const chunk of [1, 2, 3]) {
+          await checkpoint.recordMerged('r1', chunk, allSuccessful, chunk * 100, 'f00d');
+        }
+        await checkpoint.recordRefetched('r1', 2, { successful: 10, failed: 0 }, [samplePart(0)]);
+        expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1 });
+      }));
 
     it('refuses a part that is listed twice, and keeps nothing of that list', () =>
       withChunk('submitted', async (checkpoint) => {
@@ -68,17 +95,11 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.listedParts('r1', 1)).toEqual([]);
       }));
 
-    it('stores a part, and replaces it when it was fetched again', () =>
+    it('stores a part; one that comes twice is the latter', () =>
       withChunk('finished', async (checkpoint) => {
         await checkpoint.recordPart('r1', 1, samplePart(0, { sha256: 'first' }));
         await checkpoint.recordPart('r1', 1, samplePart(0, { sha256: 'second', records: 9 }));
         expect(await checkpoint.parts('r1', 1)).toEqual([samplePart(0, { sha256: 'second', records: 9 })]);
-      }));
-
-    it('replaces a part of a downloaded chunk', () =>
-      withChunk('downloaded', async (checkpoint) => {
-        await checkpoint.recordPart('r1', 1, samplePart(0, { sha256: 'again' }));
-        expect(await checkpoint.parts('r1', 1)).toEqual([samplePart(0, { sha256: 'again' })]);
       }));
 
     it('refuses a part that was not listed', () =>
@@ -99,6 +120,12 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.chunk('r1', 1)).toEqual(downloaded);
       }));
 
+    it('keeps the parts of a chunk that is given up', () =>
+      withChunk('downloaded', async (checkpoint) => {
+        await checkpoint.recordUnprocessed('r1', 1, 'FOLIO_LOST');
+        expect(await checkpoint.parts('r1', 1)).toEqual([samplePart(0)]);
+      }));
+
     for (const state of ['cut', 'ambiguous', 'submitted', 'finished', 'downloaded'] as const) {
       it(`gives up a chunk that is ${state}, with its cause`, () =>
         withChunk(state, async (checkpoint) => {
@@ -108,24 +135,28 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
         }));
     }
 
-    const refusedBy: Readonly<Record<string, readonly ('list' | 'give up')[]>> = {
-      cut: ['list'],
-      uploading: ['list', 'give up'],
-      ambiguous: ['list'],
-      submitted: [],
-      unprocessed: ['list', 'give up'],
-      refused: ['list', 'give up'],
-      split: ['list', 'give up'],
+    const refusedBy: Readonly<Record<string, readonly string[]>> = {
+      cut: ['part', 'download', 'list', 'refetch', 'find'],
+      uploading: ['part', 'download', 'list', 'refetch', 'find', 'give up'],
+      ambiguous: ['part', 'download', 'list', 'refetch', 'find'],
+      submitted: ['part', 'download', 'refetch', 'find'],
+      finished: ['list', 'find'],
+      downloaded: ['part', 'list', 'find'],
+      unprocessed: ['part', 'download', 'list', 'refetch', 'find', 'give up'],
+      refused: ['part', 'download', 'list', 'refetch', 'find', 'give up'],
+      split: ['part', 'download', 'list', 'refetch', 'find', 'give up'],
     };
-    it.each(Object.entries(refusedBy))('takes no results of a chunk that is %s', (state, more) =>
+    it.each(Object.entries(refusedBy))('takes of a chunk that is %s what it may have', (state, refused) =>
       withChunk(state as ChunkState, async (checkpoint) => {
         const calls = {
           part: () => checkpoint.recordPart('r1', 1, samplePart(0)),
           download: () => checkpoint.recordDownloaded('r1', 1),
           list: () => checkpoint.recordFinished('r1', 1, { successful: 10, failed: 0 }, []),
+          refetch: () => checkpoint.recordRefetched('r1', 1, { successful: 10, failed: 0 }, []),
+          find: () => checkpoint.recordFound('r1', 1),
           'give up': () => checkpoint.recordUnprocessed('r1', 1, 'AMBIGUOUS_HELD'),
         };
-        const isRefused = ([name]: [string, unknown]) => ['part', 'download', ...more].includes(name);
+        const isRefused = ([name]: [string, unknown]) => refused.includes(name);
         await expectEachRefused(
           checkpoint,
           'r1',

@@ -72,6 +72,41 @@ describe('part files', () => {
     expect((await later.files.readPart(3, stored)).equals(Buffer.from(text))).toBe(true);
   });
 
+  it('of one part with two contents lie beside each other, and either may be removed', async () => {
+    const { files, path } = await open();
+    const write = async (text: string) => ({
+      ...reference,
+      ...(await files.writePart(3, reference, contentOf(text))),
+      records: 1,
+    });
+    const older = await write('one');
+    const newer = await write('two');
+    expect(await readdir(path)).toHaveLength(2);
+    // The same content once more is the same file.
+    await write('two');
+    expect(await readdir(path)).toHaveLength(2);
+    expect((await files.readPart(3, older)).toString()).toBe('one');
+    await files.removePart(3, older);
+    await files.removePart(3, older);
+    await expect(files.readPart(3, older)).rejects.toBeInstanceOf(DamagedPartError);
+    expect((await files.readPart(3, newer)).toString()).toBe('two');
+  });
+
+  it('of version 0.1 are read under their old name, until the part is there under its own', async () => {
+    const { files, path } = await open();
+    const old = join(path, 'part-000003-failed-2.csv.gz');
+    await writeFile(old, gzipSync('one'));
+    const stored = { ...reference, bytes: 3, sha256: sha256('one'), records: 1 };
+    expect((await files.readPart(3, stored)).toString()).toBe('one');
+    await writeFile(old, gzipSync('two'));
+    await expect(files.readPart(3, stored)).rejects.toBeInstanceOf(DamagedPartError);
+    await files.writePart(3, reference, contentOf('one'));
+    expect((await files.readPart(3, stored)).toString()).toBe('one');
+    await files.removePart(3, stored);
+    await files.removePart(3, stored);
+    expect(await readdir(path)).toEqual([]);
+  });
+
   it('may be empty', async () => {
     const { files } = await open();
     const written = await files.writePart(3, reference, contentOf());

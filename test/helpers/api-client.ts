@@ -27,6 +27,7 @@ export function openTestClient(baseUrl: string, changes: Partial<ApiOptions> = {
     requestsPerSecond: 1000,
     timeouts: { connect: 1000, idle: 1000, upload: 5000, shutdown: 0 },
     retry: { first: 1, max: 5, giveUpAfter: 5000 },
+    lostAfter: 20,
     logger: { debug: write('debug'), info: write('info'), warn: write('warn') },
     ...changes,
   });

@@ -67,11 +67,14 @@ const LEAVES: Readonly<Record<string, readonly ChunkState[]>> = {
   recordDropped: ['uploading'],
   recordAmbiguous: ['uploading'],
   recordAdopted: ['ambiguous', 'unprocessed'],
-  recordFinished: ['submitted', 'finished', 'downloaded'],
-  recordPart: ['finished', 'downloaded'],
-  recordFailedPart: ['finished', 'downloaded'],
+  recordFound: ['unprocessed'],
+  recordFinished: ['submitted'],
+  recordPart: ['finished'],
+  recordFailedPart: ['finished'],
+  recordRefetched: ['finished', 'downloaded'],
   recordDownloaded: ['finished', 'downloaded'],
   recordUnprocessed: ['submitted', 'finished', 'downloaded'],
+  recordLost: ['submitted', 'finished', 'downloaded'],
   recordHeld: ['ambiguous'],
 };
 
@@ -85,6 +88,7 @@ const RUN_LEAVES: Readonly<Record<string, readonly RunState[]>> = {
 
 /** Whether a change can be right for a chunk that is in one of the states that it leaves. */
 function suits(name: string, { records, cause }: ChunkRow): boolean {
+  if (name === 'recordFound') return cause === 'FOLIO_LOST';
   if (name.startsWith('split') || name === 'recordSplit') return records > 1;
   if (name === 'recordRefused') return records === 1;
   return name !== 'recordAdopted' || cause !== 'DEADLINE';

@@ -1,6 +1,6 @@
 /** Every change of the checkpoint's port as a step of a walk, its arguments made from what is there. */
 import type { Checkpoint, NewChunk } from '../../src/checkpoint/checkpoint.js';
-import type { PartReference } from '../../src/types.js';
+import type { PartReference, StoredPart } from '../../src/types.js';
 import { beginUpload, sampleReply } from './advance-chunk.js';
 import { nextRound, type Place, type Seen } from './checkpoint-place.js';
 import {
@@ -47,6 +47,10 @@ function endsOf({ vary }: Place, { row }: Seen) {
 function listed(vary: number): PartReference[] {
   const parts = [0, 2].map((part): PartReference => ({ fileStatus: part ? 'FAILED' : 'SUCCESSFUL', part }));
   return parts.slice(vary);
+}
+function refetched(vary: number): StoredPart[] {
+  const failed = samplePart(2, { fileStatus: 'FAILED', sha256: `again-${vary}` });
+  return [samplePart(0), samplePart(1), failed].slice(vary);
 }
 const partly = { ...samplePublication, partial: true };
 
@@ -107,6 +111,10 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
     to.recordPart(run, chunk, samplePart(vary ? 2 : 0, { fileStatus: 'FAILED' })),
   recordDownloaded: (to, { run, chunk }) => to.recordDownloaded(run, chunk),
   recordUnprocessed: (to, { run, chunk }) => to.recordUnprocessed(run, chunk, 'DEADLINE'),
+  recordLost: (to, { run, chunk }) => to.recordUnprocessed(run, chunk, 'FOLIO_LOST'),
+  recordFound: (to, { run, chunk }) => to.recordFound(run, chunk),
+  recordRefetched: (to, { run, chunk, vary }) =>
+    to.recordRefetched(run, chunk, { successful: vary, failed: 1 }, refetched(vary)),
   recordHeld: (to, { run, chunk }) => to.recordUnprocessed(run, chunk, 'AMBIGUOUS_HELD'),
   recordSearchIntent: (to, { run, chunk, vary, budget }) =>
     to.recordSearchIntent(run, chunk, vary, sampleBudget(budget)),

@@ -48,7 +48,7 @@ export async function createJob(parent: string, options: JobOptions = {}): Promi
     upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
     service: { baseUrl, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
     chunks: { maxRecords: chunk },
-    poll: { first: '20ms', max: '100ms' },
+    poll: { first: '20ms', max: '100ms', lostAfter: '300ms' },
     retry: { first: '20ms', max: '100ms' },
     failures: { tolerate: '100%' },
     output: { path: 'out/enriched.csv' },

@@ -99,7 +99,7 @@ function sectionsOf(url: string, ...changes: readonly LocalJobSetup['config'][])
     service: { baseUrl: url, token: TOKEN, requestsPerSecond: 10_000 },
     chunks: { maxRecords: 10 },
     concurrency: { uploads: 2, folios: 4, downloads: 2 },
-    poll: { first: '5ms', max: '10ms' },
+    poll: { first: '5ms', max: '10ms', lostAfter: '150ms' },
     retry: { first: '5ms', max: '20ms', giveUpAfter: '20s' },
     failures: { tolerate: '100%' },
     output: { path: 'out/enriched.csv' },

@@ -1,8 +1,8 @@
 /** The model's upload attempts: begun, accepted, dropped, in doubt, and found after all. */
-import type { AcceptedReply, Budget, Upload } from '../../src/checkpoint/checkpoint.js';
+import type { AcceptedReply, Budget, ChunkRow, Upload } from '../../src/checkpoint/checkpoint.js';
 import type { Doubt } from '../../src/types.js';
 import { holdToBudget } from './memory-budget.js';
-import { attemptsOf, chunkIn, type Memory, must, runIn, unmerge } from './memory-state.js';
+import { attemptsOf, chunkIn, type Memory, type MemoryRun, must, runIn, unmerge } from './memory-state.js';
 
 export function memoryUploadChanges(memory: Memory) {
   const endAttempt = (id: string, chunk: number, end: Partial<Upload>): void => {
@@ -65,23 +65,37 @@ export function memoryUploadChanges(memory: Memory) {
     },
     recordAdopted(id: string, number: number, reply: AcceptedReply, at: number) {
       const run = runIn(memory, 'recordAdopted', id, 'open', 'done');
-      const { row } = chunkIn(memory, 'recordAdopted', id, number, 'ambiguous', 'unprocessed');
-      const upload = attemptsOf(run, number).findLast(({ state }) => state === 'ambiguous');
-      const adoptable = row.state === 'ambiguous' || row.cause === 'AMBIGUOUS_HELD';
-      must('recordAdopted', adoptable && upload !== undefined);
+      const chunk = chunkIn(memory, 'recordAdopted', id, number, 'ambiguous', 'unprocessed');
+      const { row } = chunk;
       const { folio, serviceRecords, rehearsal: local } = reply;
-      Object.assign(row, { state: 'submitted', folio, submittedAt: at, cause: null });
+      const attempts = attemptsOf(run, number);
+      const upload =
+        attempts.findLast((attempt) => attempt.folio === folio) ??
+        attempts.findLast(({ state }) => state === 'ambiguous') ??
+        attempts.findLast(({ state }) => state === 'accepted');
+      must('recordAdopted', row.state === 'ambiguous' || row.cause !== 'DEADLINE');
+      must('recordAdopted', upload !== undefined);
+      if (row.folio !== folio) chunk.listed = [];
+      Object.assign(row, { state: 'submitted', folio, submittedAt: at, cause: null, counts: null });
       Object.assign(upload, { state: 'accepted', doubt: null, folio, local, serviceRecords, endedAt: at });
-      if (row.round === 0) {
-        unmerge(run, (run.row.columns ?? []).length > 0 ? row.firstRecord : 1);
-      } else {
-        unmerge(run, 1);
-        run.row.round = Math.min(run.row.round, row.round - 1);
-      }
-      if (run.row.state === 'done') {
-        Object.assign(run.row, { state: 'open', publication: null, finishedAt: null });
-      }
+      takeBack(run, row);
       if (reply.rehearsal) run.row.rehearsal = true;
     },
+    recordFound(id: string, number: number) {
+      const run = runIn(memory, 'recordFound', id, 'open', 'done');
+      const { row } = chunkIn(memory, 'recordFound', id, number, 'unprocessed');
+      must('recordFound', row.cause === 'FOLIO_LOST' && row.folio !== null && run.row.prunedAt === null);
+      Object.assign(row, { state: 'submitted', cause: null, counts: null });
+      takeBack(run, row);
+    },
   };
+}
+
+/** What was written without the chunk's answer is written again. */
+function takeBack(run: MemoryRun, { round, firstRecord }: ChunkRow): void {
+  unmerge(run, round === 0 && (run.row.columns ?? []).length > 0 ? firstRecord : 1);
+  if (round > 0) run.row.round = Math.min(run.row.round, round - 1);
+  if (run.row.state === 'done') {
+    Object.assign(run.row, { state: 'open', publication: null, finishedAt: null });
+  }
 }

@@ -97,7 +97,7 @@ function standard(service: OtherService): Changes {
     service: { baseUrl: service.url, token: service.token, requestsPerSecond: 10_000 },
     chunks: { maxRecords: 10, maxBytes: '64KB' },
     concurrency: { uploads: 2, folios: 4, downloads: 2 },
-    poll: { first: '5ms', max: '10ms', timeout: '1m' },
+    poll: { first: '5ms', max: '10ms', timeout: '1m', lostAfter: '150ms' },
     retry: { first: '5ms', max: '20ms', giveUpAfter: '20s' },
     failures: { tolerate: '100%' },
     output: { path: 'out/enriched.csv' },

@@ -16,6 +16,7 @@ import { type Enrichment, foreseen } from '../helpers/other-service-source.js';
 import { firstUploadOf, htmlPage } from '../helpers/other-service-troubles.js';
 
 const all = failingAmong(60);
+const unknown: Trouble = { kind: 'answer', status: 404, body: '{"message":"no such folio"}' };
 
 function unprocessed(code: string, error: string): Enrichment {
   return { status: 'UNPROCESSED', code, error, added: {} };
@@ -39,8 +40,7 @@ describe('a folio that the service has forgotten', () => {
       }: {
         chunk: number | null;
         operation: string;
-      }): Trouble | undefined =>
-        chunk === 2 && operation !== 'upload' ? { kind: 'answer', status: 404 } : undefined;
+      }): Trouble | undefined => (chunk === 2 && operation !== 'upload' ? unknown : undefined);
       job.service.behaviour = { trouble };
       const summary = await job.enrich();
       expect(summary).toMatchObject({ exitCode: 3, counts: { read: 60, unprocessed: 10 } });
@@ -67,7 +67,7 @@ describe('a folio that the service has forgotten', () => {
 
   it('is not believed forgotten because of a blip', async () => {
     const trouble = ({ operation, again }: { operation: string; again: number }): Trouble | undefined =>
-      operation === 'track' && again <= 4 ? { kind: 'answer', status: 404 } : undefined;
+      operation === 'track' && again <= 4 ? unknown : undefined;
     await withJob({ behaviour: { trouble } }, async (job) => {
       await expectSuccess(job, await job.enrich(), all);
       await expectEnriched(job);

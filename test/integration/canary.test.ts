@@ -161,7 +161,10 @@ describe('a canary that does not pass', () => {
   it('because the service has forgotten it, ends with exit 9', async () => {
     await withJob({ config }, async (job) => {
       job.service.behaviour = {
-        trouble: ({ operation }) => (operation === 'track' ? { kind: 'answer', status: 404 } : undefined),
+        trouble: ({ operation }) =>
+          operation === 'track'
+            ? { kind: 'answer', status: 404, body: '{"message":"no such folio"}' }
+            : undefined,
       };
       for (let times = 0; times < 2; times++) {
         expect(await job.failure()).toMatchObject({

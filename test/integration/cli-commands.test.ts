@@ -76,6 +76,7 @@ describe('check', () => {
   // Each waits for the service, so they wait together.
   it.concurrent.each([
     ['all is well', [], 0, null],
+    ['all is well, after one answer', ['--set', 'poll.lostAfter=1h'], 0, null],
     [
       'the service is down',
       ['--base-url', 'http://127.0.0.1:9', '--set', 'retry.giveUpAfter=50ms'],

@@ -32,6 +32,8 @@ const passing: Readonly<Partial<Record<CrashPoint, number>>> = {
 /** Windows that this job never passes, and the tests that do. */
 const elsewhere: Readonly<Partial<Record<CrashPoint, string>>> = {
   'after-split-before-upload': 'splits.test.ts',
+  'after-refetch-before-swap': 'refetch-crash.test.ts',
+  'after-swap-before-removal': 'refetch-crash.test.ts',
   'after-round-answered-before-settled': 'rounds.test.ts',
   'after-settled-before-merge': 'rounds.test.ts',
   'after-search-intent-before-post': 'rescue.test.ts',

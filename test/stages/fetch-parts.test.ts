@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../src/api/prediction-api.js';
 import type { ChunkRow } from '../../src/checkpoint/checkpoint.js';
 import { FolioLostError, UntrustedError } from '../../src/errors/index.js';
+import { DamagedPartError } from '../../src/files/run-files.js';
 import { PART_BYTES_AT_MOST } from '../../src/results/part-table.js';
 import { chunkRecords } from '../../src/stages/chunk-records.js';
 import { downloadParts } from '../../src/stages/download-parts.js';
-import { fetchParts, refetchParts } from '../../src/stages/fetch-parts.js';
+import { fetchParts } from '../../src/stages/fetch-parts.js';
+import { refetchParts } from '../../src/stages/refetch-parts.js';
 import { submitChunks } from '../../src/stages/submit-chunks.js';
 import type { PartReference } from '../../src/types.js';
 import { contentOf, createFakeService, report } from '../helpers/fake-service.js';
@@ -112,6 +114,25 @@ describe('parts that do not balance', () => {
     expect(run.api.asked.filter((asked) => asked === 'SUCCESSFUL 0')).toHaveLength(2);
   });
 
+  it('stay where they are when the folio is lost meanwhile, and the chunk is not given up', async () => {
+    const { run, chunk } = await finished((part) => (part === 'SUCCESSFUL 0' ? 'id,code\n' : good[part]!));
+    const lost = new FolioLostError('FOLIO_LOST', 'folio F1 is not known');
+    const api = { ...run.api, track: () => Promise.reject(lost) };
+    const error = await collect(downloadParts({ ...run, api })(only(chunk))).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'CHUNK_UNBALANCED', exitCode: 6 });
+    expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
+    const stored = await run.checkpoint.parts(run.id, 1);
+    expect(stored).toHaveLength(2);
+    for (const part of stored) await run.files.readPart(1, part);
+    // Asked once, one answer does not decide that.
+    const until = AbortSignal.abort();
+    const controller = new AbortController();
+    expect(await collect(downloadParts({ ...run, api, controller }, until)(only(chunk)))).toEqual([]);
+    expect(run.setbacks.first).toMatchObject({ code: 'FOLIO_NOT_FOUND' });
+  });
+
   it('are not trusted where the counts agree with the parts and not with what was sent', async () => {
     const { run, chunk } = await finished((part) => good[part]!);
     await expect(fetchParts(run, { ...chunk, records: 3 })).rejects.toMatchObject({
@@ -121,18 +142,42 @@ describe('parts that do not balance', () => {
 });
 
 describe('fetching anew', () => {
-  it('takes what the service lists now', async () => {
-    const { run, chunk } = await finished((part) => good[part]!);
+  it('takes what the service lists now, in place of what is stored, once all of it is here', async () => {
+    const { run, chunk } = await finished((part, nth) => good[part]!.replace('c1', `c${nth}`));
     await fetchParts(run, chunk);
-    await refetchParts(run, await chunkOf(run));
+    const before = await run.checkpoint.parts(run.id, 1);
+    const replacement = await refetchParts(run, await chunkOf(run));
+    await replacement.fetchAll();
     expect(run.api.asked.slice(2)).toEqual(['track', 'SUCCESSFUL 0', 'FAILED 4']);
-    expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+    expect(await run.checkpoint.parts(run.id, 1)).toEqual(before);
+    expect((await run.files.readPart(1, before[0]!)).toString()).toBe('id,code\n1,c1\n');
+
+    expect(await replacement.commit()).toMatchObject({ state: 'downloaded' });
+    const after = await run.checkpoint.parts(run.id, 1);
+    expect(after).toEqual(replacement.parts);
+    expect((await run.files.readPart(1, after[0]!)).toString()).toBe('id,code\n1,c2\n');
+    await expect(run.files.readPart(1, before[0]!)).rejects.toBeInstanceOf(DamagedPartError);
+    // What has come back as it was is where it was.
+    expect(after[1]).toEqual(before[1]);
+    expect((await run.files.readPart(1, after[1]!)).toString()).toBe(good['FAILED 4']);
+  });
+
+  it('leaves nothing behind where it was in vain', async () => {
+    const { run, chunk } = await finished((part, nth) => good[part]!.replace('c1', `c${nth}`));
+    await fetchParts(run, chunk);
+    const before = await run.checkpoint.parts(run.id, 1);
+    const replacement = await refetchParts(run, await chunkOf(run));
+    await replacement.fetchAll();
+    await replacement.discard();
+    await expect(run.files.readPart(1, replacement.parts[0]!)).rejects.toBeInstanceOf(DamagedPartError);
+    for (const part of before) await run.files.readPart(1, part);
   });
 
   it('does not trust a folio that was finished and is so no more', async () => {
     const { run, chunk } = await finished((part) => good[part]!);
     const api = { ...run.api, track: async () => report('PROCESSING') };
-    await expect(refetchParts({ ...run, api }, chunk)).rejects.toMatchObject({ code: 'FOLIO_WENT_BACK' });
+    const replacement = await refetchParts({ ...run, api }, chunk);
+    await expect(replacement.fetchAll()).rejects.toMatchObject({ code: 'FOLIO_WENT_BACK' });
   });
 });
 
@@ -149,6 +194,13 @@ describe('the stage', () => {
     const [given] = await collect(downloadParts(run)(only(chunk)));
     expect(given).toMatchObject({ state: 'unprocessed', cause: 'FOLIO_LOST' });
     expect(run.log.at(-1)).toContain('its 2 records become UNPROCESSED');
+  });
+
+  it('leaves a chunk as it is whose folio is not known, where that was asked once', async () => {
+    const { run, chunk } = await finished(() => new FolioLostError('FOLIO_LOST', 'folio F1 is not known'));
+    expect(await collect(downloadParts(run, AbortSignal.abort())(only(chunk)))).toEqual([]);
+    expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
+    expect(run.setbacks.first).toMatchObject({ code: 'FOLIO_NOT_FOUND', exitCode: 5 });
   });
 
   it('passes on what is not finished as it is', async () => {

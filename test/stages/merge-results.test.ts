@@ -2,8 +2,9 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../src/checkpoint/checkpoint.js';
-import { refetchParts } from '../../src/stages/fetch-parts.js';
 import { mergeResults } from '../../src/stages/merge-results.js';
+import { refetchParts } from '../../src/stages/refetch-parts.js';
+import type { Refetch } from '../../src/stages/with-healing.js';
 import { contentOf, createFakeService, type FakeService } from '../helpers/fake-service.js';
 import { useFolder } from '../helpers/folder.js';
 import { collect, createStageRun, downloadAll, nothing, type StageRun } from '../helpers/stage-run.js';
@@ -17,10 +18,7 @@ async function downloaded(api?: FakeService, config: Record<string, unknown> = {
   return run;
 }
 
-async function mergedText(
-  run: StageRun,
-  ...refetching: [] | [(chunk: ChunkRow) => Promise<unknown>]
-): Promise<string> {
+async function mergedText(run: StageRun, ...refetching: [] | [Refetch]): Promise<string> {
   const merged = await collect(mergeResults(run, ...refetching)(nothing()));
   return merged.map(({ bytes }) => bytes.toString()).join('');
 }
@@ -68,7 +66,8 @@ describe('merging', () => {
     const service = createFakeService();
     const run = await createStageRun(await folder(), { api: service });
     await downloadAll(run);
-    await run.checkpoint.recordFinished(run.id, 2, { successful: 2, failed: 0 }, []);
+    await run.checkpoint.recordUnprocessed(run.id, 2, 'FOLIO_LOST');
+    await run.checkpoint.recordFound(run.id, 2);
     expect(await mergedText(run)).toBe([1, 2].map(rowOf).join(''));
   });
 });
@@ -130,10 +129,14 @@ describe('results that do not match', () => {
         ids[0] === '1' ? right(ids) : right(ids).replaceAll(/$/gm, '').replace('code', 'class'),
       ),
     );
+    const tracked = run.api.asked.filter((asked) => asked.startsWith('track'));
     await expect(mergedText(run, refetch(run))).rejects.toMatchObject({
       code: 'COLUMNS_CHANGED',
       exitCode: 6,
     });
+    // Once each, by the download.
+    expect(run.log.join('\n')).not.toContain('fetched once more');
+    expect(run.api.asked.filter((asked) => asked.startsWith('track'))).toEqual(tracked);
   });
 });
 

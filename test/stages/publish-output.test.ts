@@ -132,7 +132,8 @@ describe('publishing', () => {
 
   it('does not begin while a chunk is missing', async () => {
     const run = await downloaded();
-    await run.checkpoint.recordFinished(run.id, 2, { successful: 2, failed: 0 }, []);
+    await run.checkpoint.recordUnprocessed(run.id, 2, 'FOLIO_LOST');
+    await run.checkpoint.recordFound(run.id, 2);
     await expect(publish(run)).rejects.toMatchObject({ exitCode: 5 });
     expect(await besides()).toEqual([`out.csv.${run.id}.partial`]);
   });

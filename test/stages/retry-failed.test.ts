@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sendRound } from '../../pipelines/answer-failed.js';
 import { FolioLostError, OutageError } from '../../src/errors/index.js';
-import { refetchParts } from '../../src/stages/fetch-parts.js';
 import { mergeResults } from '../../src/stages/merge-results.js';
 import { appendMerged } from '../../src/stages/publish-output.js';
+import { refetchParts } from '../../src/stages/refetch-parts.js';
 import { retryFailed } from '../../src/stages/retry-failed.js';
 import { type AttemptsService, createAttemptsService } from '../helpers/attempts-service.js';
 import { useFolder } from '../helpers/folder.js';
@@ -99,13 +99,15 @@ describe('a round', () => {
 });
 
 describe('results of a settled round that are damaged', () => {
-  const damaged = async (track?: StageRun['api']['track']): Promise<StageRun> => {
+  const damaged = async (trouble?: Error): Promise<StageRun> => {
     const service = createAttemptsService(outcomes);
     let isDamaged = false;
     const api = {
       ...service.api,
-      track: (...args: Parameters<StageRun['api']['track']>) =>
-        isDamaged && track !== undefined ? track(...args) : service.api.track(...args),
+      download: ((...args) =>
+        isDamaged && trouble !== undefined
+          ? Promise.reject(trouble)
+          : service.api.download(...args)) as StageRun['api']['download'],
     };
     const run = await mergedRun({ ...service, api });
     await sendRound(open(run));
@@ -120,25 +122,22 @@ describe('results of a settled round that are damaged', () => {
   });
 
   it('leave the older answers where the service has forgotten them', async () => {
-    const run = await damaged(async () => {
-      throw new FolioLostError('FOLIO_LOST', 'forgotten');
-    });
+    const run = await damaged(new FolioLostError('FOLIO_LOST', 'forgotten'));
     expect(await mergedCodes(run)).toEqual(['c1.1', 'r2.1', 'r3.1', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
     expect(run.log.join('\n')).toContain('its 2 records stay FAILED');
   });
 
   it('hold back the rows while the service is out, and are never passed over', async () => {
-    const run = await damaged(async () => {
-      throw new OutageError('SERVICE_UNAVAILABLE', 'out');
-    });
+    const run = await damaged(new OutageError('SERVICE_UNAVAILABLE', 'out'));
     expect(await mergedCodes(run)).toEqual([]);
     expect(run.setbacks.first).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-    await run.checkpoint.recordFinished(run.id, 5, { successful: 1, failed: 1 }, [
-      { fileStatus: 'SUCCESSFUL', part: 0 },
-      { fileStatus: 'FAILED', part: 0 },
-    ]);
-    run.setbacks.first = undefined;
-    expect(await mergedCodes(run)).toEqual([]);
-    expect(run.setbacks.first).toMatchObject({ code: 'ANSWERS_FETCHED_ANEW', exitCode: 5 });
+    // As version 0.1 left it when it was killed while it fetched the chunk anew.
+    const nextChunk: StageRun['checkpoint']['nextChunk'] = async (...args) => {
+      const chunk = await run.checkpoint.nextChunk(...args);
+      return chunk?.number === 5 ? { ...chunk, state: 'finished' } : chunk;
+    };
+    const older = { ...run, checkpoint: { ...run.checkpoint, nextChunk }, setbacks: { first: undefined } };
+    expect(await mergedCodes(older)).toEqual([]);
+    expect(older.setbacks.first).toMatchObject({ code: 'ANSWERS_FETCHED_ANEW', exitCode: 5 });
   });
 });

@@ -65,7 +65,12 @@ export function shorten(config: Config, { timeScale }: Pick<Scene, 'timeScale'>)
   const shorter = (time: Milliseconds) => Math.max(shortestMs, Math.round(time / timeScale));
   return {
     ...config,
-    poll: { first: shorter(poll.first), max: shorter(poll.max), timeout: shorter(poll.timeout) },
+    poll: {
+      first: shorter(poll.first),
+      max: shorter(poll.max),
+      timeout: shorter(poll.timeout),
+      lostAfter: shorter(poll.lostAfter),
+    },
     retry: { first: shorter(retry.first), max: shorter(retry.max), giveUpAfter: shorter(retry.giveUpAfter) },
     service: { ...service, requestsPerSecond: service.requestsPerSecond * timeScale },
   };

@@ -42,9 +42,12 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
 
 /**
  * Windows that the job of the matrix never passes, and the tests that strike there: a search that may have counted is
- * not made again, so that the output is not that of an unbroken run; a retry is another command.
+ * not made again, so that the output is not that of an unbroken run; a retry is another command; only of a service
+ * that answers wrongly are parts fetched again.
  */
 export const elsewhere = {
+  'after-refetch-before-swap': 'test/integration/refetch-crash.test.ts',
+  'after-swap-before-removal': 'test/integration/refetch-crash.test.ts',
   'after-search-intent-before-post': 'test/integration/rescue.test.ts',
   'after-search-post-before-commit': 'test/integration/rescue.test.ts',
   'after-search-before-next': 'test/integration/rescue.test.ts',

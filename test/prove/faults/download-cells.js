@@ -2,9 +2,11 @@
 import { cell, forEver, once, onceAndForEver, statusCells } from './cell.js';
 import { impatient } from './job.js';
 import {
+  columnsChanged,
   complete,
   done,
   fetchedAgain,
+  incurable,
   lost,
   mislearned,
   otherColumns,
@@ -34,19 +36,21 @@ function recordCells(what, records, code) {
 }
 
 /** Columns that change in the middle of a run, which has learned them from its first chunk. */
-function changingCells(what, columns, code) {
+function changingCells(what, columns, expect) {
   return [
     cell('download', 'columns', `${what}, in one folio, once`, {
       rules: successful({ columns }, { folio: 2, folioCalls: { to: 2 } }),
-      expect: fetchedAgain,
+      expect,
     }),
     cell('download', 'columns', `${what}, in one folio, for ever`, {
       rules: successful({ columns }, { folio: 2 }),
-      expect: untrusted(code),
+      expect,
     }),
   ];
 }
 
+const emptyInSecond = (column) =>
+  otherColumns({ emptied: { chunks: [2], column } }, 'complete, the column empty in chunk 2');
 const renaming = { rename: { naics_code: 'code' } };
 const dropping = { drop: ['confidence'] };
 const adding = { add: ['score'] };
@@ -91,9 +95,9 @@ export const downloadCells = [
     rules: [{ folio: 1, folioCalls: 1, fault: { columns: renaming } }],
     expect: mislearned,
   }),
-  ...changingCells('one renamed', renaming, 'COLUMNS_CHANGED'),
-  ...changingCells('one dropped', dropping, 'COLUMNS_CHANGED'),
-  ...changingCells('one added', adding, 'COLUMNS_CHANGED'),
+  ...changingCells('one renamed', renaming, columnsChanged(emptyInSecond('naics_code'))),
+  ...changingCells('one dropped', dropping, columnsChanged(emptyInSecond('confidence'))),
+  ...changingCells('one added', adding, columnsChanged(complete)),
   cell('download', 'columns', 'one added, in one folio, under `ignore`', {
     rules: successful({ columns: adding }, { folio: 2 }),
     expect: done(),
@@ -101,23 +105,17 @@ export const downloadCells = [
   }),
   cell('download', 'columns', 'one renamed, in one folio, under `ignore`', {
     rules: successful({ columns: renaming }, { folio: 2 }),
-    expect: done(
-      null,
-      otherColumns(
-        { emptied: { chunks: [2], column: 'naics_code' } },
-        'complete, the column empty in chunk 2',
-      ),
-    ),
+    expect: done(null, emptyInSecond('naics_code')),
     config: ignore,
   }),
   cell('download', 'columns', 'the key dropped, for ever', {
     rules: successful({ columns: weakening }),
     expect: done(),
   }),
-  ...changingCells('the key dropped', weakening, 'JOIN_WEAKER'),
+  ...changingCells('the key dropped', weakening, incurable('JOIN_WEAKER')),
   cell('download', 'columns', 'all that was sent dropped, for ever', {
     rules: successful({ columns: { drop: ['record_id', 'name', 'address', 'state'] } }),
-    expect: untrusted('JOIN_IMPOSSIBLE'),
+    expect: incurable('JOIN_IMPOSSIBLE'),
   }),
   cell('download', 'columns', 'the reason renamed, for ever', {
     rules: failed({ columns: { rename: { reason: 'why' } } }),

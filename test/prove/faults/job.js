@@ -10,6 +10,8 @@ export const BAD_RECORD = 'Harbor Hardware 26';
 
 /** For cells in which an outage lasts for ever. */
 export const impatient = { retry: { giveUpAfter: '1500ms' } };
+/** For cells in which a folio is not known for a while; the times are those of a real night. */
+export const patient = { poll: { lostAfter: '30m' } };
 /** For cells in which a folio is never done. */
 export const shortPoll = { poll: { timeout: '1s' } };
 /** For cells in which the service is silent for too long. */
@@ -24,7 +26,7 @@ export function writeJob(folder, baseUrl, changes = {}) {
     chunks: { maxRecords: CHUNK_RECORDS },
     // One upload at a time, so that the second folio is the second chunk's.
     concurrency: { uploads: 1, folios: 4, downloads: 2 },
-    poll: { first: '30ms', max: '80ms', timeout: '1m' },
+    poll: { first: '30ms', max: '80ms', timeout: '1m', lostAfter: '300ms' },
     retry: { first: '20ms', max: '50ms', giveUpAfter: '1m' },
     failures: { tolerate: '100%' },
     output: { path: 'out/enriched.csv' },

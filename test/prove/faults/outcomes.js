@@ -50,8 +50,9 @@ export function published(output, told, changes = {}) {
   return { ...base, code: 3, told, output, second: { code: 3, told: null, output }, ...changes };
 }
 
+/** The second run asks for the folios again, and the service that behaves knows them. */
 export function lost(...chunks) {
-  return published(without(chunks, 'FOLIO_LOST'), 'FOLIO_LOST');
+  return published(without(chunks, 'FOLIO_LOST'), 'FOLIO_LOST', { second: healed });
 }
 
 /** The run ends without a publication; the same command on a service that behaves finishes it. */
@@ -63,9 +64,21 @@ function stopped(code, told, changes = {}) {
 export const outage = stopped(5, 'SERVICE_UNAVAILABLE');
 /** 5: given up after `poll.timeout`. */
 export const timedOut = stopped(5, 'FOLIOS_TIMED_OUT');
-/** 6: what the service says does not hold together, at the second time of asking too; later it is asked once more. */
+/** 6: what the parts hold does not match, at the second time of asking too; later it is asked once more. */
 export const untrusted = (told) =>
   stopped(6, told, { second: { code: 0, told: 'fetched once more', output: complete } });
+/** 6, and again 6: no fetch can cure it, so what was bought stays as it is. @param wayOut what publishes it. */
+export const incurable = (told, wayOut) =>
+  stopped(6, told, { second: { code: 6, told, output: nothing }, ...(wayOut && { wayOut }) });
+/** 6 until the other columns are taken as they are. @param output what is published then. */
+export const columnsChanged = (output, args = []) =>
+  incurable('COLUMNS_CHANGED', {
+    args: [...args, '--set', 'result.onChange=ignore'],
+    code: 0,
+    output,
+    folios: CHUNKS,
+    text: `under \`result.onChange: ignore\` it goes on, ${output.text}, and pays nothing`,
+  });
 /** 7. */
 export const refused = (told) => stopped(7, told);
 
@@ -125,18 +138,11 @@ export const misread = stopped(6, 'UPLOAD_MISREAD', {
   wayOut: { ...paidAnew, folios: 1 + CHUNKS },
 });
 
-/** 6, and again 6 without the fault: the columns were learned from a part that was not as the others are. */
-export const mislearned = stopped(6, 'COLUMNS_CHANGED', {
-  second: { code: 6, told: 'COLUMNS_CHANGED', output: nothing },
-  wayOut: {
-    args: ['--set', 'result.columns=[naics_code,naics_title,confidence]'],
-    code: 0,
-    told: 'fetched once more',
-    output: complete,
-    folios: CHUNKS,
-    text: 'with `result.columns` set to the right ones it goes on, complete, and pays nothing',
-  },
-});
+/** The columns were learned from a part that was not as the others are. */
+export const mislearned = columnsChanged(
+  otherColumns({ emptied: { chunks: [1], column: 'naics_code' } }, 'complete, the column empty in chunk 1'),
+  ['--set', 'result.columns=[naics_code,naics_title,confidence]'],
+);
 
 /** A refused chunk is halved, and its halves are accepted: so many chunks in all. */
 export const halved = (chunks) => ({ ...done(), chunks });

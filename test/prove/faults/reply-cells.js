@@ -1,6 +1,6 @@
 /** Faults that hit the two GETs alike: tried again freely, given up as an outage (law 3). */
 import { cell, forEver, once, onceAndForEver, PASSING, REFUSING, statusCells, UNCLEAR } from './cell.js';
-import { impatient, shortTimeouts } from './job.js';
+import { impatient, patient, shortTimeouts } from './job.js';
 import { done, lost, outage, refused, triedAgain } from './outcomes.js';
 
 const outages = { first: triedAgain, always: outage, alwaysConfig: impatient };
@@ -16,6 +16,15 @@ export function replyCells(operation) {
     cell(operation, 'status', '404, for ever for one folio', {
       rules: [{ folio: 2, fault: { status: 404 } }],
       expect: lost(2),
+    }),
+    cell(operation, 'status', '404 for the first twenty seconds', {
+      rules: [{ between: { until: '20s' }, fault: { status: 404 } }],
+      expect: triedAgain,
+      config: patient,
+    }),
+    ...onceAndForEver(operation, 'status', "404 as a proxy's page, ", {
+      hit: { status: 404, html: true },
+      ...outages,
     }),
     ...statusCells(operation, [...PASSING, ...UNCLEAR], () => outages),
     cell(operation, 'status', '500, for ever for one folio', {

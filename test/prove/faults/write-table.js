@@ -48,7 +48,8 @@ function toldText(told) {
 }
 
 function secondText({ code, second, wayOut }) {
+  if (code === 3 && second.code === 0) return `0: goes on, ${second.output.text}`;
   if (code === 0 || code === 3) return `${second.code}: done already, nothing is paid`;
   if (second.code === 0) return `0: goes on, ${second.output.text}`;
-  return `${second.code}: \`${second.told}\` stands; ${wayOut.text}`;
+  return `${second.code}: \`${second.told}\` stands${wayOut === undefined ? '' : `; ${wayOut.text}`}`;
 }

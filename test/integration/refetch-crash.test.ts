@@ -1,0 +1,67 @@
+/** Killed while parts are put in the place of others: what is stored then is the old or the whole replacement. */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import pLimit from 'p-limit';
+import { describe, expect, it } from 'vitest';
+import { openCheckpointReader } from '../../pipelines/index.js';
+import { runCli } from '../helpers/cli.js';
+import { fineNames, foreseenCode, type LocalJob, withLocalJob } from '../helpers/local-job.js';
+
+const names = fineNames(30);
+const once = (records: object) => [{ on: 'download', folio: 2, folioCalls: 1, fault: { records } }];
+const limit = pLimit(2);
+
+/** What is wrong with the first answer, so that the parts are fetched once more. */
+const wrongs: Readonly<Record<string, readonly object[]>> = {
+  'does not balance': once({ missing: 1 }),
+  'does not match': once({ missing: 1, strange: 1 }),
+};
+const windows = ['after-refetch-before-swap', 'after-swap-before-removal'] as const;
+const cases = windows.flatMap((window) => Object.keys(wrongs).map((wrong) => [window, wrong] as const));
+
+describe('a kill while a chunk is fetched again', () => {
+  it.concurrent.each(cases)('%s, since it %s', (window, wrong) =>
+    limit(() =>
+      withLocalJob({ rules: wrongs[wrong]!, names }, async (job) => {
+        const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: window } });
+        expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+        await expectWhole(job, window === 'after-swap-before-removal');
+
+        expect(await job.enrich()).toMatchObject({ exitCode: 0, counts: { successful: 30 } });
+        const codes = (await job.rows()).map(({ prediction_naics_code: code }) => code);
+        expect(codes).toEqual(names.map(foreseenCode));
+        expect(new Set((await job.timesPaid()).values())).toEqual(new Set([1]));
+      }),
+    ),
+  );
+});
+
+/** Each part that the checkpoint knows of the second chunk is there, as it was written. */
+async function expectWhole(job: LocalJob, isReplaced: boolean): Promise<void> {
+  const { stateDir } = job.config();
+  const reader = (await openCheckpointReader(stateDir))!;
+  try {
+    const run = (await reader.latestRun('nightly'))!;
+    const folder = join(stateDir, 'runs', run.id);
+    const files = (await readdir(folder)).filter((name) => name.startsWith('part-000002-'));
+    const hashes = await Promise.all(
+      files.map(async (name) => {
+        const content = gunzipSync(await readFile(join(folder, name)));
+        return createHash('sha256').update(content).digest('hex');
+      }),
+    );
+    const parts = await reader.parts(run.id, 2);
+    expect(parts).toHaveLength(1);
+    // The old one, and the one in its place, beside each other.
+    expect(hashes).toHaveLength(2);
+    expect(hashes).toContain(parts[0]!.sha256);
+    const content = gunzipSync(await readFile(join(folder, files[hashes.indexOf(parts[0]!.sha256)]!)));
+    const answered = content.toString().trimEnd().split('\n').length - 1;
+    const isWrong = answered !== 10 || /strange|99999/.test(content.toString());
+    expect(isWrong).toBe(!isReplaced);
+  } finally {
+    await reader.close();
+  }
+}
