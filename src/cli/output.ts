@@ -2,7 +2,6 @@
  * stdout and stderr: the only file that writes to them. A reader that has gone, a closed terminal or a full disk ends
  * the writing, never the work.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TroubleError } from '../errors/index.js';
 
 /** One of the two, or what stands for it in a test. */
@@ -86,7 +85,7 @@ export async function print(text: string): Promise<void> {
   stdout.write(text);
   await stdout.drained();
   // An error is told in a later turn than the write.
-  await nextTurn();
+  await new Promise((goOn) => setImmediate(goOn));
   const { lost } = stdout;
   if (lost === undefined || isReaderGone(lost, stdout.isTTY)) return;
   throw new TroubleError('STDOUT_UNWRITABLE', `stdout can no longer be written: ${lost}`, {
