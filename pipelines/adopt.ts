@@ -8,6 +8,7 @@ import {
   type RunOptions,
   serviceIdentity,
 } from '../src/index.js';
+import { checkAdoptedFile } from './check-adopted-file.js';
 import { checkNoOtherOpen } from './check-no-other-open.js';
 import { withSettledRun } from './with-settled-run.js';
 
@@ -33,14 +34,16 @@ export interface AdoptedChunk extends Adoption {
 /**
  * Nothing is uploaded. A run that was published without the chunk is open again.
  * @throws ConfigError `RUN_UNKNOWN`, `ADOPT_RUN_NOT_LAST`, `ADOPT_CHUNK_UNKNOWN`, `ADOPT_CHUNK_STATE`,
- *   `ADOPT_FOLIO_BOUND`, `ADOPT_RECORDS_DIFFER`; FolioLostError when the service does not know the folio.
+ *   `ADOPT_FOLIO_BOUND`, `ADOPT_FILE_DIFFERS`, `ADOPT_RECORDS_DIFFER`; FolioLostError when the service does not know the folio.
  */
 export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
   return withSettledRun(config, { ...options, existing: what.run }, async (run) => {
     await checkNoOtherOpen(run, 'adopt');
     const chunk = await findChunk(run, what.chunk);
     await checkUnbound(run, what.folio);
-    const { records, status, rehearsal } = await run.api.track(what.folio, run.signal);
+    const report = await run.api.track(what.folio, run.signal);
+    const { records, status, rehearsal } = report;
+    checkAdoptedFile(run, chunk, what.folio, report);
     checkRecords(run, chunk, what.folio, records);
     const reply = { folio: what.folio, serviceRecords: records, rehearsal };
     await run.checkpoint.recordAdopted(run.id, chunk.number, reply, run.clock.now());
