@@ -167,6 +167,13 @@ describe('a listing', () => {
   );
 });
 
+it('the answer of a search, which is paid for, is shown on stderr where stdout is a full disk', async () => {
+  const words = `search "$JOB" --set service.legacyBaseUrl=${serve.url} --name 'Twin Rivers Roofing'`;
+  const { codes, stderr } = await bash(done, `foliopipe ${words} > /dev/full`);
+  expect(codes).toEqual([5]);
+  expect(stderr).toMatch(/"naics_code": "\d{6}"[\s\S]*STDOUT_UNWRITABLE/);
+});
+
 it('serve goes on without a reader, and SIGHUP stops it', async () => {
   const job = await newJob('served');
   const line =
