@@ -8,6 +8,7 @@ import {
   type RunOptions,
   serviceIdentity,
 } from '../src/index.js';
+import { checkAdoptedFile } from './check-adopted-file.js';
 import { checkNoOtherOpen } from './check-no-other-open.js';
 import { withSettledRun } from './with-settled-run.js';
 
@@ -33,14 +34,17 @@ export interface AdoptedChunk extends Adoption {
 /**
  * Nothing is uploaded. A run that was published without the chunk is open again.
  * @throws ConfigError `RUN_UNKNOWN`, `ADOPT_RUN_NOT_LAST`, `ADOPT_CHUNK_UNKNOWN`, `ADOPT_CHUNK_STATE`,
- *   `ADOPT_FOLIO_BOUND`, `ADOPT_RECORDS_DIFFER`, `ADOPT_SERVICE_DIFFERS`; FolioLostError when the service does not know the folio.
+ *   `ADOPT_FOLIO_BOUND`, `ADOPT_FILE_DIFFERS`, `ADOPT_RECORDS_DIFFER`, `ADOPT_SERVICE_DIFFERS`; FolioLostError when
+ *   the service does not know the folio.
  */
 export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
   return withSettledRun(config, { ...options, existing: what.run }, async (run) => {
     await checkNoOtherOpen(run, 'adopt');
     const chunk = await findChunk(run, what.chunk);
     await checkUnbound(run, what);
-    const { records, status, rehearsal } = await run.api.track(what.folio, run.signal, AbortSignal.abort());
+    const report = await run.api.track(what.folio, run.signal, AbortSignal.abort());
+    const { records, status, rehearsal } = report;
+    checkAdoptedFile(run, chunk, what.folio, report);
     checkRecords(run, chunk, what.folio, records);
     await checkService(run, what.folio, rehearsal);
     const reply = { folio: what.folio, serviceRecords: records, rehearsal };

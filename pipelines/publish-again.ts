@@ -1,12 +1,7 @@
 /** What a done run owes its pipeline: its output in place, as the config says, whatever happened to it since. */
-import {
-  checkDoneSource,
-  checkPublished,
-  isJoinedOtherwise,
-  type OpenRun,
-  renewMarker,
-} from '../src/index.js';
+import { checkDoneSource, checkPublished, type OpenRun, renewMarker } from '../src/index.js';
 import { mergeAndPublish } from './merge-and-publish.js';
+import { unmergeAll } from './unmerge-all.js';
 
 /**
  * Where the output is missing, is another publication of this pipeline or is configured otherwise, publishes the run
@@ -39,14 +34,11 @@ export async function publishAgain(run: OpenRun): Promise<string | null> {
     { run: run.id },
     `run ${run.id} is done, and is published again from what was bought: ${output.why}`,
   );
-  if (isJoinedOtherwise(run.config, row)) {
-    await run.checkpoint.recordUnjoined(run.id);
-    run.join.way = null;
-  } else {
-    await run.checkpoint.recordUnmerged(run.id, 1);
-    // Columns that were declared by mistake, and under which no row could be written, do not stay.
-    const { resultColumns } = row.publication!;
-    if (resultColumns.length > 0) await run.checkpoint.recordColumns(run.id, resultColumns, false);
+  const isUnjoined = await unmergeAll(run);
+  // Columns that were declared by mistake, and under which no row could be written, do not stay.
+  const { resultColumns } = row.publication!;
+  if (!isUnjoined && resultColumns.length > 0) {
+    await run.checkpoint.recordColumns(run.id, resultColumns, false);
   }
   await mergeAndPublish({ ...run, source });
   return output.why;

@@ -1,13 +1,8 @@
 /** Writes the output of a run again from what was bought; the service is not asked. */
-import {
-  type Config,
-  isJoinedOtherwise,
-  type RunOptions,
-  type RunSummary,
-  summarizeRun,
-} from '../src/index.js';
+import { type Config, type RunOptions, type RunSummary, summarizeRun } from '../src/index.js';
 import { settleBegunRounds } from './answer-failed.js';
 import { mergeAndPublish } from './merge-and-publish.js';
+import { unmergeAll } from './unmerge-all.js';
 import { withSettledRun } from './with-settled-run.js';
 
 /**
@@ -18,12 +13,7 @@ import { withSettledRun } from './with-settled-run.js';
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
   return withSettledRun(config, { ...options, existing: id }, async (run) => {
     await settleBegunRounds(run);
-    const row = (await run.checkpoint.run(run.id))!;
-    if (isJoinedOtherwise(config, row)) {
-      await run.checkpoint.recordUnjoined(run.id);
-      run.join.way = null;
-    }
-    await run.checkpoint.recordUnmerged(run.id, 1);
+    await unmergeAll(run);
     await mergeAndPublish(run);
     return summarizeRun(run.checkpoint, run.id, run.found);
   });

@@ -7,6 +7,7 @@ export type {
   UploadReceipt,
   UploadRequest,
 } from './api/prediction-api.js';
+export { createServiceText } from './api/service-text.js';
 export type {
   AcceptedReply,
   Checkpoint,
@@ -66,6 +67,7 @@ export { type MergedChunk, mergeResults } from './stages/merge-results.js';
 export { appendMerged, publishOutput } from './stages/publish-output.js';
 export { publishPartly } from './stages/publish-partly.js';
 export { putInPlace, renewMarker } from './stages/put-in-place.js';
+export { type ReadNames, recogniseUpload } from './stages/recognise-upload.js';
 export { refetchParts } from './stages/refetch-parts.js';
 export { mayRescue, rescueFailed } from './stages/rescue-failed.js';
 export { isRoundCut, retryFailed } from './stages/retry-failed.js';
@@ -73,6 +75,7 @@ export { type ScanSourceOptions, scanSource } from './stages/scan-source.js';
 export { settleRound } from './stages/settle-round.js';
 export { submitChunks } from './stages/submit-chunks.js';
 export { trackFolios } from './stages/track-folios.js';
+export { uploadNames } from './stages/upload-names.js';
 export { workPathOf } from './stages/work-file.js';
 export { systemClock } from './streams/clock.js';
 export { mapConcurrent } from './streams/map-concurrent.js';

@@ -179,6 +179,12 @@ describe('a file', () => {
     expect(uses).toEqual([]);
   });
 
+  it('that writes to stdout or stderr is one: there a lost reader ends the writing and nothing else', () => {
+    const writes = /\bprocess\.(?:stdout|stderr)|console\.[a-z]|\/dev\/std(?:out|err)|\bwriteSync\([12]\b/;
+    const uses = files.filter((file) => writes.test(withoutComments(text.get(file)!)));
+    expect(uses).toEqual(['src/cli/output.ts']);
+  });
+
   it('has 250 lines at most, and half of them have fewer than 80', () => {
     const lengths = files.map((file) => ({ file, lines: text.get(file)!.split('\n').length - 1 }));
     expect(lengths.filter(({ lines }) => lines > 250)).toEqual([]);

@@ -22,6 +22,9 @@ export interface UploadReceipt {
 export interface FolioReport {
   /** As the service wrote it, shortened and free of control characters: `PROCESSING`, `FINISHED` or unknown. */
   readonly status: string;
+  /** Name and annotation of the uploaded file as the service wrote them: to be compared, not to be shown. */
+  readonly fileName: string | null;
+  readonly description: string | null;
   /** Records that the service has to predict, where it says so. */
   readonly records: number | null;
   /** 0 to 100, or null where it is missing or no number. */

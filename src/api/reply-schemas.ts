@@ -17,6 +17,13 @@ const percentOrNull = z
   .nullable()
   .catch(null);
 
+/** Longer than any text that we send. Nothing but blanks is as good as none. */
+const textOrNull = z
+  .string()
+  .transform((text) => text.slice(0, 2_000).trim() || null)
+  .nullable()
+  .catch(null);
+
 const upload = z.object({
   response: z.object({
     // Any visible text: a folio turned away for its look would be a paid file thrown away.
@@ -39,6 +46,8 @@ const segment = z.object({ part: count, range: z.unknown().optional() });
 
 const track = z.object({
   response: z.object({
+    filename: textOrNull,
+    description: textOrNull,
     records: countOrNull,
     progressInfo: z.object({
       status: z.string(),
@@ -59,6 +68,8 @@ export const trackReply = track.transform(({ response }): Omit<FolioReport, 'reh
   const segments = new Map((response.segmentation ?? []).map(({ part, range }) => [part, range]));
   return {
     status: progressInfo.status,
+    fileName: response.filename,
+    description: response.description,
     records: response.records,
     percentage: progressInfo.processedPercentage,
     processed: progressInfo.processedRecords,

@@ -4,7 +4,8 @@ import { checkSetup } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import { createLogger } from './create-logger.js';
 import type { Finish } from './finish.js';
-import { writeJson } from './json-lines.js';
+import { printJson } from './json-lines.js';
+import { print } from './output.js';
 import { withApi } from './with-api.js';
 
 export function addCheck(command: Command, finish: Finish): void {
@@ -32,13 +33,13 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
       exitCode ||= error?.exitCode ?? 0;
       const hint = error?.hint ?? null;
       if (options.json)
-        writeJson('check', { item, ok: error === null, told, code: error?.code ?? null, hint });
+        await printJson('check', { item, ok: error === null, told, code: error?.code ?? null, hint });
       else
-        process.stdout.write(
+        await print(
           `${error === null ? 'ok  ' : 'FAIL'}  ${item}: ${told}${hint ? `\n      next: ${hint}` : ''}\n`,
         );
     }
-    if (options.json) writeJson('summary', { ok: exitCode === 0, exitCode });
+    if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
     return exitCode;
   });
 }

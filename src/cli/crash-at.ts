@@ -1,6 +1,7 @@
 /**
  * Arms a crash point from outside: `FOLIOPIPE_CRASH_AT=point[:n][:how]` strikes when the process passes it for the
- * n-th time. `kill` ends the process, `term` asks it to stop, `full` leaves no room on the disk of `FOLIOPIPE_FILL`.
+ * n-th time. `kill` ends the process, `term` and `hup` ask it to stop, `full` leaves no room on the disk of
+ * `FOLIOPIPE_FILL`.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { type AtCrashPoint, ConfigError, crashPoints } from '../../pipelines/index.js';
@@ -21,7 +22,7 @@ export function crashAt(
     throw refused(`${rest.join(':')} is no number of a passing`, 'write point:n:how, with n from 1');
   }
   const strike = Object.hasOwn(strikes, how) ? strikes[how] : undefined;
-  if (strike === undefined) throw refused(`${how} is no way to strike`, 'write kill, term or full');
+  if (strike === undefined) throw refused(`${how} is no way to strike`, 'write kill, term, hup or full');
   if (how === 'full' && !fill) throw refused('full needs a file to grow: FOLIOPIPE_FILL', 'name one');
   let left = Number(count);
   return (point) => {
@@ -34,6 +35,7 @@ export function crashAt(
 const strikes: Readonly<Record<string, (fill: string) => void>> = {
   kill: () => void process.kill(process.pid, 'SIGKILL'),
   term: () => void process.kill(process.pid, 'SIGTERM'),
+  hup: () => void process.kill(process.pid, 'SIGHUP'),
   full: fillDisk,
 };
 

@@ -1,13 +1,16 @@
 /** pino to stderr, as text or JSON lines, and to a file; the token is blotted out wherever it could stand. */
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import { ConfigError } from '../../pipelines/index.js';
+import type { Logger } from '../../pipelines/index.js';
 import type { CommonOptions } from './common-options.js';
+import { openLogFile } from './log-file.js';
+import { stderr } from './output.js';
 import { createTerminal, type Terminal } from './terminal.js';
 
 export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile'>;
 
 /**
+ * Never throws once it is there: a place that can no longer be written is told at the other one, once.
  * @param secrets texts that must not be written, whatever brought them into a line.
  * @throws ConfigError when the log file cannot be written.
  */
@@ -18,17 +21,34 @@ export function createLogger(
 ): pino.Logger {
   const { logLevel: level, logFormat, logFile } = options;
   const asText = prettyFactory({
-    colorize: process.stderr.isTTY,
+    colorize: stderr.isTTY,
     translateTime: 'SYS:HH:MM:ss',
     ignore: 'pid,hostname',
     hideObject: true,
   });
-  const write = (line: string) => terminal.write(logFormat === 'json' ? line : asText(line));
+  // Later: another line is being written just then.
+  const tellLost = (place: string) => (code: string) => queueMicrotask(() => warnLost(logger, place, code));
+
+  let leftOut = 0;
+  const write = (line: string) => {
+    if (stderr.isBehind) {
+      leftOut += 1;
+      return;
+    }
+    terminal.write(logFormat === 'json' ? line : asText(line));
+    if (leftOut === 0) return;
+    const count = leftOut;
+    leftOut = 0;
+    queueMicrotask(() =>
+      logger.warn({ leftOut: count }, `${count} log lines are left out here: nobody has read them in time`),
+    );
+  };
   const streams: pino.StreamEntry[] = [{ level: 'debug', stream: { write } }];
   if (logFile !== undefined) {
-    streams.push({ level: 'debug', stream: openLogFile(logFile) });
+    streams.push({ level: 'debug', stream: openLogFile(logFile, tellLost(logFile)) });
   }
-  return pino(
+  stderr.onLost(tellLost('stderr'));
+  const logger = pino(
     {
       level,
       base: null,
@@ -37,18 +57,12 @@ export function createLogger(
     },
     pino.multistream(streams),
   );
+  return logger;
 }
 
-function openLogFile(path: string): pino.DestinationStream {
-  try {
-    return pino.destination({ dest: path, sync: true, mkdir: true, mode: 0o600 });
-  } catch (cause) {
-    throw new ConfigError('LOG_FILE_UNWRITABLE', `--log-file: ${path} cannot be written`, {
-      hint: 'name a file in a folder where this user may write',
-      facts: { path },
-      cause,
-    });
-  }
+/** @param code as the system calls the trouble: `ENOSPC`. */
+export function warnLost(logger: Logger, place: string, code: string): void {
+  logger.warn({ place, code }, `${place} can no longer be written (${code}): the work goes on without it`);
 }
 
 function blot(line: string, secrets: readonly string[]): string {

@@ -1,10 +1,10 @@
 /** `foliopipe ledger`: what was sent, and may have to be paid, over all runs in the state folder. */
-import { once } from 'node:events';
 import type { Command } from 'commander';
 import { addEntry, type Config, ConfigError, emptyTotals, readLedger } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
 import { csvLedger, jsonLedger, type LedgerFormat, tableLedger } from './ledger-formats.js';
+import { print, stdout } from './output.js';
 import { openState } from './session.js';
 
 interface Options extends CommonOptions {
@@ -41,14 +41,16 @@ async function printLedger(config: Config, options: Options): Promise<void> {
   const format = chooseFormat(config, options);
   const state = await openState(config);
   try {
-    await write(format.head);
+    stdout.write(format.head);
     let totals = emptyTotals(pricePerRecord);
     const terms = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
     for await (const entry of readLedger(state, options.all ? undefined : config.pipeline, terms)) {
-      await write(format.entry(entry));
+      if (stdout.lost !== undefined) break;
+      stdout.write(format.entry(entry));
+      await stdout.drained();
       totals = addEntry(totals, entry, pricePerRecord);
     }
-    await write(format.end(totals));
+    await print(format.end(totals));
   } finally {
     await state.close();
   }
@@ -57,9 +59,4 @@ async function printLedger(config: Config, options: Options): Promise<void> {
 function chooseFormat({ budget: { timeZone, currency } }: Config, { csv, json }: Options): LedgerFormat {
   if (json) return jsonLedger(currency);
   return csv ? csvLedger() : tableLedger(timeZone, currency);
-}
-
-/** Waits for a reader that is slower than the ledger. */
-async function write(text: string): Promise<void> {
-  if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain');
 }

@@ -4,7 +4,8 @@ import { type Plan, planRun } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
 import { formatBytes, formatCount } from './format.js';
-import { writeJson } from './json-lines.js';
+import { printJson } from './json-lines.js';
+import { print } from './output.js';
 import { listenForStop } from './stop-signals.js';
 
 interface Options extends CommonOptions {
@@ -23,8 +24,8 @@ export async function printPlan(options: Options, file: string | undefined): Pro
   const stop = listenForStop(() => undefined);
   try {
     const plan = await planRun(config, { signal: stop.signal, fresh: options.new === true });
-    if (options.json) writeJson('summary', { ...plan, exitCode: 0 });
-    else process.stdout.write(planText(plan));
+    if (options.json) await printJson('summary', { ...plan, exitCode: 0 });
+    else await print(planText(plan));
     return 0;
   } finally {
     stop.close();

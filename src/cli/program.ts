@@ -1,6 +1,7 @@
 /** The table of contents: every command with what it is for. Only the one that is asked for is loaded. */
 import { Command } from 'commander';
 import type { Finish } from './finish.js';
+import { stdout } from './output.js';
 import { version } from './version.js';
 
 /** Gives a command its arguments, flags and action. */
@@ -124,7 +125,7 @@ export async function createProgram(argv: readonly string[], finish: Finish): Pr
     .version(version)
     .exitOverride()
     // Wrong usage is told like every other error, by `main`.
-    .configureOutput({ outputError: () => undefined })
+    .configureOutput({ writeOut: (text) => stdout.write(text), outputError: () => undefined })
     .configureHelp({
       sortSubcommands: false,
       subcommandTerm: (command) => `${command.name()} ${command.usage()}`,

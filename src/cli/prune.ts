@@ -5,7 +5,8 @@ import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } 
 import { createLogger } from './create-logger.js';
 import type { Finish } from './finish.js';
 import { countOf, formatBytes, formatSpan, parseSpan } from './format.js';
-import { writeJson } from './json-lines.js';
+import { printJson } from './json-lines.js';
+import { print } from './output.js';
 
 interface Options extends CommonOptions {
   readonly olderThan?: string;
@@ -38,9 +39,9 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
     holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
   });
   if (options.json) {
-    for (const run of runs) writeJson('run', run);
-    writeJson('summary', { runs: runs.length, bytes: bytesOf(runs), unknown, dryRun, exitCode: 0 });
-  } else process.stdout.write(textOf(runs, unknown, dryRun));
+    for (const run of runs) await printJson('run', run);
+    await printJson('summary', { runs: runs.length, bytes: bytesOf(runs), unknown, dryRun, exitCode: 0 });
+  } else await print(textOf(runs, unknown, dryRun));
   return 0;
 }
 

@@ -10,6 +10,7 @@ import {
   UntrustedError,
 } from '../errors/index.js';
 import { writeJson } from './json-lines.js';
+import { stderr } from './output.js';
 import { asRehearsed, isRehearsal, resumeCommand } from './resume-command.js';
 
 /** @param argv as node gives it; the error may be that it cannot be parsed. */
@@ -25,7 +26,7 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
     writeJson('summary', { exitCode, error: { code, message, hint, resume, facts } });
   }
   const text = known === undefined ? bugText(error, message) : failureText(known, hint, resume);
-  process.stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
+  stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
   return exitCode;
 }
 

@@ -4,7 +4,8 @@ import type { Run } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
 import { formatCount } from './format.js';
-import { writeJson } from './json-lines.js';
+import { printJson } from './json-lines.js';
+import { print } from './output.js';
 import { addPrune } from './prune.js';
 import { openState } from './session.js';
 
@@ -21,10 +22,10 @@ export function addRuns(command: Command, finish: Finish): void {
     try {
       const runs = await state.runs(options.all ? undefined : config.pipeline);
       for (const run of runs) {
-        if (options.json) writeJson('run', { ...runFields(run) });
-        else process.stdout.write(`${runText(run)}\n`);
+        if (options.json) await printJson('run', { ...runFields(run) });
+        else await print(`${runText(run)}\n`);
       }
-      if (options.json) writeJson('summary', { runs: runs.length, exitCode: 0 });
+      if (options.json) await printJson('summary', { runs: runs.length, exitCode: 0 });
       finish(0);
     } finally {
       await state.close();

@@ -4,7 +4,8 @@ import type { SearchRecord } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import { createLogger } from './create-logger.js';
 import type { Finish } from './finish.js';
-import { writeJson } from './json-lines.js';
+import { printJson } from './json-lines.js';
+import { print, stderr } from './output.js';
 import { withApi } from './with-api.js';
 
 interface Options extends CommonOptions {
@@ -24,8 +25,14 @@ export function addSearch(command: Command, finish: Finish): void {
     const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
     await withApi(config, logger, async (api, signal) => {
       const answer = await api.search(searchRecord(options), signal);
-      if (options.json) writeJson('summary', { answer, exitCode: 0 });
-      else process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+      const text = `${JSON.stringify(answer, null, 2)}\n`;
+      try {
+        await (options.json ? printJson('summary', { answer, exitCode: 0 }) : print(text));
+      } catch (error) {
+        // It is paid for: shown where it still can be.
+        stderr.write(text);
+        throw error;
+      }
     });
     finish(0);
   });

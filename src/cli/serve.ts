@@ -4,6 +4,7 @@ import bytes from 'bytes';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger } from './create-logger.js';
 import type { Finish } from './finish.js';
+import { stdout } from './output.js';
 import { listenForStop } from './stop-signals.js';
 
 interface Options {
@@ -63,8 +64,8 @@ async function serve(options: Options): Promise<number> {
     ...(faults !== undefined && { faults }),
     logger,
   });
-  process.stdout.write(`listening on ${service.url}\n`);
-  if (given === undefined) process.stdout.write(`token ${token}\n`);
+  stdout.write(`listening on ${service.url}\n`);
+  if (given === undefined) stdout.write(`token ${token}\n`);
   await new Promise<void>((stopped) => {
     const stop = listenForStop(() => stopped());
     stop.signal.addEventListener('abort', () => stop.close());

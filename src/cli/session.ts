@@ -10,9 +10,10 @@ import {
 } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig } from './common-options.js';
 import { crashAt } from './crash-at.js';
-import { createLogger } from './create-logger.js';
+import { createLogger, warnLost } from './create-logger.js';
 import { type EmbeddedBehaviour, openEmbeddedService } from './embedded-service.js';
 import { writeJson } from './json-lines.js';
+import { stderr, stdout } from './output.js';
 import { openProgress } from './progress.js';
 import { environmentProxies } from './proxies.js';
 import { resumeCommand } from './resume-command.js';
@@ -73,6 +74,7 @@ export async function runSession<T extends object>(
   const secrets = given.service.embedded ? [] : [given.service.token.reveal()];
   const terminal = createTerminal();
   const logger = createLogger(options, secrets, terminal);
+  stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const times = readTimeOptions(options, logger);
   const stop = listenForStop((name) =>
     logger.warn(`${name}: nothing more is submitted; uploads in flight are waited for; again to end at once`),
@@ -102,7 +104,7 @@ export async function runSession<T extends object>(
     else if (options.logFormat === 'json') {
       const fields: object = { type: 'summary', ...result };
       logger.info(fields, text(result).trimEnd());
-    } else process.stderr.write(text(result));
+    } else stderr.write(text(result));
     return code;
   } finally {
     await progress.close();

@@ -11,7 +11,8 @@ import {
 import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } from './common-options.js';
 import type { Finish } from './finish.js';
 import { formatSpan } from './format.js';
-import { writeJson } from './json-lines.js';
+import { printJson } from './json-lines.js';
+import { print } from './output.js';
 import { progressText } from './progress-text.js';
 import { resumeCommand } from './resume-command.js';
 import { openState } from './session.js';
@@ -29,10 +30,9 @@ export function addStatus(command: Command, finish: Finish): void {
     try {
       const run = await chooseRun(state, config.pipeline, options.run);
       const summary = await summarizeRun(state, run.id, 'continued');
-      if (options.json) writeJson('summary', { ...summary });
-      else if (run.state === 'done')
-        process.stdout.write(summaryText(summary, resumeCommand(process.argv, 'run')));
-      else process.stdout.write(await openText(state, run, summary));
+      if (options.json) await printJson('summary', { ...summary });
+      else if (run.state === 'done') await print(summaryText(summary, resumeCommand(process.argv, 'run')));
+      else await print(await openText(state, run, summary));
       finish(0);
     } finally {
       await state.close();

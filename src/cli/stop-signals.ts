@@ -1,5 +1,6 @@
-/** SIGINT and SIGTERM (contract, "Signals"): the first stops resumably, the second ends at once. */
-import { InterruptedError } from '../../pipelines/index.js';
+/** SIGINT, SIGTERM and SIGHUP (contract, "Signals"): the first stops resumably, the second ends at once. */
+import { InterruptedError, type StopSignal } from '../../pipelines/index.js';
+import { isUnderNohup } from './hang-up.js';
 
 export interface StopSignals {
   /** Aborted with an `InterruptedError` by the first signal. */
@@ -8,21 +9,25 @@ export interface StopSignals {
   close(): void;
 }
 
+const names: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
 /** @param onStop called by the first signal, to say what happens now. */
-export function listenForStop(onStop: (name: 'SIGINT' | 'SIGTERM') => void): StopSignals {
+export function listenForStop(onStop: (name: StopSignal) => void): StopSignals {
   const controller = new AbortController();
-  const stop = (name: 'SIGINT' | 'SIGTERM') => {
-    if (controller.signal.aborted) process.exit(new InterruptedError(name).exitCode);
+  const keepsOn = isUnderNohup();
+  const stop = (name: StopSignal) => {
+    const isStopped = controller.signal.aborted;
+    // A closed terminal is told by the system and by the shell, and behind a SIGTERM by systemd: nobody wants it at once.
+    if (name === 'SIGHUP' && (keepsOn || isStopped)) return;
+    if (isStopped) process.exit(new InterruptedError(name).exitCode);
     onStop(name);
     controller.abort(new InterruptedError(name));
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  for (const name of names) process.on(name, stop);
   return {
     signal: controller.signal,
     close: () => {
-      process.off('SIGINT', stop);
-      process.off('SIGTERM', stop);
+      for (const name of names) process.off(name, stop);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** What stands on stderr: lines that stay, and on a terminal one status line below them that is rewritten. */
-import { clearLine, cursorTo } from 'node:readline';
+import { type Sink, stderr } from './output.js';
 
 export interface Terminal {
   /** Whether a status line can be shown. */
@@ -10,26 +10,22 @@ export interface Terminal {
   status(text: string): void;
 }
 
-export function createTerminal(stream: NodeJS.WriteStream = process.stderr): Terminal {
-  const hasStatus = stream.isTTY === true;
+/** The whole line is erased, and the cursor goes to its begin. */
+const clearLine = '\u001b[2K\u001b[1G';
+
+export function createTerminal(sink: Pick<Sink, 'isTTY' | 'columns' | 'write'> = stderr): Terminal {
+  const hasStatus = sink.isTTY;
   let shown = '';
 
-  const clear = () => {
-    if (shown === '') return;
-    clearLine(stream, 0);
-    cursorTo(stream, 0);
-  };
+  const cleared = () => (shown === '' ? '' : clearLine);
   return {
     hasStatus,
-    write: (lines) => {
-      clear();
-      stream.write(lines + shown);
-    },
+    write: (lines) => sink.write(cleared() + lines + shown),
     status: (text) => {
       if (!hasStatus) return;
-      clear();
-      shown = text.slice(0, (stream.columns || 80) - 1);
-      stream.write(shown);
+      const before = cleared();
+      shown = text.slice(0, sink.columns - 1);
+      sink.write(before + shown);
     },
   };
 }

@@ -4,7 +4,7 @@ import { openEmbeddedService } from './embedded-service.js';
 import { environmentProxies } from './proxies.js';
 import { listenForStop } from './stop-signals.js';
 
-/** @param use gets a signal that the first SIGINT or SIGTERM aborts. */
+/** @param use gets a signal that the first SIGINT, SIGTERM or SIGHUP aborts. */
 export async function withApi<T>(
   config: Config,
   logger: Logger,

@@ -5,7 +5,7 @@ export { DeadlineError } from './deadline-error.js';
 export { FolioLostError } from './folio-lost-error.js';
 export { type ErrorDetails, type ErrorFacts, FoliopipeError } from './foliopipe-error.js';
 export { GuardError } from './guard-error.js';
-export { InterruptedError } from './interrupted-error.js';
+export { InterruptedError, type StopSignal } from './interrupted-error.js';
 export { LockedError } from './locked-error.js';
 export { MismatchError } from './mismatch-error.js';
 export { OutageError } from './outage-error.js';

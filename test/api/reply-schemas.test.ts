@@ -18,8 +18,12 @@ test('a whole tracking reply', () => {
     { part: '0', range: '[1-5]', other: true },
     { part: 1, range: '[6-10]' },
   ];
-  expect(trackReply.parse(finished({ segmentation, failedInfo: { part: 3, range: '[1-2]' } }))).toEqual({
+  const names = { filename: 'nightly-R-1-1-01234567.csv', description: ' nightly R 1\n' };
+  const failedInfo = { part: 3, range: '[1-2]' };
+  expect(trackReply.parse(finished({ ...names, segmentation, failedInfo }))).toEqual({
     status: 'FINISHED',
+    fileName: 'nightly-R-1-1-01234567.csv',
+    description: 'nightly R 1',
     records: null,
     percentage: 100,
     processed: 12,
@@ -33,6 +37,8 @@ test('a whole tracking reply', () => {
 test('the least tracking reply', () => {
   expect(trackReply.parse(reply({ progressInfo: { status: 'QUEUED' } }))).toEqual({
     status: 'QUEUED',
+    fileName: null,
+    description: null,
     records: null,
     percentage: null,
     processed: null,
@@ -41,6 +47,11 @@ test('the least tracking reply', () => {
     listedRecords: 0,
     failedPart: 0,
   });
+});
+
+test.each([null, 7, '', ' \t', {}])('a name %j is none, and a long one is cut', (name) => {
+  const told = trackReply.parse(finished({ filename: name, description: 'x'.repeat(5_000) }));
+  expect(told).toMatchObject({ fileName: null, description: 'x'.repeat(2_000) });
 });
 
 test.each([

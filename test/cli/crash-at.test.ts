@@ -23,10 +23,13 @@ describe('crashAt', () => {
     },
   );
 
-  it('asks the process to stop', async () => {
-    const asked = new Promise((resolve) => process.once('SIGTERM', resolve));
-    crashAt('after-cut-before-intent:term')!('after-cut-before-intent');
-    expect(await asked).toBe('SIGTERM');
+  it.each([
+    ['term', 'SIGTERM'],
+    ['hup', 'SIGHUP'],
+  ])('%s asks the process to stop', async (how, signal) => {
+    const asked = new Promise((resolve) => process.once(signal, resolve));
+    crashAt(`after-cut-before-intent:${how}`)!('after-cut-before-intent');
+    expect(await asked).toBe(signal);
   });
 
   it('fills nothing before its time, and says what keeps it from filling', async () => {

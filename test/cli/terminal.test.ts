@@ -4,11 +4,11 @@ import { createTerminal } from '../../src/cli/terminal.js';
 /** Takes what would be shown, control sequences as they are. */
 function stream(isTTY: boolean, columns = 80) {
   const written: string[] = [];
-  const fake = { isTTY, columns, write: (text: string) => written.push(text) > 0 };
-  return { written, terminal: createTerminal(fake as unknown as NodeJS.WriteStream) };
+  const sink = { isTTY, columns, write: (text: string) => void written.push(text) };
+  return { written, terminal: createTerminal(sink) };
 }
 
-const clear = ['\u001b[2K', '\u001b[1G'];
+const clear = '\u001b[2K\u001b[1G';
 
 describe('createTerminal', () => {
   it('keeps the status line below the lines that stay', () => {
@@ -17,7 +17,7 @@ describe('createTerminal', () => {
     terminal.write('a log line\n');
     terminal.status('2 of 9');
     terminal.status('');
-    expect(written).toEqual(['1 of 9', ...clear, 'a log line\n1 of 9', ...clear, '2 of 9', ...clear, '']);
+    expect(written).toEqual(['1 of 9', `${clear}a log line\n1 of 9`, `${clear}2 of 9`, clear]);
   });
   it('cuts a status that would wrap', () => {
     const { written, terminal } = stream(true, 5);

@@ -23,6 +23,8 @@ export interface CliProcess {
   /** Waits until stdout or stderr holds a match; fails when the process ends without one. */
   waitFor(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
+  /** Nobody reads stdout and stderr any more: as behind a closed terminal. */
+  stopReading(): void;
 }
 
 /** Children that a failed test leaves behind end with this process. */
@@ -78,6 +80,10 @@ export function spawnCli(args: readonly string[], options: CliOptions = {}): Cli
         look();
       }),
     kill: (signal) => void child.kill(signal),
+    stopReading: () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
   };
 }
 

@@ -60,6 +60,8 @@ export function createFakeService(changes: Partial<PredictionApi> = {}): FakeSer
 export function report(status: string, successful?: number, changes: Partial<FolioReport> = {}): FolioReport {
   return {
     status,
+    fileName: null,
+    description: null,
     records: null,
     percentage: null,
     processed: null,

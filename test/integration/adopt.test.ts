@@ -95,11 +95,62 @@ describe('adopting', () => {
     });
   });
 
-  it('of a folio that is of another chunk is found out by the join, and publishes nothing new', async () => {
-    await withJob({ behaviour: { trouble: lost(2, 4) } }, async (job) => {
+  it('where the service tells no names, a folio of another chunk is found out by the join, and publishes nothing new', async () => {
+    const tracking = ({ filename: _, description: __, ...reply }: Record<string, unknown>) => reply;
+    await withJob({ behaviour: { trouble: lost(2, 4), tracking } }, async (job) => {
       const { run } = await job.enrich(hold);
-      await adopt(job.config(hold), { run, chunk: 2, folio: folioOf(job, 4) });
+      const { logger, told } = warnings();
+      await adopt(job.config(hold), { run, chunk: 2, folio: folioOf(job, 4) }, { logger });
+      expect(told).toEqual([expect.stringContaining('does not say of which file folio')]);
       expect(await job.failure(hold)).toMatchObject({ exitCode: 6 });
+    });
+  });
+
+  it('believes the description where the service gives files names of its own', async () => {
+    const tracking = (reply: Record<string, unknown>) => ({
+      ...reply,
+      filename: `${String(reply.folio)}.dat`,
+    });
+    await withJob({ behaviour: { trouble: lost(2), tracking } }, async (job) => {
+      const { run } = await job.enrich(hold);
+      const { logger, told } = warnings();
+      await adopt(job.config(hold), { run, chunk: 2, folio: folioOf(job, 2) }, { logger });
+      expect(told).toEqual([]);
+      await expectSuccess(job, await job.enrich(hold), failingAmong(60));
+    });
+  });
+});
+
+it('is refused for the file of another chunk, and told to which one it belongs', async () => {
+  await withJob({ behaviour: { trouble: lost(2, 4) } }, async (job) => {
+    const { run } = await job.enrich(hold);
+    const folio = folioOf(job, 4);
+    const refused = {
+      code: 'ADOPT_FILE_DIFFERS',
+      exitCode: 2,
+      message: expect.stringMatching(
+        /has the file hostile-\S+-4-1-\w+\.csv and the description "hostile \S+ 4 /,
+      ),
+      hint: `that is chunk 4 of run ${run}: foliopipe adopt --run ${run} --chunk 4 ${folio}`,
+    };
+    expect(await refusal(job, { run, chunk: 2, folio })).toMatchObject(refused);
+    await adopt(job.config(hold), { run, chunk: 4, folio });
+    await adopt(job.config(hold), { run, chunk: 2, folio: folioOf(job, 2) });
+    await expectSuccess(job, await job.enrich(hold), failingAmong(60));
+    expect(job.service.count('upload')).toBe(6);
+  });
+});
+
+it('is refused for the same records sent by another run: the name tells', async () => {
+  const trouble = ({ operation, chunk }: { operation: string; chunk: number | null }) =>
+    operation === 'upload' && chunk === 2 ? ({ kind: 'lose', share: 0 } as const) : undefined;
+  await withJob({ behaviour: { trouble } }, async (job) => {
+    const first = await job.enrich(hold);
+    const second = await job.enrich(hold, { fresh: true });
+    const [ofFirst] = job.service.folios.filter(({ chunk }) => chunk === 2).map(({ id }) => id);
+    expect(await refusal(job, { run: second.run, chunk: 2, folio: ofFirst! })).toMatchObject({
+      code: 'ADOPT_FILE_DIFFERS',
+      hint: `that is chunk 2 of run ${first.run}: foliopipe adopt --run ${first.run} --chunk 2 ${ofFirst}`,
     });
   });
 });
@@ -131,6 +182,14 @@ it('is refused with what is wrong and what to do', async () => {
       exitCode: 5,
       code: 'FOLIO_LOST',
     });
+    job.service.behaviour = {
+      tracking: (reply) => ({ ...reply, filename: 'their\u001b[31m.csv', description: null }),
+    };
+    const foreign = (await refusal(job, { run, chunk: 2, folio })) as Error;
+    expect(foreign).toMatchObject({ ...config, code: 'ADOPT_FILE_DIFFERS' });
+    expect(foreign.message).toMatch(
+      /^folio \S+ has the file their \[31m\.csv; the file of chunk 2 of run \S+ is hostile-\S+-2-1-\w{8}\.csv, or/,
+    );
     job.service.behaviour = { tracking: (reply) => ({ ...reply, records: 11 }) };
     expect(await refusal(job, { run, chunk: 2, folio })).toMatchObject({
       ...config,

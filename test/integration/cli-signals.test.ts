@@ -1,10 +1,11 @@
 /** Signals (contract, "Signals"): the first one stops resumably and throws nothing paid away, the second at once. */
 
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, enrichJob, type Job, useFolder } from '../helpers/job.js';
@@ -30,6 +31,7 @@ describe('while folios are being waited for', () => {
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
+    ['SIGHUP', 143],
   ] as const) {
     it(`${signal} ends with ${code}, leaves the folios alone and prints the command that goes on`, async () => {
       const settings = { concurrency: { folios: 3 } };
@@ -105,6 +107,58 @@ describe('while uploads are in flight', () => {
       uploads: { accepted: 2, ambiguous: 0 },
     });
     expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
+    await serve.stop();
+    expect(servedFolios(dataDir)).toHaveLength(chunks);
+  });
+
+  it('a closed terminal (SIGHUP, and nobody reads) waits for them too, however often it is told', async () => {
+    const settings = { concurrency: { uploads: 2 } };
+    const job = await createJob(await folder(), { pipeline: 'hung-up', baseUrl: proxy.url, settings });
+    const logFile = join(job.folder, 'run.log');
+    const args = ['run', job.config, '--json', '--log-level', 'debug', '--log-file', logFile];
+    const child = spawnCli(args, { env: job.env });
+    await proxy.accepted(2);
+    child.stopReading();
+    child.kill('SIGHUP');
+    await vi.waitFor(async () => expect(await readFile(logFile, 'utf8')).toContain('SIGHUP: nothing more'));
+    child.kill('SIGHUP');
+    await sleep(500);
+    proxy.release();
+    const { code, signal } = await child.ended;
+    expect({ code, signal }).toEqual({ code: 143, signal: null });
+    expect(proxy.uploads).toBe(2);
+    expect(await readFile(logFile, 'utf8')).toMatch(/stderr can no longer be written \(EPIPE\)/);
+    expect(await status(job)).toMatchObject({
+      chunks: { byState: { submitted: 2, uploading: 0, ambiguous: 0 } },
+      uploads: { accepted: 2, ambiguous: 0 },
+    });
+    expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
+    await serve.stop();
+    expect(servedFolios(dataDir)).toHaveLength(chunks);
+  });
+
+  it('SIGTERM behind a SIGHUP ends at once', async () => {
+    const job = await createJob(await folder(), { pipeline: 'hung-up-twice', baseUrl: proxy.url });
+    const child = spawnCli(['run', job.config], { env: job.env });
+    await proxy.accepted(1);
+    child.kill('SIGHUP');
+    await child.waitFor('stderr', /SIGHUP: nothing more is submitted/);
+    child.kill('SIGTERM');
+    expect(await child.ended).toMatchObject({ code: 143 });
+    await serve.stop();
+  });
+
+  it('nohup keeps the run going: SIGHUP is nothing to it', async () => {
+    const job = await createJob(await folder(), { pipeline: 'nohup', baseUrl: proxy.url });
+    // As a shell hands down how it has started a command.
+    const child = spawnCli(['run', job.config], { env: { ...job.env, _: '/usr/bin/nohup' } });
+    await proxy.accepted(1);
+    child.kill('SIGHUP');
+    await sleep(300);
+    proxy.release();
+    const { code, stderr } = await child.ended;
+    expect(code, stderr).toBe(0);
+    expect(stderr).not.toContain('SIGHUP');
     await serve.stop();
     expect(servedFolios(dataDir)).toHaveLength(chunks);
   });

@@ -1,7 +1,7 @@
 /**
- * Strikes a job in every named window in every way (killed, told to stop, out of disk) and proves that it then ends
- * as the table of expected outcomes says; writes docs/crash-matrix.md.
- * npm run prove:crash -- [--only WINDOW] [--how kill,term,full]
+ * Strikes a job in every named window in every way (killed, told to stop, out of disk, in some its terminal closed)
+ * and proves that it then ends as the table of expected outcomes says; writes docs/crash-matrix.md.
+ * npm run prove:crash -- [--only WINDOW] [--how kill,term,hup,full]
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

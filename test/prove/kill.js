@@ -1,6 +1,7 @@
 /**
- * Kills the client at random moments, and the service now and then, until each run ends; then proves that the
- * output is that of an unbroken run, byte for byte, and that no upload went unreported.
+ * Kills the client at random moments, and the service now and then, until each run ends; now and then the client's
+ * reader leaves, or its terminal is closed instead. Then proves that the output is that of an unbroken run, byte for
+ * byte, and that no upload went unreported.
  * npm run prove:kill -- [--kills 500] [--seed 1] [--records 1500]
  */
 import { spawn } from 'node:child_process';
@@ -27,7 +28,17 @@ const { values } = parseArgs({
 const wanted = Number(values.kills);
 const random = createDice(Number(values.seed));
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-kill-'));
-const totals = { kills: 0, serviceKills: 0, runs: 0, starts: 0, uploads: 0, chunks: 0, ambiguous: 0 };
+const totals = {
+  kills: 0,
+  serviceKills: 0,
+  hangUps: 0,
+  lostReaders: 0,
+  runs: 0,
+  starts: 0,
+  uploads: 0,
+  chunks: 0,
+  ambiguous: 0,
+};
 
 try {
   const source = join(folder, 'source.csv');
@@ -44,7 +55,8 @@ try {
   const expected = await unbroken(source);
   while (totals.kills < wanted) await brokenRun(source, expected, join(folder, `run-${totals.runs + 1}`));
   console.log(
-    `seed ${values.seed}: ${totals.kills} kills of the client and ${totals.serviceKills} of the service in ${totals.runs} runs; ` +
+    `seed ${values.seed}: ${totals.kills} kills of the client and ${totals.serviceKills} of the service in ${totals.runs} runs, ` +
+      `${totals.hangUps} closed terminals and ${totals.lostReaders} readers that left; ` +
       `every output equal to the unbroken one; ${totals.uploads} uploads of ${totals.chunks} chunks, ` +
       `the ${totals.ambiguous} more all reported as ambiguous`,
   );
@@ -73,7 +85,12 @@ async function brokenRun(source, expected, work) {
     const client = startClient(config);
     const doomed = totals.kills < wanted && attempt < 12;
     if (doomed) {
-      await Promise.race([sleep(60 + random(1400)), client.exited]);
+      const time = 60 + random(1400);
+      if (random(6) === 0) {
+        setTimeout(() => client.process.stderr.destroy(), random(time));
+        totals.lostReaders += 1;
+      }
+      await Promise.race([sleep(time), client.exited]);
       if (random(4) === 0) {
         await kill(service.process, 'SIGKILL');
         totals.serviceKills += 1;
@@ -81,12 +98,16 @@ async function brokenRun(source, expected, work) {
         service = await startService(work, Number(port));
       }
       if (client.process.exitCode === null) {
-        client.process.kill('SIGKILL');
-        totals.kills += 1;
+        if (random(8) === 0) closeTerminal(client);
+        else {
+          client.process.kill('SIGKILL');
+          totals.kills += 1;
+        }
       }
     }
     const { code, signal, told } = await client.exited;
-    if (signal === 'SIGKILL') continue;
+    // By SIGHUP itself where it came before anybody listened for it: nothing was begun yet.
+    if (signal === 'SIGKILL' || signal === 'SIGHUP' || code === 143) continue;
     if (code === 0) break;
     // 5 is passing trouble, which a killed service is; whatever else ends a run is a fault.
     if (code !== 5) throw new Error(`a start ended with ${code}: ${told}`);
@@ -94,6 +115,13 @@ async function brokenRun(source, expected, work) {
   await kill(service.process, 'SIGTERM');
   prove(work, expected);
   rmSync(work, { recursive: true, force: true });
+}
+
+/** What the system does when a terminal is closed: the signal, and every write fails from then on. */
+function closeTerminal({ process: child }) {
+  child.stderr.destroy();
+  child.kill('SIGHUP');
+  totals.hangUps += 1;
 }
 
 function prove(work, expected) {

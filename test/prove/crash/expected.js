@@ -38,6 +38,8 @@ const inRound = ({ first, error }) => outcome(first, error, [withRound, 0, withR
 
 const usual = { kill: killed, term: stopped, full };
 const publishing = { ...usual, term: published };
+/** A closed terminal does what SIGTERM does; struck where a request, a file or a publishing is under way. */
+const hungUp = { hup: stopped };
 const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: inRound(full) };
 
 /**
@@ -73,6 +75,7 @@ export const windows = {
   'after-intent-before-post': {
     nth: 3,
     ...usual,
+    ...hungUp,
     kill: killedBeforePost,
     full: unrecorded,
     'full, adopted': adopted,
@@ -80,6 +83,7 @@ export const windows = {
   'after-post-before-commit': {
     nth: 3,
     ...usual,
+    ...hungUp,
     kill: killedAfterPost,
     full: unrecorded,
     'full, adopted': adopted,
@@ -87,16 +91,16 @@ export const windows = {
   'after-accepted-before-poll': { nth: 3, ...usual },
   'after-finished-reply-before-commit': { nth: 2, submitted: true, ...usual },
   'after-finished-before-download': { nth: 3, submitted: true, ...usual },
-  'after-part-file-before-commit': { nth: 4, submitted: true, ...usual },
+  'after-part-file-before-commit': { nth: 4, submitted: true, ...usual, ...hungUp },
   'after-part-before-downloaded': { nth: 3, submitted: true, ...usual },
   'after-downloaded-before-merge': { nth: 3, submitted: true, ...usual },
   'after-columns-before-merge': { nth: 1, submitted: true, ...usual },
-  'after-work-write-before-commit': { nth: 3, submitted: true, ...usual },
+  'after-work-write-before-commit': { nth: 3, submitted: true, ...usual, ...hungUp },
   'after-merged-before-next': { nth: 3, submitted: true, ...usual },
   'after-round-answered-before-settled': { nth: 1, ...round },
   'after-settled-before-merge': { nth: 1, ...round },
   'after-last-merge-before-publishing': { nth: 1, submitted: true, ...publishing },
-  'after-publishing-before-rename': { nth: 1, submitted: true, ...publishing },
+  'after-publishing-before-rename': { nth: 1, submitted: true, ...publishing, hup: published },
   'after-rename-before-manifest': { nth: 1, submitted: true, ...publishing },
   'after-manifest-before-marker': { nth: 1, submitted: true, ...publishing },
   'after-marker-before-done': { nth: 1, submitted: true, ...publishing },

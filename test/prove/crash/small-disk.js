@@ -16,7 +16,7 @@ export function enterNamespace() {
   if (way === undefined) {
     throw new Error(
       'no file system can be mounted here: a full disk cannot be proven. Neither `unshare -rm` (user namespaces) ' +
-        'nor `unshare -m` (root with CAP_SYS_ADMIN) lets mount work; try elsewhere, or --how kill,term',
+        'nor `unshare -m` (root with CAP_SYS_ADMIN) lets mount work; try elsewhere, or --how kill,term,hup',
     );
   }
   const again = [...way, process.execPath, ...process.argv.slice(1)];

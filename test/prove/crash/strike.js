@@ -38,7 +38,7 @@ export async function unbrokenOutput(folder, job) {
 }
 
 /**
- * @param how `kill`, `term`, `full`, or `full, adopted`.
+ * @param how `kill`, `term`, `hup`, `full`, or `full, adopted`.
  * @returns what happened, in the words of the table of expected outcomes, and the folios that the client knows:
  * recorded, or told when the disk was full.
  */
@@ -65,7 +65,8 @@ export async function strike(parent, { window, nth, submitted, how, unbroken, ..
       'the struck run left a wrong output',
     );
     demand(error === undefined || error.hint, `${error?.code} says nothing of what to do next`);
-    if (how === 'term') demand(first.stderr.includes('SIGTERM'), 'the window was never passed');
+    const signal = { term: 'SIGTERM', hup: 'SIGHUP' }[how];
+    if (signal) demand(first.stderr.includes(`${signal}: nothing more`), 'the window was never passed');
     if (isFull) {
       demand(existsSync(filler), `the window was never passed: ${first.end} ${first.stderr}`);
       // Full to the brim once more (closing the checkpoint may free some): as clear as before.

@@ -1,0 +1,27 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openLogFile } from '../../src/cli/log-file.js';
+import { ConfigError } from '../../src/errors/index.js';
+import { useFolder } from '../helpers/folder.js';
+
+const folder = useFolder();
+
+it('is appended to, in a folder that is made, and read by nobody else', async () => {
+  const path = join(await folder(), 'logs', 'run.log');
+  for (const line of ['one\n', 'two\n']) openLogFile(path, expect.unreachable).write(line);
+  expect(await readFile(path, 'utf8')).toBe('one\ntwo\n');
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+it('on a full disk is told once and never throws', () => {
+  const told: string[] = [];
+  const file = openLogFile('/dev/full', (code) => told.push(code));
+  file.write('one\n');
+  file.write('two\n');
+  expect(told).toEqual(['ENOSPC']);
+});
+
+it('that cannot be opened is an error before anything begins', () => {
+  expect(() => openLogFile('/dev/null/log', expect.unreachable)).toThrow(ConfigError);
+});

@@ -1,0 +1,86 @@
+/** What is left of stdout and stderr when nobody takes what is written; real pipes are in cli-audience.test.ts. */
+import { PassThrough } from 'node:stream';
+import { describe, expect, it, vi } from 'vitest';
+import { createLogger } from '../../src/cli/create-logger.js';
+import { createSink, stderr } from '../../src/cli/output.js';
+
+/** A stream whose reader takes nothing unless it is asked to. */
+function stream(highWaterMark = 10) {
+  const passed = new PassThrough({ highWaterMark, encoding: 'utf8' });
+  return { passed, sink: createSink(passed as unknown as NodeJS.WriteStream) };
+}
+
+const trouble = (code: string) => Object.assign(new Error(`write ${code}`), { code });
+
+describe('a sink', () => {
+  it('hands over what is written', () => {
+    const { passed, sink } = stream();
+    sink.write('one');
+    sink.write('');
+    expect(passed.read()).toBe('one');
+    expect(sink).toMatchObject({ isTTY: false, columns: 80, isBehind: false, lost: undefined });
+  });
+
+  it('waits for a slow reader', async () => {
+    const { passed, sink } = stream();
+    sink.write('more than it takes at once');
+    let isDrained = false;
+    const drained = sink.drained().then(() => {
+      isDrained = true;
+    });
+    await new Promise(setImmediate);
+    expect(isDrained).toBe(false);
+    passed.resume();
+    await drained;
+    await sink.drained();
+  });
+
+  it('is behind when a reader takes nothing of more than a megabyte', () => {
+    const { sink } = stream();
+    sink.write('x'.repeat(1024 * 1024));
+    expect(sink.isBehind).toBe(false);
+    for (let line = 0; line < 5; line += 1) sink.write('x');
+    expect(sink.isBehind).toBe(true);
+  });
+
+  it('is lost with the first error: told once, nobody waits, and nothing is written any more', async () => {
+    const { passed, sink } = stream();
+    const told: string[] = [];
+    sink.onLost((code) => told.push(code));
+    sink.write('more than it takes at once');
+    const drained = sink.drained();
+    passed.emit('error', trouble('EPIPE'));
+    passed.emit('error', trouble('EIO'));
+    await drained;
+    expect(told).toEqual(['EPIPE']);
+    expect(sink.lost).toBe('EPIPE');
+    const write = vi.spyOn(passed, 'write');
+    sink.write('to nobody');
+    await sink.drained();
+    expect(write).not.toHaveBeenCalled();
+  });
+
+  it('tells whoever asks later', () => {
+    const { passed, sink } = stream();
+    passed.emit('error', trouble('ENOSPC'));
+    const told: string[] = [];
+    sink.onLost((code) => told.push(code));
+    expect(told).toEqual(['ENOSPC']);
+  });
+});
+
+it('log lines that nobody reads are left out, and counted when somebody reads again', async () => {
+  const lines: string[] = [];
+  const terminal = { write: (text: string) => void lines.push(text) };
+  const logger = createLogger({ logLevel: 'info', logFormat: 'json' }, [], terminal);
+  const isBehind = vi.spyOn(stderr, 'isBehind', 'get').mockReturnValue(true);
+  logger.info('one');
+  logger.info('two');
+  isBehind.mockRestore();
+  logger.info('three');
+  await Promise.resolve();
+  expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+    'three',
+    '2 log lines are left out here: nobody has read them in time',
+  ]);
+});
