@@ -1,0 +1,68 @@
+/** What becomes of an upload of which nobody knows whether it was accepted: told, then sent again or given up. */
+import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import type { AmbiguousUploadError } from '../errors/index.js';
+import { adoptHint, ambiguousFile } from '../report/adoptable.js';
+import type { RunContext } from '../run-context.js';
+import type { ReceiptRow } from './receipt-row.js';
+import { type StopUploadsNeeds, stopUnreadable } from './stop-uploads.js';
+import { wasUnreadable } from './was-unreadable.js';
+
+export type SettleAmbiguousNeeds = StopUploadsNeeds &
+  Pick<RunContext, 'config' | 'signal'> & {
+    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed' | 'tally'>;
+  };
+
+/** Tells of one that has just become so, and how its folio is bound. */
+export async function tellAmbiguous(
+  run: SettleAmbiguousNeeds,
+  chunk: ChunkRow,
+  error: AmbiguousUploadError,
+): Promise<void> {
+  run.logger.warn(
+    { chunk: chunk.number, code: error.code },
+    `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on last of all${await howToAdopt(run, chunk)}`,
+  );
+}
+
+/**
+ * Decides on an ambiguous chunk, once in a process. One whose reply came and could not be read is not sent again:
+ * the service has answered, so it is likely to have it.
+ * @returns it, given up; `again` where it is sent again within the run's allowance; undefined where a person must
+ *   look first, for no reply of the run could ever be read.
+ */
+export async function settleAmbiguous(
+  run: SettleAmbiguousNeeds,
+  chunk: ChunkRow,
+  receipts: ReceiptRow,
+): Promise<ChunkRow | 'again' | undefined> {
+  // An interrupted run decides nothing: until the next one there is time to adopt.
+  run.signal.throwIfAborted();
+  const { policy, maxRecords } = run.config.ambiguous;
+  const { ambiguousRecords, uploads } = await run.checkpoint.tally(run.id);
+  const isUnreadable = await wasUnreadable(run, chunk.number);
+  if (isUnreadable && receipts.isFull && uploads.accepted === 0) {
+    await stopUnreadable(run, receipts);
+    return undefined;
+  }
+  if (policy === 'resubmit' && !isUnreadable && ambiguousRecords <= maxRecords) {
+    run.logger.warn(
+      { chunk: chunk.number, records: chunk.records },
+      `chunk ${chunk.number} is sent again: its ${chunk.records} records may be paid for twice`,
+    );
+    return 'again';
+  }
+  const givenUp = await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'AMBIGUOUS_HELD');
+  const allowance = policy === 'hold' ? 'ambiguous.policy is hold' : `ambiguous.maxRecords is ${maxRecords}`;
+  const why = isUnreadable ? 'its reply came and could not be read' : allowance;
+  run.logger.warn(
+    { chunk: chunk.number, records: chunk.records },
+    `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(run, chunk)}`,
+  );
+  return givenUp;
+}
+
+/** The end of a warning about an ambiguous chunk. */
+async function howToAdopt(run: SettleAmbiguousNeeds, { number: chunk }: ChunkRow): Promise<string> {
+  const fileName = await ambiguousFile(run.checkpoint, run.id, chunk);
+  return fileName === undefined ? '' : `; ${adoptHint(run.id, { chunk, fileName })}`;
+}
