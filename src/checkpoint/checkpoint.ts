@@ -30,6 +30,13 @@ export interface Checkpoint extends CheckpointReader {
   /** `open` or `publishing` to `superseded`. */
   recordSuperseded(run: string, at: number): Promise<void>;
   /**
+   * Holds the run to what else is known of it: each paid request is known in two places, unless the checkpoint is on
+   * a server that keeps what it was told. To be asked before a run is gone on with, published, superseded or pruned.
+   * @returns `made` where the second place was empty, and is filled now.
+   * @throws ConfigError `CHECKPOINT_BEHIND` when more was paid for than this checkpoint knows; `JOURNAL_DAMAGED`.
+   */
+  verifyPaid(run: string): Promise<'whole' | 'made'>;
+  /**
    * Every `uploading` chunk of a run, left by a dead process, becomes `ambiguous`, and so does every search
    * with an intent; returns how many chunks.
    */
