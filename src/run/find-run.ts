@@ -105,7 +105,10 @@ async function verifyPaid({ checkpoint, logger }: FindRunNeeds, run: Run): Promi
   // Of a pruned run there is nothing left to go on with.
   if (run.prunedAt !== null || (await checkpoint.verifyPaid(run.id)) === 'whole') return;
   if ((await checkpoint.lastChunkNumber(run.id)) === 0) return;
-  logger.warn({ run: run.id }, `the journal of run ${run.id} was missing; it is written again from the checkpoint`);
+  logger.warn(
+    { run: run.id },
+    `the journal of run ${run.id} was missing; it is written again from the checkpoint`,
+  );
 }
 
 function pruned({ id }: Run, at: number): ConfigError {

@@ -72,7 +72,8 @@ export type JournalLine =
   | { readonly type: 'split'; readonly chunk: number }
   | { readonly type: 'refused'; readonly chunk: number; readonly refusal: string }
   | { readonly type: 'unprocessed'; readonly chunk: number; readonly cause: UnprocessedCause }
-  | { readonly type: 'all-cut' }
+  /** The source is cut whole; into how many chunks is told where their rows are gone. */
+  | { readonly type: 'all-cut'; readonly chunks?: number }
   | { readonly type: 'search'; readonly record: number; readonly at: number; readonly day: string }
   | {
       readonly type: 'searched';

@@ -122,7 +122,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
     const row = byId.get(run)!;
     yield runLine(run, row);
     yield* linesOfChunks(run);
-    if (row.chunks !== null) yield { type: 'all-cut' };
+    if (row.chunks !== null) yield { type: 'all-cut', chunks: row.chunks };
     yield* linesOfSearches(run);
     if (row.round > 0) yield { type: 'settled', round: row.round };
     if (row.columns !== null) {

@@ -8,10 +8,11 @@ const PIECE = 256 * 1024;
 
 /**
  * The lines of a journal, the run's first. What a kill or a power failure has left of a last line is passed over.
+ * @param onDamaged called for a line that is not what was written, which is passed over then.
  * @throws ConfigError `JOURNAL_DAMAGED`, naming file and line; `JOURNAL_NEWER`. The system's own error where there
  *   is no such file.
  */
-export function* readJournal(path: string): Generator<JournalLine> {
+export function* readJournal(path: string, onDamaged?: (line: number) => void): Generator<JournalLine> {
   const file = openSync(path, 'r');
   try {
     const end = wholeLength(file);
@@ -19,11 +20,15 @@ export function* readJournal(path: string): Generator<JournalLine> {
     for (const text of linesUpTo(file, end)) {
       number += 1;
       const line = decodeLine(text);
-      if (line === undefined || (line.type === 'run') !== (number === 1)) throw damaged(path, number);
+      if (line === undefined || (line.type === 'run') !== (number === 1)) {
+        if (onDamaged === undefined) throw damaged(path, number);
+        onDamaged(number);
+        continue;
+      }
       if (line.type === 'run' && line.version > journalVersion) throw newer(path, line.version);
       yield line;
     }
-    if (number === 0) throw damaged(path, 1);
+    if (number === 0 && onDamaged === undefined) throw damaged(path, 1);
   } finally {
     closeSync(file);
   }
