@@ -58,7 +58,8 @@ export interface EndLine {
   readonly type: 'dropped' | 'ambiguous';
   readonly chunk: number;
   readonly attempt: number;
-  readonly at: number;
+  /** Null where a kill has ended it. */
+  readonly at: number | null;
   /** Why an ambiguous one is so, where that is known. */
   readonly doubt?: string | null;
 }

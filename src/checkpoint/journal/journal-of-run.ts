@@ -19,6 +19,7 @@ interface RunRow {
   /** Whether its columns are those of the pipeline. */
   readonly learned: number;
   readonly round: number;
+  readonly rehearsal: number;
   readonly publication: string | null;
   readonly finished_at: number | null;
   readonly pruned_at: number | null;
@@ -37,6 +38,7 @@ interface ChunkRow {
   readonly bytes: number;
   readonly sha256: string;
   readonly state: string;
+  readonly folio: string | null;
   readonly cause: UnprocessedCause | null;
   readonly refusal: string | null;
   readonly numbers: Buffer | null;
@@ -77,7 +79,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
   const chunksAfter = db.prepare<[string, number, number], ChunkRow>(`
     SELECT number AS chunk, round, first_record AS firstRecord, last_record AS lastRecord, records,
       start_file AS startFile, start_offset AS startOffset, end_file AS endFile, end_offset AS endOffset, bytes,
-      sha256, state, cause, refusal,
+      sha256, state, folio, cause, refusal,
       (SELECT numbers FROM picked_records AS p WHERE p.run = chunks.run AND p.chunk = chunks.number) AS numbers
     FROM chunks WHERE run = ? AND number > ? ORDER BY number LIMIT ? + 0`);
   const uploadsOf = db.prepare<[string, number, number], UploadRow>(`
@@ -86,7 +88,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
     SELECT record, state, "values", started_at AS at, day FROM searches
     WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
 
-  function* linesOfChunks(run: string): Generator<JournalLine> {
+  function* linesOfChunks(run: string, row: RunRow): Generator<JournalLine> {
     let after = 0;
     for (;;) {
       const chunks = chunksAfter.all(run, after, PAGE);
@@ -96,10 +98,13 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
       let at = 0;
       for (const chunk of chunks) {
         yield cutLine(chunk);
-        for (; uploads[at]?.chunk === chunk.chunk; at++) yield* uploadLines(uploads[at]!, chunk);
+        const begin = at;
+        while (uploads[at]?.chunk === chunk.chunk) at += 1;
+        for (const upload of asTheyEnded(uploads.slice(begin, at), chunk))
+          yield* uploadLines(row, upload, chunk);
         yield* stateLine(chunk);
       }
-      for (const upload of uploads.slice(at)) yield* uploadLines(upload, undefined);
+      for (const upload of uploads.slice(at)) yield* uploadLines(row, upload, undefined);
       if (chunks.length < PAGE) return;
       after = upTo;
     }
@@ -121,7 +126,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
   return function* (run) {
     const row = byId.get(run)!;
     yield runLine(run, row);
-    yield* linesOfChunks(run);
+    yield* linesOfChunks(run, row);
     if (row.chunks !== null) yield { type: 'all-cut', chunks: row.chunks };
     yield* linesOfSearches(run);
     if (row.round > 0) yield { type: 'settled', round: row.round };
@@ -149,7 +154,7 @@ function runLine(run: string, row: RunRow): JournalLine {
 }
 
 function cutLine(row: ChunkRow): JournalLine {
-  const { state: _, cause: _cause, refusal: _refusal, numbers, ...cut } = row;
+  const { state: _, folio: _folio, cause: _cause, refusal: _refusal, numbers, ...cut } = row;
   const { startFile, startOffset, endFile, endOffset, ...span } = cut;
   return {
     type: 'cut',
@@ -160,7 +165,14 @@ function cutLine(row: ChunkRow): JournalLine {
   };
 }
 
-function* uploadLines(upload: UploadRow, chunk: ChunkRow | undefined): Generator<JournalLine> {
+/** The attempt whose folio the chunk has comes last: one that was adopted may be older than others. */
+function asTheyEnded(uploads: readonly UploadRow[], { folio }: ChunkRow): readonly UploadRow[] {
+  if (uploads.length < 2 || folio === null) return uploads;
+  const bound = uploads.findLast((upload) => upload.state === 'accepted' && upload.folio === folio);
+  return bound === undefined ? uploads : [...uploads.filter((upload) => upload !== bound), bound];
+}
+
+function* uploadLines(run: RunRow, upload: UploadRow, chunk: ChunkRow | undefined): Generator<JournalLine> {
   const of = { chunk: upload.chunk, attempt: upload.attempt };
   yield {
     type: 'intent',
@@ -173,10 +185,18 @@ function* uploadLines(upload: UploadRow, chunk: ChunkRow | undefined): Generator
     at: upload.started_at,
     day: upload.day,
   };
-  const at = upload.ended_at ?? upload.started_at;
+  const { ended_at: at, local } = upload;
   if (upload.state === 'accepted') {
-    const { folio, service_records: serviceRecords, local } = upload;
-    yield { type: 'accepted', ...of, folio: folio!, serviceRecords, rehearsal: local === 1, at };
+    const { folio, service_records: serviceRecords } = upload;
+    const rehearsal = (local ?? run.rehearsal) === 1;
+    yield {
+      type: 'accepted',
+      ...of,
+      folio: folio!,
+      serviceRecords,
+      rehearsal,
+      at: at ?? upload.started_at,
+    };
   } else if (upload.state !== 'intent') {
     yield { type: upload.state, ...of, at, ...(upload.doubt !== null && { doubt: upload.doubt }) };
   }

@@ -103,19 +103,25 @@ function apply(run: Building, line: Exclude<JournalLine, RunLine>): void {
       return;
     }
     case 'intent':
-      return beginUpload(run, line);
+      beginUpload(run, line);
+      return;
     case 'accepted':
     case 'adopted':
-      return bindFolio(run, line);
+      bindFolio(run, line);
+      return;
     case 'dropped':
     case 'ambiguous':
-      return endUpload(run, line);
+      endUpload(run, line);
+      return;
     case 'split':
-      return change(run, line.chunk, { state: 'split' });
+      change(run, line.chunk, { state: 'split' });
+      return;
     case 'refused':
-      return change(run, line.chunk, { state: 'refused', refusal: line.refusal });
+      change(run, line.chunk, { state: 'refused', refusal: line.refusal });
+      return;
     case 'unprocessed':
-      return change(run, line.chunk, { state: 'unprocessed', cause: line.cause });
+      change(run, line.chunk, { state: 'unprocessed', cause: line.cause });
+      return;
     case 'all-cut':
       run.isAllCut = true;
       run.chunksOnce = line.chunks ?? 0;
@@ -154,9 +160,8 @@ function applyEnd(run: Building, line: EndLines): void {
     case 'done':
       if (run.publication === null) return;
       run.published.push({ publication: run.publication, at: line.at });
-      if (run.publication.partial) return reopen(run);
-      run.state = 'done';
-      run.finishedAt = line.at;
+      if (run.publication.partial) reopen(run);
+      else Object.assign(run, { state: 'done', finishedAt: line.at });
       return;
     case 'superseded':
       run.state = 'superseded';
@@ -167,7 +172,8 @@ function applyEnd(run: Building, line: EndLines): void {
       return;
     case 'unpublished':
     case 'reopened':
-      return reopen(run);
+      reopen(run);
+      return;
     default:
     // Of a later foliopipe.
   }
@@ -190,7 +196,9 @@ function beginUpload(run: Building, line: Extract<JournalLine, { type: 'intent' 
   const sent = { chunk, attempt, fileName, records, startedAt, day };
   const open = { folio: null, serviceRecords: null, endedAt: null, doubt: 'no-reply', local: null };
   run.uploads.set(keyOf(line), { ...sent, state: 'ambiguous', ...open });
-  change(run, chunk, { state: 'ambiguous', attempt, cause: null });
+  // The one whose folio the chunk has may come last, and not be its last.
+  const latest = Math.max(run.chunks.get(chunk)?.attempt ?? 0, attempt);
+  change(run, chunk, { state: 'ambiguous', attempt: latest, cause: null });
 }
 
 function bindFolio(run: Building, line: Extract<JournalLine, { type: 'accepted' | 'adopted' }>): void {
