@@ -1,36 +1,29 @@
 /** A checkpoint that is lost, in part or whole, after kill -9: noticed before anything is sent, and rebuilt. */
-import { cp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { enrich, openCheckpointReader, recover } from '../../pipelines/index.js';
+import { openCheckpointReader, recover } from '../../pipelines/index.js';
 import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
 import { readLedger } from '../../src/report/ledger.js';
-import { killAt } from '../helpers/killed-state.js';
+import { checkpointFile, flipBit, killAt, loseCheckpoint } from '../helpers/killed-state.js';
 import { expectEnriched, expectSuccess, type Job, withJob } from '../helpers/other-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../helpers/other-service-resume.js';
-
-const file = (job: Job, end = '') => path.join(job.config().stateDir, `checkpoint.db${end}`);
 
 /** What a person, a crash or a copy may do to the state folder. */
 const losses: Readonly<
   Record<string, { readonly lose: (job: Job) => Promise<void>; readonly code: string }>
 > = {
-  'its log alone': { lose: async (job) => rm(file(job, '-wal')), code: 'CHECKPOINT_BEHIND' },
-  'its database alone': { lose: async (job) => rm(file(job)), code: 'CHECKPOINT_LOST' },
+  'its log alone': { lose: async (job) => rm(checkpointFile(job, '-wal')), code: 'CHECKPOINT_BEHIND' },
+  'its database alone': { lose: async (job) => rm(checkpointFile(job)), code: 'CHECKPOINT_LOST' },
   'its database, empty beside the log': {
-    lose: async (job) => writeFile(file(job), ''),
+    lose: async (job) => writeFile(checkpointFile(job), ''),
     code: 'CHECKPOINT_LOST',
   },
-  'everything but the runs': {
-    lose: async (job) => {
-      for (const end of ['', '-wal', '-shm']) await rm(file(job, end), { force: true });
-    },
-    code: 'CHECKPOINT_LOST',
-  },
+  'everything but the runs': { lose: loseCheckpoint, code: 'CHECKPOINT_LOST' },
   'its head': {
     lose: async (job) => {
-      await rm(file(job, '-wal'));
-      await writeFile(file(job), 'x'.repeat(20_000));
+      await rm(checkpointFile(job, '-wal'));
+      await writeFile(checkpointFile(job), 'x'.repeat(20_000));
     },
     code: 'CHECKPOINT_DAMAGED',
   },
@@ -65,12 +58,12 @@ describe('a checkpoint that has lost, after kill -9,', () => {
     await withJob({ behaviour }, async (job) => {
       await killAt(job, 'after-accepted-before-poll', 2);
       const copy = path.join(job.folder, 'copy');
-      await cp(file(job), copy);
-      await cp(file(job, '-wal'), `${copy}-wal`);
+      await cp(checkpointFile(job), copy);
+      await cp(checkpointFile(job, '-wal'), `${copy}-wal`);
       await killAt(job, 'after-downloaded-before-merge', 1);
-      for (const end of ['-wal', '-shm']) await rm(file(job, end), { force: true });
-      await cp(copy, file(job));
-      await cp(`${copy}-wal`, file(job, '-wal'));
+      for (const end of ['-wal', '-shm']) await rm(checkpointFile(job, end), { force: true });
+      await cp(copy, checkpointFile(job));
+      await cp(`${copy}-wal`, checkpointFile(job, '-wal'));
       const requests = job.service.seen.length;
       expect(await job.failure()).toMatchObject({
         code: 'CHECKPOINT_BEHIND',
@@ -91,18 +84,18 @@ describe('a checkpoint that has lost, after kill -9,', () => {
     await withJob({ behaviour }, async (job) => {
       await killAt(job, 'after-downloaded-before-merge', 3);
       const { stateDir } = job.config();
-      const log = await readFile(file(job, '-wal'));
+      const log = await readFile(checkpointFile(job, '-wal'));
       await cp(stateDir, path.join(job.folder, 'whole'), { recursive: true });
       const paid = await paidIn(path.join(job.folder, 'whole'));
       expect(paid.length).toBeGreaterThan(3);
       let refused = 0;
-      for (let at = 0; at < log.length; at += 4_999) {
+      for (let at = 0; at < log.length; at += 9_999) {
         for (const how of ['cut', 'flipped']) {
           const copy = path.join(job.folder, `${how}-${at}`);
           await cp(stateDir, copy, { recursive: true });
           const damaged = path.join(copy, 'checkpoint.db-wal');
           if (how === 'cut') await truncate(damaged, at);
-          else await flip(damaged, at);
+          else await flipBit(damaged, at);
           const known = await knownAfter(copy);
           if (known === undefined) refused += 1;
           else expect(known).toEqual(expect.arrayContaining(paid));
@@ -110,7 +103,7 @@ describe('a checkpoint that has lost, after kill -9,', () => {
         }
       }
       expect(refused).toBeGreaterThan(5);
-      await truncate(file(job, '-wal'), log.length / 2);
+      await truncate(checkpointFile(job, '-wal'), log.length / 2);
       expect(await job.failure()).toMatchObject({ code: 'CHECKPOINT_BEHIND' });
       await recover(job.config());
       await expectGoneOn(job);
@@ -124,7 +117,7 @@ describe('a run that is done', () => {
       const done = await job.enrich();
       const ledger = await ledgerOf(job);
       const requests = job.service.seen.length;
-      await losses['everything but the runs']!.lose(job);
+      await loseCheckpoint(job);
       await recover(job.config());
       expect(await ledgerOf(job)).toEqual(ledger);
       const { createdAt, finishedAt, columns, counts } = done;
@@ -143,14 +136,13 @@ describe('a run that is done', () => {
   it('stays in the ledger after its results were removed and its checkpoint was lost', async () => {
     await withJob({ behaviour, config: { retention: { results: '1ms' } } }, async (job) => {
       await job.enrich();
-      await enrich(job.config({ source: { path: 'other.csv' } })).catch(() => undefined);
       await writeFile(
         job.sourcePath,
         (await readFile(job.sourcePath, 'utf8')).split('\n').slice(0, 20).join('\n'),
       );
       await job.enrich();
       const ledger = await ledgerOf(job);
-      await losses['everything but the runs']!.lose(job);
+      await loseCheckpoint(job);
       const { runs } = await recover(job.config());
       expect(runs.map(({ prunedAt }) => prunedAt !== null)).toEqual([true, false]);
       expect(await ledgerOf(job)).toEqual(ledger);
@@ -201,13 +193,4 @@ async function ledgerOf(job: Job): Promise<unknown[]> {
   }
   await reader.close();
   return entries;
-}
-
-async function flip(name: string, at: number): Promise<void> {
-  const handle = await open(name, 'r+');
-  const byte = Buffer.alloc(1);
-  await handle.read(byte, 0, 1, at);
-  byte[0]! ^= 0x10;
-  await handle.write(byte, 0, 1, at);
-  await handle.close();
 }
