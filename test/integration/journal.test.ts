@@ -1,5 +1,6 @@
 /** The journal beside a run: what stands in it, and what happens where it is torn, damaged or missing. */
 import { readdir, readFile, rm, stat, truncate } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recover } from '../../pipelines/index.js';
 import { flipBit, journalFile, killAt, loseCheckpoint } from '../helpers/killed-state.js';
@@ -63,6 +64,19 @@ describe('the journal of a run', () => {
       const requests = job.service.seen.length;
       expect(await job.failure()).toMatchObject({ code: 'CHECKPOINT_BEHIND', exitCode: 2 });
       expect(job.service.seen.length).toBe(requests);
+    });
+  });
+
+  it('that a kill has kept from being made is made without a word', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await killAt(job, 'after-run-before-chunk', 1);
+      await rm(dirname(await journalFile(job)), { recursive: true });
+      const told: string[] = [];
+      const warn = (_: object, text: string) => void told.push(text);
+      const logger = { debug: () => undefined, info: () => undefined, warn, error: warn };
+      await expectSuccess(job, await job.enrich({}, { logger }), all);
+      expect(told).toEqual([]);
+      await expectDoneWhenRecovered(job);
     });
   });
 
