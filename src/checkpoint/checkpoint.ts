@@ -64,7 +64,8 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * `cut` or `ambiguous` to `uploading`, with the intent's row, and its records taken out of the budget (law 2);
    * returns the attempt.
-   * @throws GuardError `BUDGET_REACHED` when a cap would be passed; nothing is changed then.
+   * @throws GuardError `BUDGET_REACHED` when a cap would be passed; nothing is changed then. TroubleError when the
+   *   second place in which it is to be known cannot be written: the attempt is `dropped` then.
    */
   recordIntent(
     run: string,

@@ -12,6 +12,7 @@ import {
   openRecoveredDatabase,
   type RecoveredDatabase,
 } from '../checkpoint/recovery/recovered-database.js';
+import { translateStateError } from '../checkpoint/translate-state-error.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors/index.js';
 import { silentLogger } from '../logger.js';
@@ -81,17 +82,22 @@ export async function recover(
   try {
     let recovered: Recovered | undefined;
     await withAllPipelinesStopped(stateDir, async () => {
-      const database = openRecoveredDatabase(stateDir);
-      try {
-        recovered = await rebuild(database, stateDir, ids, options.dryRun ? null : clock.now());
-      } catch (error) {
-        database.discard();
-        throw error;
-      }
+      recovered = await rebuildAll(stateDir, ids, options.dryRun ? null : clock.now());
     });
     return recovered!;
   } finally {
     await lock.close();
+  }
+}
+
+async function rebuildAll(stateDir: string, ids: readonly string[], at: number | null): Promise<Recovered> {
+  let database: RecoveredDatabase | undefined;
+  try {
+    database = openRecoveredDatabase(stateDir);
+    return await rebuild(database, stateDir, ids, at);
+  } catch (error) {
+    database?.discard();
+    throw translateStateError(error, join(stateDir, 'checkpoint.db'));
   }
 }
 

@@ -136,7 +136,7 @@ function openIfWhole(path: string): Database.Database | undefined {
       return connection;
     }
   } catch (error) {
-    if (!(error instanceof Database.SqliteError)) {
+    if (!(error instanceof Database.SqliteError) || error.code === 'SQLITE_FULL') {
       connection?.close();
       throw error;
     }
