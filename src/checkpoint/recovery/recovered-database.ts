@@ -138,6 +138,7 @@ function openIfWhole(path: string): Database.Database | undefined {
   } catch (error) {
     if (!(error instanceof Database.SqliteError) || error.code === 'SQLITE_FULL') {
       connection?.close();
+      for (const end of ENDS) rmSync(`${path}${end}`, { force: true });
       throw error;
     }
   }
