@@ -47,6 +47,7 @@ export { embeddedServiceFolder, type OpenRun, openApi, openRun, serviceIdentity 
 export { type StateNeeds, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
+export { type Recovered, type RecoveredRun, type RecoverOptions, recover } from './run/recover.js';
 export type { RunOptions, ServiceEndpoint } from './run/run-options.js';
 export { supersede } from './run/supersede.js';
 export { waitForLock } from './run/wait-for-lock.js';

@@ -15,7 +15,9 @@ import { partReads } from './reads/part-reads.js';
 import type { StateDatabase } from './state-database.js';
 
 /** Makes the other half of the port. */
-export function checkpointChanges(db: StateDatabase): Omit<Checkpoint, keyof CheckpointReader | 'close'> {
+export function checkpointChanges(
+  db: StateDatabase,
+): Omit<Checkpoint, keyof CheckpointReader | 'close' | 'verifyPaid'> {
   return {
     listedParts: partReads(db).listedParts,
     ...runChanges(db),

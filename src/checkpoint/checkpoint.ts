@@ -39,6 +39,13 @@ export interface Checkpoint extends CheckpointReader {
   /** `open` or `publishing` to `superseded`. */
   recordSuperseded(run: string, at: number): Promise<void>;
   /**
+   * Holds the run to what else is known of it: each paid request is known in two places, unless the checkpoint is on
+   * a server that keeps what it was told. To be asked before a run is gone on with, published, superseded or pruned.
+   * @returns `made` where the second place was empty, and is filled now.
+   * @throws ConfigError `CHECKPOINT_BEHIND` when more was paid for than this checkpoint knows; `JOURNAL_DAMAGED`.
+   */
+  verifyPaid(run: string): Promise<'whole' | 'made'>;
+  /**
    * Every `uploading` chunk of a run, left by a dead process, becomes `ambiguous` without a reply, and so does
    * every search with an intent; returns how many chunks.
    */
@@ -66,7 +73,8 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * `cut` or `ambiguous` to `uploading`, with the intent's row, and its records taken out of the budget (law 2);
    * returns the attempt.
-   * @throws GuardError `BUDGET_REACHED` when a cap would be passed; nothing is changed then.
+   * @throws GuardError `BUDGET_REACHED` when a cap would be passed; nothing is changed then. TroubleError when the
+   *   second place in which it is to be known cannot be written: the attempt is `dropped` then.
    */
   recordIntent(
     run: string,

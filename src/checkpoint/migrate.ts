@@ -10,9 +10,10 @@ export function schemaVersion(connection: Database): number {
 /**
  * Does the migrations that the file lacks, all in one transaction; doing it twice changes nothing.
  * @param migrations SQL, oldest first
+ * @param complete what belongs to the tables and stands beside them; done before they are committed
  * @throws ConfigError `CHECKPOINT_NEWER` when the file has more migrations than we know
  */
-export function migrate(connection: Database, migrations: readonly string[]): void {
+export function migrate(connection: Database, migrations: readonly string[], complete?: () => void): void {
   refuseNewer(connection, migrations.length);
   if (schemaVersion(connection) === migrations.length) return;
   connection
@@ -21,6 +22,7 @@ export function migrate(connection: Database, migrations: readonly string[]): vo
       refuseNewer(connection, migrations.length);
       for (const sql of migrations.slice(schemaVersion(connection))) connection.exec(sql);
       connection.pragma(`user_version = ${migrations.length}`);
+      complete?.();
     })
     .immediate();
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { isSqliteError, openSqlite } from '../sqlite-driver.js';
 import { copyBeforeMigration } from './copy-before-migration.js';
+import { makeJournals } from './journal/make-journals.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
 import { openPrivateDatabase } from './open-private-database.js';
@@ -33,9 +34,10 @@ export async function openWritingConnection(path: string): Promise<Database> {
 async function bringUpToDate(connection: Database): Promise<void> {
   const version = schemaVersion(connection);
   if (version === 0 || version === migrations.length) return migrate(connection, migrations);
-  await withAllPipelinesStopped(dirname(connection.name), async () => {
+  const stateDir = dirname(connection.name);
+  await withAllPipelinesStopped(stateDir, async () => {
     await copyBeforeMigration(connection, version);
-    migrate(connection, migrations);
+    migrate(connection, migrations, () => makeJournals(connection, stateDir));
   });
 }
 

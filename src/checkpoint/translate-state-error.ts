@@ -42,7 +42,7 @@ export function translateStateError(cause: unknown, path: string): unknown {
 /** The file is no SQLite database, or one whose pages do not hold together. */
 export function damagedCheckpoint(path: string, cause?: unknown): ConfigError {
   return new ConfigError('CHECKPOINT_DAMAGED', `${path} is damaged or no checkpoint`, {
-    hint: 'put back a copy of it; without one, move it away: its folios can then be bound by hand (adopt)',
+    hint: 'rebuild it with: foliopipe recover; or put back a copy of it, together with its checkpoint.db-wal',
     facts: { path },
     cause,
   });

@@ -74,6 +74,12 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./adopt.js')).addAdopt,
   },
   {
+    name: 'recover',
+    usage: '[options] [file]',
+    description: 'rebuild a checkpoint that was lost, damaged or put back from an old copy; pays nothing',
+    load: async () => (await import('./recover.js')).addRecover,
+  },
+  {
     name: 'ledger',
     usage: '[options] [file]',
     description: 'list the uploads of all runs that were, or may have been, paid for, with their sum',

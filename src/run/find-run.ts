@@ -44,6 +44,7 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
   const { config, checkpoint, service, signal } = needs;
   const frozen = frozenValues(config, service);
   const unfinished = await checkpoint.unfinishedRun(config.pipeline);
+  if (unfinished !== undefined) await verifyPaid(needs, unfinished);
   if (unfinished?.state === 'publishing') {
     needs.logger.info(
       { run: unfinished.id },
@@ -63,7 +64,10 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
   const source = await checkSource(config, { ...options, signal }, sameParsing(latest, frozen));
   if (!options.fresh) {
     const done = chooseDone(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
-    if (done !== undefined) return { run: await withStamps(done, source, checkpoint), found: 'done' };
+    if (done !== undefined) {
+      await verifyPaid(needs, done);
+      return { run: await withStamps(done, source, checkpoint), found: 'done' };
+    }
   }
   const caps = await budgetLeft(checkpoint, config, null, needs.clock.now());
   holdToBudget(caps, source.records - source.rejected, needs.logger);
@@ -73,10 +77,11 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
 
 /** A run that is there already: to be collected, or published again. */
 async function findExisting(
-  { config, checkpoint, service, signal, ...needs }: FindRunNeeds,
+  needs: FindRunNeeds,
   options: RunOptions,
   which: true | string,
 ): Promise<FoundRun> {
+  const { config, checkpoint, service, signal } = needs;
   const run = await (which === true
     ? checkpoint.unfinishedRun(config.pipeline).then((open) => open ?? checkpoint.latestRun(config.pipeline))
     : checkpoint.run(which));
@@ -86,13 +91,28 @@ async function findExisting(
       hint: 'see the runs with: foliopipe runs; begin one with: foliopipe run',
     });
   }
+  await verifyPaid(needs, run);
   if (which === true && run.state === 'done') return { run, found: 'done' };
   const frozen = Object.entries(frozenValues(config, service));
   const compared = which === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
   checkFrozen(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw resultsPruned(run);
   const source = await checkSource(config, { ...options, signal }, run);
-  return continueRun({ config, checkpoint, service, signal, ...needs }, run, source, which);
+  return continueRun(needs, run, source, which);
+}
+
+/**
+ * Before anything else is done with a run: nothing is sent on the word of a checkpoint that has lost some of it.
+ * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`.
+ */
+async function verifyPaid({ checkpoint, logger }: FindRunNeeds, run: Run): Promise<void> {
+  // Of a pruned run there is nothing left to go on with.
+  if (run.prunedAt !== null || (await checkpoint.verifyPaid(run.id)) === 'whole') return;
+  if ((await checkpoint.lastChunkNumber(run.id)) === 0) return;
+  logger.warn(
+    { run: run.id },
+    `the journal of run ${run.id} was missing; it is written again from the checkpoint`,
+  );
 }
 
 /** A check is relied on only where the source was read in the same way. */

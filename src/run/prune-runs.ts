@@ -2,11 +2,12 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import { isJournal } from '../checkpoint/journal/journal-folder.js';
 import type { Logger } from '../logger.js';
 import { workPathOf } from '../stages/work-file.js';
 
 export interface PruneNeeds {
-  readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned'>;
+  readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
   readonly stateDir: string;
   readonly pipeline: string;
   readonly logger: Logger;
@@ -32,8 +33,9 @@ export interface PrunedRun {
 }
 
 /**
- * The checkpoint forgets first, then the files go: what a kill leaves of a pruned run's files goes with the
- * next prune. Runs that are open or being published are never touched.
+ * The checkpoint forgets first, then the files go, but for the journal of what was paid: what a kill leaves of a
+ * pruned run's files goes with the next prune. Runs that are open or being published are never touched.
+ * @throws ConfigError `CHECKPOINT_BEHIND` when the checkpoint knows less of a run than its journal.
  */
 export async function* pruneRuns(needs: PruneNeeds, terms: PruneTerms): AsyncGenerator<PrunedRun> {
   for (const run of await needs.checkpoint.runs(needs.pipeline)) {
@@ -43,6 +45,7 @@ export async function* pruneRuns(needs: PruneNeeds, terms: PruneTerms): AsyncGen
     const bytes = await sizeOf(folder);
     if (run.prunedAt !== null && !bytes) continue;
     if (!terms.dryRun) {
+      await needs.checkpoint.verifyPaid(run.id);
       if (run.prunedAt === null) await needs.checkpoint.recordPruned(run.id, terms.now);
       await removeFiles(run, folder);
       needs.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
@@ -66,16 +69,18 @@ export async function unknownRunFolders(
 
 /** The folder with chunks and parts, and half-written outputs that nothing will go on with. */
 async function removeFiles(run: Run, folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!isJournal(name)) await rm(join(folder, name), { recursive: true, force: true });
+  }
   const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
   if (output === null) return;
   for (const cutShort of [false, true]) await rm(workPathOf(output, run.id, cutShort), { force: true });
 }
 
-/** Bytes of a folder's files, or undefined where there is none. */
+/** Bytes of a run's files, or undefined where there is none but its journal. */
 async function sizeOf(folder: string): Promise<number | undefined> {
-  const names = await readdir(folder).catch(() => undefined);
-  if (names === undefined) return undefined;
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !isJournal(name));
+  if (names.length === 0) return undefined;
   let bytes = 0;
   for (const name of names) bytes += (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0;
   return bytes;

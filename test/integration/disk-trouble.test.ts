@@ -47,7 +47,7 @@ describe('a checkpoint that is damaged', () => {
         const error = await job.failure();
         expect(error).toBeInstanceOf(ConfigError);
         expect(error).toMatchObject({ code: 'CHECKPOINT_DAMAGED', exitCode: 2, facts: { path: file } });
-        expect((error as ConfigError).hint).toContain('put back a copy');
+        expect((error as ConfigError).hint).toContain('foliopipe recover');
         expect(job.service.seen.length).toBe(requests);
         await cp(`${file}.copy`, file);
         await expectSuccess(job, await job.enrich(), all);

@@ -17,7 +17,7 @@ describe('the results of a run that ended long ago', () => {
       const first = await job.enrich();
       await writeFile(job.sourcePath, sourceText(50));
       const second = await job.enrich({}, { clock: daysLater(31) });
-      expect(await foldersOf(job)).toEqual([second.run]);
+      expect(await holders(job)).toEqual([second.run]);
       expect(await sentRecords(job)).toBe(110);
       await expect(publish(job.config(), first.run)).rejects.toMatchObject({
         exitCode: 9,
@@ -56,7 +56,7 @@ describe('prune', () => {
       expect(removed).toEqual(foreseen);
       expect(removed.runs).toMatchObject([{ run, state: 'done' }]);
       expect(removed.runs[0]!.bytes).toBeGreaterThan(0);
-      expect(await foldersOf(job)).toEqual([]);
+      expect(await holders(job)).toEqual([]);
       expect((await prune(job.config(), { olderThan: 0, clock: daysLater(1) })).runs).toEqual([]);
     });
   });
@@ -70,7 +70,7 @@ describe('prune', () => {
       await writeFile(path.join(folder, 'part-000001-successful-0.csv.gz'), 'left');
       await writeFile(`${job.outputPath}.${run}.partial`, 'left');
       await prune(job.config(), { olderThan: 0, clock: daysLater(1) });
-      expect(await foldersOf(job)).toEqual([]);
+      expect(await holders(job)).toEqual([]);
       expect(await job.published()).not.toContain(`enriched.csv.${run}.partial`);
       expect((await readFile(job.outputPath)).length).toBeGreaterThan(0);
     });
@@ -101,6 +101,18 @@ function ids(runs: readonly RunSummary[]): string[] {
 
 async function foldersOf(job: Job): Promise<string[]> {
   return (await readdir(path.join(job.config().stateDir, 'runs'))).sort();
+}
+
+/** Runs that hold more than the journal of what was paid for. */
+async function holders(job: Job): Promise<string[]> {
+  const { stateDir } = job.config();
+  const held: string[] = [];
+  for (const run of await foldersOf(job)) {
+    const names = await readdir(path.join(stateDir, 'runs', run));
+    expect(names).toContain('paid.log');
+    if (names.length > 1) held.push(run);
+  }
+  return held;
 }
 
 async function sentRecords(job: Job): Promise<number> {

@@ -1,5 +1,5 @@
 /** State files of released versions: copied, brought up to date and gone on with, whatever they were in the middle of. */
-import { copyFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
@@ -63,6 +63,43 @@ describe('a state file of version 1', () => {
       const { code, stderr } = await here(folder, 'runs');
       expect(code).toBe(2);
       expect(stderr).toMatch(/\[CHECKPOINT_OLDER\]\n {2}next: .*foliopipe run/);
+    });
+  });
+});
+
+describe('a state file of version 2', () => {
+  it('in the middle of a round goes on where that stopped, and is known in a second place from then on', async () => {
+    await withStateFixture('version-2-mid-round', async (folder) => {
+      const { code, stdout, stderr } = await run(folder, 'run', '--json');
+      expect(code, stderr).toBe(0);
+      const summary = jsonLines(stdout).at(-1) as { run: string };
+      // Chunks 7 and 8, of the round, were being sent when that process ended.
+      expect(summary).toMatchObject({ found: 'continued', state: 'done' });
+      expect(summary).toMatchObject({ uploads: { accepted: 8, ambiguous: 2, resubmitted: 2 } });
+      expect(await readFile(join(folder, 'out/enriched.csv'))).toEqual(await freshOutput(folder));
+      expect(stderr).not.toMatch(/journal/);
+      expect(versionOf(join(folder, 'state/checkpoint.db.v2.bak'))).toBe(2);
+
+      await rm(join(folder, 'state/checkpoint.db'));
+      expect((await run(folder, 'status')).code).toBe(2);
+      const recovered = await run(folder, 'recover');
+      expect(recovered.code, recovered.stderr).toBe(0);
+      expect(recovered.stdout).toContain(`${summary.run}  fixture, done: 34 records paid for, 8 folios`);
+      const again = await run(folder, 'run', '--json');
+      expect(jsonLines(again.stdout).at(-1)).toMatchObject({ found: 'done', run: summary.run });
+    });
+  });
+
+  it('that is put back beside journals which know more is refused', async () => {
+    await withStateFixture('version-2-mid-round', async (folder) => {
+      expect((await run(folder, 'run')).code).toBe(0);
+      const state = join(folder, 'state');
+      await copyFile(join(state, 'checkpoint.db.v2.bak'), join(state, 'checkpoint.db'));
+      const { code, stderr } = await run(folder, 'run');
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/\[CHECKPOINT_BEHIND\]\n {2}next: .*foliopipe recover/);
+      expect((await run(folder, 'recover')).code).toBe(0);
+      expect((await run(folder, 'run')).code).toBe(0);
     });
   });
 });

@@ -7,6 +7,7 @@ import { askEverything } from '../helpers/ask-everything.js';
 import { advance, aim, type Place, seeAt } from '../helpers/checkpoint-place.js';
 import { chunkChanges, runChanges, wrongChanges } from '../helpers/checkpoint-steps.js';
 import { withEmptyState } from '../helpers/empty-state.js';
+import { expectRecovered } from '../helpers/expect-recovered.js';
 import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
 
 const RUNS = ['r1', 'r2', 'r3'];
@@ -154,7 +155,11 @@ async function walk(folder: string, model: Checkpoint, steps: readonly Step[]): 
 }
 
 it('SQLite answers as the model does after each change there is', async () => {
-  const succeeded = await withEmptyState((folder) => walk(folder, createMemoryCheckpoint(), ways));
+  const succeeded = await withEmptyState(async (folder) => {
+    const names = await walk(folder, createMemoryCheckpoint(), ways);
+    await expectRecovered(folder);
+    return names;
+  });
   expect([...succeeded].sort()).toEqual(Object.keys({ ...runChanges, ...chunkChanges }).sort());
 });
 
@@ -166,6 +171,7 @@ it('SQLite answers as the model does, closed and opened again at any point', asy
       latest = withEmptyState(async (folder) => {
         const succeeded = await walk(folder, createMemoryCheckpoint(), [...begun, ...steps]);
         expect([...succeeded].filter((name) => name in wrongChanges)).toEqual([]);
+        await expectRecovered(folder);
       });
       return latest;
     },

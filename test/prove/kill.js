@@ -1,12 +1,22 @@
 /**
- * Kills the client at random moments, and the service now and then, until each run ends; now and then the client's
- * reader leaves, or its terminal is closed instead. Then proves that the output is that of an unbroken run, byte for
- * byte, and that no upload went unreported.
+ * Kills the client at random moments, and the service now and then, until each run ends. Now and then the client's
+ * reader leaves or its terminal is closed instead, or the checkpoint loses its database, its log or a part of that, and
+ * is recovered. Then proves that the output is that of an unbroken run, byte for byte, and that no upload went
+ * unreported.
  * npm run prove:kill -- [--kills 500] [--seed 1] [--records 1500]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -33,6 +43,8 @@ const totals = {
   serviceKills: 0,
   hangUps: 0,
   lostReaders: 0,
+  losses: 0,
+  recovered: 0,
   runs: 0,
   starts: 0,
   uploads: 0,
@@ -56,7 +68,8 @@ try {
   while (totals.kills < wanted) await brokenRun(source, expected, join(folder, `run-${totals.runs + 1}`));
   console.log(
     `seed ${values.seed}: ${totals.kills} kills of the client and ${totals.serviceKills} of the service in ${totals.runs} runs, ` +
-      `${totals.hangUps} closed terminals and ${totals.lostReaders} readers that left; ` +
+      `${totals.hangUps} closed terminals and ${totals.lostReaders} readers that left, ` +
+      `${totals.losses} checkpoints that lost something, of which ${totals.recovered} had to be recovered; ` +
       `every output equal to the unbroken one; ${totals.uploads} uploads of ${totals.chunks} chunks, ` +
       `the ${totals.ambiguous} more all reported as ambiguous`,
   );
@@ -106,9 +119,17 @@ async function brokenRun(source, expected, work) {
       }
     }
     const { code, signal, told } = await client.exited;
+    if (signal === 'SIGKILL') {
+      if (random(4) === 0) loseSomething(join(work, 'state'));
+      continue;
+    }
     // By SIGHUP itself where it came before anybody listened for it: nothing was begun yet.
-    if (signal === 'SIGKILL' || signal === 'SIGHUP' || code === 143) continue;
+    if (signal === 'SIGHUP' || code === 143) continue;
     if (code === 0) break;
+    if (code === 2 && /\[CHECKPOINT_(LOST|BEHIND|DAMAGED)\]/.test(told)) {
+      await recoverCheckpoint(config);
+      continue;
+    }
     // 5 is passing trouble, which a killed service is; whatever else ends a run is a fault.
     if (code !== 5) throw new Error(`a start ended with ${code}: ${told}`);
   }
@@ -122,6 +143,43 @@ function closeTerminal({ process: child }) {
   child.stderr.destroy();
   child.kill('SIGHUP');
   totals.hangUps += 1;
+}
+
+/** What a person or a crash may take from a checkpoint that nobody has open. */
+function loseSomething(state) {
+  const database = join(state, 'checkpoint.db');
+  const log = `${database}-wal`;
+  if (!existsSync(database) || !existsSync(log)) return;
+  totals.losses += 1;
+  const bytes = readFileSync(log);
+  const ways = [
+    () => rmSync(log),
+    () => rmSync(database),
+    () => {
+      for (const path of [database, log, `${database}-shm`]) rmSync(path, { force: true });
+    },
+    () => truncateSync(log, random(bytes.length + 1)),
+    () => {
+      if (bytes.length === 0) return;
+      bytes[random(bytes.length)] ^= 1 << random(8);
+      writeFileSync(log, bytes);
+    },
+  ];
+  ways[random(ways.length)]();
+}
+
+/** Now and then recovering is killed, too. */
+async function recoverCheckpoint(config) {
+  totals.recovered += 1;
+  const start = () => startClient(config, 'recover');
+  if (random(3) === 0) {
+    const doomed = start();
+    await Promise.race([sleep(80 + random(300)), doomed.exited]);
+    await kill(doomed.process, 'SIGKILL');
+    totals.kills += 1;
+  }
+  const { code, told } = await start().exited;
+  if (code !== 0) throw new Error(`recover ended with ${code}: ${told}`);
 }
 
 function prove(work, expected) {
@@ -209,8 +267,8 @@ async function startService(work, port) {
   throw new Error('the service ended before it listened');
 }
 
-function startClient(config) {
-  const child = spawn(process.execPath, [cli, 'run', config, '--log-level', 'warn'], {
+function startClient(config, command = 'run') {
+  const child = spawn(process.execPath, [cli, command, config, '--log-level', 'warn'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let told = '';

@@ -1,0 +1,240 @@
+/** Holds a run's journal to the database: which of the two knows more of what was, or may have been, paid for. */
+import type { RunState } from '../state.js';
+import type { StateDatabase } from '../state-database.js';
+import type { JournalLine } from './journal-line.js';
+
+/** What a journal and the database know of a run, compared. */
+export interface Compared {
+  /** What the journal knows and the database does not; empty where the database is whole. */
+  readonly missing: {
+    /** Uploads that were begun, and their records. */
+    uploads: number;
+    records: number;
+    /** Folios, the newest one last. */
+    folios: number;
+    newestFolio: string | null;
+    searches: number;
+  };
+  /** Whether the database knows more than the journal. */
+  readonly isShort: boolean;
+}
+
+/** How far an upload or a search has come: a later state of the same one is greater. */
+const RANK: Readonly<Record<string, number>> = {
+  intent: 0,
+  dropped: 1,
+  ambiguous: 1,
+  answered: 2,
+  accepted: 2,
+};
+
+/** What is kept of the journal while it is read: little for each line. */
+interface Seen {
+  /** The beginning of its hash, and whether it is split, refused or given up, by chunk. */
+  readonly chunks: Map<number, number>;
+  readonly ended: Map<number, string>;
+  /** Ranks by attempt, and by searched record. */
+  readonly uploads: Map<number, number>;
+  readonly searches: Map<number, number>;
+  isAllCut: boolean;
+  round: number;
+  columns: string | null;
+  state: RunState;
+  isPartial: boolean;
+  isPruned: boolean;
+}
+
+const ATTEMPTS_EACH = 2 ** 21;
+
+interface Stored {
+  readonly fileName: string;
+  readonly state: string;
+  readonly folio: string | null;
+}
+
+/** Prepares the comparison; to be made within one transaction. */
+export function journalComparison(
+  db: StateDatabase,
+): (run: string, lines: Iterable<JournalLine>) => Compared {
+  const uploadAt = db.prepare<[string, number, number], Stored>(`
+    SELECT file_name AS fileName, state, folio FROM uploads WHERE run = ? AND chunk = ? AND attempt = ?`);
+  const searchOf = db
+    .prepare<[string, number], string>('SELECT state FROM searches WHERE run = ? AND record = ?')
+    .pluck();
+  const hasMore = knowsMore(db);
+
+  return (run, lines) => {
+    const missing = { uploads: 0, records: 0, folios: 0, newestFolio: null as string | null, searches: 0 };
+    const seen = nothingSeen();
+    for (const line of lines) {
+      look(seen, line);
+      switch (line.type) {
+        case 'intent':
+          if (uploadAt.get(run, line.chunk, line.attempt)?.fileName !== line.fileName) {
+            missing.uploads += 1;
+            missing.records += line.records;
+          }
+          break;
+        case 'accepted':
+        case 'adopted':
+          if (uploadAt.get(run, line.chunk, line.attempt)?.folio !== line.folio) {
+            missing.folios += 1;
+            missing.newestFolio = line.folio;
+          }
+          break;
+        case 'search':
+          if (searchOf.get(run, line.record) === undefined) missing.searches += 1;
+          break;
+        case 'searched':
+          if (line.state === 'answered' && (searchOf.get(run, line.record) ?? 'answered') !== 'answered') {
+            missing.searches += 1;
+          }
+          break;
+        default:
+      }
+    }
+    return { missing, isShort: hasMore(run, seen) };
+  };
+}
+
+/** Whether anything is missing from the database. */
+export function isBehind({ missing }: Compared): boolean {
+  return missing.uploads + missing.folios + missing.searches > 0;
+}
+
+function nothingSeen(): Seen {
+  return {
+    chunks: new Map(),
+    ended: new Map(),
+    uploads: new Map(),
+    searches: new Map(),
+    isAllCut: false,
+    round: 0,
+    columns: null,
+    state: 'open',
+    isPartial: false,
+    isPruned: false,
+  };
+}
+
+function look(seen: Seen, line: JournalLine): void {
+  switch (line.type) {
+    case 'cut':
+      seen.chunks.set(line.chunk, beginningOf(line.sha256));
+      seen.ended.delete(line.chunk);
+      break;
+    case 'split':
+    case 'refused':
+    case 'unprocessed':
+      seen.ended.set(line.chunk, line.type);
+      break;
+    case 'intent':
+      raise(seen.uploads, keyOf(line), RANK.intent!);
+      seen.ended.delete(line.chunk);
+      break;
+    case 'accepted':
+    case 'adopted':
+      raise(seen.uploads, keyOf(line), RANK.accepted!);
+      seen.ended.delete(line.chunk);
+      if (line.type === 'adopted') seen.state = 'open';
+      break;
+    case 'dropped':
+    case 'ambiguous':
+      raise(seen.uploads, keyOf(line), RANK[line.type]!);
+      break;
+    case 'search':
+      // One that was dropped is asked again.
+      seen.searches.set(line.record, RANK.intent!);
+      break;
+    case 'searched':
+      seen.searches.set(line.record, RANK[line.state]!);
+      break;
+    case 'all-cut':
+      seen.isAllCut = true;
+      break;
+    case 'settled':
+      seen.round = line.round;
+      break;
+    case 'columns':
+      seen.columns = JSON.stringify(line.columns);
+      break;
+    case 'pruned':
+      seen.isPruned = true;
+      break;
+    case 'publishing':
+      seen.state = 'publishing';
+      seen.isPartial = line.publication.partial;
+      break;
+    case 'done':
+      seen.state = seen.isPartial ? 'open' : 'done';
+      break;
+    case 'superseded':
+      seen.state = 'superseded';
+      break;
+    case 'unpublished':
+    case 'reopened':
+      seen.state = 'open';
+      break;
+    default:
+  }
+}
+
+const keyOf = ({ chunk, attempt }: { readonly chunk: number; readonly attempt: number }) =>
+  chunk * ATTEMPTS_EACH + attempt;
+
+function raise(ranks: Map<number, number>, key: number, rank: number): void {
+  if ((ranks.get(key) ?? -1) < rank) ranks.set(key, rank);
+}
+
+/** Of a hash in hex, as a number that is exact. */
+const beginningOf = (sha256: string) => Number.parseInt(sha256.slice(0, 12), 16);
+
+const ENDED = new Set(['split', 'refused', 'unprocessed']);
+const PAGE = 1_000;
+
+function knowsMore(db: StateDatabase): (run: string, seen: Seen) => boolean {
+  const runOf = db.prepare<
+    [string],
+    { state: string; chunks: number | null; columns: string | null; round: number; pruned_at: number | null }
+  >('SELECT state, chunks, columns, round, pruned_at FROM runs WHERE id = ?');
+  const chunks = db.prepare<[string, number, number], { number: number; sha256: string; state: string }>(`
+    SELECT number, sha256, state FROM chunks WHERE run = ? AND number > ? ORDER BY number LIMIT ? + 0`);
+  const uploads = db.prepare<[string, number, number], { chunk: number; attempt: number; state: string }>(`
+    SELECT chunk, attempt, state FROM uploads WHERE run = ? AND chunk BETWEEN ? AND ? ORDER BY chunk, attempt`);
+  const lastUpload = db
+    .prepare<[string], number>('SELECT coalesce(max(chunk), 0) FROM uploads WHERE run = ?')
+    .pluck();
+  const searches = db.prepare<[string, number, number], { record: number; state: string }>(`
+    SELECT record, state FROM searches WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
+
+  const chunkIsNews = (seen: Seen, row: { number: number; sha256: string; state: string }) =>
+    seen.chunks.get(row.number) !== beginningOf(row.sha256) ||
+    (ENDED.has(row.state) && seen.ended.get(row.number) !== row.state);
+
+  return (run, seen) => {
+    const row = runOf.get(run);
+    if (row === undefined) return false;
+    if ((row.chunks !== null && !seen.isAllCut) || row.round !== seen.round) return true;
+    if (
+      (row.columns !== null && row.columns !== seen.columns) ||
+      (row.pruned_at !== null) !== seen.isPruned
+    ) {
+      return true;
+    }
+    if (row.state !== seen.state) return true;
+    for (let page = chunks.all(run, 0, PAGE); page.length > 0; ) {
+      if (page.some((chunk) => chunkIsNews(seen, chunk))) return true;
+      page = chunks.all(run, page.at(-1)!.number, PAGE);
+    }
+    const last = lastUpload.get(run)!;
+    for (let from = 1; from <= last; from += PAGE) {
+      const page = uploads.all(run, from, from + PAGE - 1);
+      if (page.some((one) => (seen.uploads.get(keyOf(one)) ?? -1) < RANK[one.state]!)) return true;
+    }
+    for (let page = searches.all(run, 0, PAGE); page.length > 0; ) {
+      if (page.some((one) => (seen.searches.get(one.record) ?? -1) < RANK[one.state]!)) return true;
+      page = searches.all(run, page.at(-1)!.record, PAGE);
+    }
+    return false;
+  };
+}

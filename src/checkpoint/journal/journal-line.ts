@@ -1,0 +1,109 @@
+/** The lines of a run's journal: a JSON object each, whose last member is a checksum of all before it. */
+import { crc32 } from 'node:zlib';
+import type { Chunk, Source, UnprocessedCause } from '../../types.js';
+import type { Publication } from '../state.js';
+
+/** Of the lines' form. */
+export const journalVersion = 1;
+
+/** The first line: what the run is of, and the values that are frozen for it. */
+export interface RunLine {
+  readonly type: 'run';
+  readonly version: number;
+  readonly run: string;
+  readonly pipeline: string;
+  readonly service: string;
+  readonly label: string | null;
+  readonly canary: number;
+  readonly createdAt: number;
+  readonly source: Source;
+  readonly frozen: Readonly<Record<string, string>>;
+}
+
+/** A chunk was cut; of a round with the numbers of exactly its records. */
+export interface CutLine extends Omit<Chunk, 'number'> {
+  readonly type: 'cut';
+  readonly chunk: number;
+  readonly round: number;
+  readonly numbers: readonly number[] | null;
+}
+
+/** A chunk is about to be uploaded; the span is null where the chunk's row is gone (a pruned run). */
+export interface IntentLine {
+  readonly type: 'intent';
+  readonly chunk: number;
+  readonly attempt: number;
+  readonly firstRecord: number | null;
+  readonly lastRecord: number | null;
+  readonly records: number;
+  readonly sha256: string | null;
+  readonly fileName: string;
+  readonly at: number;
+  readonly day: string;
+}
+
+/** The folio of an upload: read from its reply, or found by a person. */
+export interface FolioLine {
+  readonly type: 'accepted' | 'adopted';
+  readonly chunk: number;
+  readonly attempt: number;
+  readonly folio: string;
+  readonly serviceRecords: number | null;
+  readonly rehearsal: boolean;
+  readonly at: number;
+}
+
+/** An upload that ended without a folio. */
+export interface EndLine {
+  readonly type: 'dropped' | 'ambiguous';
+  readonly chunk: number;
+  readonly attempt: number;
+  /** Null where a kill has ended it. */
+  readonly at: number | null;
+  /** Why an ambiguous one is so, where that is known. */
+  readonly doubt?: string | null;
+}
+
+export type JournalLine =
+  | RunLine
+  | CutLine
+  | IntentLine
+  | FolioLine
+  | EndLine
+  | { readonly type: 'split'; readonly chunk: number }
+  | { readonly type: 'refused'; readonly chunk: number; readonly refusal: string }
+  | { readonly type: 'unprocessed'; readonly chunk: number; readonly cause: UnprocessedCause }
+  /** The source is cut whole; into how many chunks is told where their rows are gone. */
+  | { readonly type: 'all-cut'; readonly chunks?: number }
+  | { readonly type: 'search'; readonly record: number; readonly at: number; readonly day: string }
+  | {
+      readonly type: 'searched';
+      readonly record: number;
+      readonly state: 'answered' | 'dropped' | 'ambiguous';
+      readonly values: Readonly<Record<string, string>> | null;
+    }
+  | { readonly type: 'settled'; readonly round: number }
+  | { readonly type: 'columns'; readonly columns: readonly string[]; readonly learned: boolean }
+  | { readonly type: 'publishing'; readonly publication: Publication }
+  | { readonly type: 'done' | 'superseded' | 'pruned'; readonly at: number }
+  | { readonly type: 'unpublished' | 'reopened' };
+
+/** @returns the line with its line feed. */
+export function encodeLine(line: JournalLine): string {
+  const body = JSON.stringify(line);
+  return `${body.slice(0, -1)},"crc":"${checksum(body)}"}\n`;
+}
+
+const END = /,"crc":"([0-9a-f]{8})"\}$/;
+
+/** @returns undefined where the text is not what was written. */
+export function decodeLine(text: string): JournalLine | undefined {
+  const end = END.exec(text);
+  if (end === null) return undefined;
+  const body = `${text.slice(0, end.index)}}`;
+  return checksum(body) === end[1] ? (JSON.parse(body) as JournalLine) : undefined;
+}
+
+function checksum(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0');
+}

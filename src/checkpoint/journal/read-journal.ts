@@ -1,0 +1,91 @@
+/** Reads a run's journal: whole lines only, each held to its checksum. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { ConfigError } from '../../errors/index.js';
+import { decodeLine, type JournalLine, journalVersion } from './journal-line.js';
+
+const LF = 0x0a;
+const PIECE = 256 * 1024;
+
+/**
+ * The lines of a journal, the run's first. What a kill or a power failure has left of a last line is passed over.
+ * @param onDamaged called for a line that is not what was written, which is passed over then.
+ * @throws ConfigError `JOURNAL_DAMAGED`, naming file and line; `JOURNAL_NEWER`. The system's own error where there
+ *   is no such file.
+ */
+export function* readJournal(path: string, onDamaged?: (line: number) => void): Generator<JournalLine> {
+  const file = openSync(path, 'r');
+  try {
+    const end = wholeLength(file);
+    let number = 0;
+    for (const text of linesUpTo(file, end)) {
+      number += 1;
+      const line = decodeLine(text);
+      if (line === undefined || (line.type === 'run') !== (number === 1)) {
+        if (onDamaged === undefined) throw damaged(path, number);
+        onDamaged(number);
+        continue;
+      }
+      if (line.type === 'run' && line.version > journalVersion) throw newer(path, line.version);
+      yield line;
+    }
+    if (number === 0 && onDamaged === undefined) throw damaged(path, 1);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Where the last whole line of an open journal ends. After a power failure a last line may hold NULs. */
+export function wholeLength(file: number): number {
+  let end = fstatSync(file).size;
+  for (;;) {
+    end = behindLineFeed(file, end);
+    if (end === 0) return 0;
+    const begin = behindLineFeed(file, end - 1);
+    const last = Buffer.alloc(end - begin);
+    readSync(file, last, 0, last.length, begin);
+    if (!last.includes(0)) return end;
+    end = begin;
+  }
+}
+
+/** The place behind the last line feed before `end`; 0 where there is none. */
+function behindLineFeed(file: number, end: number): number {
+  const piece = Buffer.alloc(Math.min(PIECE, end));
+  for (let upTo = end; upTo > 0; ) {
+    const from = Math.max(upTo - piece.length, 0);
+    const read = readSync(file, piece, 0, upTo - from, from);
+    const at = piece.subarray(0, read).lastIndexOf(LF);
+    if (at >= 0) return from + at + 1;
+    upTo = from;
+  }
+  return 0;
+}
+
+function* linesUpTo(file: number, end: number): Generator<string> {
+  let rest = Buffer.alloc(0);
+  for (let at = 0; at < end; ) {
+    const piece = Buffer.alloc(Math.min(PIECE, end - at));
+    at += readSync(file, piece, 0, piece.length, at);
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    let begin = 0;
+    for (let to = bytes.indexOf(LF); to >= 0; to = bytes.indexOf(LF, begin)) {
+      yield bytes.toString('utf8', begin, to);
+      begin = to + 1;
+    }
+    rest = bytes.subarray(begin);
+  }
+}
+
+function damaged(path: string, line: number): ConfigError {
+  return new ConfigError('JOURNAL_DAMAGED', `line ${line} of ${path} is not what was written`, {
+    hint: 'look at what there is with: foliopipe recover --dry-run; or put back a copy of the file',
+    facts: { path, line },
+  });
+}
+
+function newer(path: string, version: number): ConfigError {
+  return new ConfigError('JOURNAL_NEWER', `${path} is of a newer foliopipe (version ${version})`, {
+    hint: 'upgrade foliopipe',
+    facts: { path, version },
+  });
+}

@@ -1,0 +1,114 @@
+/** Writes a run that is rebuilt from its journal into the tables, in the place of what they hold of it. */
+import type { FolioCounts, StoredPart } from '../../types.js';
+import { packNumbers } from '../packed-numbers.js';
+import type { StateDatabase } from '../state-database.js';
+import type { JournaledChunk, JournaledRun } from './journaled-run.js';
+
+/** What is on the disk of a chunk's answers, where it is all of them. */
+export interface FoundParts {
+  readonly counts: FolioCounts;
+  readonly parts: readonly StoredPart[];
+}
+
+/** The statements are prepared once; the insertion is one transaction. */
+export function runInsertion(
+  db: StateDatabase,
+): (run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>) => Promise<void> {
+  const forget = ['parts', 'picked_records', 'uploads', 'chunks', 'searches', 'spending'].map((table) =>
+    db.prepare(`DELETE FROM ${table} WHERE run = ?`),
+  );
+  // A row that is there keeps its place among the runs.
+  const putRun = db.prepare(`
+    INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, created_at, state, chunks, columns,
+      round, rehearsal, publication, finished_at, pruned_at)
+    VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @createdAt, @state, @chunks, @columns,
+      @round, @rehearsal, @publication, @finishedAt, @prunedAt)
+    ON CONFLICT (id) DO UPDATE SET state = excluded.state, chunks = excluded.chunks, columns = excluded.columns,
+      join_way = NULL, round = excluded.round, rehearsal = excluded.rehearsal,
+      publication = excluded.publication, finished_at = excluded.finished_at, pruned_at = excluded.pruned_at`);
+  const putChunk = db.prepare(`
+    INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
+      end_file, end_offset, bytes, sha256, state, attempt, folio, submitted_at, successful, failed, cause, refusal)
+    VALUES (@run, @number, @round, @firstRecord, @lastRecord, @records, @startFile, @startOffset,
+      @endFile, @endOffset, @bytes, @sha256, @state, @attempt, @folio, @submittedAt, @successful, @failed, @cause,
+      @refusal)`);
+  const putPicked = db.prepare('INSERT INTO picked_records (run, chunk, numbers) VALUES (?, ?, ?)');
+  const putUpload = db.prepare(`
+    INSERT INTO uploads (run, chunk, attempt, file_name, records, state, folio, service_records, started_at, day,
+      ended_at, doubt, local)
+    VALUES (@run, @chunk, @attempt, @fileName, @records, @state, @folio, @serviceRecords, @startedAt, @day,
+      @endedAt, @doubt, @local)`);
+  const putPart = db.prepare(`
+    INSERT INTO parts (run, chunk, file_status, part, bytes, sha256, records)
+    VALUES (@run, @chunk, @fileStatus, @part, @bytes, @sha256, @records)`);
+  const putSearch = db.prepare(`
+    INSERT INTO searches (run, record, state, "values", started_at, day)
+    VALUES (@run, @record, @state, @values, @startedAt, @day)`);
+  const spend = db.prepare(`
+    INSERT INTO spending (pipeline, day, run, records) VALUES (@pipeline, @day, @run, @records)
+    ON CONFLICT DO UPDATE SET records = records + excluded.records`);
+  const learn = db.prepare(`
+    INSERT INTO pipeline_columns (pipeline, service, columns) VALUES (@pipeline, @service, @columns)
+    ON CONFLICT DO UPDATE SET columns = excluded.columns`);
+
+  return db.change((run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>) => {
+    const { run: id, pipeline, service } = run.head;
+    for (const statement of forget) statement.run(id);
+    putRun.run(runRow(run));
+    for (const chunk of run.prunedAt === null ? run.chunks.values() : []) {
+      const found = chunk.state === 'submitted' ? partsOf.get(chunk.number) : undefined;
+      putChunk.run(chunkRow(id, chunk, found));
+      if (chunk.numbers !== null) putPicked.run(id, chunk.number, packNumbers(chunk.numbers));
+      for (const part of found?.parts ?? []) putPart.run({ run: id, chunk: chunk.number, ...part });
+    }
+    for (const upload of run.uploads.values()) {
+      const { local, ...row } = upload;
+      putUpload.run({ run: id, ...row, local: local === null ? null : Number(local) });
+      const { day, records } = upload;
+      if (upload.state !== 'dropped') spend.run({ pipeline, day, run: id, records });
+    }
+    for (const search of run.searches.values()) {
+      // Nobody will hear of it any more.
+      const state = search.state === 'intent' ? 'ambiguous' : search.state;
+      const values = search.values === null ? null : JSON.stringify(search.values);
+      putSearch.run({ run: id, ...search, state, values });
+      if (state !== 'dropped') spend.run({ pipeline, day: search.day, run: id, records: 1 });
+    }
+    if (run.isLearned) learn.run({ pipeline, service, columns: JSON.stringify(run.columns) });
+  });
+}
+
+function runRow(run: JournaledRun): object {
+  const { run: id, type: _, version: _version, ...head } = run.head;
+  const counted = [...run.chunks.values()].filter(({ state }) => state !== 'split').length;
+  return {
+    ...head,
+    id,
+    source: JSON.stringify(head.source),
+    frozen: JSON.stringify(head.frozen),
+    state: run.state,
+    chunks: run.isAllCut ? counted || run.chunksOnce : null,
+    columns: run.columns && JSON.stringify(run.columns),
+    round: run.round,
+    rehearsal: Number([...run.uploads.values()].some(({ local }) => local === true)),
+    publication: run.publication && JSON.stringify(run.publication),
+    finishedAt: run.finishedAt,
+    prunedAt: run.prunedAt,
+  };
+}
+
+function chunkRow(run: string, chunk: JournaledChunk, found: FoundParts | undefined): object {
+  const { start, end, numbers: _, ...row } = chunk;
+  const refused = chunk.state === 'refused' ? { successful: 0, failed: 1 } : undefined;
+  const counts = found?.counts ?? refused ?? { successful: null, failed: null };
+  return {
+    run,
+    ...row,
+    startFile: start.file,
+    startOffset: start.offset,
+    endFile: end.file,
+    endOffset: end.offset,
+    ...counts,
+    state: found === undefined ? chunk.state : 'downloaded',
+  };
+}

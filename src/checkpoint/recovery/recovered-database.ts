@@ -1,0 +1,175 @@
+/**
+ * A checkpoint that is rebuilt beside the one that is lost, damaged or too old, and takes its place whole. What is
+ * readable of that one is a copy to begin with; the files themselves are kept.
+ */
+import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { syncFolder } from '../../streams/atomic-file.js';
+import { type Compared, journalComparison } from '../journal/compare-journal.js';
+import { writeJournalFile } from '../journal/journal-file.js';
+import { journalPath } from '../journal/journal-folder.js';
+import { journalOfRun } from '../journal/journal-of-run.js';
+import { makeJournals } from '../journal/make-journals.js';
+import { readJournal } from '../journal/read-journal.js';
+import { migrate, refuseNewer } from '../migrate.js';
+import { migrations } from '../migrations/index.js';
+import { openPrivateDatabase } from '../open-private-database.js';
+import { createStateDatabase } from '../state-database.js';
+import { publicationInsertion } from './insert-publications.js';
+import { type FoundParts, runInsertion } from './insert-run.js';
+import type { JournaledRun } from './journaled-run.js';
+
+/** `missing` also where it is empty. */
+export type BaseState = 'whole' | 'damaged' | 'missing';
+
+export interface RecoveredDatabase {
+  readonly base: BaseState;
+  /** Ids of the runs that the old checkpoint knows, oldest first. */
+  readonly known: readonly string[];
+  /** Holds a known run to its journal, or to what is readable of it. */
+  compare(run: string): Compared & { readonly isDamaged: boolean };
+  /**
+   * Writes the journal of a known run anew; the old one is kept.
+   * @returns where.
+   */
+  renewJournal(run: string, at: number): string;
+  put(run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>): Promise<void>;
+  /** Once all runs are put. */
+  putPublications(runs: readonly JournaledRun[]): Promise<void>;
+  /**
+   * Takes the place of the old one; runs without a journal get theirs.
+   * @param at epoch milliseconds, a part of the name under which the old one is kept.
+   * @returns where the old one stands now, or null where there was none.
+   */
+  putInPlace(at: number): Promise<string | null>;
+  /** Leaves everything as it was. */
+  discard(): void;
+}
+
+const ENDS = ['', '-wal', '-shm', '-journal'];
+
+/**
+ * No pipeline may be at work in the folder.
+ * @throws ConfigError `CHECKPOINT_NEWER`
+ */
+export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
+  const path = join(stateDir, 'checkpoint.db');
+  const beside = `${path}.recovering`;
+  const remove = () => {
+    for (const end of ENDS) rmSync(`${beside}${end}`, { force: true });
+  };
+  remove();
+  const { connection, base } = openBase(path, beside, remove);
+  const db = createStateDatabase(connection);
+  const put = runInsertion(db);
+  const compare = journalComparison(db);
+  const linesOf = journalOfRun(db);
+  const putPublications = publicationInsertion(db);
+  return {
+    base,
+    known: connection.prepare<[], string>('SELECT id FROM runs ORDER BY rowid').pluck().all(),
+    compare: (run) => {
+      let isDamaged = false;
+      const lines = readJournal(journalPath(stateDir, run), () => {
+        isDamaged = true;
+      });
+      return { ...compare(run, lines), isDamaged };
+    },
+    renewJournal: (run, at) => {
+      const journal = journalPath(stateDir, run);
+      const aside = asidePath(journal, at);
+      keepCopy(journal, aside);
+      writeJournalFile(journal, linesOf(run));
+      return aside;
+    },
+    put,
+    putPublications,
+    putInPlace: async (at) => {
+      makeJournals(connection, stateDir);
+      // One file, without a log beside it.
+      connection.pragma('journal_mode = DELETE');
+      connection.close();
+      const file = await open(beside, 'r');
+      await file.sync().finally(() => file.close());
+      const aside = setAside(path, at);
+      renameSync(beside, path);
+      await syncFolder(dirname(path));
+      return aside;
+    },
+    discard: () => {
+      connection.close();
+      remove();
+    },
+  };
+}
+
+function openBase(
+  path: string,
+  beside: string,
+  remove: () => void,
+): { readonly connection: Database.Database; readonly base: BaseState } {
+  let base: BaseState = 'missing';
+  if (existsSync(path) && statSync(path).size > 0) {
+    copyFileSync(path, beside);
+    if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${beside}-wal`);
+    const connection = openIfWhole(beside);
+    if (connection !== undefined) return { connection, base: 'whole' };
+    remove();
+    base = 'damaged';
+  }
+  const connection = openPrivateDatabase(beside, 0);
+  migrate(connection, migrations);
+  return { connection, base };
+}
+
+/** @returns undefined where SQLite cannot read it. */
+function openIfWhole(path: string): Database.Database | undefined {
+  let connection: Database.Database | undefined;
+  try {
+    chmodSync(path, 0o600);
+    connection = openPrivateDatabase(path, 0);
+    refuseNewer(connection, migrations.length);
+    if (connection.pragma('quick_check(1)', { simple: true }) === 'ok') {
+      migrate(connection, migrations);
+      return connection;
+    }
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError) || error.code === 'SQLITE_FULL') {
+      connection?.close();
+      for (const end of ENDS) rmSync(`${path}${end}`, { force: true });
+      throw error;
+    }
+  }
+  connection?.close();
+  return undefined;
+}
+
+/** The database stays under its name until the other one takes it; a log must never lie beside the other one. */
+function setAside(path: string, at: number): string | null {
+  const aside = asidePath(path, at);
+  let isKept = false;
+  for (const end of ENDS) {
+    if (!existsSync(`${path}${end}`)) continue;
+    rmSync(`${aside}${end}`, { force: true });
+    if (end === '') keepCopy(path, aside);
+    else renameSync(`${path}${end}`, `${aside}${end}`);
+    isKept = true;
+  }
+  return isKept ? aside : null;
+}
+
+function asidePath(path: string, at: number): string {
+  const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  return `${path}.${time}.bak`;
+}
+
+/** Not every file system knows a second name for a file. */
+function keepCopy(path: string, aside: string): void {
+  try {
+    linkSync(path, aside);
+  } catch {
+    copyFileSync(path, aside);
+  }
+}

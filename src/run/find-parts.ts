@@ -1,0 +1,98 @@
+/** Finds what a run's folder holds of its chunks' answers, without a database that says so. */
+import { createHash } from 'node:crypto';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type { FoundParts } from '../checkpoint/recovery/insert-run.js';
+import { countResults } from '../results/count-results.js';
+import type { FileStatus, StoredPart } from '../types.js';
+
+/** The name of a part, with a piece of its content's hash or without. */
+const PART = /^part-(\d+)-(successful|failed)-(\d+)(?:-[0-9a-f]+)?\.csv\.gz$/;
+
+interface PartFile {
+  readonly path: string;
+  readonly fileStatus: FileStatus;
+  readonly part: number;
+  readonly writtenAt: number;
+}
+
+/**
+ * @param chunks of which answers are looked for; a chunk may have parts of several downloads.
+ * @returns for each chunk whose parts hold as many results as it has records, the newest that do. That each result is
+ *   of its record is proven when they are joined.
+ */
+export async function findParts(
+  folder: string,
+  chunks: Iterable<{ readonly number: number; readonly records: number }>,
+): Promise<ReadonlyMap<number, FoundParts>> {
+  const files = partFilesIn(folder);
+  const found = new Map<number, FoundParts>();
+  for (const { number, records } of chunks) {
+    const stored = files.get(number);
+    const whole = stored && (await newestWhole(stored, records));
+    if (whole !== undefined) found.set(number, whole);
+  }
+  return found;
+}
+
+/** By chunk, the newest first. */
+function partFilesIn(folder: string): ReadonlyMap<number, PartFile[]> {
+  const files = new Map<number, PartFile[]>();
+  for (const name of readdirSync(folder).sort()) {
+    const match = PART.exec(name);
+    if (match === null) continue;
+    const path = join(folder, name);
+    const fileStatus = match[2] === 'failed' ? 'FAILED' : 'SUCCESSFUL';
+    const file = { path, fileStatus, part: Number(match[3]), writtenAt: statSync(path).mtimeMs } as const;
+    const chunk = Number(match[1]);
+    files.set(chunk, [...(files.get(chunk) ?? []), file]);
+  }
+  for (const some of files.values()) some.sort((a, b) => b.writtenAt - a.writtenAt);
+  return files;
+}
+
+async function newestWhole(files: readonly PartFile[], records: number): Promise<FoundParts | undefined> {
+  let left: (StoredPart & { readonly key: string })[] = [];
+  for (const file of files) {
+    const part = await readPart(file);
+    if (part !== undefined) left.push({ ...part, key: `${part.fileStatus} ${part.part}` });
+  }
+  for (;;) {
+    const set = left.filter(({ key }, at) => left.findIndex((other) => other.key === key) === at);
+    const counts = { successful: 0, failed: 0 };
+    for (const part of set) counts[part.fileStatus === 'FAILED' ? 'failed' : 'successful'] += part.records;
+    if (set.length > 0 && counts.successful + counts.failed === records) {
+      return { counts, parts: set.map(({ key: _, ...part }) => part) };
+    }
+    // The newest that has an older one of its kind makes room for that.
+    const replaced = left.findIndex(({ key }, at) =>
+      left.some((other, older) => older > at && other.key === key),
+    );
+    if (replaced < 0) return undefined;
+    left = left.toSpliced(replaced, 1);
+  }
+}
+
+/** @returns undefined where the file is damaged. */
+async function readPart({ path, fileStatus, part }: PartFile): Promise<StoredPart | undefined> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let records = 0;
+  try {
+    await pipeline(createReadStream(path), createGunzip(), async (content: AsyncIterable<Buffer>) => {
+      const counted = countResults(content);
+      for await (const piece of counted.content) {
+        hash.update(piece);
+        bytes += piece.length;
+      }
+      records = counted.count();
+    });
+  } catch (error) {
+    // What the system refuses may be whole.
+    if ((error as NodeJS.ErrnoException).syscall !== undefined) throw error;
+    return undefined;
+  }
+  return { fileStatus, part, bytes, sha256: hash.digest('hex'), records };
+}

@@ -1,0 +1,180 @@
+/** Rebuilds a checkpoint that is lost, damaged or older than its journals, from these and the parts on the disk. */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { RunState } from '../checkpoint/checkpoint.js';
+import { isBehind } from '../checkpoint/journal/compare-journal.js';
+import { journalPath, runsWithFiles } from '../checkpoint/journal/journal-folder.js';
+import { readJournal } from '../checkpoint/journal/read-journal.js';
+import { withAllPipelinesStopped } from '../checkpoint/pipeline-lock.js';
+import { type JournaledRun, readJournaledRun } from '../checkpoint/recovery/journaled-run.js';
+import {
+  type BaseState,
+  openRecoveredDatabase,
+  type RecoveredDatabase,
+} from '../checkpoint/recovery/recovered-database.js';
+import { translateStateError } from '../checkpoint/translate-state-error.js';
+import type { Config } from '../config/schema.js';
+import { ConfigError } from '../errors/index.js';
+import { silentLogger } from '../logger.js';
+import { systemClock } from '../streams/clock.js';
+import { findParts } from './find-parts.js';
+import type { RunOptions } from './run-options.js';
+import { waitForLock } from './wait-for-lock.js';
+
+export interface RecoverOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
+  /** Only say what would be rebuilt. */
+  readonly dryRun?: boolean;
+}
+
+/** What was found of a run. */
+export interface RecoveredRun {
+  readonly run: string;
+  /** Null where nothing tells it. */
+  readonly pipeline: string | null;
+  /**
+   * `kept`: the checkpoint knows all that its journal knows. `renewed`: the same, but its journal was damaged, and is
+   * written again from the checkpoint. `rebuilt`: from its journal. `lost`: there is no journal that could be read;
+   * its folder stays as it is.
+   */
+  readonly found: 'kept' | 'renewed' | 'rebuilt' | 'lost';
+  /** What is wrong with its journal. */
+  readonly reason: string | null;
+  readonly state: RunState | null;
+  readonly prunedAt: number | null;
+  readonly chunks: number;
+  /** Chunks of which all results are on the disk, whose folio is known, and of which nobody knows. */
+  readonly downloaded: number;
+  readonly folios: number;
+  readonly ambiguous: number;
+  /** Records that were, or may have been, paid for. */
+  readonly records: number;
+}
+
+export interface Recovered {
+  /** How the checkpoint was found. */
+  readonly base: BaseState;
+  readonly runs: readonly RecoveredRun[];
+  /** Whether a rebuilt checkpoint has taken its place. */
+  readonly replaced: boolean;
+  /** Where the old one is kept. */
+  readonly aside: string | null;
+}
+
+/**
+ * Nothing is removed and nobody is asked. Afterwards the same commands go on as if nothing had happened; what the
+ * disk does not hold is asked for again, which costs nothing.
+ * @throws LockedError when a pipeline is at work; ConfigError `STATE_MISSING`, `CHECKPOINT_NEWER`.
+ */
+export async function recover(
+  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  options: RecoverOptions = {},
+): Promise<Recovered> {
+  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
+  const ids = runsWithFiles(stateDir);
+  const path = join(stateDir, 'checkpoint.db');
+  if (ids.length === 0 && !existsSync(path) && !existsSync(`${path}-wal`)) {
+    throw new ConfigError('STATE_MISSING', `${stateDir} holds no state: there is nothing to recover`, {
+      hint: 'name the folder with --state-dir; begin with: foliopipe run',
+    });
+  }
+  const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
+  const lock = await waitForLock({ stateDir, pipeline, holder, wait: 0 }, { clock, signal, logger });
+  try {
+    let recovered: Recovered | undefined;
+    await withAllPipelinesStopped(stateDir, async () => {
+      recovered = await rebuildAll(stateDir, ids, options.dryRun ? null : clock.now());
+    });
+    return recovered!;
+  } finally {
+    await lock.close();
+  }
+}
+
+async function rebuildAll(stateDir: string, ids: readonly string[], at: number | null): Promise<Recovered> {
+  let database: RecoveredDatabase | undefined;
+  try {
+    database = openRecoveredDatabase(stateDir);
+    return await rebuild(database, stateDir, ids, at);
+  } catch (error) {
+    database?.discard();
+    throw translateStateError(error, join(stateDir, 'checkpoint.db'));
+  }
+}
+
+/** @param at null: nothing is put in place. */
+async function rebuild(
+  database: RecoveredDatabase,
+  stateDir: string,
+  ids: readonly string[],
+  at: number | null,
+): Promise<Recovered> {
+  const runs: RecoveredRun[] = [];
+  const rebuilt: JournaledRun[] = [];
+  for (const id of ids) {
+    const looked = lookAt(database, stateDir, id);
+    if ('head' in looked) rebuilt.push(looked);
+    else {
+      runs.push(looked);
+      if (looked.found === 'renewed' && at !== null) database.renewJournal(id, at);
+    }
+  }
+  rebuilt.sort((a, b) => a.head.createdAt - b.head.createdAt);
+  for (const run of rebuilt) {
+    const bought = [...run.chunks.values()].filter(({ state }) => state === 'submitted');
+    const parts = await findParts(dirname(journalPath(stateDir, run.head.run)), bought);
+    await database.put(run, parts);
+    runs.push(told(run, parts.size));
+  }
+  await database.putPublications(rebuilt);
+  const { base } = database;
+  const isNeeded = rebuilt.length > 0 || base !== 'whole';
+  if (!isNeeded || at === null) database.discard();
+  const aside = isNeeded && at !== null ? await database.putInPlace(at) : null;
+  return { base, runs, replaced: isNeeded && at !== null, aside };
+}
+
+/** A run that is to be rebuilt, or what is to be said of one that is not. */
+function lookAt(database: RecoveredDatabase, stateDir: string, run: string): JournaledRun | RecoveredRun {
+  const isKnown = database.known.includes(run);
+  const path = journalPath(stateDir, run);
+  if (!existsSync(path)) {
+    return isKnown ? { ...nothing(run), found: 'kept' } : lost(run, `${path} is missing`);
+  }
+  try {
+    const compared = isKnown ? database.compare(run) : undefined;
+    if (compared !== undefined && !isBehind(compared)) {
+      if (!compared.isDamaged) return { ...nothing(run), found: 'kept' };
+      return { ...nothing(run), found: 'renewed', reason: `${path} was damaged` };
+    }
+    return readJournaledRun(readJournal(path));
+  } catch (error) {
+    if (error instanceof ConfigError && error.code === 'JOURNAL_DAMAGED') return lost(run, error.message);
+    throw error;
+  }
+}
+
+function nothing(run: string): Omit<RecoveredRun, 'found'> {
+  const none = { chunks: 0, downloaded: 0, folios: 0, ambiguous: 0, records: 0 };
+  return { run, pipeline: null, reason: null, state: null, prunedAt: null, ...none };
+}
+
+function lost(run: string, reason: string): RecoveredRun {
+  return { ...nothing(run), found: 'lost', reason };
+}
+
+function told(run: JournaledRun, downloaded: number): RecoveredRun {
+  const chunks = [...run.chunks.values()].filter(({ state }) => state !== 'split');
+  const paid = [...run.uploads.values()].filter(({ state }) => state !== 'dropped');
+  return {
+    ...nothing(run.head.run),
+    found: 'rebuilt',
+    pipeline: run.head.pipeline,
+    state: run.state,
+    prunedAt: run.prunedAt,
+    chunks: chunks.length,
+    downloaded,
+    folios: paid.filter(({ state }) => state === 'accepted').length,
+    ambiguous: paid.filter(({ state }) => state === 'ambiguous').length,
+    records: paid.reduce((sum, { records }) => sum + records, 0),
+  };
+}

@@ -1,0 +1,119 @@
+/** `foliopipe recover` after a process was really killed: what it says, what it leaves, and how the job goes on. */
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
+import { callMain } from '../helpers/call-main.js';
+import { jsonLines, runCli } from '../helpers/cli.js';
+import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
+import { openServe, type Serve } from '../helpers/serve.js';
+
+const folder = useFolder();
+let serve: Serve;
+let unbroken: Buffer;
+
+beforeAll(async () => {
+  serve = await openServe(join(await folder(), 'service'), { segmentRecords: 7 });
+  const job = await newJob('unbroken');
+  expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
+  unbroken = await readFile(job.output);
+});
+
+afterAll(async () => {
+  await serve.stop();
+});
+
+async function newJob(pipeline: string): Promise<Job> {
+  return createJob(await folder(), { pipeline, baseUrl: serve.url });
+}
+
+describe('foliopipe recover', () => {
+  it('rebuilds what a killed process and a lost log have left; the same command then ends the job', async () => {
+    const job = await killed('lost-log');
+    await rm(join(job.stateDir, 'checkpoint.db-wal'));
+    const refused = await runCli(['run', job.config], { env: job.env });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/nothing was sent \[CHECKPOINT_BEHIND\]\n {2}next: .*foliopipe recover/);
+
+    const before = await filesUnder(job.stateDir);
+    const foreseen = await here(job, '--dry-run');
+    expect(foreseen.stdout).toMatch(/1 run would be rebuilt/);
+    expect(await filesUnder(job.stateDir)).toEqual(before);
+    const { code, stdout, stderr } = await runCli(['recover', job.config, '--json'], { env: job.env });
+    expect(code, stderr).toBe(0);
+    const [run, summary] = jsonLines(stdout);
+    expect(run).toMatchObject({
+      type: 'run',
+      found: 'rebuilt',
+      pipeline: 'lost-log',
+      ambiguous: expect.any(Number),
+    });
+    expect(summary).toMatchObject({ type: 'summary', replaced: true, exitCode: 0 });
+
+    const end = await runCli(['run', job.config, '--json'], { env: job.env });
+    expect(end.code, end.stderr).toBe(0);
+    expect(jsonLines(end.stdout).at(-1)).toMatchObject({ found: 'continued', uploads: { accepted: 6 } });
+    expect(await readFile(job.output)).toEqual(unbroken);
+    expect((await here(job)).stdout).toMatch(/nothing is missing/);
+  });
+
+  it('keeps the old checkpoint and its log under other names', async () => {
+    const job = await killed('kept');
+    for (const end of ['', '-wal']) {
+      await writeFile(join(job.stateDir, `checkpoint.db${end}`), 'x'.repeat(9_000));
+    }
+    const { code, stdout } = await here(job);
+    expect(code).toBe(0);
+    const kept = /the old checkpoint is kept as (\S+)/.exec(stdout)![1]!;
+    expect(await readFile(kept, 'utf8')).toBe('x'.repeat(9_000));
+    expect(await readdir(job.stateDir)).toContain(`${kept.split('/').at(-1)}-wal`);
+    expect(await readdir(job.stateDir)).not.toContain('checkpoint.db-wal');
+  });
+
+  it.each(['status', 'runs', 'ledger', 'plan'])(
+    'is what %s names where the checkpoint is lost',
+    async (name) => {
+      const job = await killed(`read-${name}`);
+      await rm(join(job.stateDir, 'checkpoint.db'));
+      const { code, stderr } = await callMain([name, job.config], { env: job.env });
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/\[CHECKPOINT_LOST\]\n {2}next: .*foliopipe recover/);
+    },
+  );
+
+  it('says that a run of foliopipe 0.1 has no journal, and leaves it alone', async () => {
+    const job = await killed('without');
+    const run = (await readdir(join(job.stateDir, 'runs')))[0]!;
+    await rm(join(job.stateDir, 'runs', run, 'paid.log'));
+    for (const end of ['', '-wal']) await rm(join(job.stateDir, `checkpoint.db${end}`));
+    const { code, stdout } = await here(job);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/cannot be rebuilt: .*paid\.log is missing/);
+    expect((await here(job)).code).toBe(2);
+    expect((await callMain(['run', job.config], { env: job.env })).stderr).toMatch(/\[CHECKPOINT_BEHIND\]/);
+  });
+
+  it('waits for nobody: exit 11 while a pipeline is at work, exit 2 where there is no state', async () => {
+    const job = await killed('busy');
+    const lock = await openPipelineLock(job.stateDir, 'other', { pid: 4711, command: 'run', since: 0 });
+    expect((await runCli(['recover', job.config], { env: job.env })).code).toBe(11);
+    await lock.close();
+    await mkdir(join(job.folder, 'empty'));
+    const { code, stderr } = await here(job, '--state-dir', join(job.folder, 'empty'));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/\[STATE_MISSING\]/);
+    expect(await readdir(join(job.folder, 'empty'))).toEqual([]);
+  });
+});
+
+/** A job whose process was killed after three uploads. */
+async function killed(pipeline: string): Promise<Job> {
+  const job = await newJob(pipeline);
+  const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:3' };
+  expect((await runCli(['run', job.config], { env })).signal).toBe('SIGKILL');
+  return job;
+}
+
+function here(job: Job, ...args: string[]) {
+  return callMain(['recover', job.config, ...args], { env: job.env });
+}
