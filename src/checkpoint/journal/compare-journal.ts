@@ -158,6 +158,13 @@ function look(seen: Seen, line: JournalLine): void {
     case 'columns':
       seen.columns = JSON.stringify(line.columns);
       break;
+    case 'unjoined':
+      seen.columns = null;
+      break;
+    case 'found':
+      seen.ended.delete(line.chunk);
+      seen.state = 'open';
+      break;
     case 'pruned':
       seen.isPruned = true;
       break;

@@ -84,7 +84,18 @@ export type JournalLine =
     }
   | { readonly type: 'settled'; readonly round: number }
   | { readonly type: 'columns'; readonly columns: readonly string[]; readonly learned: boolean }
-  | { readonly type: 'publishing'; readonly publication: Publication }
+  /** The frozen values that are others from then on. */
+  | {
+      readonly type: 'publishing';
+      readonly publication: Publication;
+      readonly frozen?: Readonly<Record<string, string>>;
+    }
+  /** The service knows a lost folio again. */
+  | { readonly type: 'found'; readonly chunk: number }
+  /** Join and columns are no longer fixed. */
+  | { readonly type: 'unjoined' }
+  /** More than one service has answered. */
+  | { readonly type: 'mixed' }
   | { readonly type: 'done' | 'superseded' | 'pruned'; readonly at: number }
   | { readonly type: 'unpublished' | 'reopened' };
 

@@ -20,6 +20,7 @@ interface RunRow {
   readonly learned: number;
   readonly round: number;
   readonly rehearsal: number;
+  readonly mixed: number;
   readonly publication: string | null;
   readonly finished_at: number | null;
   readonly pruned_at: number | null;
@@ -134,6 +135,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
       const columns = JSON.parse(row.columns) as string[];
       yield { type: 'columns', columns, learned: row.learned === 1 };
     }
+    if (row.mixed === 1) yield { type: 'mixed' };
     yield* endLines(row);
   };
 }

@@ -17,10 +17,13 @@ type Noted =
   | 'recordDropped'
   | 'recordAmbiguous'
   | 'recordAdopted'
+  | 'recordFound'
+  | 'recordMixed'
   | 'recordUnprocessed'
   | 'recordSearchEnd'
   | 'recordRoundSettled'
   | 'recordColumns'
+  | 'recordUnjoined'
   | 'recordPublishing'
   | 'recordDone'
   | 'recordUnpublished'
@@ -106,11 +109,9 @@ export function withJournal(checkpoint: OneWitness, journals: RunJournals): Chec
     ...noted('recordDropped', async ([run, chunk, at]) => [
       { type: 'dropped', chunk, attempt: await attemptOf(run, chunk), at },
     ]),
-    ...noted('recordAmbiguous', async (args) => {
-      const [run, chunk, at, doubt] = args as readonly [string, number, number, string?];
-      const attempt = await attemptOf(run, chunk);
-      return [{ type: 'ambiguous', chunk, attempt, at, ...(doubt !== undefined && { doubt }) }];
-    }),
+    ...noted('recordAmbiguous', async ([run, chunk, at, doubt]) => [
+      { type: 'ambiguous', chunk, attempt: await attemptOf(run, chunk), at, doubt },
+    ]),
     ...noted(
       'recordAdopted',
       async ([run, chunk, reply, at]) => [
@@ -140,9 +141,12 @@ export function withJournal(checkpoint: OneWitness, journals: RunJournals): Chec
     ),
 
     ...noted('recordRoundSettled', ([, round]) => [{ type: 'settled', round }]),
+    ...noted('recordFound', ([, chunk]) => [{ type: 'found', chunk }]),
+    ...noted('recordMixed', () => [{ type: 'mixed' }]),
+    ...noted('recordUnjoined', () => [{ type: 'unjoined' }]),
     ...noted('recordColumns', ([, columns, learned]) => [{ type: 'columns', columns, learned }]),
-    ...noted('recordPublishing', async ([run]) => [
-      { type: 'publishing', publication: (await checkpoint.run(run))!.publication! },
+    ...noted('recordPublishing', ([, , frozen], publication) => [
+      { type: 'publishing', publication, ...(frozen && { frozen }) },
     ]),
     ...noted('recordDone', ([, at]) => [{ type: 'done', at }], true),
     ...noted('recordUnpublished', () => [{ type: 'unpublished' }]),

@@ -1,5 +1,4 @@
-/** Gives the publications that journals tell of their rows, and numbers where they had none. */
-import type { Publication } from '../state.js';
+/** Gives the publications that journals tell of their rows. */
 import type { StateDatabase } from '../state-database.js';
 import type { JournaledRun } from './journaled-run.js';
 
@@ -10,16 +9,14 @@ export function publicationInsertion(db: StateDatabase): (runs: readonly Journal
     WHERE pipeline = @pipeline AND run = @run AND path = @path AND bytes = @bytes AND sha256 = @sha256`);
   const put = db.prepare(`
     INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
-    VALUES (@pipeline, coalesce(@number,
-      (SELECT coalesce(max(number), 0) + 1 FROM publications WHERE pipeline = @pipeline)), @run, @path, @bytes, @sha256)
+    VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)
     ON CONFLICT DO NOTHING`);
 
   return db.change((runs: readonly JournaledRun[]) => {
     const published = runs.flatMap(({ head, published }) => published.map((one) => ({ head, ...one })));
     // In the order in which they came to stand in their places.
     for (const { head, publication } of published.sort((a, b) => a.at - b.at)) {
-      const { number = null } = publication as Publication & { readonly number?: number };
-      const { bytes, sha256, output } = publication;
+      const { number, bytes, sha256, output } = publication;
       const row = { pipeline: head.pipeline, run: head.run, path: output.path, bytes, sha256 };
       if (isKnown.get(row) === undefined) put.run({ ...row, number });
     }

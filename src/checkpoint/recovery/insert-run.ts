@@ -20,11 +20,12 @@ export function runInsertion(
   // A row that is there keeps its place among the runs.
   const putRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, created_at, state, chunks, columns,
-      round, rehearsal, publication, finished_at, pruned_at)
+      round, rehearsal, mixed, publication, finished_at, pruned_at)
     VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @createdAt, @state, @chunks, @columns,
-      @round, @rehearsal, @publication, @finishedAt, @prunedAt)
+      @round, @rehearsal, @mixed, @publication, @finishedAt, @prunedAt)
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, chunks = excluded.chunks, columns = excluded.columns,
       join_way = NULL, round = excluded.round, rehearsal = excluded.rehearsal,
+      mixed = excluded.mixed, frozen = excluded.frozen,
       publication = excluded.publication, finished_at = excluded.finished_at, pruned_at = excluded.pruned_at`);
   const putChunk = db.prepare(`
     INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
@@ -91,6 +92,7 @@ function runRow(run: JournaledRun): object {
     columns: run.columns && JSON.stringify(run.columns),
     round: run.round,
     rehearsal: Number([...run.uploads.values()].some(({ local }) => local === true)),
+    mixed: Number(run.isMixed),
     publication: run.publication && JSON.stringify(run.publication),
     finishedAt: run.finishedAt,
     prunedAt: run.prunedAt,

@@ -56,6 +56,8 @@ export interface JournaledRun {
   readonly published: readonly { readonly publication: Publication; readonly at: number }[];
   readonly finishedAt: number | null;
   readonly prunedAt: number | null;
+  /** More than one service has answered. */
+  readonly isMixed: boolean;
 }
 
 type Building = { -readonly [K in keyof JournaledRun]: JournaledRun[K] } & {
@@ -91,6 +93,7 @@ function begun(head: RunLine): Building {
     published: [],
     finishedAt: null,
     prunedAt: null,
+    isMixed: false,
   };
 }
 
@@ -141,6 +144,17 @@ function apply(run: Building, line: Exclude<JournalLine, RunLine>): void {
       run.columns = line.columns;
       run.isLearned = line.learned;
       return;
+    case 'unjoined':
+      run.columns = null;
+      run.isLearned = false;
+      return;
+    case 'mixed':
+      run.isMixed = true;
+      return;
+    case 'found':
+      change(run, line.chunk, { state: 'submitted', cause: null });
+      takeBack(run, line.chunk);
+      return;
     default:
       applyEnd(run, line);
   }
@@ -156,6 +170,7 @@ function applyEnd(run: Building, line: EndLines): void {
     case 'publishing':
       run.state = 'publishing';
       run.publication = line.publication;
+      run.head = { ...run.head, frozen: { ...run.head.frozen, ...line.frozen } };
       return;
     case 'done':
       if (run.publication === null) return;
@@ -206,7 +221,11 @@ function bindFolio(run: Building, line: Extract<JournalLine, { type: 'accepted' 
   const accepted = { state: 'accepted', folio, serviceRecords, endedAt: at, doubt: null, local: rehearsal };
   Object.assign(run.uploads.get(keyOf(line)) ?? {}, accepted);
   change(run, chunk, { state: 'submitted', folio, submittedAt: at, cause: null });
-  if (line.type === 'accepted') return;
+  if (line.type === 'adopted') takeBack(run, chunk);
+}
+
+/** An answer that comes late. */
+function takeBack(run: Building, chunk: number): void {
   const round = run.chunks.get(chunk)?.round ?? 0;
   if (round > 0) run.round = Math.min(run.round, round - 1);
   if (run.state === 'done') reopen(run);
