@@ -60,7 +60,7 @@ describe('a checkpoint that has lost, after kill -9,', () => {
       const copy = path.join(job.folder, 'copy');
       await cp(checkpointFile(job), copy);
       await cp(checkpointFile(job, '-wal'), `${copy}-wal`);
-      await killAt(job, 'after-downloaded-before-merge', 1);
+      await killAt(job, 'after-accepted-before-poll', 1);
       for (const end of ['-wal', '-shm']) await rm(checkpointFile(job, end), { force: true });
       await cp(copy, checkpointFile(job));
       await cp(`${copy}-wal`, checkpointFile(job, '-wal'));
