@@ -5,7 +5,8 @@ import { type CommonOptions, readConfig, withConfigOptions, withOutputOptions } 
 import { createLogger } from './create-logger.js';
 import type { Finish } from './finish.js';
 import { countOf, formatCount } from './format.js';
-import { writeJson } from './json-lines.js';
+import { printJson } from './json-lines.js';
+import { print } from './output.js';
 
 interface Options extends CommonOptions {
   readonly dryRun?: boolean;
@@ -25,9 +26,9 @@ export function addRecover(command: Command, finish: Finish): void {
     const exitCode = recovered.runs.some(({ found }) => found === 'lost') ? 2 : 0;
     if (options.json) {
       const { runs, ...rest } = recovered;
-      for (const run of runs) writeJson('run', run);
-      writeJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
-    } else process.stdout.write(textOf(recovered, dryRun));
+      for (const run of runs) await printJson('run', run);
+      await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
+    } else await print(textOf(recovered, dryRun));
     finish(exitCode);
   });
 }

@@ -190,6 +190,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
       withRun(async (checkpoint) => {
         for (const chunk of [1, 2, 3]) await addChunk(checkpoint, 'r1', chunk, 'downloaded');
         await checkpoint.recordUnprocessed('r1', 2, 'FOLIO_LOST');
+        await checkpoint.recordColumns('r1', ['code'], true);
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
         await checkpoint.recordMerged('r1', 3, allSuccessful, 300, 'f00d');

@@ -1,10 +1,10 @@
 /** What the journals beside a checkpoint are worth: it is thrown away and rebuilt from them, and knows what was paid. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect } from 'vitest';
 import { recover } from '../../pipelines/index.js';
 import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 
 /**
  * Twice: from the journals as they were written, and from those that are made of the database alone.
@@ -33,11 +33,11 @@ async function verifyAll(stateDir: string, isRewritten: boolean): Promise<void> 
 
 /** All that a rebuilt checkpoint must know: not what the parts, the source and the work file tell anew. */
 function paidFacts(stateDir: string) {
-  const database = new Database(join(stateDir, 'checkpoint.db'), { readonly: true });
+  const database = openSqlite(join(stateDir, 'checkpoint.db'), { readonly: true });
   const all = (sql: string) => database.prepare<[], Record<string, unknown>>(sql).all();
   const facts = {
     runs: all(`SELECT id, pipeline, service, label, frozen, canary, created_at, state, chunks, columns, round,
-      rehearsal, publication, finished_at, pruned_at FROM runs ORDER BY id`).map((run) => ({
+      rehearsal, mixed, publication, finished_at, pruned_at FROM runs ORDER BY id`).map((run) => ({
       ...run,
       publication: JSON.parse(String(run.publication)) as unknown,
       // One that is being published again gets another end.
@@ -52,6 +52,7 @@ function paidFacts(stateDir: string) {
     picked: all('SELECT run, chunk, hex(numbers) AS numbers FROM picked_records ORDER BY run, chunk'),
     uploads:
       all(`SELECT run, chunk, attempt, file_name, records, folio, service_records, started_at, day, ended_at,
+      local, CASE WHEN state = 'intent' THEN 'no-reply' ELSE doubt END AS doubt,
       CASE state WHEN 'intent' THEN 'ambiguous' ELSE state END AS state FROM uploads ORDER BY run, chunk, attempt`),
     searches: all(`SELECT run, record, "values", started_at, day,
       CASE state WHEN 'intent' THEN 'ambiguous' ELSE state END AS state FROM searches ORDER BY run, record`),

@@ -3,7 +3,7 @@
  * goes on and ends with its own exit code; a listing ends quietly. Shell pipes, so that the readers are real.
  */
 import { execFile, spawn } from 'node:child_process';
-import { open } from 'node:fs/promises';
+import { access, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -177,14 +177,15 @@ it('the answer of a search, which is paid for, is shown on stderr where stdout i
 it('serve goes on without a reader, and SIGHUP stops it', async () => {
   const job = await newJob('served');
   const line =
-    '{ "$NODE" "$CLI" serve --port 0 --data served --predictor hash & pid=$!; sleep 1; kill -HUP $pid; wait $pid; echo "ended:$?" >&2; } | true';
+    '{ "$NODE" "$CLI" serve --port 0 --data served --predictor hash & pid=$!; until [ -e served ]; do sleep 0.1; done; sleep 0.5; kill -HUP $pid; wait $pid; echo "ended:$?" >&2; } | true';
   const { stderr } = await bash(job, line);
   expect(stderr).toContain('ended:0');
   expect(stderr).not.toMatch(stackTrace);
 });
 
 describe('nohup', () => {
-  const run = 'run "$JOB" >/dev/null 2>&1 & pid=$!; sleep 1; kill -HUP $pid; wait $pid';
+  const run =
+    'run "$JOB" >/dev/null 2>&1 & pid=$!; until [ -e state/checkpoint.db ]; do sleep 0.1; done; kill -HUP $pid; wait $pid';
 
   it('is known by the name that bash hands down', async () => {
     const job = await newJob('nohup-name');
@@ -201,7 +202,7 @@ describe('nohup', () => {
       stdio: [unread.fd, 'ignore', 'ignore'],
     });
     const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await vi.waitFor(() => access(join(job.folder, 'state/checkpoint.db')), { timeout: 10_000 });
     child.kill('SIGHUP');
     expect(await ended).toEqual({ code: 0, signal: null });
     await unread.close();

@@ -236,7 +236,7 @@ describe('a folio that was lost', () => {
       expect(await collect(job.config({ chunks: { maxRecords: 9 } }))).toMatchObject(isDone);
       const output = await job.output();
       await appendFile(job.outputPath, 'edited\n');
-      expect(await collect(job.config())).toMatchObject(isDone);
+      await expect(collect(job.config())).rejects.toMatchObject({ code: 'OUTPUT_CHANGED' });
       await writeFile(job.outputPath, output);
       await appendFile(job.sourcePath, 'New,1 Main St,MT,x\n');
       expect(await collect(job.config())).toMatchObject(isDone);

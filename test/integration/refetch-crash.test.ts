@@ -11,6 +11,8 @@ import { fineNames, foreseenCode, type LocalJob, withLocalJob } from '../helpers
 
 const names = fineNames(30);
 const once = (records: object) => [{ on: 'download', folio: 2, folioCalls: 1, fault: { records } }];
+/** The second folio is that of the second chunk. */
+const inOrder = { concurrency: { uploads: 1 } };
 const limit = pLimit(2);
 
 /** What is wrong with the first answer, so that the parts are fetched once more. */
@@ -24,7 +26,7 @@ const cases = windows.flatMap((window) => Object.keys(wrongs).map((wrong) => [wi
 describe('a kill while a chunk is fetched again', () => {
   it.concurrent.each(cases)('%s, since it %s', (window, wrong) =>
     limit(() =>
-      withLocalJob({ rules: wrongs[wrong]!, names }, async (job) => {
+      withLocalJob({ rules: wrongs[wrong]!, names, config: inOrder }, async (job) => {
         const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: window } });
         expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
         await expectWhole(job, window === 'after-swap-before-removal');

@@ -5,7 +5,8 @@
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
+import { isSqliteError } from '../../sqlite-driver.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { type Compared, journalComparison } from '../journal/compare-journal.js';
 import { writeJournalFile } from '../journal/journal-file.js';
@@ -109,7 +110,7 @@ function openBase(
   path: string,
   beside: string,
   remove: () => void,
-): { readonly connection: Database.Database; readonly base: BaseState } {
+): { readonly connection: Database; readonly base: BaseState } {
   let base: BaseState = 'missing';
   if (existsSync(path) && statSync(path).size > 0) {
     copyFileSync(path, beside);
@@ -125,8 +126,8 @@ function openBase(
 }
 
 /** @returns undefined where SQLite cannot read it. */
-function openIfWhole(path: string): Database.Database | undefined {
-  let connection: Database.Database | undefined;
+function openIfWhole(path: string): Database | undefined {
+  let connection: Database | undefined;
   try {
     chmodSync(path, 0o600);
     connection = openPrivateDatabase(path, 0);
@@ -136,7 +137,7 @@ function openIfWhole(path: string): Database.Database | undefined {
       return connection;
     }
   } catch (error) {
-    if (!(error instanceof Database.SqliteError) || error.code === 'SQLITE_FULL') {
+    if (!isSqliteError(error) || error.code === 'SQLITE_FULL') {
       connection?.close();
       for (const end of ENDS) rmSync(`${path}${end}`, { force: true });
       throw error;
