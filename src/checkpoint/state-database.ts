@@ -65,6 +65,25 @@ export function createStateDatabase(connection: Database): StateDatabase {
       const { deferred } = connection.transaction(work);
       return (...args: A) => translated<R>(() => deferred(...args));
     },
-    close: () => translated(() => void connection.close()),
+    close: () =>
+      translated(() => {
+        emptyLog(connection);
+        connection.close();
+      }),
   };
+}
+
+/**
+ * Writes the log back into the database, without waiting for others. SQLite does so where the last connection closes,
+ * but not while a reader, such as the progress, still has the file open: whoever then copies or replaces the database
+ * alone would leave out, or mix in, what stands in the log.
+ */
+function emptyLog(connection: Database): void {
+  if (connection.readonly) return;
+  try {
+    connection.pragma('busy_timeout = 0');
+    connection.pragma('wal_checkpoint(TRUNCATE)');
+  } catch {
+    // Nothing is lost: what is not written back stays in the log.
+  }
 }

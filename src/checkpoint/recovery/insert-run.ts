@@ -91,7 +91,7 @@ function runRow(run: JournaledRun): object {
     chunks: run.isAllCut ? counted || run.chunksOnce : null,
     columns: run.columns && JSON.stringify(run.columns),
     round: run.round,
-    rehearsal: Number([...run.uploads.values()].some(({ local }) => local === true)),
+    rehearsal: Number(run.isRehearsal),
     mixed: Number(run.isMixed),
     publication: run.publication && JSON.stringify(run.publication),
     finishedAt: run.finishedAt,

@@ -56,6 +56,8 @@ export interface JournaledRun {
   readonly published: readonly { readonly publication: Publication; readonly at: number }[];
   readonly finishedAt: number | null;
   readonly prunedAt: number | null;
+  /** Whether any reply came from a local service. */
+  readonly isRehearsal: boolean;
   /** More than one service has answered. */
   readonly isMixed: boolean;
 }
@@ -93,6 +95,7 @@ function begun(head: RunLine): Building {
     published: [],
     finishedAt: null,
     prunedAt: null,
+    isRehearsal: false,
     isMixed: false,
   };
 }
@@ -221,6 +224,7 @@ function bindFolio(run: Building, line: Extract<JournalLine, { type: 'accepted' 
   const accepted = { state: 'accepted', folio, serviceRecords, endedAt: at, doubt: null, local: rehearsal };
   Object.assign(run.uploads.get(keyOf(line)) ?? {}, accepted);
   change(run, chunk, { state: 'submitted', folio, submittedAt: at, cause: null });
+  if (rehearsal) run.isRehearsal = true;
   if (line.type === 'adopted') takeBack(run, chunk);
 }
 
