@@ -75,6 +75,17 @@ export const downloadCells = [
     expect: done(),
   }),
 
+  ...['shifted', 'renumbered'].flatMap((keys) => [
+    cell('download', 'keys', `${keys}, once in each part`, {
+      rules: [{ folio: 1, folioCalls: { to: 2 }, fault: { keys } }],
+      expect: fetchedAgain,
+    }),
+    cell('download', 'keys', `${keys}, for ever`, {
+      rules: forEver({ keys }),
+      expect: untrusted('ECHO_UNPROVEN'),
+    }),
+  ]),
+
   cell('download', 'columns', 'one renamed, for ever', {
     rules: successful({ columns: renaming }),
     expect: done(null, otherColumns({ renamed: { naics_code: 'code' } }, "complete, the service's columns")),
@@ -118,6 +129,14 @@ export const downloadCells = [
   cell('download', 'columns', 'all that was sent dropped, for ever', {
     rules: successful({ columns: { drop: ['record_id', 'name', 'address', 'state'] } }),
     expect: untrusted('JOIN_IMPOSSIBLE'),
+  }),
+  cell('download', 'columns', 'all that was sent but the state dropped, for ever', {
+    rules: forEver({ columns: { drop: ['record_id', 'name', 'address'] } }),
+    expect: untrusted('RESULTS_INDISTINCT'),
+  }),
+  cell('download', 'columns', 'all that was predicted dropped, for ever', {
+    rules: successful({ columns: { drop: ['naics_code', 'naics_title', 'confidence'] } }),
+    expect: untrusted('NOTHING_PREDICTED'),
   }),
   cell('download', 'columns', 'the reason renamed, for ever', {
     rules: failed({ columns: { rename: { reason: 'why' } } }),
