@@ -1,5 +1,6 @@
 /** Holds every echo of a joined chunk to what was sent: one that says something else is a strange result. */
-import { EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
+import { type EchoExports, EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
+import { TableMemory } from '../csv/kernel/table-memory.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import { resultText, type SentField, sentText } from './echo-kinds.js';
 import { foldText } from './fold-text.js';
@@ -17,8 +18,18 @@ export type CompareEchoes = (
   kinds: Readonly<Record<FileStatus, ColumnKinds>>,
 ) => void;
 
+/** Compares in a memory that is left to others afterwards. */
+export const compareEchoes: CompareEchoes = (...chunk) => {
+  const tables = new TableMemory<EchoExports>();
+  try {
+    createEchoComparer(new EchoKernel(tables))(...chunk);
+  } finally {
+    tables.release();
+  }
+};
+
 /** @param kernel with the memory of whoever writes the same chunk's rows next. */
-export function createEchoComparer(kernel = new EchoKernel()): CompareEchoes {
+export function createEchoComparer(kernel: EchoKernel): CompareEchoes {
   return (records, joined, fields, kinds) => {
     const parts = joined.parts.map((table): EchoPart => {
       const { bytes, count, starts, ends, columns } = table;

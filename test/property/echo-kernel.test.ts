@@ -35,7 +35,7 @@ function changed(text: string, how: string): string {
 }
 
 it('names each field that differs, and no other', async () => {
-  const kernel = new EchoKernel();
+  const kernel = new EchoKernel(new TableMemory());
   await fc.assert(
     fc.asyncProperty(setup, async ({ records, delimiter, isFolded, seed }) => {
       const isQuoted = (n: number) => (k: number) => (seed + n + k) % 3 === 0;

@@ -1,6 +1,6 @@
 /** Compares echoed columns in WebAssembly: for each record, what was sent with what its result gives back. */
 import { bytesOf } from '../../kernel/kernel-memory.js';
-import { type Table, TableMemory } from './table-memory.js';
+import type { Table, TableMemory } from './table-memory.js';
 
 /** What assembly/echo.ts exports. */
 export interface EchoExports {
@@ -37,7 +37,7 @@ export class EchoKernel {
   readonly #tables: TableMemory<EchoExports>;
 
   /** @param tables shared with whoever works on the same ones. */
-  constructor(tables = new TableMemory<EchoExports>()) {
+  constructor(tables: TableMemory<EchoExports>) {
     this.#tables = tables;
   }
 
