@@ -83,6 +83,11 @@ describe('with the key, a sent column', () => {
     expect(await refusal(second, [part], { way })).toMatchObject({ code: 'ECHO_UNPROVEN' });
   });
 
+  it('must tell a failure from a success too', async () => {
+    const parts = [successful('id,city,code\n2,Oslo,1\n'), failed('id,city,reason\n1,Oslo,bad\n')];
+    expect(await refusal('Foo,Oslo\nBar,Oslo\n', parts)).toMatchObject({ code: 'ECHO_UNPROVEN' });
+  });
+
   it('of failures only proves nothing of successes', async () => {
     const { way } = await join(three, [failed('id,name,reason\n1,Foo,a\n2,Bar,b\n3,Baz,c\n')]);
     expect(way.judged).toMatchObject({ isProven: false, kinds: { FAILED: { name: 'exact' } } });
@@ -122,6 +127,11 @@ describe('without the key', () => {
     const part = successful('name,city,code\nFoo,Rome,1\nBar,Oslo,2\nBaz,Oslo,3\n');
     expect(await refusal(three, [part])).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
   });
+});
+
+it('failures that are joined by their echoes prove nothing of successes', async () => {
+  const { way } = await join(three, [failed('name,reason\nFoo,a\nBar,b\nBaz,c\n')]);
+  expect(way).toMatchObject({ by: 'echo', columns: ['name'], judged: { isProven: false } });
 });
 
 describe('a later chunk', () => {
@@ -178,8 +188,22 @@ describe('a later chunk', () => {
       columns: ['name'],
       judged: { kinds: { SUCCESSFUL: { name: 'exact', city: 'answer' } } },
     });
-    const folded = successful('name,city,code\nFOO,x,1\nBar,x,2\nBaz,x,3\n');
-    expect(await refusal(three, [folded], { way: echo })).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+    const other = successful('name,city,code\nFool,x,1\nBar,x,2\nBaz,x,3\n');
+    expect(await refusal(three, [other], { way: echo })).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+  });
+
+  it('may be the first in which an echo has other capitals', async () => {
+    const kinds = { SUCCESSFUL: { name: 'exact', city: 'answer' }, FAILED: {} } as const;
+    const exact = { ...judged, kinds };
+    const loose = { SUCCESSFUL: { name: 'folded', city: 'answer' }, FAILED: {} };
+    const keyed = successful('id,name,city,code\n1,FOO,x,1\n2,Bar,x,2\n3,Baz,x,3\n');
+    const byNumber = { by: 'key', column: 'id', judged: exact } as const;
+    expect((await join(three, [keyed], { way: byNumber })).way.judged!.kinds).toEqual(loose);
+    const keyless = successful('name,city,code\nBar,x,2\nFOO,x,1\nBaz,x,3\n');
+    const byName = { by: 'echo', columns: ['name'], judged: exact } as const;
+    const { joined, way } = await join(three, [keyless], { way: byName });
+    expect(way.judged!.kinds).toEqual(loose);
+    expect([...joined.result]).toEqual([1, 0, 2]);
   });
 });
 
