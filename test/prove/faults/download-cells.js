@@ -39,14 +39,18 @@ function changingCells(what, columns, code) {
     cell('download', 'columns', `${what}, in one folio, once`, {
       rules: successful({ columns }, { folio: 2, folioCalls: { to: 2 } }),
       expect: fetchedAgain,
+      config: oneByOne,
     }),
     cell('download', 'columns', `${what}, in one folio, for ever`, {
       rules: successful({ columns }, { folio: 2 }),
       expect: untrusted(code),
+      config: oneByOne,
     }),
   ];
 }
 
+/** The first chunk is judged first only where it is finished first. */
+const oneByOne = { concurrency: { folios: 1 } };
 const renaming = { rename: { naics_code: 'code' } };
 const dropping = { drop: ['confidence'] };
 const adding = { add: ['score'] };
