@@ -1,5 +1,6 @@
 /** Holds every echo of a joined chunk to what was sent: one that says something else is a strange result. */
-import { EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
+import { type EchoExports, EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
+import { TableMemory } from '../csv/kernel/table-memory.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import { resultText, type SentField, sentText } from './echo-kinds.js';
 import { foldText } from './fold-text.js';
@@ -8,6 +9,7 @@ import type { RecordBlock } from './record-block.js';
 
 /**
  * @param kinds of the columns that are compared, by the kind of part; answers among them are not.
+ * @returns the columns in which a text came back with other capitals, blanks or Unicode form.
  * @throws UntrustedError `RESULTS_DO_NOT_MATCH` naming records and columns.
  */
 export type CompareEchoes = (
@@ -15,10 +17,20 @@ export type CompareEchoes = (
   joined: Pick<Joined, 'parts' | 'part' | 'result'>,
   fields: readonly SentField[],
   kinds: Readonly<Record<FileStatus, ColumnKinds>>,
-) => void;
+) => Readonly<Record<FileStatus, ReadonlySet<string>>>;
+
+/** Compares in a memory that is left to others afterwards. */
+export const compareEchoes: CompareEchoes = (...chunk) => {
+  const tables = new TableMemory<EchoExports>();
+  try {
+    return createEchoComparer(new EchoKernel(tables))(...chunk);
+  } finally {
+    tables.release();
+  }
+};
 
 /** @param kernel with the memory of whoever writes the same chunk's rows next. */
-export function createEchoComparer(kernel = new EchoKernel()): CompareEchoes {
+export function createEchoComparer(kernel: EchoKernel): CompareEchoes {
   return (records, joined, fields, kinds) => {
     const parts = joined.parts.map((table): EchoPart => {
       const { bytes, count, starts, ends, columns } = table;
@@ -30,19 +42,23 @@ export function createEchoComparer(kernel = new EchoKernel()): CompareEchoes {
       });
       return { bytes, count, starts, ends, fields: columns.length, pairs };
     });
+    const folded = { SUCCESSFUL: new Set<string>(), FAILED: new Set<string>() };
     const misfits = new Misfits();
     kernel.compare(records, parts, joined, (place, at) => {
       const part = joined.part[place]!;
-      const { sentField, resultField, isFolded } = parts[part]!.pairs[at]!;
+      const { columns, reference } = joined.parts[part]!;
+      const { sentField, resultField } = parts[part]!.pairs[at]!;
       const sent = sentText(records, place, sentField);
       const back = resultText(joined.parts[part]!, joined.result[place]!, resultField);
-      if (isFolded && foldText(sent) === foldText(back)) return;
-      const column = joined.parts[part]!.columns[resultField]!;
-      misfits.add(
-        'strange',
-        `${column} ${JSON.stringify(back.slice(0, 40))} of record ${records.numbers[place]}`,
-      );
+      const column = columns[resultField]!;
+      if (foldText(sent) === foldText(back)) folded[reference.fileStatus].add(column);
+      else
+        misfits.add(
+          'strange',
+          `${column} ${JSON.stringify(back.slice(0, 40))} of record ${records.numbers[place]}`,
+        );
     });
     misfits.check();
+    return folded;
   };
 }

@@ -2,7 +2,7 @@
  * Joins a chunk's parts to its records and proves that each result belongs to its record (laws 1 and 8). Pure: what
  * was found out of the columns that come back is in the way that is returned, for the caller to keep.
  */
-import type { FileStatus, JoinWay } from '../types.js';
+import type { ColumnKinds, FileStatus, JoinWay } from '../types.js';
 import type { CompareEchoes } from './compare-echoes.js';
 import { kindAtMatches, kindOfAll, type SentField } from './echo-kinds.js';
 import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
@@ -45,10 +45,10 @@ export function joinResults(
     checkEchoes(terms.way, parts);
   }
   const { joined, tuple } = matchResults(parts, records, back, terms);
-  const kinds = kindsOf(joined, records, tuple, terms);
+  const judged = kindsOf(joined, records, tuple, terms);
   // Those that results were matched by are the same already.
   const others = terms.fields.filter(({ column }) => !tuple?.some((one) => one.column === column));
-  terms.compare(records, joined, others, kinds);
+  const kinds = loosened(judged, terms.compare(records, joined, others, judged));
   const isProven =
     terms.way?.judged?.isProven === true ||
     terms.declared !== null ||
@@ -80,7 +80,18 @@ function matchResults(
     return [{ ...field, isFolded: kind === 'folded' }];
   });
   if (tuple.length === 0) throw nothingToJoinBy(back.columns, declared);
-  return { joined: joinByEcho(parts, tuple, records), tuple };
+  try {
+    return { joined: joinByEcho(parts, tuple, records), tuple };
+  } catch (error) {
+    const looser = way === null ? tuple : tuple.map((column) => loosenedBy(parts, column, records));
+    if (looser.every(({ isFolded }, at) => isFolded === tuple[at]!.isFolded)) throw error;
+    return { joined: joinByEcho(parts, looser, records), tuple: looser };
+  }
+}
+
+/** The first chunks may have had nothing that comes back with other capitals or blanks. */
+function loosenedBy(parts: readonly PartTable[], column: EchoedColumn, records: RecordBlock): EchoedColumn {
+  return column.isFolded ? column : { ...column, isFolded: kindOfAll(parts, column, records) === 'folded' };
 }
 
 /** What a column by which results are matched was so far: the first version matched by bytes. */
@@ -100,7 +111,8 @@ function kindsOf(
   { fields, way, declared }: JoinTerms,
 ): Kinds {
   const judge = (status: FileStatus) => {
-    const known = way?.judged?.kinds[status] ?? {};
+    const matchedBy = new Set(tuple?.filter(({ isFolded }) => isFolded).map(({ column }) => column));
+    const known = withFolded(way?.judged?.kinds[status] ?? {}, matchedBy);
     const parts = joined.parts.filter(({ reference, count }) => reference.fileStatus === status && count > 0);
     const late = fields.filter(
       ({ column }) => known[column] === undefined && parts.some(({ columns }) => columns.includes(column)),
@@ -123,6 +135,20 @@ function kindsOf(
   const kinds = { SUCCESSFUL: judge('SUCCESSFUL'), FAILED: judge('FAILED') };
   const before = way?.judged?.kinds;
   return kinds.SUCCESSFUL === before?.SUCCESSFUL && kinds.FAILED === before.FAILED ? before : kinds;
+}
+
+/** The same kinds, but for echoes that turned out to be such only nearly. */
+function loosened(kinds: Kinds, columns: Readonly<Record<FileStatus, ReadonlySet<string>>>): Kinds {
+  const SUCCESSFUL = withFolded(kinds.SUCCESSFUL, columns.SUCCESSFUL);
+  const FAILED = withFolded(kinds.FAILED, columns.FAILED);
+  return SUCCESSFUL === kinds.SUCCESSFUL && FAILED === kinds.FAILED ? kinds : { SUCCESSFUL, FAILED };
+}
+
+/** The same object where no exact echo is among the columns. */
+function withFolded(kinds: ColumnKinds, columns: ReadonlySet<string>): ColumnKinds {
+  const exact = [...columns].filter((column) => kinds[column] === 'exact');
+  if (exact.length === 0) return kinds;
+  return { ...kinds, ...Object.fromEntries(exact.map((column) => [column, 'folded' as const])) };
 }
 
 function wayOf(

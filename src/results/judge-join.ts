@@ -2,7 +2,7 @@
  * Whether what came back proves a join (law 8): something of what was sent tells the records apart and is the same,
  * few results could as well be others', and anything was predicted at all.
  */
-import { UntrustedError } from '../errors/index.js';
+import { MismatchError, UntrustedError } from '../errors/index.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import { kindOfAll, type SentField, tellsApart } from './echo-kinds.js';
 import type { EchoedColumn } from './join-by-echo.js';
@@ -28,21 +28,27 @@ export function checkProof(
   tuple: readonly EchoedColumn[] | null,
 ): boolean {
   if (isTooIndistinct(joined.indistinct.size, records.count)) throw indistinctError(joined, records);
-  const groups = tuple === null ? (['SUCCESSFUL', 'FAILED'] as const).map((one) => [one]) : [bothKinds];
+  // By the key, the failures may hide among the successes, and each kind of part may give back something else.
+  const groups = tuple === null ? [bothKinds, ['SUCCESSFUL' as const], ['FAILED' as const]] : [bothKinds];
+  const hasSuccess = joined.parts.some(
+    ({ reference, count }) => reference.fileStatus === 'SUCCESSFUL' && count > 0,
+  );
   let isProven = false;
   for (const statuses of groups) {
     const places = placesOf(joined, records, statuses);
     const telling = fields.filter(({ sourceField }) => tellsApart(records, places, sourceField, false));
     // Nothing can tell records apart that are equal in all that was sent, and nothing is wrong with that.
     if (telling.length === 0) continue;
-    const cameBack = Object.assign({}, ...statuses.map((status) => kinds[status])) as ColumnKinds;
-    if (tuple !== null || Object.keys(cameBack).length > 0) {
-      const isEcho = ({ column, sourceField }: SentField) =>
-        (cameBack[column] === 'exact' || cameBack[column] === 'folded') &&
-        tellsApart(records, places, sourceField, cameBack[column] === 'folded');
-      if (!telling.some(isEcho)) throw unproven(telling, cameBack);
-    }
-    isProven ||= statuses.includes('SUCCESSFUL');
+    const cameBack = statuses.map((status) => kinds[status]);
+    const isEcho = ({ column, sourceField }: SentField) =>
+      cameBack.some(({ [column]: kind }) => {
+        if (kind !== 'exact' && kind !== 'folded') return false;
+        return tellsApart(records, places, sourceField, kind === 'folded');
+      });
+    const isKeyAlone = tuple === null && cameBack.every((some) => Object.keys(some).length === 0);
+    if (!isKeyAlone && !telling.some(isEcho)) throw unproven(telling, cameBack);
+    const ofSuccesses = tuple === null ? statuses.length === 1 && statuses[0] === 'SUCCESSFUL' : hasSuccess;
+    isProven ||= ofSuccesses;
   }
   return isProven;
 }
@@ -73,7 +79,7 @@ export function checkNotMoved(
     return kindOfAll(parts, field, records, placesOf(joined, records, statuses)) !== 'answer';
   };
   if (!isMoved(bothKinds) && !isMoved([status])) return;
-  throw new UntrustedError(
+  throw new MismatchError(
     'ECHO_UNPROVEN',
     `${field.column} came back with the values that were sent, but at other records, so the results are not at their own`,
     { hint: waysOut },
@@ -89,21 +95,22 @@ export function indistinctError(
   { indistinct }: Pick<Joined, 'indistinct'>,
   { count }: Pick<RecordBlock, 'count'>,
 ): UntrustedError {
-  return new UntrustedError(
+  return new MismatchError(
     'RESULTS_INDISTINCT',
     `${indistinct.size} of ${count} records have different results although what comes back of them is equal, so nothing tells which result is whose`,
     { hint: `${waysOut}; records that are equal in those may then get each other's results` },
   );
 }
 
-function unproven(telling: readonly SentField[], kinds: ColumnKinds): UntrustedError {
-  const answers = Object.keys(kinds).filter((column) => kinds[column] === 'answer');
+function unproven(telling: readonly SentField[], kinds: readonly ColumnKinds[]): UntrustedError {
+  const changed = kinds.flatMap((some) => Object.keys(some).filter((column) => some[column] === 'answer'));
+  const answers = [...new Set(changed)];
   const names = telling.map(({ column }) => column).join(', ');
   const said = answers.length === 0 ? '' : `; ${answers.join(', ')} came back with other values`;
-  return new UntrustedError(
+  return new MismatchError(
     'ECHO_UNPROVEN',
     `none of the columns that tell the records apart (${names}) came back as it was sent, so nothing proves which record a result belongs to${said}`,
-    { hint: `${waysOut}, result.echo: [] where the record's number alone is to be relied on` },
+    { hint: `${waysOut} (result.echo: [] where the record's number alone is to be relied on)` },
   );
 }
 
@@ -113,7 +120,7 @@ export function nothingToJoinBy(
   declared: readonly string[] | null,
 ): UntrustedError {
   if (columns.length > 0 && declared === null) {
-    return new UntrustedError(
+    return new MismatchError(
       'ECHO_UNPROVEN',
       `${columns.join(', ')} came back with other values than were sent, and the record's number did not, so nothing tells which record a result belongs to`,
       { hint: waysOut },
@@ -127,14 +134,14 @@ export function nothingToJoinBy(
 }
 
 const waysOut =
-  'nothing more is uploaded; ask the service provider what its results hold, or say with result.echo which sent columns come back unchanged';
+  'nothing more is uploaded; ask the service provider what its results hold, or say which sent columns come back unchanged, such as result.echo: [name], and run again: what was bought is not paid again';
 
 /** @throws UntrustedError `NOTHING_PREDICTED` when a part of successes has no column but those that were sent. */
 export function checkPredicted(parts: readonly PartTable[], sent: SentColumns, kinds: Kinds): void {
   for (const part of parts) {
     if (part.reference.fileStatus === 'FAILED' || part.count === 0) continue;
     if (addedColumns(part, sent, kinds.SUCCESSFUL).length > 0) continue;
-    throw new UntrustedError(
+    throw new MismatchError(
       'NOTHING_PREDICTED',
       `the successful results hold nothing but what was sent (${part.columns.join(', ')}): nothing was predicted`,
       {

@@ -1,7 +1,7 @@
 /** Joins one downloaded chunk: its parts off the disk to its records, proven (laws 1 and 8), in the run's one way. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { type Answers, answersOf } from '../results/answers.js';
-import { type CompareEchoes, createEchoComparer } from '../results/compare-echoes.js';
+import { type CompareEchoes, compareEchoes } from '../results/compare-echoes.js';
 import { joinResults } from '../results/join-results.js';
 import { indistinctError, isTooIndistinct } from '../results/judge-join.js';
 import { fieldOf } from '../results/output-layout.js';
@@ -37,7 +37,7 @@ export interface ChunkJoinerOptions {
 
 /** What the first chunks show of the columns that come back is kept with the run, for all its joiners. */
 export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
-  const { columns, refetch, compare = createEchoComparer() } = options;
+  const { columns, refetch, compare = compareEchoes } = options;
   const sent = sentColumns(run.config.upload);
   const fields = Object.entries(run.config.upload.columns).map(([column, source]) => ({
     column,

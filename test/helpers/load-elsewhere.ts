@@ -33,7 +33,7 @@ export async function loadElsewhere(
     await runStages(
       run.controller,
       chunkRecords(run),
-      submitChunks(run),
+      submitChunks(run, (chunk) => refetchParts(run, chunk)),
       trackFolios(run),
       downloadParts(run),
       mergeResults(run, (chunk) => refetchParts(run, chunk)),

@@ -39,7 +39,7 @@ export async function loadThroughStreams(
   try {
     await pipeline([
       Readable.from(chunkRecords(run)()),
-      Duplex.from(submitChunks(run)),
+      Duplex.from(submitChunks(run, (chunk) => refetchParts(run, chunk))),
       Duplex.from(trackFolios(run)),
       watch,
       Duplex.from(downloadParts(run)),

@@ -35,7 +35,7 @@ function changed(text: string, how: string): string {
 }
 
 it.each([
-  ['in WebAssembly', new EchoKernel()],
+  ['in WebAssembly', new EchoKernel(new TableMemory())],
   ['field by field', new EchoKernel(new TableMemory(0))],
 ])('names each field that differs, and no other, %s', async (_, kernel) => {
   await fc.assert(

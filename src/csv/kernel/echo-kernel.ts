@@ -2,7 +2,7 @@
 import { bytesOf } from '../../kernel/kernel-memory.js';
 import type { Table } from '../table.js';
 import { fieldText } from '../write-field.js';
-import { TableMemory } from './table-memory.js';
+import type { TableMemory } from './table-memory.js';
 
 /** What assembly/echo.ts exports. */
 export interface EchoExports {
@@ -39,7 +39,7 @@ export class EchoKernel {
   readonly #tables: TableMemory<EchoExports>;
 
   /** @param tables shared with whoever works on the same ones. */
-  constructor(tables = new TableMemory<EchoExports>()) {
+  constructor(tables: TableMemory<EchoExports>) {
     this.#tables = tables;
   }
 

@@ -63,6 +63,12 @@ export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }
     return this.#held.map(({ place }) => place);
   }
 
+  /** Leaves the memory to the next who needs one: whoever calls this uses it no more. */
+  release(): void {
+    this.#held = [];
+    this.memory.release();
+  }
+
   /** Copies bytes behind what is loaded, until tables are held again; returns their address. */
   load(bytes: Uint8Array): number {
     const at = this.#loaded;

@@ -1,4 +1,4 @@
-/** A part with records missing, doubled, strange or shuffled, and with other columns; it is read whole. */
+/** A part with records missing, doubled, strange or shuffled, with wrong keys, and with other columns; it is read whole. */
 import { rollDice } from './dice.js';
 import type { Fault } from './fault.js';
 import { type RawPart, type RawRecord, rawField, readRawPart, writeRawPart } from './raw-part.js';
@@ -9,9 +9,11 @@ type Seed = readonly (string | number)[];
 
 /** @param seed with the same seed the same records are chosen. */
 export function changePart(content: Iterable<Uint8Array>, fault: Fault, seed: Seed): Iterable<Uint8Array> {
-  const { records, columns } = fault;
-  if (records === undefined && columns === undefined) return content;
-  return changed(content, (part) => changeColumns(changeRecords(part, records ?? {}, seed), columns ?? {}));
+  const { records, keys, columns } = fault;
+  if (records === undefined && keys === undefined && columns === undefined) return content;
+  return changed(content, (part) =>
+    changeColumns(changeKeys(changeRecords(part, records ?? {}, seed), keys), columns ?? {}),
+  );
 }
 
 function* changed(content: Iterable<Uint8Array>, change: (part: RawPart) => RawPart): Generator<Uint8Array> {
@@ -37,6 +39,27 @@ function strange({ columns, records }: RawPart, number: number): RawRecord {
     const like = Buffer.from(records[0]?.[field] ?? []).toString('latin1');
     return rawField(/^\d+$/.test(like) ? String(999_999_999 - number) : `strange ${number}`);
   });
+}
+
+/**
+ * Other first fields, by which the records are known: each record has that of the next one, or the records are sorted
+ * by their other fields and get them in the old order.
+ */
+export function changeKeys(part: RawPart, how: Fault['keys']): RawPart {
+  if (how === undefined) return part;
+  const { records } = part;
+  if (how === 'shifted') {
+    const keyAfter = (at: number) => records[(at + 1) % records.length]![0]!;
+    return { ...part, records: records.map((record, at) => [keyAfter(at), ...record.slice(1)]) };
+  }
+  const sorted = records
+    .map((record) => record.slice(1))
+    .sort((a, b) => Buffer.compare(textOf(a), textOf(b)));
+  return { ...part, records: sorted.map((rest, at) => [records[at]![0]!, ...rest]) };
+}
+
+function textOf(record: RawRecord): Buffer {
+  return Buffer.concat(record.flatMap((field) => [field, Buffer.from([0])]));
 }
 
 /** Renamed, then dropped by the new name, then added to; what the part does not have is passed over. */

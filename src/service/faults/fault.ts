@@ -27,6 +27,7 @@ export const faultSchema = notEmpty(
         shuffled: yes.optional(),
       }),
     ).optional(),
+    keys: choice(['shifted', 'renumbered']).optional(),
     columns: notEmpty(
       mapOf({
         rename: z.record(z.string(), column, { error: told('a map of old names to new ones') }).optional(),
@@ -66,6 +67,7 @@ const OPERATIONS_OF: Readonly<Record<FaultName, readonly Operation[]>> = {
   foreign: ['upload', 'track'],
   brokenBase64: ['download'],
   records: ['download'],
+  keys: ['download'],
   columns: ['download'],
   counts: ['upload', 'track'],
   percentage: ['track'],
@@ -79,6 +81,7 @@ const OPERATIONS_OF: Readonly<Record<FaultName, readonly Operation[]>> = {
 /** Faults that belong to a folio: it has them or not, so that it says the same whenever it is asked. */
 const FOLIO_FAULTS: ReadonlySet<FaultName> = new Set([
   'records',
+  'keys',
   'columns',
   'counts',
   'forget',

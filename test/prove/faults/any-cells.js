@@ -72,6 +72,10 @@ export const anyCells = [
     first: fetchedAgain,
     always: untrusted('CHUNK_UNBALANCED'),
   }),
+  cell('any', 'keys', 'shifted, for ever', {
+    rules: forEver({ keys: 'shifted' }),
+    expect: untrusted('ECHO_UNPROVEN'),
+  }),
   cell('any', 'columns', 'one added, for ever', {
     rules: [{ fileStatus: 'SUCCESSFUL', fault: { columns: { add: ['score'] } } }],
     expect: done(null, otherColumns({ added: { score: 'added' } }, "complete, the service's columns")),

@@ -41,14 +41,18 @@ function changingCells(what, columns, expect) {
     cell('download', 'columns', `${what}, in one folio, once`, {
       rules: successful({ columns }, { folio: 2, folioCalls: { to: 2 } }),
       expect,
+      config: oneByOne,
     }),
     cell('download', 'columns', `${what}, in one folio, for ever`, {
       rules: successful({ columns }, { folio: 2 }),
       expect,
+      config: oneByOne,
     }),
   ];
 }
 
+/** The first chunk is judged first only where it is finished first. */
+const oneByOne = { concurrency: { folios: 1 } };
 const emptyInSecond = (column) =>
   otherColumns({ emptied: { chunks: [2], column } }, 'complete, the column empty in chunk 2');
 const renaming = { rename: { naics_code: 'code' } };
@@ -78,6 +82,17 @@ export const downloadCells = [
     rules: forEver({ records: { shuffled: true } }),
     expect: done(),
   }),
+
+  ...['shifted', 'renumbered'].flatMap((keys) => [
+    cell('download', 'keys', `${keys}, once in each part`, {
+      rules: [{ folio: 1, folioCalls: { to: 2 }, fault: { keys } }],
+      expect: fetchedAgain,
+    }),
+    cell('download', 'keys', `${keys}, for ever`, {
+      rules: forEver({ keys }),
+      expect: untrusted('ECHO_UNPROVEN'),
+    }),
+  ]),
 
   cell('download', 'columns', 'one renamed, for ever', {
     rules: successful({ columns: renaming }),
@@ -116,6 +131,14 @@ export const downloadCells = [
   cell('download', 'columns', 'all that was sent dropped, for ever', {
     rules: successful({ columns: { drop: ['record_id', 'name', 'address', 'state'] } }),
     expect: incurable('JOIN_IMPOSSIBLE'),
+  }),
+  cell('download', 'columns', 'all that was sent but the state dropped, for ever', {
+    rules: forEver({ columns: { drop: ['record_id', 'name', 'address'] } }),
+    expect: untrusted('RESULTS_INDISTINCT'),
+  }),
+  cell('download', 'columns', 'all that was predicted dropped, for ever', {
+    rules: successful({ columns: { drop: ['naics_code', 'naics_title', 'confidence'] } }),
+    expect: untrusted('NOTHING_PREDICTED'),
   }),
   cell('download', 'columns', 'the reason renamed, for ever', {
     rules: failed({ columns: { rename: { reason: 'why' } } }),

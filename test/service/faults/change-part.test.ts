@@ -50,6 +50,25 @@ describe('changePart', () => {
     expect(change({ records: { strange: 1 } }, HEADER)).toBe(`${HEADER}strange 1,strange 1,strange 1\n`);
   });
 
+  it('gives each record the key of the next one', () => {
+    expect(linesOf(change({ keys: 'shifted' }))).toEqual([
+      '2,"Bell, ""Bob""",111\n',
+      '3,"Two\nLines",222\n',
+      '4,,333\n',
+      '1,Café,444\n',
+    ]);
+    expect(change({ keys: 'shifted' }, HEADER)).toBe(HEADER);
+  });
+
+  it('numbers the records anew, after sorting them', () => {
+    expect(linesOf(change({ keys: 'renumbered' }))).toEqual([
+      '1,,333\n',
+      '2,"Bell, ""Bob""",111\n',
+      '3,"Two\nLines",222\n',
+      '4,Café,444\n',
+    ]);
+  });
+
   it('renames, drops and adds columns', () => {
     const columns = {
       rename: { naics_code: 'code, new', none: 'x' },

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { compareEchoes } from '../../src/results/compare-echoes.js';
+import { type JoinedChunk, type JoinTerms, joinResults } from '../../src/results/join-results.js';
+import type { PartTable } from '../../src/results/part-table.js';
+import type { Judgement } from '../../src/types.js';
+import { blockOf, failed, successful, thrownBy } from '../helpers/result-parts.js';
+
+const standard: JoinTerms = {
+  sent: { key: 'id', columns: ['name', 'city'] },
+  fields: [
+    { column: 'name', sourceField: 0 },
+    { column: 'city', sourceField: 1 },
+  ],
+  way: null,
+  declared: null,
+  compare: compareEchoes,
+};
+
+const three = 'Foo,Oslo\nBar,Rome\nBaz,Oslo\n';
+
+async function join(
+  source: string,
+  parts: readonly PartTable[],
+  terms: Partial<JoinTerms> = {},
+): Promise<JoinedChunk> {
+  return joinResults(parts, await blockOf(source, { fields: 2 }), { ...standard, ...terms });
+}
+
+async function refusal(source: string, parts: readonly PartTable[], terms: Partial<JoinTerms> = {}) {
+  const block = await blockOf(source, { fields: 2 });
+  return thrownBy(() => joinResults(parts, block, { ...standard, ...terms })) as Error & { code: string };
+}
+
+describe('with the key, a sent column', () => {
+  it('is an echo, to the byte or not quite, or an answer', async () => {
+    const part = successful('id,name,city,code\n2,bar ,Rom,2\n1,"FOO",Oslo,1\n3,baz,x,3\n');
+    const { way, joined } = await join(three, [part]);
+    expect(way).toEqual({
+      by: 'key',
+      column: 'id',
+      judged: {
+        kinds: { SUCCESSFUL: { name: 'folded', city: 'answer' }, FAILED: {} },
+        isProven: true,
+        declared: null,
+      },
+    });
+    expect([...joined.result]).toEqual([1, 0, 2]);
+  });
+
+  it('is judged by kind of part', async () => {
+    const parts = [successful('id,name,code\n2,Bar,2\n1,Foo,1\n'), failed('id,city,name\n3,why not,Baz\n')];
+    const { way } = await join(three, parts);
+    expect(way.judged!.kinds).toEqual({
+      SUCCESSFUL: { name: 'exact' },
+      FAILED: { name: 'exact', city: 'answer' },
+    });
+  });
+
+  it('that holds what was sent at other records is none of both', async () => {
+    const part = successful('id,name,city,code\n1,Foo,Rome,1\n2,Bar,Oslo,2\n3,Baz,Oslo,3\n');
+    const error = await refusal(three, [part]);
+    expect(error).toMatchObject({ code: 'ECHO_UNPROVEN', exitCode: 6 });
+    expect(error.message).toContain('city came back with the values that were sent, but at other records');
+  });
+
+  it('must be an echo where it tells records apart', async () => {
+    const part = successful('id,city,code\n1,Oslo,1\n2,Oslo,2\n');
+    const error = await refusal('Foo,Oslo\nBar,Oslo\n', [part]);
+    expect(error).toMatchObject({ code: 'ECHO_UNPROVEN', hint: expect.stringContaining('result.echo') });
+    expect(error.message).toContain('(name)');
+  });
+
+  it('need not come back at all', async () => {
+    const { way } = await join(three, [successful('id,code\n1,1\n3,3\n2,2\n')]);
+    expect(way.judged).toEqual({ kinds: { SUCCESSFUL: {}, FAILED: {} }, isProven: true, declared: null });
+  });
+
+  it('cannot be asked of records that are all the same', async () => {
+    const { way } = await join('Foo,Oslo\nFoo,Oslo\n', [successful('id,city,code\n1,Oslo,1\n2,Oslo,2\n')]);
+    expect(way.judged).toMatchObject({ isProven: false, kinds: { SUCCESSFUL: { city: 'exact' } } });
+    const second = 'Bar,Oslo\nFoo,Oslo\n';
+    const part = successful('id,city,code\n1,Oslo,1\n2,Oslo,2\n');
+    expect(await refusal(second, [part], { way })).toMatchObject({ code: 'ECHO_UNPROVEN' });
+  });
+
+  it('must tell a failure from a success too', async () => {
+    const parts = [successful('id,city,code\n2,Oslo,1\n'), failed('id,city,reason\n1,Oslo,bad\n')];
+    expect(await refusal('Foo,Oslo\nBar,Oslo\n', parts)).toMatchObject({ code: 'ECHO_UNPROVEN' });
+  });
+
+  it('of failures only proves nothing of successes', async () => {
+    const { way } = await join(three, [failed('id,name,reason\n1,Foo,a\n2,Bar,b\n3,Baz,c\n')]);
+    expect(way.judged).toMatchObject({ isProven: false, kinds: { FAILED: { name: 'exact' } } });
+    const later = await join(three, [successful('id,name,code\n1,Foo,a\n2,Bar,b\n3,Baz,c\n')], { way });
+    expect(later.way.judged).toMatchObject({ isProven: true, kinds: { SUCCESSFUL: { name: 'exact' } } });
+  });
+});
+
+describe('without the key', () => {
+  it('results are joined by the columns that hold what was sent, in whatever order', async () => {
+    const part = successful('city,name,code\nlater,BAR,2\nlater,foo,1\nlater,Baz,3\n');
+    const { way, joined } = await join(three, [part]);
+    expect(way).toMatchObject({ by: 'echo', columns: ['name'] });
+    expect(way.judged!.kinds.SUCCESSFUL).toEqual({ name: 'folded', city: 'answer' });
+    expect([...joined.result]).toEqual([1, 0, 2]);
+  });
+
+  it('one result in twenty may as well be another one’s', async () => {
+    const names = Array.from({ length: 40 }, (_, at) => `n${at < 2 ? 0 : at}`);
+    const source = (some: readonly string[]) => some.map((name) => `${name},x\n`).join('');
+    const part = (some: readonly string[]) =>
+      successful(`name,city,code\n${some.map((name, at) => `${name},x,${at}\n`).join('')}`);
+    expect((await join(source(names), [part(names)])).joined.indistinct.size).toBe(2);
+    const fewer = names.slice(0, 39);
+    expect(await refusal(source(fewer), [part(fewer)])).toMatchObject({ code: 'RESULTS_INDISTINCT' });
+    const said = await join(source(fewer), [part(fewer)], { declared: ['name'] });
+    expect(said.joined.indistinct.size).toBe(2);
+  });
+
+  it('nothing is joined where no column holds what was sent', async () => {
+    const part = successful('name,city,code\na,b,1\nc,d,2\ne,f,3\n');
+    expect(await refusal(three, [part])).toMatchObject({ code: 'ECHO_UNPROVEN' });
+    expect(await refusal(three, [successful('code\n1\n2\n3\n')])).toMatchObject({ code: 'JOIN_IMPOSSIBLE' });
+  });
+
+  it('columns that do not fit together are strange', async () => {
+    const part = successful('name,city,code\nFoo,Rome,1\nBar,Oslo,2\nBaz,Oslo,3\n');
+    expect(await refusal(three, [part])).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+  });
+});
+
+it('failures that are joined by their echoes prove nothing of successes', async () => {
+  const { way } = await join(three, [failed('name,reason\nFoo,a\nBar,b\nBaz,c\n')]);
+  expect(way).toMatchObject({ by: 'echo', columns: ['name'], judged: { isProven: false } });
+});
+
+describe('a later chunk', () => {
+  const judged: Judgement = {
+    kinds: { SUCCESSFUL: { name: 'folded', city: 'answer' }, FAILED: {} },
+    isProven: true,
+    declared: null,
+  };
+  const byKey = { by: 'key', column: 'id', judged } as const;
+
+  it('keeps what each column is, and the way', async () => {
+    const part = successful('id,name,city,code\n1,FOO,Oslo,1\n2,Bar,Rome,2\n3,Baz,Oslo,3\n');
+    expect((await join(three, [part], { way: byKey })).way).toBe(byKey);
+  });
+
+  it('is compared with what was sent', async () => {
+    const part = successful('id,name,city,code\n1,Foo,x,1\n2,Boo,x,2\n3,Baz,x,3\n');
+    const error = await refusal(three, [part], { way: byKey });
+    expect(error).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+    expect(error.message).toContain('strange: name "Boo" of record 2');
+  });
+
+  it('may be the first with a column', async () => {
+    const way = {
+      ...byKey,
+      judged: { ...judged, kinds: { SUCCESSFUL: { name: 'exact' }, FAILED: {} } },
+    } as const;
+    const parts = [
+      successful('id,name,city,code\n1,Foo,OSLO,1\n2,Bar,Rome,2\n'),
+      failed('id,city,reason\n3,Oslo,bad\n'),
+    ];
+    expect((await join(three, parts, { way })).way.judged!.kinds).toEqual({
+      SUCCESSFUL: { name: 'exact', city: 'folded' },
+      FAILED: { city: 'exact' },
+    });
+  });
+
+  it('may be the first with the key', async () => {
+    const way = { by: 'echo', columns: ['name'], judged } as const;
+    const part = successful('id,name,city,code\n1,Foo,x,1\n2,Bar,x,2\n3,Baz,x,3\n');
+    expect((await join(three, [part], { way })).way).toBe(way);
+    const shifted = successful('id,name,city,code\n3,Foo,x,1\n1,Bar,x,2\n2,Baz,x,3\n');
+    expect(await refusal(three, [shifted], { way })).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+  });
+
+  it('of a run that the first version began is judged', async () => {
+    const part = successful('id,name,city,code\n1,FOO,x,1\n2,Bar,x,2\n3,Baz,x,3\n');
+    const { way } = await join(three, [part], { way: { by: 'key', column: 'id', judged: null } });
+    expect(way).toEqual({ by: 'key', column: 'id', judged });
+    const echo = { by: 'echo', columns: ['name'], judged: null } as const;
+    const keyless = successful('name,city,code\nFoo,x,1\nBar,x,2\nBaz,x,3\n');
+    expect((await join(three, [keyless], { way: echo })).way).toMatchObject({
+      by: 'echo',
+      columns: ['name'],
+      judged: { kinds: { SUCCESSFUL: { name: 'exact', city: 'answer' } } },
+    });
+    const other = successful('name,city,code\nFool,x,1\nBar,x,2\nBaz,x,3\n');
+    expect(await refusal(three, [other], { way: echo })).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+  });
+
+  it('may be the first in which an echo has other capitals', async () => {
+    const kinds = { SUCCESSFUL: { name: 'exact', city: 'answer' }, FAILED: {} } as const;
+    const exact = { ...judged, kinds };
+    const loose = { SUCCESSFUL: { name: 'folded', city: 'answer' }, FAILED: {} };
+    const keyed = successful('id,name,city,code\n1,FOO,x,1\n2,Bar,x,2\n3,Baz,x,3\n');
+    const byNumber = { by: 'key', column: 'id', judged: exact } as const;
+    expect((await join(three, [keyed], { way: byNumber })).way.judged!.kinds).toEqual(loose);
+    const keyless = successful('name,city,code\nBar,x,2\nFOO,x,1\nBaz,x,3\n');
+    const byName = { by: 'echo', columns: ['name'], judged: exact } as const;
+    const { joined, way } = await join(three, [keyless], { way: byName });
+    expect(way.judged!.kinds).toEqual(loose);
+    expect([...joined.result]).toEqual([1, 0, 2]);
+  });
+});
+
+describe('result.echo', () => {
+  const part = successful('id,name,city,code\n1,x,Oslo,1\n2,Foo,Rome,2\n3,Bar,Oslo,3\n');
+
+  it('names the echoes, and all else is an answer', async () => {
+    const { way } = await join(three, [part], { declared: ['city'] });
+    expect(way.judged).toEqual({
+      kinds: { SUCCESSFUL: { name: 'answer', city: 'exact' }, FAILED: {} },
+      isProven: true,
+      declared: ['city'],
+    });
+    expect((await join(three, [part], { declared: [] })).way.judged!.kinds.SUCCESSFUL).toEqual({
+      name: 'answer',
+      city: 'answer',
+    });
+  });
+
+  it('does not make an echo of what is none', async () => {
+    const error = await refusal(three, [part], { declared: ['name'] });
+    expect(error).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+    const keyless = successful('name,city,code\nx,Oslo,1\nFoo,Rome,2\nBar,Oslo,3\n');
+    expect(await refusal(three, [keyless], { declared: ['name'] })).toMatchObject({
+      code: 'RESULTS_DO_NOT_MATCH',
+    });
+    expect(await refusal(three, [keyless], { declared: [] })).toMatchObject({ code: 'JOIN_IMPOSSIBLE' });
+  });
+});
+
+describe('nothing was predicted', () => {
+  it('where successes hold only what was sent', async () => {
+    const part = successful('id,name\n1,Foo\n2,Bar\n3,Baz\n');
+    expect(await refusal(three, [part])).toMatchObject({ code: 'NOTHING_PREDICTED', exitCode: 6 });
+    expect(await refusal(three, [part], { declared: ['name'] })).toMatchObject({ code: 'NOTHING_PREDICTED' });
+  });
+
+  it('but it was where a sent column holds the answers, or all have failed', async () => {
+    await join(three, [successful('id,name,city\n1,Foo,11\n2,Bar,22\n3,Baz,33\n')]);
+    await join(three, [failed('id,name\n1,Foo\n2,Bar\n3,Baz\n')]);
+  });
+});
