@@ -94,8 +94,8 @@ export type JournalLine =
   | { readonly type: 'found'; readonly chunk: number }
   /** Join and columns are no longer fixed. */
   | { readonly type: 'unjoined' }
-  /** More than one service has answered. */
-  | { readonly type: 'mixed' }
+  /** Some reply came from a local service; more than one service has answered. */
+  | { readonly type: 'rehearsal' | 'mixed' }
   | { readonly type: 'done' | 'superseded' | 'pruned'; readonly at: number }
   | { readonly type: 'unpublished' | 'reopened' };
 

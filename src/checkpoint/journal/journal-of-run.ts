@@ -135,6 +135,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
       const columns = JSON.parse(row.columns) as string[];
       yield { type: 'columns', columns, learned: row.learned === 1 };
     }
+    if (row.rehearsal === 1) yield { type: 'rehearsal' };
     if (row.mixed === 1) yield { type: 'mixed' };
     yield* endLines(row);
   };

@@ -151,6 +151,9 @@ function apply(run: Building, line: Exclude<JournalLine, RunLine>): void {
       run.columns = null;
       run.isLearned = false;
       return;
+    case 'rehearsal':
+      run.isRehearsal = true;
+      return;
     case 'mixed':
       run.isMixed = true;
       return;
