@@ -1,7 +1,8 @@
 /**
  * Puts better-sqlite3 12 where a clone looks for the driver, on a Node that 13 crashes (`src/sqlite-driver.ts` says
- * why). A lockfile names one version of a package, hence a second lockfile here. Part of `prepare`, which runs in
- * clones alone: for whoever installs the package, npm takes the version whose `engines` fit.
+ * why). A lockfile names one version of a package, hence a second lockfile here. npm runs it as the script
+ * `dependencies`, whenever it has changed a clone's `node_modules`: for whoever installs the package, npm takes the
+ * version whose `engines` fit.
  */
 import { execSync } from 'node:child_process';
 import { rmSync, symlinkSync } from 'node:fs';

@@ -62,11 +62,18 @@ function compress(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
     gzip.write(piece, (error) => {
       gzip.off('error', reject);
       if (error) return reject(error);
-      const compressed: Buffer = gzip.read();
+      const compressed = readAll(gzip);
       gzip.reset();
       resolve(compressed);
     });
   });
+}
+
+/** All that is ready. One `read` gives it whole, or on Node 26 one buffer of it. */
+function readAll(gzip: Gzip): Buffer {
+  const buffers: Buffer[] = [];
+  for (let buffer = gzip.read(); buffer !== null; buffer = gzip.read()) buffers.push(buffer);
+  return buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers);
 }
 
 async function write(file: number, bytes: Buffer): Promise<void> {
