@@ -2,7 +2,7 @@
  * Chooses the SQLite driver that runs on this Node. No better-sqlite3 runs on all: 13 needs Node-API 10 (Node
  * 22.14) and dies by a segmentation fault below it; 12 aborts from Node 24.19 on, as soon as a statement is
  * collected. npm installs the right one, but a copied `node_modules` or another Node on the PATH brings the wrong.
- * When Node 20 is dropped, `import Database from 'better-sqlite3'` takes this file's place, and `node20/` goes too.
+ * When Node 20 is dropped, `import Database from 'better-sqlite3'` takes this file's place, and `.node20/` goes too.
  */
 import { createRequire } from 'node:module';
 import { version, versions } from 'node:process';

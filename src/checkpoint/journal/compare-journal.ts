@@ -1,7 +1,7 @@
 /** Holds a run's journal to the database: which of the two knows more of what was, or may have been, paid for. */
-import type { RunState } from '../state.js';
 import type { StateDatabase } from '../state-database.js';
-import type { JournalLine } from './journal-line.js';
+import type { FolioLine, JournalLine } from './journal-line.js';
+import { beginningOf, keyOf, look, nothingSeen, RANK, type Seen } from './seen-lines.js';
 
 /** What a journal and the database know of a run, compared. */
 export interface Compared {
@@ -18,33 +18,6 @@ export interface Compared {
   /** Whether the database knows more than the journal. */
   readonly isShort: boolean;
 }
-
-/** How far an upload or a search has come: a later state of the same one is greater. */
-const RANK: Readonly<Record<string, number>> = {
-  intent: 0,
-  dropped: 1,
-  ambiguous: 1,
-  answered: 2,
-  accepted: 2,
-};
-
-/** What is kept of the journal while it is read: little for each line. */
-interface Seen {
-  /** The beginning of its hash, and whether it is split, refused or given up, by chunk. */
-  readonly chunks: Map<number, number>;
-  readonly ended: Map<number, string>;
-  /** Ranks by attempt, and by searched record. */
-  readonly uploads: Map<number, number>;
-  readonly searches: Map<number, number>;
-  isAllCut: boolean;
-  round: number;
-  columns: string | null;
-  state: RunState;
-  isPartial: boolean;
-  isPruned: boolean;
-}
-
-const ATTEMPTS_EACH = 2 ** 21;
 
 interface Stored {
   readonly fileName: string;
@@ -66,6 +39,7 @@ export function journalComparison(
   return (run, lines) => {
     const missing = { uploads: 0, records: 0, folios: 0, newestFolio: null as string | null, searches: 0 };
     const seen = nothingSeen();
+    const folios = new Map<number, FolioLine>();
     for (const line of lines) {
       look(seen, line);
       switch (line.type) {
@@ -77,10 +51,9 @@ export function journalComparison(
           break;
         case 'accepted':
         case 'adopted':
-          if (uploadAt.get(run, line.chunk, line.attempt)?.folio !== line.folio) {
-            missing.folios += 1;
-            missing.newestFolio = line.folio;
-          }
+          // Another folio may have been adopted in the place of a lost one.
+          folios.delete(keyOf(line));
+          folios.set(keyOf(line), line);
           break;
         case 'search':
           if (searchOf.get(run, line.record) === undefined) missing.searches += 1;
@@ -93,6 +66,11 @@ export function journalComparison(
         default:
       }
     }
+    for (const { chunk, attempt, folio } of folios.values()) {
+      if (uploadAt.get(run, chunk, attempt)?.folio === folio) continue;
+      missing.folios += 1;
+      missing.newestFolio = folio;
+    }
     return { missing, isShort: hasMore(run, seen) };
   };
 }
@@ -101,100 +79,6 @@ export function journalComparison(
 export function isBehind({ missing }: Compared): boolean {
   return missing.uploads + missing.folios + missing.searches > 0;
 }
-
-function nothingSeen(): Seen {
-  return {
-    chunks: new Map(),
-    ended: new Map(),
-    uploads: new Map(),
-    searches: new Map(),
-    isAllCut: false,
-    round: 0,
-    columns: null,
-    state: 'open',
-    isPartial: false,
-    isPruned: false,
-  };
-}
-
-function look(seen: Seen, line: JournalLine): void {
-  switch (line.type) {
-    case 'cut':
-      seen.chunks.set(line.chunk, beginningOf(line.sha256));
-      seen.ended.delete(line.chunk);
-      break;
-    case 'split':
-    case 'refused':
-    case 'unprocessed':
-      seen.ended.set(line.chunk, line.type);
-      break;
-    case 'intent':
-      raise(seen.uploads, keyOf(line), RANK.intent!);
-      seen.ended.delete(line.chunk);
-      break;
-    case 'accepted':
-    case 'adopted':
-      raise(seen.uploads, keyOf(line), RANK.accepted!);
-      seen.ended.delete(line.chunk);
-      if (line.type === 'adopted') seen.state = 'open';
-      break;
-    case 'dropped':
-    case 'ambiguous':
-      raise(seen.uploads, keyOf(line), RANK[line.type]!);
-      break;
-    case 'search':
-      // One that was dropped is asked again.
-      seen.searches.set(line.record, RANK.intent!);
-      break;
-    case 'searched':
-      seen.searches.set(line.record, RANK[line.state]!);
-      break;
-    case 'all-cut':
-      seen.isAllCut = true;
-      break;
-    case 'settled':
-      seen.round = line.round;
-      break;
-    case 'columns':
-      seen.columns = JSON.stringify(line.columns);
-      break;
-    case 'unjoined':
-      seen.columns = null;
-      break;
-    case 'found':
-      seen.ended.delete(line.chunk);
-      seen.state = 'open';
-      break;
-    case 'pruned':
-      seen.isPruned = true;
-      break;
-    case 'publishing':
-      seen.state = 'publishing';
-      seen.isPartial = line.publication.partial;
-      break;
-    case 'done':
-      seen.state = seen.isPartial ? 'open' : 'done';
-      break;
-    case 'superseded':
-      seen.state = 'superseded';
-      break;
-    case 'unpublished':
-    case 'reopened':
-      seen.state = 'open';
-      break;
-    default:
-  }
-}
-
-const keyOf = ({ chunk, attempt }: { readonly chunk: number; readonly attempt: number }) =>
-  chunk * ATTEMPTS_EACH + attempt;
-
-function raise(ranks: Map<number, number>, key: number, rank: number): void {
-  if ((ranks.get(key) ?? -1) < rank) ranks.set(key, rank);
-}
-
-/** Of a hash in hex, as a number that is exact. */
-const beginningOf = (sha256: string) => Number.parseInt(sha256.slice(0, 12), 16);
 
 const ENDED = new Set(['split', 'refused', 'unprocessed']);
 const PAGE = 1_000;

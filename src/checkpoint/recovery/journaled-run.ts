@@ -2,6 +2,7 @@
 import type { Chunk, UnprocessedCause } from '../../types.js';
 import type { JournalLine, RunLine } from '../journal/journal-line.js';
 import type { Publication, RunState, Upload } from '../state.js';
+import { beginUpload, bindFolio, change, endUpload, reopen, takeBack } from './apply-uploads.js';
 
 export interface JournaledChunk extends Chunk {
   readonly round: number;
@@ -62,7 +63,8 @@ export interface JournaledRun {
   readonly isMixed: boolean;
 }
 
-type Building = { -readonly [K in keyof JournaledRun]: JournaledRun[K] } & {
+/** One that is not read to its end. */
+export type Building = { -readonly [K in keyof JournaledRun]: JournaledRun[K] } & {
   readonly chunks: Map<number, JournaledChunk>;
   readonly uploads: Map<string, JournaledUpload>;
   readonly searches: Map<number, JournaledSearch>;
@@ -198,57 +200,4 @@ function applyEnd(run: Building, line: EndLines): void {
     default:
     // Of a later foliopipe.
   }
-}
-
-function reopen(run: Building): void {
-  Object.assign(run, { state: 'open', publication: null, finishedAt: null });
-}
-
-function change(run: Building, chunk: number, values: Partial<JournaledChunk>): void {
-  Object.assign(run.chunks.get(chunk) ?? {}, values);
-}
-
-const keyOf = (of: { readonly chunk: number; readonly attempt: number }) => `${of.chunk}/${of.attempt}`;
-
-/** Until the line of its end, nobody knows of it: what a kill has left is so for good. */
-function beginUpload(run: Building, line: Extract<JournalLine, { type: 'intent' }>): void {
-  if (run.uploads.has(keyOf(line))) return;
-  const { chunk, attempt, fileName, records, at: startedAt, day } = line;
-  const sent = { chunk, attempt, fileName, records, startedAt, day };
-  const open = { folio: null, serviceRecords: null, endedAt: null, doubt: 'no-reply', local: null };
-  run.uploads.set(keyOf(line), { ...sent, state: 'ambiguous', ...open });
-  // The one whose folio the chunk has may come last, and not be its last.
-  const latest = Math.max(run.chunks.get(chunk)?.attempt ?? 0, attempt);
-  change(run, chunk, { state: 'ambiguous', attempt: latest, cause: null });
-}
-
-function bindFolio(run: Building, line: Extract<JournalLine, { type: 'accepted' | 'adopted' }>): void {
-  const { chunk, folio, serviceRecords, rehearsal, at } = line;
-  const accepted = { state: 'accepted', folio, serviceRecords, endedAt: at, doubt: null, local: rehearsal };
-  Object.assign(run.uploads.get(keyOf(line)) ?? {}, accepted);
-  change(run, chunk, { state: 'submitted', folio, submittedAt: at, cause: null });
-  if (rehearsal) run.isRehearsal = true;
-  if (line.type === 'adopted') takeBack(run, chunk);
-}
-
-/** An answer that comes late. */
-function takeBack(run: Building, chunk: number): void {
-  const round = run.chunks.get(chunk)?.round ?? 0;
-  if (round > 0) run.round = Math.min(run.round, round - 1);
-  if (run.state === 'done') reopen(run);
-}
-
-function endUpload(run: Building, line: Extract<JournalLine, { type: 'dropped' | 'ambiguous' }>): void {
-  const upload = run.uploads.get(keyOf(line));
-  // One that was adopted since is accepted for good.
-  if (upload === undefined || upload.state === 'accepted') return;
-  const doubt = line.type === 'ambiguous' ? (line.doubt ?? 'no-reply') : null;
-  Object.assign(upload, { state: line.type, endedAt: line.at, doubt });
-  const isDoubtful = () => {
-    for (let attempt = 1; attempt <= line.attempt; attempt++) {
-      if (run.uploads.get(keyOf({ chunk: line.chunk, attempt }))?.state === 'ambiguous') return true;
-    }
-    return false;
-  };
-  change(run, line.chunk, { state: isDoubtful() ? 'ambiguous' : 'cut' });
 }

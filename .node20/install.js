@@ -15,7 +15,7 @@ const link = join(here, '../node_modules/better-sqlite3');
 if (Number(process.versions.napi) < 10) {
   if (!loads()) execSync('npm ci --loglevel=error', { cwd: here, stdio: 'inherit' });
   rmSync(link, { recursive: true, force: true });
-  symlinkSync(join('..', 'node20', 'node_modules', 'better-sqlite3'), link, 'junction');
+  symlinkSync(join('..', '.node20', 'node_modules', 'better-sqlite3'), link, 'junction');
 }
 
 /** Whether an earlier installation is the locked one, and made for this Node: compiling takes a minute. */
