@@ -70,6 +70,8 @@ export function decideRetry(operation: Operation, failure: Failure, lost: boolea
   }
   // Many services answer a POST that they have accepted with a redirect to where a GET shows it.
   if (status >= 300 && status <= 399) return isPaid(operation) ? { kind: 'redirected' } : REFUSED;
+  // Not implemented: whatever answers has done nothing, and will not do it later.
+  if (status === 501 && isPaid(operation)) return REFUSED;
   return status >= 400 && status <= 499 ? REFUSED : unclear;
 }
 

@@ -1,5 +1,5 @@
 /** The reading half of the port: what the process that writes and those that only look may ask. */
-import type { StoredPart } from '../types.js';
+import type { Doubt, StoredPart } from '../types.js';
 import type {
   ChunkRow,
   ChunkState,
@@ -49,10 +49,10 @@ export interface CheckpointReader {
   /** An accepted upload of which the service counted other records than were sent. */
   misreadUpload(run: string): Promise<Upload | undefined>;
   /**
-   * How many replies to uploads were `unreadable` since the newest upload that was accepted or adopted, by the
-   * times at which they ended.
+   * How many uploads have ended with a doubt since the newest one that was accepted or adopted ended; of
+   * `redirected` ones, since the newest one that was accepted began.
    */
-  unreadableInRow(run: string): Promise<number>;
+  doubtsInRow(run: string, doubt: Doubt): Promise<number>;
   /** Who has answered a run; nobody where the run is not known. */
   replyKinds(run: string): Promise<ReplyKinds>;
   /** All attempts of at most `limit` chunks with a number above `after`, by chunk and attempt. */

@@ -4,12 +4,12 @@ import type { AmbiguousUploadError } from '../errors/index.js';
 import { adoptHint, ambiguousFile } from '../report/adoptable.js';
 import type { RunContext } from '../run-context.js';
 import type { ReceiptRow } from './receipt-row.js';
-import { type StopUploadsNeeds, stopUnreadable } from './stop-uploads.js';
+import { type StopUploadsNeeds, stillRedirected, stopUnreadable } from './stop-uploads.js';
 import { wasUnreadable } from './was-unreadable.js';
 
 export type SettleAmbiguousNeeds = StopUploadsNeeds &
   Pick<RunContext, 'config' | 'signal'> & {
-    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed' | 'tally'>;
+    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed' | 'tally' | 'doubtsInRow'>;
   };
 
 /** Tells of one that has just become so, and how its folio is bound. */
@@ -29,6 +29,7 @@ export async function tellAmbiguous(
  * the service has answered, so it is likely to have it.
  * @returns it, given up; `again` where it is sent again within the run's allowance; undefined where a person must
  *   look first, for no reply of the run could ever be read.
+ * @throws AmbiguousUploadError where it was redirected, and would be again.
  */
 export async function settleAmbiguous(
   run: SettleAmbiguousNeeds,
@@ -39,6 +40,10 @@ export async function settleAmbiguous(
   run.signal.throwIfAborted();
   const { policy, maxRecords } = run.config.ambiguous;
   const { ambiguousRecords, uploads } = await run.checkpoint.tally(run.id);
+  if (await wasRedirected(run, chunk.number)) {
+    // Nothing was accepted since: it would be redirected once more, and paid for twice.
+    if (policy === 'resubmit' || uploads.accepted === 0) throw await stillRedirected(run, chunk);
+  }
   const isUnreadable = await wasUnreadable(run, chunk.number);
   if (isUnreadable && receipts.isFull && uploads.accepted === 0) {
     await stopUnreadable(run, receipts);
@@ -59,6 +64,13 @@ export async function settleAmbiguous(
     `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(run, chunk)}`,
   );
   return givenUp;
+}
+
+/** Whether the newest attempt was redirected, and no upload of the run was accepted by what answers there now. */
+async function wasRedirected({ id, checkpoint }: SettleAmbiguousNeeds, chunk: number): Promise<boolean> {
+  const attempts = await checkpoint.uploads(id, chunk - 1, 1);
+  const newest = attempts.findLast((attempt) => attempt.chunk === chunk);
+  return newest?.doubt === 'redirected' && (await checkpoint.doubtsInRow(id, 'redirected')) > 0;
 }
 
 /** The end of a warning about an ambiguous chunk. */

@@ -45,6 +45,25 @@ export async function stopUnreadable(
 
 const hintsAtMost = 3;
 
+/** What a run ends with whose chunk was redirected before, while nothing says that it would not be again. */
+export async function stillRedirected(
+  run: StopUploadsNeeds,
+  { number: chunk }: ChunkRow,
+): Promise<AmbiguousUploadError> {
+  run.uploads.stopped = true;
+  const found = await findAdoptable(run.checkpoint, run.id, hintsAtMost);
+  const files = found.map((one) => adoptHint(run.id, one));
+  return new AmbiguousUploadError(
+    'SERVICE_REDIRECTS',
+    `run ${run.id}: the upload of chunk ${chunk} was redirected and may have been accepted; it is not sent again while every upload is redirected`,
+    {
+      doubt: 'redirected',
+      hint: `${files.join('; ')}; then foliopipe run. Or write the right address into service.baseUrl and begin afresh with foliopipe run --new, which pays again`,
+      facts: { run: run.id, chunk },
+    },
+  );
+}
+
 /**
  * Every upload would be redirected, and each may be accepted all the same.
  * @returns what the run is to end with at once.

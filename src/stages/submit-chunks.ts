@@ -24,7 +24,7 @@ export type SubmitChunksNeeds = UploadChunkNeeds &
   EarlyFailuresNeeds &
   JudgeArrivedNeeds &
   Pick<RunContext, 'folioPermits' | 'controller'> & {
-    readonly checkpoint: Pick<Checkpoint, 'unreadableInRow'>;
+    readonly checkpoint: Pick<Checkpoint, 'doubtsInRow'>;
   };
 
 /**
@@ -41,7 +41,7 @@ export function submitChunks(
   const submitAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     await refuseMisread(run);
     await refuseMixed(run);
-    const receipts = createReceiptRow(await run.checkpoint.unreadableInRow(run.id));
+    const receipts = createReceiptRow(await run.checkpoint.doubtsInRow(run.id, 'unreadable'));
     const submit = createSubmitter(run, receipts, refetch);
     const { uploads } = run.config.concurrency;
     yield* mapGrowing(chunks, uploads, submit, run.controller);

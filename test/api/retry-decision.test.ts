@@ -26,7 +26,8 @@ const table: [string, Failure, string, string, string, string][] = [
   ...[404, 410].map((code) => row(code, 'refused', 'retry', 'retry', 'refused')),
   row(409, 'refused', 'refused', 'retry', 'refused'),
   ...[408, 425, 429, 503].map((code) => row(code, ...all('retry'))),
-  ...[500, 501, 502, 504, 520, 599].map((code) => row(code, 'no-reply', 'retry', 'retry', 'no-reply')),
+  row(501, 'refused', 'retry', 'retry', 'refused'),
+  ...[500, 502, 504, 520, 599].map((code) => row(code, 'no-reply', 'retry', 'retry', 'no-reply')),
   row(600, 'no-reply', 'retry', 'retry', 'no-reply'),
 ];
 

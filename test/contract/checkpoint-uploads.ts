@@ -90,9 +90,9 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
           await addChunk(checkpoint, 'r1', chunk, 'uploading');
           if (doubt === undefined) await checkpoint.recordAccepted('r1', chunk, sampleReply(chunk), at);
           else await checkpoint.recordAmbiguous('r1', chunk, at, doubt);
-          return checkpoint.unreadableInRow('r1');
+          return checkpoint.doubtsInRow('r1', 'unreadable');
         };
-        expect(await checkpoint.unreadableInRow('r1')).toBe(0);
+        expect(await checkpoint.doubtsInRow('r1', 'unreadable')).toBe(0);
         expect(await end(1, 10, 'unreadable')).toBe(1);
         // Neither says anything of what replies look like.
         expect(await end(2, 20, 'no-reply')).toBe(1);
@@ -102,10 +102,24 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         expect(await end(6, 50, 'unreadable')).toBe(1);
         await addChunk(checkpoint, 'r1', 7, 'uploading');
         await checkpoint.recordInterrupted('r1');
-        expect(await checkpoint.unreadableInRow('r1')).toBe(1);
+        expect(await checkpoint.doubtsInRow('r1', 'unreadable')).toBe(1);
         await checkpoint.recordAdopted('r1', 1, { ...sampleReply(1), rehearsal: false }, 60);
-        expect(await checkpoint.unreadableInRow('r1')).toBe(0);
-        expect(await checkpoint.unreadableInRow('r2')).toBe(0);
+        expect(await checkpoint.doubtsInRow('r1', 'unreadable')).toBe(0);
+        expect(await checkpoint.doubtsInRow('r2', 'unreadable')).toBe(0);
+      }));
+
+    it('counts the redirects since the newest upload that was accepted was sent', () =>
+      withRun(async (checkpoint) => {
+        const begin = (chunk: number) => addChunk(checkpoint, 'r1', chunk, 'uploading');
+        const redirects = () => checkpoint.doubtsInRow('r1', 'redirected');
+        await begin(1);
+        await checkpoint.recordAmbiguous('r1', 1, 9_000, 'redirected');
+        expect(await redirects()).toBe(1);
+        // Where it was sent to is not known by a folio that a person has found.
+        await begin(2);
+        await checkpoint.recordAmbiguous('r1', 2, 9_001, 'redirected');
+        await checkpoint.recordAdopted('r1', 2, { ...sampleReply(2), rehearsal: false }, 9_002);
+        expect(await redirects()).toBe(1);
       }));
 
     it('knows who has answered, and whether replies contradict each other', () =>

@@ -20,7 +20,11 @@ export async function askEverything(checkpoint: Checkpoint, runs: readonly strin
   answers.push(await checkpoint.uploadOf('https://elsewhere.test', 'folio-0'));
   for (const run of runs) {
     answers.push(await checkpoint.tally(run), await checkpoint.misreadUpload(run));
-    answers.push(await checkpoint.unreadableInRow(run), await checkpoint.replyKinds(run));
+    answers.push(
+      await checkpoint.doubtsInRow(run, 'unreadable'),
+      await checkpoint.doubtsInRow(run, 'redirected'),
+      await checkpoint.replyKinds(run),
+    );
     answers.push(await checkpoint.uploads(run, 0, 100), await checkpoint.uploads(run, 1, 2));
     answers.push(await checkpoint.chunksIn(run, ALL_STATES, 0, 100));
     answers.push(await checkpoint.chunksIn(run, ['cut', 'split', 'downloaded', 'unprocessed'], 1, 2));

@@ -9,7 +9,7 @@ import type {
   Search,
   Upload,
 } from '../../src/checkpoint/checkpoint.js';
-import type { PartReference, StoredPart } from '../../src/types.js';
+import type { Doubt, PartReference, StoredPart } from '../../src/types.js';
 import { spendingOf } from './memory-budget.js';
 import { chunksInOrder, type ListedPart, type Memory, type MemoryChunk } from './memory-state.js';
 import { tallyOf } from './memory-tally.js';
@@ -72,11 +72,13 @@ export function memoryReads(memory: Memory) {
       uploadsOf(run).find(
         (each) => each.state === 'accepted' && ![null, each.records].includes(each.serviceRecords),
       ),
-    unreadableInRow: (run: string): number => {
+    doubtsInRow: (run: string, wanted: Doubt): number => {
       const accepted = uploadsOf(run).filter(({ state }) => state === 'accepted');
-      const since = Math.max(0, ...accepted.map(({ endedAt }) => endedAt!));
-      return uploadsOf(run).filter(({ doubt, endedAt }) => doubt === 'unreadable' && endedAt! >= since)
-        .length;
+      const since = Math.max(
+        0,
+        ...accepted.map((one) => (wanted === 'redirected' ? one.startedAt : one.endedAt!)),
+      );
+      return uploadsOf(run).filter(({ doubt, endedAt }) => doubt === wanted && endedAt! >= since).length;
     },
     replyKinds: (run: string): ReplyKinds => {
       const kinds = uploadsOf(run).map(({ local }) => local);

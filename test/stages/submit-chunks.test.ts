@@ -220,6 +220,8 @@ describe('an upload that is redirected', () => {
     const second = resumed(run, redirecting(1));
     await expect(submitAll(second)).rejects.toMatchObject({ exitCode: 7 });
     expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 ambiguous']);
+    // A minute later the address is right: what is new is sent first, and shows it.
+    await run.clock.sleep(60_000, new AbortController().signal);
     await submitAll(resumed(run, redirecting(0)));
     expect(await attemptsOf(run)).toEqual([
       '1.1 ambiguous',
@@ -228,6 +230,19 @@ describe('an upload that is redirected', () => {
       '2.2 accepted',
       '3.1 accepted',
     ]);
+  });
+
+  it('is never sent again while nothing says that it would not be redirected once more', async () => {
+    const run = await open({ records: 4, config: { concurrency: one }, api: redirecting(2) });
+    for (let process = 1; process <= 4; process++) {
+      const service = process === 1 ? redirecting(1) : redirecting(9);
+      await expect(submitAll(resumed(run, service))).rejects.toMatchObject({
+        code: 'SERVICE_REDIRECTS',
+        exitCode: 7,
+        hint: expect.stringContaining('foliopipe adopt'),
+      });
+    }
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 ambiguous']);
   });
 
   it('lets those in flight end, and none begins', async () => {

@@ -1,4 +1,5 @@
 /** Upload attempts: what the ledger is made of. */
+import type { Doubt } from '../../types.js';
 import type { CheckpointReader, Upload } from '../checkpoint.js';
 import type { StateDatabase } from '../state-database.js';
 
@@ -10,7 +11,7 @@ interface UploadRow extends Omit<Upload, 'local'> {
 const uploadColumns = `run, chunk, attempt, file_name AS fileName, records, state, doubt, folio, local,
   service_records AS serviceRecords, started_at AS startedAt, ended_at AS endedAt`;
 
-type UploadRead = 'uploads' | 'misreadUpload' | 'uploadOf' | 'unreadableInRow' | 'replyKinds';
+type UploadRead = 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubtsInRow' | 'replyKinds';
 
 /** Makes the reads of attempts. */
 export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRead> {
@@ -28,12 +29,14 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
     SELECT ${uploadColumns} FROM uploads
     WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
     ORDER BY run, chunk, attempt LIMIT 1`);
-  // Of two that ended in the same millisecond the order is not known: the unreadable one counts.
-  const unreadable = db
-    .prepare<[{ run: string }], number>(`
+  // Of two that ended in the same millisecond the order is not known: the doubtful one counts. A folio that a person
+  // has found says that replies are read again, but not that the address is right: that is known where it was sent to.
+  const doubts = db
+    .prepare<[{ run: string; doubt: Doubt }], number>(`
     SELECT count(*) FROM uploads
-    WHERE run = @run AND state = 'ambiguous' AND doubt = 'unreadable' AND ended_at >=
-      (SELECT coalesce(max(ended_at), 0) FROM uploads WHERE run = @run AND state = 'accepted')`)
+    WHERE run = @run AND state = 'ambiguous' AND doubt = @doubt AND ended_at >=
+      (SELECT coalesce(max(iif(@doubt = 'redirected', started_at, ended_at)), 0) FROM uploads
+        WHERE run = @run AND state = 'accepted')`)
     .pluck();
   const accepted = (local: number) =>
     `EXISTS (SELECT 1 FROM uploads WHERE run = @run AND state = 'accepted' AND local = ${local})`;
@@ -44,7 +47,7 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
   return {
     uploadOf: db.read((service: string, folio: string) => toUploadIfAny(ofFolio.get({ service, folio }))),
     misreadUpload: db.read((run: string) => toUploadIfAny(misread.get({ run }))),
-    unreadableInRow: db.read((run: string) => unreadable.get({ run })!),
+    doubtsInRow: db.read((run: string, doubt: Doubt) => doubts.get({ run, doubt })!),
     replyKinds: db.read((run: string) => {
       const row = kinds.get({ run })!;
       const [local, other] = [row.local === 1, row.other === 1];

@@ -158,6 +158,7 @@ function apply(run: Building, line: Exclude<JournalLine, RunLine>): void {
       return;
     case 'mixed':
       run.isMixed = true;
+      run.isRehearsal = true;
       return;
     case 'found':
       change(run, line.chunk, { state: 'submitted', cause: null });
