@@ -3,9 +3,10 @@
 /**
  * @param operation `upload`, `track`, `download`, `search` or `any`, as rules name them.
  * @param fault its name in docs/faults.md.
- * @param given `rules` (each without its `on`), the `expect`ed outcome, and changes of the `config`.
+ * @param given `rules` (each without its `on`), the `expect`ed outcome, changes of the `config`, and the rules of the
+ *   service that is there `later`; without them it behaves.
  */
-export function cell(operation, fault, variant, { rules, expect, config = {} }) {
+export function cell(operation, fault, variant, { rules, expect, config = {}, later = [] }) {
   return {
     id: `${operation} ${fault} ${variant}`,
     operation,
@@ -14,6 +15,7 @@ export function cell(operation, fault, variant, { rules, expect, config = {} }) 
     rules: rules.map((rule) => ({ on: operation, ...rule })),
     expect,
     config,
+    later,
   };
 }
 

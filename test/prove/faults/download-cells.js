@@ -113,6 +113,17 @@ export const downloadCells = [
   ...changingCells('one renamed', renaming, columnsChanged(emptyInSecond('naics_code'))),
   ...changingCells('one dropped', dropping, columnsChanged(emptyInSecond('confidence'))),
   ...changingCells('one added', adding, columnsChanged(complete)),
+  cell('download', 'columns', 'one renamed, in the last folio, at a service that then forgets it', {
+    rules: successful({ columns: renaming }, { folio: 3 }),
+    later: forEver({ forget: true }),
+    expect: columnsChanged(
+      otherColumns(
+        { emptied: { chunks: [3], column: 'naics_code' } },
+        'complete, the column empty in chunk 3',
+      ),
+    ),
+    config: oneByOne,
+  }),
   cell('download', 'columns', 'one added, in one folio, under `ignore`', {
     rules: successful({ columns: adding }, { folio: 2 }),
     expect: done(),

@@ -37,7 +37,7 @@ export async function undisturbedRun(parent) {
   }
 }
 
-async function proveRun({ rules, config: changes, expect }, folder, { output: undisturbed }) {
+async function proveRun({ rules, config: changes, expect, later }, folder, { output: undisturbed }) {
   const problems = [];
   const first = await startService(folder, { rules });
   const { port } = new URL(first.url);
@@ -52,7 +52,7 @@ async function proveRun({ rules, config: changes, expect }, folder, { output: un
   if (first.hits() === 0) problems.push('first run: the fault hit no call');
   const paid = countFolios(folder);
 
-  const again = await startService(folder, { port });
+  const again = await startService(folder, { port, rules: later });
   const end = await runClient(['run', config]);
   check('second run', end, expect.second);
   await again.stop();
@@ -63,7 +63,7 @@ async function proveRun({ rules, config: changes, expect }, folder, { output: un
   problems.push(...checkPaid(folios, end.summary.uploads, expect));
 
   if (expect.wayOut !== undefined) {
-    const third = await startService(folder, { port });
+    const third = await startService(folder, { port, rules: later });
     check('way out', await runClient(['run', config, ...expect.wayOut.args]), {
       told: null,
       ...expect.wayOut,
