@@ -126,7 +126,9 @@ async function brokenRun(source, expected, work) {
     // By SIGHUP itself where it came before anybody listened for it: nothing was begun yet.
     if (signal === 'SIGHUP' || code === 143) continue;
     if (code === 0) break;
-    if (code === 2 && /\[CHECKPOINT_(LOST|BEHIND|DAMAGED)\]/.test(told)) {
+    // Whoever has left did not read why.
+    const mayBeBehind = /\[CHECKPOINT_(LOST|BEHIND|DAMAGED)\]/.test(told) || client.process.stderr.destroyed;
+    if (code === 2 && mayBeBehind) {
       await recoverCheckpoint(config);
       continue;
     }
