@@ -95,7 +95,7 @@ export function indistinctError(
   { indistinct }: Pick<Joined, 'indistinct'>,
   { count }: Pick<RecordBlock, 'count'>,
 ): UntrustedError {
-  return new MismatchError(
+  return new UntrustedError(
     'RESULTS_INDISTINCT',
     `${indistinct.size} of ${count} records have different results although what comes back of them is equal, so nothing tells which result is whose`,
     { hint: `${waysOut}; records that are equal in those may then get each other's results` },

@@ -145,7 +145,7 @@ export const downloadCells = [
   }),
   cell('download', 'columns', 'all that was sent but the state dropped, for ever', {
     rules: forEver({ columns: { drop: ['record_id', 'name', 'address'] } }),
-    expect: untrusted('RESULTS_INDISTINCT'),
+    expect: incurable('RESULTS_INDISTINCT'),
   }),
   cell('download', 'columns', 'all that was predicted dropped, for ever', {
     rules: successful({ columns: { drop: ['naics_code', 'naics_title', 'confidence'] } }),
