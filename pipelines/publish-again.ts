@@ -1,12 +1,13 @@
 /** What a done run owes its pipeline: its output in place, as the config says, whatever happened to it since. */
-import { checkDoneSource, checkPublished, type OpenRun, renewMarker } from '../src/index.js';
+import { checkDoneSource, checkPublished, type OpenRun, refetchParts, renewMarker } from '../src/index.js';
+import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { unmergeAll } from './unmerge-all.js';
 
 /**
  * Where the output is missing, is another publication of this pipeline or is configured otherwise, publishes the run
- * again from what was bought, under a number of its own; the service is not asked. A marker that is missing beside
- * its output is written again: a loader waits for it.
+ * again from what was bought, under a number of its own; the service is asked only for what is not on the disk as it
+ * was stored. A marker that is missing beside its output is written again: a loader waits for it.
  * @param run that is done.
  * @returns why it was published again, or null.
  * @throws ConfigError `OUTPUT_CHANGED` when somebody else has changed the output, `RUN_DONE_OTHERWISE`; GuardError
@@ -40,6 +41,10 @@ export async function publishAgain(run: OpenRun): Promise<string | null> {
   if (!isUnjoined && resultColumns.length > 0) {
     await run.checkpoint.recordColumns(run.id, resultColumns, false);
   }
-  await mergeAndPublish({ ...run, source });
+  // What is not on the disk is asked for: a part that is damaged, or a chunk that was recovered without its parts.
+  const again = { ...run, source };
+  const setback = await fetchFinished(again);
+  if (setback !== undefined) throw setback;
+  await mergeAndPublish(again, (chunk) => refetchParts(again, chunk));
   return output.why;
 }

@@ -43,6 +43,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
   return withLostAskedFor(config, { ...rest, existing: id }, async (run, reopened) => {
     const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
+    let isReopened = reopened;
     if (row.state === 'done') {
       await checkNoOtherOpen(run, 'retry');
       await checkPublished(run, row);
@@ -58,11 +59,12 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
       }
       await run.checkpoint.recordReopened(run.id);
       run.at('after-reopened-before-retry');
+      isReopened = true;
     } else {
       await fetchFinished(run);
       if (!(await isSourceAnswered(run))) throw unfinished(run.id);
     }
-    const isReopened = reopened || (await isAsPublished(run));
+    isReopened ||= await isAsPublished(run);
     const wasBegun = await endBegunRounds(run);
     if (by === 'upload' && isReopened && !wasBegun) await sendRound(run);
     if (by === 'search') await rescueFailed(run, refetch);

@@ -102,7 +102,10 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
 
     download: async ({ folio, part, fileStatus, maxBytes }, consume, signal, until) => {
       const facts = { folio, part, fileStatus };
-      const read = (reply: HttpReply) => consumePart(reply, consume, maxBytes, facts);
+      const read = (reply: HttpReply) => {
+        const rehearsal = isRehearsal(reply);
+        return consumePart(reply, (content) => consume(content, { rehearsal }), maxBytes, facts);
+      };
       return call('download', requests.download(folio, part, fileStatus), facts, signal, read, until);
     },
 

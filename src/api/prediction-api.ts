@@ -41,6 +41,12 @@ export interface FolioReport {
   readonly rehearsal: boolean;
 }
 
+/** What the reply with a part says besides its content. */
+export interface PartReply {
+  /** The reply says that it comes from a local service. */
+  readonly rehearsal: boolean;
+}
+
 export interface DownloadRequest {
   readonly folio: string;
   readonly part: number;
@@ -80,7 +86,7 @@ export interface PredictionApi {
    */
   download<T>(
     request: DownloadRequest,
-    consume: (content: AsyncIterable<Buffer>) => Promise<T>,
+    consume: (content: AsyncIterable<Buffer>, reply: PartReply) => Promise<T>,
     signal: AbortSignal,
     until?: AbortSignal,
   ): Promise<T>;

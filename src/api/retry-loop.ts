@@ -107,7 +107,7 @@ export class RetryLoop {
     const facts = callFacts(call, failure);
     const message = describeFailure(failure);
     logger.debug(facts, `${call.operation} failed and is tried again: ${message}`);
-    if (missing.times > 0) {
+    if (isMissing(failure)) {
       const { operation } = call;
       if (missing.times === 1) {
         logger.warn(facts, `${operation}: ${message}; this is tried again for ${ms(lostAfter)}`);
@@ -136,13 +136,13 @@ export class RetryLoop {
   }
 }
 
-/** Counts this failure with those before it that said the same without a break. */
+/**
+ * Counts this failure with those before it that said the same. What is in between (a cut connection, a proxy's page)
+ * is no answer of the service, so it breaks no row: only a folio that is known does, and then the call has ended.
+ */
 function countMissing(state: CallState, failure: Failure, now: number): Missing {
-  if (!isMissing(failure)) {
-    state.missing = null;
-    return { times: 0, lasting: 0 };
-  }
   const { since, times } = state.missing ?? { since: now, times: 0 };
+  if (!isMissing(failure)) return { times, lasting: now - since };
   state.missing = { since, times: times + 1 };
   return { times: times + 1, lasting: now - since };
 }

@@ -5,13 +5,14 @@ import { countResults } from '../results/count-results.js';
 import { PART_BYTES_AT_MOST } from '../results/part-table.js';
 import type { RunContext } from '../run-context.js';
 import type { PartReference, StoredPart } from '../types.js';
+import { expectSameService, type SameServiceNeeds } from './refuse-mixed.js';
 
-export type FetchPartNeeds = Pick<RunContext, 'api' | 'files' | 'signal'>;
+export type FetchPartNeeds = SameServiceNeeds & Pick<RunContext, 'api' | 'files' | 'signal'>;
 
 /**
  * @param until once aborted, a single answer that folio or part is not known decides.
  * @returns what the file holds; the checkpoint does not know of it yet.
- * @throws FolioLostError when the service does not know the folio or the part.
+ * @throws FolioLostError when the service does not know the folio or the part; UntrustedError `SERVICE_MIXED`.
  */
 export function fetchPart(
   run: FetchPartNeeds,
@@ -22,7 +23,8 @@ export function fetchPart(
   const { fileStatus, part: number } = part;
   return run.api.download(
     requestFor(chunk, part),
-    async (content) => {
+    async (content, { rehearsal }) => {
+      await expectSameService(run, chunk, rehearsal);
       const counted = countResults(content);
       const written = await run.files.writePart(chunk.number, part, counted.content);
       return { fileStatus, part: number, ...written, records: counted.count() };

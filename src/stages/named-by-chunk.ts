@@ -18,7 +18,7 @@ export function namedByChunk(chunk: ChunkRow, error: unknown): unknown {
   }
   if (error instanceof DamagedPartError) {
     return new UntrustedError('PART_DAMAGED', `${where}: ${error.message}`, {
-      hint: 'foliopipe run fetches it again where the run is unfinished; a finished one keeps the output that is in place, and foliopipe run --new pays for another',
+      hint: 'foliopipe run fetches it again, which costs nothing',
       facts,
       cause: error,
     });

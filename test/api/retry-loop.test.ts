@@ -66,7 +66,7 @@ describe('a folio that the service does not know', () => {
 
   test('is lost only when that was said six times in a row', async () => {
     const { run } = createLoop();
-    const blip = failing(gone, gone, gone, gone, gone, status(502), gone, gone, status(410), gone, gone);
+    const blip = failing(gone, gone, gone, gone, status(410), status(502));
     expect(await run('track', blip.attempt)).toBe('done');
     const lost = failing(gone, gone, status(410), gone, gone, gone);
     const error = await errorOf(run('track', lost.attempt));
@@ -75,6 +75,12 @@ describe('a folio that the service does not know', () => {
       code: 'FOLIO_LOST',
       facts: { folio: 'F', status: 404, operation: 'track' },
     });
+  });
+
+  test('is lost too where other trouble stands between the answers: it says nothing of the folio', async () => {
+    const { run } = createLoop();
+    const between = failing(gone, status(502), gone, gone, status(503), gone, gone, status(502), gone);
+    expect(await errorOf(run('track', between.attempt))).toBeInstanceOf(FolioLostError);
   });
 
   test('is asked for as long as lostAfter says, however often that is, and however short giveUpAfter', async () => {

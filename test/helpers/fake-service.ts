@@ -48,7 +48,7 @@ export function createFakeService(changes: Partial<PredictionApi> = {}): FakeSer
     download: async ({ folio, fileStatus, part }, consume) => {
       asked.push(`download ${folio} ${fileStatus} ${part}`);
       const text = known(folio).ids.map((id) => `${id},c${id}\n`);
-      return consume(contentOf(`id,code\n${text.join('')}`));
+      return consume(contentOf(`id,code\n${text.join('')}`), { rehearsal: false });
     },
     search: async () => ({}),
     close: async () => undefined,

@@ -59,6 +59,16 @@ describe('replies of two services', () => {
     });
   });
 
+  it('are found in downloads, before anything of the part is taken', async () => {
+    const rules = [{ on: 'download', folio: 2, fault: { foreign: true } }];
+    await withLocalJob({ names, config, rules }, async (job) => {
+      expect(await job.failure()).toMatchObject({ ...mixed, facts: { chunk: 2 } });
+      await job.restartService([]);
+      expect(await job.failure()).toMatchObject(mixed);
+      expect(await publishedOf(job)).toEqual([]);
+    });
+  });
+
   it('are found in polls, by the next process too when that one is not lied to', async () => {
     const rules = [{ on: 'track', folio: 2, fault: { foreign: true } }];
     await withLocalJob({ names, config, rules }, async (job) => {

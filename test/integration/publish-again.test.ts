@@ -1,5 +1,5 @@
 /** A done run whose output is not in place is published again from what was bought. */
-import { readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { collect, planRun } from '../../pipelines/index.js';
@@ -191,6 +191,26 @@ describe('a publication made again whose work file is lost on the way', () => {
       const end = await job.enrich(changes);
       expect(end).toMatchObject({ run, state: 'done', publication: 3 });
       expect(await readFile(end.output!.path, 'utf8')).toBe(await unbrokenOutput());
+    });
+  });
+});
+
+describe('a done run with a part that is no longer as it was stored', () => {
+  it.each([
+    ['gone', (file: string) => rm(file)],
+    ['damaged', (file: string) => writeFile(file, 'not gzip')],
+  ])('%s is published again: that part alone is fetched', async (_, harm) => {
+    await withJob({ behaviour }, async (job) => {
+      const { run } = await job.enrich();
+      const output = await job.output();
+      const folder = path.join(job.config().stateDir, 'runs', run);
+      const part = (await readdir(folder)).find((name) => name.startsWith('part-000002-'))!;
+      await harm(path.join(folder, part));
+      await rm(job.outputPath);
+      const asked = job.service.seen.length;
+      expect(await job.enrich()).toMatchObject({ run, found: 'done', publication: 2 });
+      expect(await job.output()).toBe(output);
+      expect(job.service.seen.slice(asked).map(({ operation }) => operation)).toEqual(['download']);
     });
   });
 });

@@ -1,7 +1,8 @@
 /** retry: the failed records of a published run once more, by upload or by search, and the output anew. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, prune, publish, retry, submit } from '../../pipelines/index.js';
+import { collect, prune, publish, recover, retry, submit } from '../../pipelines/index.js';
 import { callMain } from '../helpers/call-main.js';
 import { runCli } from '../helpers/cli.js';
 import {
@@ -44,6 +45,17 @@ describe('retry of a run that is published', () => {
       const marker = JSON.parse(await readFile(`${job.output}._REHEARSAL`, 'utf8'));
       expect(marker.output).toMatchObject({ sha256: summary.output!.sha256 });
       expect(await job.enrich()).toMatchObject({ found: 'done', uploads: summary.uploads });
+    });
+  });
+
+  it('sends them also where the checkpoint was rebuilt, and nothing counts as merged', async () => {
+    await published(async (job, run) => {
+      const { stateDir } = job.config();
+      for (const end of ['', '-wal', '-shm'])
+        await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+      await recover(job.config());
+      expect(await retry(job.config(), run)).toMatchObject({ counts: { successful: 30, failed: 0 } });
+      await expectPredicted(job);
     });
   });
 

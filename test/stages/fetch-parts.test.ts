@@ -32,7 +32,7 @@ async function finished(content: (part: string, nth: number) => string | Error) 
     service.asked.push(name);
     const given = content(name, service.asked.filter((asked) => asked === name).length);
     if (given instanceof Error) throw given;
-    return consume(contentOf(given.slice(0, 7), given.slice(7)));
+    return consume(contentOf(given.slice(0, 7), given.slice(7)), { rehearsal: false });
   };
   const track: PredictionApi['track'] = async () => {
     service.asked.push('track');

@@ -64,7 +64,7 @@ const OPERATIONS_OF: Readonly<Record<FaultName, readonly Operation[]>> = {
   stall: OPERATIONS,
   slow: OPERATIONS,
   truncate: OPERATIONS,
-  foreign: ['upload', 'track'],
+  foreign: ['upload', 'track', 'download'],
   brokenBase64: ['download'],
   records: ['download'],
   keys: ['download'],
