@@ -17,7 +17,7 @@ import { stderr, stdout } from './output.js';
 import { openProgress } from './progress.js';
 import { environmentProxies } from './proxies.js';
 import { resumeCommand } from './resume-command.js';
-import { listenForStop } from './stop-signals.js';
+import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
@@ -76,9 +76,7 @@ export async function runSession<T extends object>(
   const logger = createLogger(options, secrets, terminal);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const times = readTimeOptions(options, logger);
-  const stop = listenForStop((name) =>
-    logger.warn(`${name}: nothing more is submitted; uploads in flight are waited for; again to end at once`),
-  );
+  const stop = listenForStop((name) => logger.warn(stopText(name)));
   const holder = { pid: process.pid, command: process.argv.slice(2).join(' ') };
   const needs = { ...times, signal: stop.signal, logger, holder };
   const prepared = await setUp?.(given, needs);

@@ -71,7 +71,7 @@ describe('summaryText', () => {
     const uploads = { accepted: 2, ambiguous: 1, resubmitted: 0 };
     const adoptable = [{ chunk: 3, fileName: 'nightly-r1-3-1-0a1b2c3d.csv' }];
     expect(told({ uploads, ambiguousRecords: 10, adoptable })).toContain(
-      'chunk 3 was possibly accepted; where the service shows nightly-r1-3-1-0a1b2c3d.csv: foliopipe adopt --run r1 --chunk 3 FOLIO\n',
+      'chunk 3 was possibly accepted; if the service lists the file nightly-r1-3-1-0a1b2c3d.csv, bind it: foliopipe adopt --run r1 --chunk 3 FOLIO\n',
     );
   });
   it('tells of records that the service refused', () => {

@@ -37,7 +37,7 @@ it('a folio found after a kill is adopted, collected, and stands in the ledger o
     const { fileName } = accepted[0]!;
     const command = `foliopipe adopt --run ${run} --chunk 1 FOLIO`;
     expect(status.stdout).toContain(
-      `chunk 1 was possibly accepted; where the service shows ${fileName}: ${command}\n`,
+      `chunk 1 was possibly accepted; if the service lists the file ${fileName}, bind it: ${command}\n`,
     );
     const unclear = jsonLines(ledger.stdout);
     expect(unclear[0]).toMatchObject({
