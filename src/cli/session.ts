@@ -49,7 +49,12 @@ export async function runJob(
 ): Promise<number> {
   return runSession(options, file, {
     work: job,
-    text: (summary) => summaryText(summary, resumeCommand(process.argv, 'collect')),
+    text: (summary, { failures }) =>
+      summaryText(summary, {
+        goOn: resumeCommand(process.argv, 'collect'),
+        tolerate: failures.tolerate,
+        mayRetry: setUp === undefined,
+      }),
     exitCode: (summary) => summary.exitCode ?? 0,
     ...(setUp && { setUp }),
   });
@@ -58,7 +63,7 @@ export async function runJob(
 /** Work on a run, and how its result is told. */
 export interface SessionWork<T extends object> {
   readonly work: (config: Config, options: RunOptions) => Promise<T>;
-  readonly text: (result: T) => string;
+  readonly text: (result: T, config: Config) => string;
   readonly exitCode: (result: T) => number;
   readonly setUp?: SetUp;
 }
@@ -101,8 +106,8 @@ export async function runSession<T extends object>(
     if (options.json) writeJson('summary', { ...result, exitCode: code });
     else if (options.logFormat === 'json') {
       const fields: object = { type: 'summary', ...result };
-      logger.info(fields, text(result).trimEnd());
-    } else stderr.write(text(result));
+      logger.info(fields, text(result, config).trimEnd());
+    } else stderr.write(text(result, config));
     return code;
   } finally {
     await progress.close();
