@@ -120,7 +120,7 @@ describe('while uploads are in flight', () => {
     await proxy.accepted(2);
     child.stopReading();
     child.kill('SIGHUP');
-    await vi.waitFor(async () => expect(await readFile(logFile, 'utf8')).toContain('SIGHUP: nothing more'));
+    await vi.waitFor(async () => expect(await readFile(logFile, 'utf8')).toContain('SIGHUP: stopping'));
     child.kill('SIGHUP');
     await sleep(500);
     proxy.release();
