@@ -31,6 +31,8 @@ export { type AtCrashPoint, type CrashPoint, crashPoints } from './crash-points.
 export * from './errors/index.js';
 export type { Logger } from './logger.js';
 export { type Adoptable, adoptCommand, adoptHint } from './report/adoptable.js';
+export { isTolerated } from './report/exit-code.js';
+export { failureText } from './report/failure-text.js';
 export {
   addEntry,
   emptyTotals,
@@ -47,7 +49,13 @@ export { embeddedServiceFolder, type OpenRun, openApi, openRun, serviceIdentity 
 export { type StateNeeds, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
-export { type Recovered, type RecoveredRun, type RecoverOptions, recover } from './run/recover.js';
+export {
+  type Recovered,
+  type RecoveredRun,
+  type RecoverOptions,
+  recover,
+  type UploadSum,
+} from './run/recover.js';
 export type { RunOptions, ServiceEndpoint } from './run/run-options.js';
 export { supersede } from './run/supersede.js';
 export { waitForLock } from './run/wait-for-lock.js';

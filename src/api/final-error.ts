@@ -87,7 +87,7 @@ function inDoubt(doubt: Doubt, what: string, call: Call, facts: ErrorFacts): Amb
   }
   const hint = isSearch
     ? 'asked again, it may be paid twice'
-    : 'where the service shows it: foliopipe adopt --run RUN --chunk CHUNK FOLIO; sent again, it may be paid twice';
+    : 'if the service lists the file, bind it: foliopipe adopt --run RUN --chunk CHUNK FOLIO; sent again, it may be paid twice';
   const code = isSearch ? 'AMBIGUOUS_SEARCH' : 'AMBIGUOUS_UPLOAD';
   return new AmbiguousUploadError(code, message, { doubt, hint, facts });
 }

@@ -75,6 +75,17 @@ export async function readConfig(options: CommonOptions, file?: string): Promise
   return loadConfig({ files, env: process.env, overrides, cwd });
 }
 
+/**
+ * Whoever leaves out the run of a command that wants one has named the config file in its place.
+ * @throws ConfigError `USAGE`
+ */
+export function refuseFileAsRun(command: string, run: string, file: string | undefined): void {
+  if (file !== undefined || !/\.(ya?ml|json)$/i.test(run)) return;
+  throw new ConfigError('USAGE', `${command} wants a run: foliopipe ${command} RUN [FILE]`, {
+    hint: 'see the runs with: foliopipe runs',
+  });
+}
+
 const defaultFile = 'foliopipe.yaml';
 
 function readSetting(text: string): { key: string; value: string; origin: string } {

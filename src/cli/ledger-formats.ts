@@ -19,7 +19,9 @@ export function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const { at, pipeline, run, chunk, attempt, records, serviceRecords, price, folio, fileName } = entry;
       const counted = serviceRecords === null ? '?' : formatCount(serviceRecords);
       const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records), counted];
-      const remarks = `${entry.possiblyTwice ? '  possibly twice' : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
+      // An attempt that is alone in its chunk was paid once or in vain, never twice.
+      const doubt = entry.sentAgain ? '  possibly twice' : '  unknown';
+      const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
       const cost = price === null ? '?' : price.toFixed(2);
       const file = fileName ?? 'searched one by one';
       const answer = entry.kind === 'search' ? '' : (folio ?? '?');

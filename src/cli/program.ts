@@ -126,7 +126,7 @@ export const rows: readonly Row[] = [
 export async function createProgram(argv: readonly string[], finish: Finish): Promise<Command> {
   const program = new Command('foliopipe')
     .description(
-      'Moves a large CSV of businesses through an asynchronous, paid prediction service and back into one enriched CSV. Whatever interrupts it, the same command goes on, loses no record and pays for none twice.',
+      'Moves a large CSV of businesses through an asynchronous, paid prediction service and back into one enriched CSV. Whatever interrupts it, the same command goes on and loses no record. It pays for none twice, except where nobody can know whether an upload was accepted (ambiguous.policy).',
     )
     .version(version)
     .exitOverride()

@@ -19,7 +19,8 @@ export function isRehearsal(argv: readonly string[]): boolean {
 
 /** A hint for the command line that it is shown to: in a rehearsal, `foliopipe run` would mean the real job. */
 export function asRehearsed(hint: string, argv: readonly string[]): string {
-  if (!isRehearsal(argv)) return hint;
+  // One that names the flag itself means no real job.
+  if (!isRehearsal(argv) || hint.includes('--rehearse')) return hint;
   return hint.replaceAll(/\bfoliopipe run\b/g, () => resumeCommand(argv));
 }
 

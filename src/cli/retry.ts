@@ -1,7 +1,12 @@
 /** `foliopipe retry`: asks once more for the failed records of a run that is done. */
 import { type Command, Option } from 'commander';
 import { type RetryOptions, retry } from '../../pipelines/index.js';
-import { type CommonOptions, withConfigOptions, withOutputOptions } from './common-options.js';
+import {
+  type CommonOptions,
+  refuseFileAsRun,
+  withConfigOptions,
+  withOutputOptions,
+} from './common-options.js';
 import type { Finish } from './finish.js';
 import { runJob } from './session.js';
 import { type TimeOptions, withTimeOptions } from './time-options.js';
@@ -22,6 +27,7 @@ export function addRetry(command: Command, finish: Finish): void {
     );
   withOutputOptions(withTimeOptions(withConfigOptions(command))).action(
     async (run: string, file: string | undefined, options: Options) => {
+      refuseFileAsRun('retry', run, file);
       const { by } = options;
       finish(
         await runJob(options, file, (config, rest) =>

@@ -17,7 +17,7 @@ import { stderr, stdout } from './output.js';
 import { openProgress } from './progress.js';
 import { environmentProxies } from './proxies.js';
 import { resumeCommand } from './resume-command.js';
-import { listenForStop } from './stop-signals.js';
+import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
@@ -49,7 +49,12 @@ export async function runJob(
 ): Promise<number> {
   return runSession(options, file, {
     work: job,
-    text: (summary) => summaryText(summary, resumeCommand(process.argv, 'collect')),
+    text: (summary, { failures }) =>
+      summaryText(summary, {
+        goOn: resumeCommand(process.argv, 'collect'),
+        tolerate: failures.tolerate,
+        mayRetry: setUp === undefined,
+      }),
     exitCode: (summary) => summary.exitCode ?? 0,
     ...(setUp && { setUp }),
   });
@@ -58,7 +63,7 @@ export async function runJob(
 /** Work on a run, and how its result is told. */
 export interface SessionWork<T extends object> {
   readonly work: (config: Config, options: RunOptions) => Promise<T>;
-  readonly text: (result: T) => string;
+  readonly text: (result: T, config: Config) => string;
   readonly exitCode: (result: T) => number;
   readonly setUp?: SetUp;
 }
@@ -76,9 +81,7 @@ export async function runSession<T extends object>(
   const logger = createLogger(options, secrets, terminal);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const times = readTimeOptions(options, logger);
-  const stop = listenForStop((name) =>
-    logger.warn(`${name}: nothing more is submitted; uploads in flight are waited for; again to end at once`),
-  );
+  const stop = listenForStop((name) => logger.warn(stopText(name)));
   const holder = { pid: process.pid, command: process.argv.slice(2).join(' ') };
   const needs = { ...times, signal: stop.signal, logger, holder };
   const prepared = await setUp?.(given, needs);
@@ -103,8 +106,8 @@ export async function runSession<T extends object>(
     if (options.json) writeJson('summary', { ...result, exitCode: code });
     else if (options.logFormat === 'json') {
       const fields: object = { type: 'summary', ...result };
-      logger.info(fields, text(result).trimEnd());
-    } else stderr.write(text(result));
+      logger.info(fields, text(result, config).trimEnd());
+    } else stderr.write(text(result, config));
     return code;
   } finally {
     await progress.close();

@@ -31,8 +31,10 @@ export function addStatus(command: Command, finish: Finish): void {
       const run = await chooseRun(state, config.pipeline, options.run);
       const summary = await summarizeRun(state, run.id, 'continued');
       if (options.json) await printJson('summary', { ...summary });
-      else if (run.state === 'done') await print(summaryText(summary, resumeCommand(process.argv, 'run')));
-      else await print(await openText(state, run, summary));
+      else if (run.state === 'done') {
+        const goOn = resumeCommand(process.argv, 'run');
+        await print(summaryText(summary, { goOn, tolerate: config.failures.tolerate, mayRetry: true }));
+      } else await print(await openText(state, run, summary));
       finish(0);
     } finally {
       await state.close();

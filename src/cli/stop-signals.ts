@@ -11,6 +11,18 @@ export interface StopSignals {
 
 const names: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
+/** What a first signal does to a run, and how the person who sent it stops at once. */
+export function stopText(name: StopSignal): string {
+  return `${name}: stopping. Waiting for uploads in flight (they are paid for).${atOnce[name]}`;
+}
+
+const atOnce: Readonly<Record<StopSignal, string>> = {
+  SIGINT: ' Press Ctrl-C again to stop at once.',
+  SIGTERM: ' Send it again to stop at once.',
+  // A second one is passed over.
+  SIGHUP: '',
+};
+
 /** @param onStop called by the first signal, to say what happens now. */
 export function listenForStop(onStop: (name: StopSignal) => void): StopSignals {
   const controller = new AbortController();

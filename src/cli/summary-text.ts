@@ -1,10 +1,23 @@
 /** What a run has come to, for a person. */
-import { adoptHint, type RunSummary } from '../../pipelines/index.js';
+import { adoptHint, failureText, isTolerated, type RunSummary } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from './format.js';
 
-/** @param goOn the command to type where the run is not done. */
-export function summaryText(summary: RunSummary, goOn: string): string {
-  const lines = [headline(summary, goOn), ...published(summary), ...warnings(summary)];
+export interface SummaryTerms {
+  /** The command to type where the run is not done. */
+  readonly goOn: string;
+  /** `failures.tolerate` as it is now: share from 0 to 1. */
+  readonly tolerate: number;
+  /** Whether the run is kept where `foliopipe retry` finds it: not that of a rehearsal. */
+  readonly mayRetry: boolean;
+}
+
+export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
+  const lines = [
+    headline(summary, terms.goOn),
+    ...published(summary),
+    ...warnings(summary),
+    ...(summary.exitCode === 3 ? whyPartial(summary, terms) : []),
+  ];
   return `${lines.join('\n')}\n`;
 }
 
@@ -35,7 +48,7 @@ function published({ counts, output, columns, manifest, marker, publication }: R
 }
 
 function warnings(summary: RunSummary): string[] {
-  const { run, rehearsal, uploads, searches, adoptable, indistinct, counts, output, exitCode } = summary;
+  const { run, rehearsal, uploads, searches, adoptable, indistinct, counts, output } = summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
   return [
@@ -44,7 +57,7 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...(uploads.ambiguous > 0
       ? [
-          `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}) may have been accepted without our knowing, ${uploads.resubmitted} sent again: those may have been paid for twice.`,
+          `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): nobody knows whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${sentAgain(uploads)}.`,
         ]
       : []),
     ...(searches.answered > 0
@@ -74,8 +87,32 @@ function warnings(summary: RunSummary): string[] {
     ...(counts.rejected > 0 && output !== null
       ? [`  ${countOf(counts.rejected, 'record')} rejected, see ${output.path}.rejects.csv`]
       : []),
-    ...(exitCode === 3
-      ? ['  Exit 3: more records failed than failures.tolerate allows, or some are unprocessed.']
+  ];
+}
+
+function sentAgain({ ambiguous, resubmitted }: RunSummary['uploads']): string {
+  if (resubmitted === 0) return 'not sent again, perhaps paid in vain';
+  if (resubmitted >= ambiguous) return 'sent again, perhaps paid twice';
+  return `${formatCount(resubmitted)} sent again, perhaps paid twice, and the others perhaps paid in vain`;
+}
+
+/** Which of the two reasons of exit 3 it is, and what helps against failed records. */
+function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
+  const { read, failed, unprocessed, rejected } = counts;
+  const sent = read - rejected;
+  const isTooMany = !isTolerated(failed, sent, tolerate);
+  const reasons = [
+    ...(isTooMany ? [failureText(failed, sent, tolerate)] : []),
+    ...(unprocessed > 0
+      ? [`${countOf(unprocessed, 'record')} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`]
+      : []),
+  ];
+  // The config may say something else by now.
+  if (reasons.length === 0) reasons.push('more failed than failures.tolerate allowed when it was published');
+  return [
+    `  Exit 3: ${reasons.join('; ')}`,
+    ...(failed > 0 && mayRetry && (isTooMany || unprocessed === 0)
+      ? [`  next: foliopipe retry ${run} sends failed records once more (paid again)`]
       : []),
   ];
 }

@@ -37,7 +37,7 @@ export async function ambiguousFile(
 
 /** What to look for and what to type, as half a sentence. */
 export function adoptHint(run: string, { chunk, fileName }: Adoptable): string {
-  return `where the service shows ${fileName}: ${adoptCommand(run, chunk, 'FOLIO')}`;
+  return `if the service lists the file ${fileName}, bind it: ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
 
 export function adoptCommand(run: string, chunk: number | string, folio: string): string {

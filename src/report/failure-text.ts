@@ -1,4 +1,4 @@
-/** How the guards tell of too many failed records, and of the value with which a run would go on. */
+/** How the guards, and exit 3, tell of too many failed records, and of the value with which a run would go on. */
 
 /** @param tolerate share from 0 to 1. */
 export function failureText(failed: number, records: number, tolerate: number): string {

@@ -37,6 +37,8 @@ export interface LedgerEntry {
   readonly price: number | null;
   /** An ambiguous attempt, or an accepted one of a chunk that had an ambiguous one before. */
   readonly possiblyTwice: boolean;
+  /** Whether the same chunk has another attempt that was, or may have been, accepted. */
+  readonly sentAgain: boolean;
   /** A local service answered: nothing is paid for. */
   readonly rehearsal: boolean;
 }
@@ -92,9 +94,9 @@ export function ledgerEntries(
   pricePerRecord: number | null,
 ): LedgerEntry[] {
   const entries: LedgerEntry[] = [];
+  const sent = uploads.filter(({ state }) => state !== 'dropped');
   let inDoubt: number | undefined;
-  for (const upload of uploads) {
-    if (upload.state === 'dropped') continue;
+  for (const [at, upload] of sent.entries()) {
     // An intent that is committed may have been sent: until its end is known it is ambiguous.
     const state = upload.state === 'accepted' ? 'accepted' : 'ambiguous';
     if (state === 'ambiguous') inDoubt = upload.chunk;
@@ -114,6 +116,7 @@ export function ledgerEntries(
       serviceRecords,
       price: priceOf(rehearsal ? 0 : records, pricePerRecord),
       possiblyTwice: inDoubt === chunk,
+      sentAgain: sent[at - 1]?.chunk === chunk || sent[at + 1]?.chunk === chunk,
       rehearsal,
     });
   }
@@ -140,6 +143,7 @@ async function searchEntries(
     serviceRecords: state === 'accepted' ? records : null,
     price: priceOf(run.isLocal ? 0 : records, pricePerRecord),
     possiblyTwice: state === 'ambiguous',
+    sentAgain: false,
     rehearsal: run.isLocal,
   }));
 }

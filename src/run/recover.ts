@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { RunState } from '../checkpoint/checkpoint.js';
+import { copyPath } from '../checkpoint/copy-before-migration.js';
 import { isBehind } from '../checkpoint/journal/compare-journal.js';
 import { journalPath, runsWithFiles } from '../checkpoint/journal/journal-folder.js';
 import { readJournal } from '../checkpoint/journal/read-journal.js';
@@ -26,6 +27,11 @@ export interface RecoverOptions extends Pick<RunOptions, 'signal' | 'logger' | '
   readonly dryRun?: boolean;
 }
 
+export interface UploadSum {
+  readonly uploads: number;
+  readonly records: number;
+}
+
 /** What was found of a run. */
 export interface RecoveredRun {
   readonly run: string;
@@ -46,8 +52,11 @@ export interface RecoveredRun {
   readonly downloaded: number;
   readonly folios: number;
   readonly ambiguous: number;
-  /** Records that were, or may have been, paid for. */
+  /** Records that were, or may have been, paid for; and of these the ones of which nobody knows. */
   readonly records: number;
+  readonly ambiguousRecords: number;
+  /** Uploads without any reply on which `ambiguous.policy` is still to decide: the newest of each chunk. */
+  readonly undecided: UploadSum;
 }
 
 export interface Recovered {
@@ -56,8 +65,10 @@ export interface Recovered {
   readonly runs: readonly RecoveredRun[];
   /** Whether a rebuilt checkpoint has taken its place. */
   readonly replaced: boolean;
-  /** Where the old one is kept. */
-  readonly aside: string | null;
+  /** Where the files of the old one are kept: the database, if there was one, comes first. */
+  readonly aside: readonly string[];
+  /** Whether a version without journals may have removed runs of which nothing is known any more. */
+  readonly mayLackPruned: boolean;
 }
 
 /**
@@ -129,8 +140,16 @@ async function rebuild(
   const { base } = database;
   const isNeeded = rebuilt.length > 0 || base !== 'whole';
   if (!isNeeded || at === null) database.discard();
-  const aside = isNeeded && at !== null ? await database.putInPlace(at) : null;
-  return { base, runs, replaced: isNeeded && at !== null, aside };
+  const aside = isNeeded && at !== null ? await database.putInPlace(at) : [];
+  const mayLackPruned = base !== 'whole' && hadNoJournals(stateDir, ids);
+  return { base, runs, replaced: isNeeded && at !== null, aside, mayLackPruned };
+}
+
+/** Known by the copies that were made of the database before its tables were changed, and by runs without a journal. */
+function hadNoJournals(stateDir: string, ids: readonly string[]): boolean {
+  const path = join(stateDir, 'checkpoint.db');
+  if ([1, 2].some((version) => existsSync(copyPath(path, version)))) return true;
+  return ids.some((run) => !existsSync(journalPath(stateDir, run)));
 }
 
 /** A run that is to be rebuilt, or what is to be said of one that is not. */
@@ -148,14 +167,16 @@ function lookAt(database: RecoveredDatabase, stateDir: string, run: string): Jou
     }
     return readJournaledRun(readJournal(path));
   } catch (error) {
-    if (error instanceof ConfigError && error.code === 'JOURNAL_DAMAGED') return lost(run, error.message);
+    if (error instanceof ConfigError && error.code === 'JOURNAL_DAMAGED') {
+      return lost(run, `line ${error.facts.line} of ${path} is damaged`);
+    }
     throw error;
   }
 }
 
 function nothing(run: string): Omit<RecoveredRun, 'found'> {
-  const none = { chunks: 0, downloaded: 0, folios: 0, ambiguous: 0, records: 0 };
-  return { run, pipeline: null, reason: null, state: null, prunedAt: null, ...none };
+  const none = { chunks: 0, downloaded: 0, folios: 0, ambiguous: 0, records: 0, ambiguousRecords: 0 };
+  return { run, pipeline: null, reason: null, state: null, prunedAt: null, ...none, undecided: sum([]) };
 }
 
 function lost(run: string, reason: string): RecoveredRun {
@@ -165,6 +186,7 @@ function lost(run: string, reason: string): RecoveredRun {
 function told(run: JournaledRun, downloaded: number): RecoveredRun {
   const chunks = [...run.chunks.values()].filter(({ state }) => state !== 'split');
   const paid = [...run.uploads.values()].filter(({ state }) => state !== 'dropped');
+  const ambiguous = paid.filter(({ state }) => state === 'ambiguous');
   return {
     ...nothing(run.head.run),
     found: 'rebuilt',
@@ -174,7 +196,27 @@ function told(run: JournaledRun, downloaded: number): RecoveredRun {
     chunks: chunks.length,
     downloaded,
     folios: paid.filter(({ state }) => state === 'accepted').length,
-    ambiguous: paid.filter(({ state }) => state === 'ambiguous').length,
-    records: paid.reduce((sum, { records }) => sum + records, 0),
+    ambiguous: sum(ambiguous).uploads,
+    records: sum(paid).records,
+    ambiguousRecords: sum(ambiguous).records,
+    undecided: sum(undecidedOf(run)),
   };
+}
+
+/** What was answered with something else than a folio is never sent again by itself. */
+function undecidedOf(run: JournaledRun): Iterable<{ readonly records: number }> {
+  const newest = new Map<number, { readonly records: number }>();
+  const answered = new Set<number>();
+  for (const upload of run.uploads.values()) {
+    if (upload.state !== 'ambiguous' || run.chunks.get(upload.chunk)?.state !== 'ambiguous') continue;
+    newest.set(upload.chunk, upload);
+    if (upload.doubt !== 'no-reply') answered.add(upload.chunk);
+  }
+  for (const chunk of answered) newest.delete(chunk);
+  return newest.values();
+}
+
+function sum(uploads: Iterable<{ readonly records: number }>): UploadSum {
+  const all = [...uploads];
+  return { uploads: all.length, records: all.reduce((records, one) => records + one.records, 0) };
 }

@@ -20,7 +20,7 @@ export async function tellAmbiguous(
 ): Promise<void> {
   run.logger.warn(
     { chunk: chunk.number, code: error.code },
-    `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on last of all${await howToAdopt(run, chunk)}`,
+    `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on when everything else is sent${await howToAdopt(run, chunk)}`,
   );
 }
 

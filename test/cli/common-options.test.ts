@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type CommonOptions,
   readConfig,
+  refuseFileAsRun,
   withConfigOptions,
   withOutputOptions,
 } from '../../src/cli/common-options.js';
@@ -46,5 +47,20 @@ describe('the common flags', () => {
   it.each(['chunks.maxRecords', '=5'])('--set %s is no setting', async (text) => {
     const refused = readConfig(parse('--set', text, '--source', 'a.csv'));
     await expect(refused).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+  });
+});
+
+describe('refuseFileAsRun', () => {
+  it('tells who has left out the run how the command is typed', () => {
+    expect(() => refuseFileAsRun('retry', 'forget.yaml', undefined)).toThrow(
+      expect.objectContaining({
+        message: 'retry wants a run: foliopipe retry RUN [FILE]',
+        hint: expect.stringContaining('foliopipe runs'),
+      }),
+    );
+  });
+  it('takes every run, and whatever stands before a file', () => {
+    refuseFileAsRun('publish', '20261121T031002-4f9c1a', undefined);
+    refuseFileAsRun('publish', 'r.yaml', 'job.yaml');
   });
 });

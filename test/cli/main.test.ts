@@ -64,6 +64,8 @@ it.each([
 describe('with --json and a JSON log', () => {
   it.each([
     ['a wrong flag', ['run', '--bogus'], 2, 'USAGE'],
+    ['retry with a config file in the place of the run', ['retry', 'job.yaml'], 2, 'USAGE'],
+    ['publish with a config file in the place of the run', ['publish', 'job.YML'], 2, 'USAGE'],
     ['no config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
     ['a later command', ['report', 'x'], 2, 'NOT_YET'],
     ['a state that is not there', ['runs', 'JOB'], 2, 'STATE_MISSING'],

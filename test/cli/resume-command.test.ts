@@ -42,6 +42,11 @@ describe('asRehearsed', () => {
       'foliopipe run --rehearse=lost-reply --new',
     );
   });
+  it('leaves a hint that is on rehearsals itself', () => {
+    const words = ['run', '--rehearse', 'nightly.yaml'];
+    const shown = 'foliopipe run FILE --rehearse SCENE: the file comes first';
+    expect(asRehearsed(shown, argv(...words))).toBe(shown);
+  });
   it('leaves every other hint as it is', () => {
     expect(asRehearsed(hint, argv('run', 'job.yaml'))).toBe(hint);
   });

@@ -1,7 +1,7 @@
 /** In this process, by the signals' events; real ones are in test/integration/cli-signals.test.ts. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isUnderNohup } from '../../src/cli/hang-up.js';
-import { listenForStop, type StopSignals } from '../../src/cli/stop-signals.js';
+import { listenForStop, type StopSignals, stopText } from '../../src/cli/stop-signals.js';
 import { InterruptedError } from '../../src/errors/index.js';
 
 let stop: StopSignals;
@@ -64,6 +64,15 @@ describe('listenForStop', () => {
     stop.close();
     expect(count()).toBe(before);
   });
+});
+
+it.each([
+  ['SIGINT', / Press Ctrl-C again to stop at once\.$/],
+  ['SIGTERM', / Send it again to stop at once\.$/],
+  ['SIGHUP', /\(they are paid for\)\.$/],
+] as const)('%s says what it waits for, and how to stop at once where that can be', (name, end) => {
+  expect(stopText(name)).toMatch(/^SIG\w+: stopping\. Waiting for uploads in flight \(they are paid for\)\./);
+  expect(stopText(name)).toMatch(end);
 });
 
 it.each([

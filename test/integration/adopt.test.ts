@@ -38,7 +38,9 @@ describe('adopting', () => {
       expect(held).toMatchObject({ exitCode: 3, counts: { unprocessed: 20 } });
       const named = expect.stringMatching(/^hostile-.*-4-1-[0-9a-f]{8}\.csv$/);
       expect(held.adoptable).toMatchObject([{ chunk: 2 }, { chunk: 4, fileName: named }]);
-      expect(told.at(-1)).toMatch(/where the service shows hostile-\S+-4-1-\w+\.csv: foliopipe adopt --run/);
+      expect(told.at(-1)).toMatch(
+        /if the service lists the file hostile-\S+-4-1-\w+\.csv, bind it: foliopipe adopt --run/,
+      );
 
       for (const chunk of [4, 2]) {
         const adopted = await adopt(job.config(hold), { run: held.run, chunk, folio: folioOf(job, chunk) });
@@ -71,7 +73,7 @@ describe('adopting', () => {
       expect(error).toMatchObject({
         code: 'CHUNKS_AMBIGUOUS',
         hint: expect.stringMatching(
-          /where the service shows \S+-3-2-\w+\.csv: foliopipe adopt --run \S+ --chunk 3/,
+          /if the service lists the file \S+-3-2-\w+\.csv, bind it: foliopipe adopt --run \S+ --chunk 3/,
         ),
       });
       const { run } = (error as { facts: { run: string } }).facts;

@@ -71,7 +71,7 @@ describe('a reply to an upload that cannot be read', () => {
       for (let time = 1; time <= 10; time++) {
         const error = await expectUntrusted(job, 'RECEIPTS_UNREADABLE');
         expect(error.hint).toMatch(
-          /where the service shows \S+\.csv: foliopipe adopt --run \S+ --chunk \d FOLIO/,
+          /if the service lists the file \S+\.csv, bind it: foliopipe adopt --run \S+ --chunk \d FOLIO/,
         );
         if (time < 4) expect(error.message).toContain('<html>OK</html>');
         sent.push(job.service.count('upload'));
@@ -126,7 +126,7 @@ describe('an upload that is answered with a redirect', () => {
         exitCode: 7,
         message: expect.stringContaining('chunk 1: '),
         hint: expect.stringMatching(
-          /service\.baseUrl; where the service shows \S+-1-1-\w+\.csv: foliopipe adopt/,
+          /service\.baseUrl; if the service lists the file \S+-1-1-\w+\.csv, bind it: foliopipe adopt/,
         ),
       });
       expect(job.service.count('upload')).toBe(1);

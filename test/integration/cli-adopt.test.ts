@@ -37,8 +37,12 @@ it('a folio found after a kill is adopted, collected, and stands in the ledger o
     const { fileName } = accepted[0]!;
     const command = `foliopipe adopt --run ${run} --chunk 1 FOLIO`;
     expect(status.stdout).toContain(
-      `chunk 1 was possibly accepted; where the service shows ${fileName}: ${command}\n`,
+      `chunk 1 was possibly accepted; if the service lists the file ${fileName}, bind it: ${command}\n`,
     );
+    // Sent once, so never paid twice.
+    const unknown = await cli(['ledger', job.config]);
+    expect(unknown.stdout.match(/ {2}unknown/g)).toHaveLength(2);
+    expect(unknown.stdout).not.toContain('possibly twice');
     const unclear = jsonLines(ledger.stdout);
     expect(unclear[0]).toMatchObject({
       type: 'upload',

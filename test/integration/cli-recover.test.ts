@@ -38,6 +38,7 @@ describe('foliopipe recover', () => {
     const before = await filesUnder(job.stateDir);
     const foreseen = await here(job, '--dry-run');
     expect(foreseen.stdout).toMatch(/1 run would be rebuilt/);
+    expect(foreseen.stdout).not.toContain('the checkpoint is whole');
     expect(await filesUnder(job.stateDir)).toEqual(before);
     const { code, stdout, stderr } = await runCli(['recover', job.config, '--json'], { env: job.env });
     expect(code, stderr).toBe(0);
@@ -81,6 +82,58 @@ describe('foliopipe recover', () => {
     },
   );
 
+  it('names what is kept where the checkpoint itself is missing, and speaks of no other version', async () => {
+    const job = await killed('left-log');
+    await rm(join(job.stateDir, 'checkpoint.db'));
+    const { code, stdout } = await here(job);
+    expect(code).toBe(0);
+    const kept = /what was left of the old checkpoint is kept as (.+)\n/.exec(stdout)![1]!.split(' and ');
+    expect(kept[0]).toMatch(/\.bak-wal$/);
+    for (const path of kept) await readFile(path);
+    expect(stdout).not.toContain('0.1');
+  });
+
+  it.each(['resubmit', 'hold'])(
+    'says what foliopipe run does with an upload of which nobody knows: %s',
+    async (policy) => {
+      const job = await newJob(`unknown-${policy}`);
+      const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit' };
+      expect((await runCli(['run', job.config, '--set', 'concurrency.uploads=1'], { env })).signal).toBe(
+        'SIGKILL',
+      );
+      for (const end of ['', '-wal']) await rm(join(job.stateDir, `checkpoint.db${end}`));
+      const { stdout } = await here(job, '--set', `ambiguous.policy=${policy}`);
+      const then = policy === 'hold' ? 'does not send it again' : 'sends it again and may pay for it twice';
+      expect(stdout).toMatch(/: 0 records paid for, \d+ more perhaps, 0 folios/);
+      expect(stdout).toMatch(
+        /next: foliopipe run goes on\. 1 upload \(\d+ records\) may or may not have been/,
+      );
+      expect(stdout).toContain(`: foliopipe run ${then} (ambiguous.policy: ${policy}). Before that, see`);
+      expect(stdout).not.toContain('pays for nothing again');
+    },
+  );
+
+  it('says honestly what is left where a lost checkpoint has a damaged journal', async () => {
+    const job = await killed('damaged');
+    const run = (await readdir(join(job.stateDir, 'runs')))[0]!;
+    const journal = join(job.stateDir, 'runs', run, 'paid.log');
+    await writeFile(journal, (await readFile(journal, 'utf8')).replace('"type":"intent"', '"type":"invent"'));
+    for (const end of ['', '-wal']) await rm(join(job.stateDir, `checkpoint.db${end}`));
+    const { code, stdout } = await here(job);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(
+      /cannot be rebuilt: line \d+ of \S+paid\.log is damaged\. Put back a copy of paid\.log or/,
+    );
+    expect(stdout).toContain(
+      `move the folder runs/${run} away; the next foliopipe run pays for this source again`,
+    );
+    expect(stdout).not.toContain('adopt');
+    const again = await here(job, '--dry-run');
+    expect(again.code).toBe(2);
+    expect(again.stdout).toMatch(/^checkpoint\.db can be read, but lacks 1 run/);
+    expect(again.stdout).not.toMatch(/nothing is missing|checkpoint is whole/);
+  });
+
   it('says that a run of foliopipe 0.1 has no journal, and leaves it alone', async () => {
     const job = await killed('without');
     const run = (await readdir(join(job.stateDir, 'runs')))[0]!;
@@ -89,6 +142,8 @@ describe('foliopipe recover', () => {
     const { code, stdout } = await here(job);
     expect(code).toBe(2);
     expect(stdout).toMatch(/cannot be rebuilt: .*paid\.log is missing/);
+    expect(stdout).toContain('if foliopipe 0.1 was once used in this folder');
+    expect(stdout).not.toContain('"type":"accepted"');
     expect((await here(job)).code).toBe(2);
     expect((await callMain(['run', job.config], { env: job.env })).stderr).toMatch(/\[CHECKPOINT_BEHIND\]/);
   });

@@ -42,7 +42,7 @@ describe('while folios are being waited for', () => {
       const { code: ended, stdout, stderr } = await child.ended;
       expect(ended, stderr).toBe(code);
       expect(stdout).toBe('');
-      expect(stderr).toMatch(new RegExp(`${signal}: nothing more is submitted`));
+      expect(stderr).toMatch(new RegExp(`${signal}: stopping`));
       expect(stderr).toMatch(/\[INTERRUPTED\]\n {2}next: /);
       const told = /\n {2}go on with: foliopipe (.+)\n/.exec(stderr)?.[1];
       expect(told).toBe(`run ${job.config} --log-level debug`);
@@ -68,7 +68,7 @@ describe('while folios are being waited for', () => {
     const child = spawnCli(['run', job.config], { env: job.env });
     await proxy.accepted(1);
     child.kill('SIGTERM');
-    await child.waitFor('stderr', /SIGTERM: nothing more is submitted/);
+    await child.waitFor('stderr', /SIGTERM: stopping/);
     child.kill('SIGINT');
     // The replies are held still: whoever waited for them would not end.
     expect(await child.ended).toMatchObject({ code: 130 });
@@ -95,7 +95,7 @@ describe('while uploads are in flight', () => {
     const child = spawnCli(['run', job.config], { env: job.env });
     await proxy.accepted(2);
     child.kill('SIGTERM');
-    await child.waitFor('stderr', /SIGTERM: nothing more is submitted/);
+    await child.waitFor('stderr', /SIGTERM: stopping/);
     // Long enough for a client that does not wait to have closed its connections.
     await sleep(1_000);
     proxy.release();
@@ -120,7 +120,7 @@ describe('while uploads are in flight', () => {
     await proxy.accepted(2);
     child.stopReading();
     child.kill('SIGHUP');
-    await vi.waitFor(async () => expect(await readFile(logFile, 'utf8')).toContain('SIGHUP: nothing more'));
+    await vi.waitFor(async () => expect(await readFile(logFile, 'utf8')).toContain('SIGHUP: stopping'));
     child.kill('SIGHUP');
     await sleep(500);
     proxy.release();
@@ -142,7 +142,7 @@ describe('while uploads are in flight', () => {
     const child = spawnCli(['run', job.config], { env: job.env });
     await proxy.accepted(1);
     child.kill('SIGHUP');
-    await child.waitFor('stderr', /SIGHUP: nothing more is submitted/);
+    await child.waitFor('stderr', /SIGHUP: stopping/);
     child.kill('SIGTERM');
     expect(await child.ended).toMatchObject({ code: 143 });
     await serve.stop();

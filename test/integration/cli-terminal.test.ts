@@ -38,7 +38,7 @@ it.runIf(hasTerminals)(
       // The status line is there: it is a terminal.
       await vi.waitFor(() => expect(shown).toContain('2 uploading'), { timeout: 10_000 });
       terminal.kill('SIGKILL');
-      await vi.waitFor(async () => expect(await readFile(log, 'utf8')).toContain('SIGHUP: nothing more'), {
+      await vi.waitFor(async () => expect(await readFile(log, 'utf8')).toContain('SIGHUP: stopping'), {
         timeout: 10_000,
       });
       proxy.release();

@@ -64,7 +64,7 @@ it.concurrent('while it publishes, the output comes into its place: nothing woul
   const job = await createJob(await folder(), { pipeline: 'publishing', baseUrl: serve.url });
   const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-last-merge-before-publishing:term' };
   const end = await runCli(['run', job.config, '--json'], { env });
-  expect(end.stderr).toContain('SIGTERM: nothing more is submitted');
+  expect(end.stderr).toContain('SIGTERM: stopping');
   await expectWhole(job, end);
 });
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../pipelines/index.js';
+import { callMain } from '../helpers/call-main.js';
 import { type CliProcess, spawnCli } from '../helpers/cli.js';
 import { useFolder } from '../helpers/job.js';
 
@@ -112,6 +113,16 @@ describe('the smallest config', () => {
     });
   });
 
+  it('tries the local service with the lines that stand beside its command', async () => {
+    const cwd = join(await folder(), 'try');
+    await mkdir(join(cwd, 'data'), { recursive: true });
+    await writeFile(join(cwd, 'data/businesses.csv'), await readFile(new URL('data/businesses.csv', root)));
+    const own = block('yaml', 'pipeline: nightly').replace(/service:\n(?: .*\n)+/, '');
+    const local = block('yaml', 'token: demo').replace('http://127.0.0.1:8787', address);
+    await writeFile(join(cwd, 'foliopipe.yaml'), `${own}${local}poll: { first: 50ms, max: 100ms }\n`);
+    expect(await callMain(['run'], { cwd })).toMatchObject({ code: 0 });
+  });
+
   it('and the program that embeds the library do the job', async () => {
     const cwd = join(await folder(), 'embed');
     await mkdir(join(cwd, 'data'), { recursive: true });
@@ -151,7 +162,7 @@ it('the list of stages is the one of pipelines/enrich.ts', async () => {
 });
 
 it('names no file that is not there', async () => {
-  const linked = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, path]) => path!);
+  const linked = [...readme.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path]) => path!);
   expect(linked.length).toBeGreaterThan(3);
   for (const path of linked) await readFile(new URL(path, root));
 });

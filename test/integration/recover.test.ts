@@ -75,7 +75,7 @@ describe('a checkpoint that has lost, after kill -9,', () => {
       expect(job.service.seen.length).toBe(requests);
       const { base, aside } = await recover(job.config());
       expect(base).toBe('whole');
-      expect(await readdir(job.config().stateDir)).toContain(path.basename(aside!));
+      expect(await readdir(job.config().stateDir)).toContain(path.basename(aside[0]!));
       await expectGoneOn(job);
     });
   });

@@ -252,7 +252,11 @@ describe('a rehearsal', () => {
   });
 
   it.each([
-    [['--rehearse', 'unknown'], 'SCENE_UNKNOWN', /\n {2}drain-0310 +the node is drained/],
+    [
+      ['--rehearse', 'unknown'],
+      'SCENE_UNKNOWN',
+      /\n {2}drain-0310 +the node is drained[\s\S]*next: foliopipe run FILE --rehearse SCENE: /,
+    ],
     [['--rehearse', '--dry-run'], 'USAGE', /--dry-run and --rehearse cannot stand together/],
   ])('%j is refused', async (flags, code, message) => {
     const home = await makeJob(`refused-${code}`);

@@ -42,13 +42,15 @@ describe('ledger entries', () => {
     ];
     const entries = ledgerEntries(nightly, uploads, 0.1);
     expect(
-      entries.map(({ chunk, attempt, state, possiblyTwice }) => [chunk, attempt, state, possiblyTwice]),
+      entries.map(({ chunk, attempt, state, possiblyTwice, sentAgain }) => [
+        ...[chunk, attempt, state, possiblyTwice, sentAgain],
+      ]),
     ).toEqual([
-      [1, 2, 'accepted', false],
-      [2, 1, 'ambiguous', true],
-      [2, 3, 'accepted', true],
-      [3, 1, 'accepted', false],
-      [4, 1, 'ambiguous', true],
+      [1, 2, 'accepted', false, false],
+      [2, 1, 'ambiguous', true, true],
+      [2, 3, 'accepted', true, true],
+      [3, 1, 'accepted', false, false],
+      [4, 1, 'ambiguous', true, false],
     ]);
     expect(entries[0]).toEqual({
       pipeline: 'nightly',
@@ -64,6 +66,7 @@ describe('ledger entries', () => {
       serviceRecords: 10,
       price: 1,
       possiblyTwice: false,
+      sentAgain: false,
       rehearsal: false,
     });
     expect(totalsOf(entries, 0.1)).toEqual({

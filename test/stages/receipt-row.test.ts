@@ -56,7 +56,7 @@ describe('a reply that cannot be read', () => {
     ]);
     expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 accepted', '3.1 accepted']);
     const why =
-      /chunk 1 may have been accepted .*its reply came and could not be read; where the service shows/;
+      /chunk 1 may have been accepted .*its reply came and could not be read; if the service lists the file/;
     expect(run.log).toContainEqual(expect.stringMatching(why));
     expect(run.setbacks.first).toBeUndefined();
   });

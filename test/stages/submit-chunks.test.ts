@@ -135,10 +135,10 @@ describe('an ambiguous upload', () => {
       api: failing({ '1.1': ambiguous() }),
     });
     await submitAll(run);
-    const file = `where the service shows nightly-${run.id}-1-1-[0-9a-f]{8}.csv: `;
+    const file = `if the service lists the file nightly-${run.id}-1-1-[0-9a-f]{8}.csv, bind it: `;
     const how = `${file}foliopipe adopt --run ${run.id} --chunk 1 FOLIO$`;
     expect(run.log.filter((line) => line.startsWith('warn '))).toEqual([
-      expect.stringMatching(new RegExp(`decided on last of all; ${how}`)),
+      expect.stringMatching(new RegExp(`decided on when everything else is sent; ${how}`)),
       expect.stringMatching(new RegExp(`ambiguous.policy is hold; ${how}`)),
     ]);
   });
@@ -206,7 +206,7 @@ describe('an upload that is redirected', () => {
       exitCode: 7,
       message: 'chunk 1: upload: HTTP 303',
       hint: expect.stringMatching(
-        /service\.baseUrl; where the service shows \S+-1-1-\w+\.csv: foliopipe adopt/,
+        /service\.baseUrl; if the service lists the file \S+-1-1-\w+\.csv, bind it: foliopipe adopt/,
       ),
     });
     expect(await attemptsOf(run)).toEqual(['1.1 ambiguous']);

@@ -42,9 +42,9 @@ export interface RecoveredDatabase {
   /**
    * Takes the place of the old one; runs without a journal get theirs.
    * @param at epoch milliseconds, a part of the name under which the old one is kept.
-   * @returns where the old one stands now, or null where there was none.
+   * @returns where the old one's files stand now; none where there was nothing.
    */
-  putInPlace(at: number): Promise<string | null>;
+  putInPlace(at: number): Promise<readonly string[]>;
   /** Leaves everything as it was. */
   discard(): void;
 }
@@ -148,17 +148,17 @@ function openIfWhole(path: string): Database | undefined {
 }
 
 /** The database stays under its name until the other one takes it; a log must never lie beside the other one. */
-function setAside(path: string, at: number): string | null {
+function setAside(path: string, at: number): readonly string[] {
   const aside = asidePath(path, at);
-  let isKept = false;
+  const kept: string[] = [];
   for (const end of ENDS) {
     if (!existsSync(`${path}${end}`)) continue;
     rmSync(`${aside}${end}`, { force: true });
     if (end === '') keepCopy(path, aside);
     else renameSync(`${path}${end}`, `${aside}${end}`);
-    isKept = true;
+    kept.push(`${aside}${end}`);
   }
-  return isKept ? aside : null;
+  return kept;
 }
 
 function asidePath(path: string, at: number): string {
