@@ -35,7 +35,8 @@ function published({ counts, output, columns, manifest, marker, publication }: R
 }
 
 function warnings(summary: RunSummary): string[] {
-  const { run, rehearsal, uploads, searches, adoptable, indistinct, counts, output, exitCode } = summary;
+  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, output, exitCode } =
+    summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
   return [
@@ -71,6 +72,7 @@ function warnings(summary: RunSummary): string[] {
           `  ${countOf(indistinct, 'record')} are equal in all that was sent but got different results; which got which is not known.`,
         ]
       : []),
+    ...(joinedOnWord === null ? [] : [`  ${joinedOnWord}.`]),
     ...(counts.rejected > 0 && output !== null
       ? [`  ${countOf(counts.rejected, 'record')} rejected, see ${output.path}.rejects.csv`]
       : []),

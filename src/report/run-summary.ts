@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { Counts, Source } from '../types.js';
 import { type Adoptable, findAdoptable } from './adoptable.js';
+import { onWordText } from './on-word-text.js';
 import { manifestPath, markerPath } from './paths.js';
 
 export interface RunSummary {
@@ -31,6 +32,8 @@ export interface RunSummary {
   readonly adoptable: readonly Adoptable[];
   /** Records whose equal tuples had different results. */
   readonly indistinct: number;
+  /** Says so where nothing but a person's `result.echo` joins the results; else null. */
+  readonly joinedOnWord: string | null;
   readonly columns: readonly string[];
   readonly output: {
     readonly path: string;
@@ -86,6 +89,7 @@ export async function summarizeRun(
     ambiguousRecords: tally.ambiguousRecords,
     adoptable: mayAdopt ? await findAdoptable(checkpoint, id, adoptableAtMost) : [],
     indistinct: tally.counts.indistinct,
+    joinedOnWord: run.join?.judged?.isOnWord ? onWordText(run.join) : null,
     columns: published?.resultColumns ?? run.columns ?? [],
     output: published && {
       path: published.output.path,

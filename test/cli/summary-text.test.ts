@@ -20,6 +20,7 @@ const done: RunSummary = {
   ambiguousRecords: 0,
   adoptable: [],
   indistinct: 0,
+  joinedOnWord: null,
   columns: ['naics_code'],
   output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff', inPlace: true },
   manifest: 'out.csv.manifest.json',
@@ -40,6 +41,11 @@ describe('summaryText', () => {
   marker    out.csv._SUCCESS
   10 records rejected, see out.csv.rejects.csv
 `);
+  });
+  it('says that nothing but the word of a person joins the results', () => {
+    expect(told({ joinedOnWord: 'result.echo: [] does not tell' })).toContain(
+      '\n  result.echo: [] does not tell.\n',
+    );
   });
   it('never lets a rehearsal look real', () => {
     expect(told({ rehearsal: true })).toMatch(/^rehearsal r1 is done\n[\s\S]*predictions are not real/);
