@@ -49,7 +49,7 @@ export interface RunSummary {
   readonly finishedAt: number | null;
 }
 
-const adoptableAtMost = 10;
+const adoptableAtMost = 50;
 
 export interface SummaryNotes {
   /** What this process has published of a run that a deadline has stopped. */
