@@ -1,5 +1,5 @@
 /** What a run has come to, for a person. */
-import { adoptHint, type RunSummary } from '../../pipelines/index.js';
+import { adoptHint, lostText, type RunSummary } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from './format.js';
 
 /** @param goOn the command to type where the run is not done. */
@@ -59,6 +59,7 @@ function warnings(summary: RunSummary): string[] {
         ]
       : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
+    ...summary.lost.map((one) => `  ${lostText(run, one)}`),
     ...(output?.inPlace === false
       ? [`  The output is not there as it was published; write it again with: foliopipe publish ${run}`]
       : []),

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { Counts, Source } from '../types.js';
 import { type Adoptable, findAdoptable } from './adoptable.js';
+import { findLostFolios, type LostFolio } from './lost-folios.js';
 import { onWordText } from './on-word-text.js';
 import { manifestPath, markerPath } from './paths.js';
 
@@ -30,6 +31,8 @@ export interface RunSummary {
   readonly ambiguousRecords: number;
   /** The first chunks whose folio, if there is one, can be adopted. */
   readonly adoptable: readonly Adoptable[];
+  /** The first chunks, ten at most, whose folio the service no longer knows. */
+  readonly lost: readonly LostFolio[];
   /** Records whose equal tuples had different results. */
   readonly indistinct: number;
   /** Says so where nothing but a person's `result.echo` joins the results; else null. */
@@ -50,6 +53,7 @@ export interface RunSummary {
 }
 
 const adoptableAtMost = 50;
+const lostAtMost = 10;
 
 export interface SummaryNotes {
   /** What this process has published of a run that a deadline has stopped. */
@@ -88,6 +92,10 @@ export async function summarizeRun(
     searches: tally.searches,
     ambiguousRecords: tally.ambiguousRecords,
     adoptable: mayAdopt ? await findAdoptable(checkpoint, id, adoptableAtMost) : [],
+    lost:
+      run.state === 'superseded' || tally.chunks.unprocessed === 0
+        ? []
+        : await findLostFolios(checkpoint, id, lostAtMost),
     indistinct: tally.counts.indistinct,
     joinedOnWord: run.join?.judged?.isOnWord ? onWordText(run.join) : null,
     columns: published?.resultColumns ?? run.columns ?? [],

@@ -19,6 +19,7 @@ const done: RunSummary = {
   searches: { answered: 0, ambiguous: 0 },
   ambiguousRecords: 0,
   adoptable: [],
+  lost: [],
   indistinct: 0,
   joinedOnWord: null,
   columns: ['naics_code'],
@@ -79,6 +80,19 @@ describe('summaryText', () => {
     expect(told({ uploads, ambiguousRecords: 10, adoptable })).toContain(
       'chunk 3 was possibly accepted; where the service shows nightly-r1-3-1-0a1b2c3d.csv: foliopipe adopt --run r1 --chunk 3 FOLIO\n',
     );
+  });
+  it('names each folio that is lost, and what can be done', () => {
+    const chunk = { folio: 'd7b2', records: 100 };
+    const text = told({
+      lost: [
+        { ...chunk, chunk: 3, round: 0 },
+        { ...chunk, chunk: 9, records: 1, round: 2 },
+      ],
+    });
+    expect(text).toContain(
+      '\n  chunk 3: folio d7b2 is lost (100 records UNPROCESSED); the next foliopipe run asks for it again; or foliopipe adopt --run r1 --chunk 3 FOLIO\n',
+    );
+    expect(text).toContain('chunk 9: folio d7b2 is lost (1 record FAILED as before)');
   });
   it('tells of records that the service refused', () => {
     const chunks = { all: 5, byState: { ...nothingTallied, downloaded: 3, refused: 2, split: 1 } };
