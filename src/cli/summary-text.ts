@@ -60,9 +60,7 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
     ...summary.lost.map((one) => `  ${lostText(run, one)}`),
-    ...(output?.inPlace === false
-      ? [`  The output is not there as it was published; write it again with: foliopipe publish ${run}`]
-      : []),
+    ...place(summary),
     ...(refused > 0
       ? [
           `  ${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
@@ -81,4 +79,12 @@ function warnings(summary: RunSummary): string[] {
       ? ['  Exit 3: more records failed than failures.tolerate allows, or some are unprocessed.']
       : []),
   ];
+}
+
+/** Where the output is not in its place: what is. */
+function place({ run, output }: RunSummary): string[] {
+  if (output === null || output.inPlace) return [];
+  const { path, heldBy } = output;
+  if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
+  return [`  The output is not there as it was published; write it again with: foliopipe publish ${run}`];
 }

@@ -1,6 +1,6 @@
 /** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
-import { stat } from 'node:fs/promises';
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
+import { stampAt } from '../streams/stamp.js';
 import type { Counts, Source } from '../types.js';
 import { type Adoptable, findAdoptable } from './adoptable.js';
 import { findLostFolios, type LostFolio } from './lost-folios.js';
@@ -43,8 +43,10 @@ export interface RunSummary {
     readonly bytes: number;
     readonly records: number;
     readonly sha256: string;
-    /** Whether a file of that size stands there now. */
+    /** Whether a file of that size stands there now, and is no other publication. */
     readonly inPlace: boolean;
+    /** The other publication of the pipeline that stands there now. */
+    readonly heldBy: { readonly publication: number; readonly run: string } | null;
   } | null;
   readonly manifest: string | null;
   readonly marker: string | null;
@@ -67,7 +69,7 @@ export interface SummaryNotes {
  * @returns the output's figures as they were published, whatever the config says now.
  */
 export async function summarizeRun(
-  checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'publications'>,
   id: string,
   found: RunSummary['found'],
   { cutShort, publishedAgain = null }: SummaryNotes = {},
@@ -104,7 +106,7 @@ export async function summarizeRun(
       bytes: published.bytes,
       records: published.records,
       sha256: published.sha256,
-      inPlace: await isInPlace(published.output.path, published.bytes),
+      ...(await findPlace(checkpoint, run.pipeline, published)),
     },
     manifest: published && manifestPath(published.output.path),
     marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
@@ -113,9 +115,20 @@ export async function summarizeRun(
   };
 }
 
-async function isInPlace(path: string, bytes: number): Promise<boolean> {
-  const there = await stat(path).catch(() => undefined);
-  return there?.size === bytes;
+/** What stands in the output's place, by stamp and size: no file is read for a summary. */
+async function findPlace(
+  checkpoint: Pick<CheckpointReader, 'publications'>,
+  pipeline: string,
+  { number, bytes, output: { path } }: Publication,
+): Promise<Pick<NonNullable<RunSummary['output']>, 'inPlace' | 'heldBy'>> {
+  const hasSize = stampAt(path, bytes) !== undefined;
+  const newest = (await checkpoint.publications(pipeline)).find((file) => file.path === path);
+  if (newest === undefined || newest.number === number) return { inPlace: hasSize, heldBy: null };
+  // A file that was only touched has another stamp.
+  const isTouched = !hasSize && stampAt(path, newest.bytes) !== undefined;
+  const isNewest = isTouched || (newest.stamp !== null && newest.stamp === stampAt(path));
+  if (!isNewest) return { inPlace: hasSize, heldBy: null };
+  return { inPlace: false, heldBy: { publication: newest.number, run: newest.run } };
 }
 
 /** The counts of law 1: the source's from the check, the others from what is merged. */

@@ -23,7 +23,7 @@ const done: RunSummary = {
   indistinct: 0,
   joinedOnWord: null,
   columns: ['naics_code'],
-  output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff', inPlace: true },
+  output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff', inPlace: true, heldBy: null },
   manifest: 'out.csv.manifest.json',
   marker: 'out.csv._SUCCESS',
   createdAt: 1,
@@ -62,6 +62,12 @@ describe('summaryText', () => {
   it('says how to get an output back that is not there any more', () => {
     const output = { ...done.output!, inPlace: false };
     expect(told({ found: 'done', output })).toContain('write it again with: foliopipe publish r1');
+  });
+  it('says which other publication stands in its place', () => {
+    const output = { ...done.output!, inPlace: false, heldBy: { publication: 3, run: 'r0' } };
+    const text = told({ found: 'done', output });
+    expect(text).toContain('\n  out.csv now holds publication 3 of run r0.\n');
+    expect(text).not.toContain('foliopipe publish');
   });
   it('says how to go on with a run that is not done', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;
