@@ -41,6 +41,7 @@ export {
   type LedgerTotals,
   readLedger,
 } from './report/ledger.js';
+export { type LostFolio, lostText } from './report/lost-folios.js';
 export { type RunSummary, summarizeRun } from './report/run-summary.js';
 export { type CheckedItem, checkSetup } from './run/check-setup.js';
 export { checkDoneSource } from './run/done-run.js';

@@ -135,6 +135,8 @@ export interface Judgement {
   readonly isProven: boolean;
   /** What `result.echo` said. */
   readonly declared: readonly string[] | null;
+  /** Whether that names too little to tell the records apart: nothing but the person's word joins the results. */
+  readonly isOnWord?: boolean;
 }
 
 /** How results are matched to records (law 8): by the number we sent, or by the columns given back. */

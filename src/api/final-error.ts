@@ -17,6 +17,8 @@ export interface Call {
   readonly operation: Operation;
   /** Path of the request, without its query. */
   readonly path: string;
+  /** Method and address for people, without the query. */
+  readonly request: string;
   readonly facts: ErrorFacts;
 }
 
@@ -102,8 +104,20 @@ function refusal(failure: Failure, call: Call, facts: ErrorFacts): RefusedError 
     });
   }
   const known = REFUSALS[status];
-  if (known === undefined) return new RefusedError('SERVICE_REFUSED', message, { facts });
+  if (known === undefined) {
+    return new RefusedError('SERVICE_REFUSED', message, { hint: refusalHint(status, call), facts });
+  }
   return new RefusedError(known.code, message, { hint: known.hint, facts });
+}
+
+/** What may lie in the request is for the provider to say; all else looks as if something else answers there. */
+function refusalHint(status: number, { operation, request }: Call): string {
+  const answered = `${request} answered ${status}`;
+  if (status === 400 || status === 409 || status === 422) {
+    return `${answered}: ask the service provider why, then run the same command again`;
+  }
+  const key = operation === 'search' ? 'service.legacyBaseUrl' : 'service.baseUrl';
+  return `is ${key} right? ${answered}`;
 }
 
 const REFUSALS: Readonly<Record<number, { code: string; hint: string }>> = {

@@ -82,7 +82,9 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     const once = isPaid
       ? () => withDeadline({ time: timeouts.upload, grace: timeouts.shutdown }, signal, attempt)
       : () => attempt(signal);
-    return loop.run({ operation, path: request.url.pathname, facts }, once, signal, until);
+    const { origin, pathname } = request.url;
+    const address = show(`${request.method} ${origin}${pathname}`);
+    return loop.run({ operation, path: pathname, request: address, facts }, once, signal, until);
   };
 
   return {

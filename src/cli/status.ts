@@ -4,6 +4,7 @@ import {
   adoptHint,
   type CheckpointReader,
   ConfigError,
+  lostText,
   type Run,
   type RunSummary,
   summarizeRun,
@@ -58,7 +59,7 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
 async function openText(
   state: CheckpointReader,
   run: Run,
-  { adoptable }: Pick<RunSummary, 'adoptable'>,
+  { adoptable, lost }: Pick<RunSummary, 'adoptable' | 'lost'>,
 ): Promise<string> {
   const tally = await state.tally(run.id);
   const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
@@ -71,6 +72,7 @@ async function openText(
         `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}`,
     ),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run.id, one)}`),
+    ...lost.map((one) => `  ${lostText(run.id, one)}`),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -1,5 +1,5 @@
 /** What a run has come to, for a person. */
-import { adoptHint, failureText, isTolerated, type RunSummary } from '../../pipelines/index.js';
+import { adoptHint, failureText, isTolerated, lostText, type RunSummary } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from './format.js';
 
 export interface SummaryTerms {
@@ -48,7 +48,7 @@ function published({ counts, output, columns, manifest, marker, publication }: R
 }
 
 function warnings(summary: RunSummary): string[] {
-  const { run, rehearsal, uploads, searches, adoptable, indistinct, counts, output } = summary;
+  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, output } = summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
   return [
@@ -71,9 +71,8 @@ function warnings(summary: RunSummary): string[] {
         ]
       : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
-    ...(output?.inPlace === false
-      ? [`  The output is not there as it was published; write it again with: foliopipe publish ${run}`]
-      : []),
+    ...summary.lost.map((one) => `  ${lostText(run, one)}`),
+    ...place(summary),
     ...(refused > 0
       ? [
           `  ${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
@@ -84,6 +83,7 @@ function warnings(summary: RunSummary): string[] {
           `  ${countOf(indistinct, 'record')} are equal in all that was sent but got different results; which got which is not known.`,
         ]
       : []),
+    ...(joinedOnWord === null ? [] : [`  ${joinedOnWord}.`]),
     ...(counts.rejected > 0 && output !== null
       ? [`  ${countOf(counts.rejected, 'record')} rejected, see ${output.path}.rejects.csv`]
       : []),
@@ -115,4 +115,12 @@ function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: Summary
       ? [`  next: foliopipe retry ${run} sends failed records once more (paid again)`]
       : []),
   ];
+}
+
+/** Where the output is not in its place: what is. */
+function place({ run, output }: RunSummary): string[] {
+  if (output === null || output.inPlace) return [];
+  const { path, heldBy } = output;
+  if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
+  return [`  The output is not there as it was published; write it again with: foliopipe publish ${run}`];
 }

@@ -25,6 +25,19 @@ export async function findAdoptable(
   return found;
 }
 
+/** What to look for and what to type of the first of a run, and how many there are beyond them; empty without any. */
+export async function adoptHints(
+  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'uploads'>,
+  run: string,
+): Promise<string> {
+  const found = await findAdoptable(checkpoint, run, Number.POSITIVE_INFINITY);
+  const hints = found.slice(0, hintsAtMost).map((one) => adoptHint(run, one));
+  const more = found.length - hints.length;
+  return [...hints, ...(more > 0 ? [`and ${more} more: foliopipe status`] : [])].join('; ');
+}
+
+const hintsAtMost = 3;
+
 /** The file of a chunk's newest ambiguous attempt. */
 export async function ambiguousFile(
   checkpoint: Pick<CheckpointReader, 'uploads'>,

@@ -4,6 +4,7 @@ import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/che
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
+import { onWordText } from './on-word-text.js';
 import { manifestPath } from './paths.js';
 
 export type ManifestNeeds = Pick<RunContext, 'id' | 'config' | 'source'> & {
@@ -60,6 +61,7 @@ async function manifestHead(run: ManifestNeeds, publication: Publication) {
     counts,
     uploads: { ...tally.uploads, ...searchesOf(tally), ambiguousRecords: tally.ambiguousRecords },
     indistinct: tally.counts.indistinct,
+    ...(row.join?.judged?.isOnWord && { joinedOnWord: onWordText(row.join) }),
     columns: outputColumns(layout, publication.resultColumns),
     output: {
       path: run.config.output.path,

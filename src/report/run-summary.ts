@@ -1,8 +1,10 @@
 /** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
-import { stat } from 'node:fs/promises';
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
+import { stampAt } from '../streams/stamp.js';
 import type { Counts, Source } from '../types.js';
 import { type Adoptable, findAdoptable } from './adoptable.js';
+import { findLostFolios, type LostFolio } from './lost-folios.js';
+import { onWordText } from './on-word-text.js';
 import { manifestPath, markerPath } from './paths.js';
 
 export interface RunSummary {
@@ -29,16 +31,22 @@ export interface RunSummary {
   readonly ambiguousRecords: number;
   /** The first chunks whose folio, if there is one, can be adopted. */
   readonly adoptable: readonly Adoptable[];
+  /** The first chunks, ten at most, whose folio the service no longer knows. */
+  readonly lost: readonly LostFolio[];
   /** Records whose equal tuples had different results. */
   readonly indistinct: number;
+  /** Says so where nothing but a person's `result.echo` joins the results; else null. */
+  readonly joinedOnWord: string | null;
   readonly columns: readonly string[];
   readonly output: {
     readonly path: string;
     readonly bytes: number;
     readonly records: number;
     readonly sha256: string;
-    /** Whether a file of that size stands there now. */
+    /** Whether a file of that size stands there now, and is no other publication. */
     readonly inPlace: boolean;
+    /** The other publication of the pipeline that stands there now. */
+    readonly heldBy: { readonly publication: number; readonly run: string } | null;
   } | null;
   readonly manifest: string | null;
   readonly marker: string | null;
@@ -46,7 +54,8 @@ export interface RunSummary {
   readonly finishedAt: number | null;
 }
 
-const adoptableAtMost = 10;
+const adoptableAtMost = 50;
+const lostAtMost = 10;
 
 export interface SummaryNotes {
   /** What this process has published of a run that a deadline has stopped. */
@@ -60,7 +69,7 @@ export interface SummaryNotes {
  * @returns the output's figures as they were published, whatever the config says now.
  */
 export async function summarizeRun(
-  checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'publications'>,
   id: string,
   found: RunSummary['found'],
   { cutShort, publishedAgain = null }: SummaryNotes = {},
@@ -85,14 +94,19 @@ export async function summarizeRun(
     searches: tally.searches,
     ambiguousRecords: tally.ambiguousRecords,
     adoptable: mayAdopt ? await findAdoptable(checkpoint, id, adoptableAtMost) : [],
+    lost:
+      run.state === 'superseded' || tally.chunks.unprocessed === 0
+        ? []
+        : await findLostFolios(checkpoint, id, lostAtMost),
     indistinct: tally.counts.indistinct,
+    joinedOnWord: run.join?.judged?.isOnWord ? onWordText(run.join) : null,
     columns: published?.resultColumns ?? run.columns ?? [],
     output: published && {
       path: published.output.path,
       bytes: published.bytes,
       records: published.records,
       sha256: published.sha256,
-      inPlace: await isInPlace(published.output.path, published.bytes),
+      ...(await findPlace(checkpoint, run.pipeline, published)),
     },
     manifest: published && manifestPath(published.output.path),
     marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
@@ -101,9 +115,20 @@ export async function summarizeRun(
   };
 }
 
-async function isInPlace(path: string, bytes: number): Promise<boolean> {
-  const there = await stat(path).catch(() => undefined);
-  return there?.size === bytes;
+/** What stands in the output's place, by stamp and size: no file is read for a summary. */
+async function findPlace(
+  checkpoint: Pick<CheckpointReader, 'publications'>,
+  pipeline: string,
+  { number, bytes, output: { path } }: Publication,
+): Promise<Pick<NonNullable<RunSummary['output']>, 'inPlace' | 'heldBy'>> {
+  const hasSize = stampAt(path, bytes) !== undefined;
+  const newest = (await checkpoint.publications(pipeline)).find((file) => file.path === path);
+  if (newest === undefined || newest.number === number) return { inPlace: hasSize, heldBy: null };
+  // A file that was only touched has another stamp.
+  const isTouched = !hasSize && stampAt(path, newest.bytes) !== undefined;
+  const isNewest = isTouched || (newest.stamp !== null && newest.stamp === stampAt(path));
+  if (!isNewest) return { inPlace: hasSize, heldBy: null };
+  return { inPlace: false, heldBy: { publication: newest.number, run: newest.run } };
 }
 
 /** The counts of law 1: the source's from the check, the others from what is merged. */

@@ -9,6 +9,7 @@ import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
 import { checkEchoes, checkJoinWay, type GivenBack, givenBack, type SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
+import { isJoinedOnWord } from './joined-on-word.js';
 import { checkNotMoved, checkPredicted, checkProof, nothingToJoinBy } from './judge-join.js';
 import type { PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
@@ -45,16 +46,21 @@ export function joinResults(
     checkEchoes(terms.way, parts);
   }
   const { joined, tuple } = matchResults(parts, records, back, terms);
-  const judged = kindsOf(joined, records, tuple, terms);
+  const found = kindsOf(joined, records, tuple, terms);
   // Those that results were matched by are the same already.
   const others = terms.fields.filter(({ column }) => !tuple?.some((one) => one.column === column));
-  const kinds = loosened(judged, terms.compare(records, joined, others, judged));
+  const kinds = loosened(found, terms.compare(records, joined, others, found));
   const isProven =
     terms.way?.judged?.isProven === true ||
     terms.declared !== null ||
     checkProof(joined, records, terms.fields, kinds, tuple);
   checkPredicted(parts, terms.sent, kinds);
-  return { joined, way: wayOf(terms, tuple, { kinds, isProven, declared: terms.declared }) };
+  const isOnWord =
+    terms.declared !== null &&
+    (terms.way?.judged?.isOnWord === true ||
+      isJoinedOnWord(joined, records, terms.fields, terms.declared, kinds.SUCCESSFUL));
+  const judged = { kinds, isProven, declared: terms.declared, ...(isOnWord && { isOnWord }) };
+  return { joined, way: wayOf(terms, tuple, judged) };
 }
 
 interface Matched {
@@ -156,7 +162,9 @@ function wayOf(
   tuple: readonly EchoedColumn[] | null,
   judged: NonNullable<JoinWay['judged']>,
 ): JoinWay {
-  if (way?.judged?.kinds === judged.kinds && way.judged.isProven === judged.isProven) return way;
+  const before = way?.judged;
+  const isSame = before?.isProven === judged.isProven && before.isOnWord === judged.isOnWord;
+  if (way !== null && before?.kinds === judged.kinds && isSame) return way;
   if (way !== null) return { ...way, judged };
   if (tuple === null) return { by: 'key', column: sent.key!, judged };
   return { by: 'echo', columns: tuple.map(({ column }) => column), judged };

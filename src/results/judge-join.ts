@@ -82,7 +82,9 @@ export function checkNotMoved(
   throw new MismatchError(
     'ECHO_UNPROVEN',
     `${field.column} came back with the values that were sent, but at other records, so the results are not at their own`,
-    { hint: waysOut },
+    {
+      hint: "nothing more is uploaded; ask the service provider why results come back under another record's number; result.echo does not mend this",
+    },
   );
 }
 

@@ -19,14 +19,14 @@ export function resultsPruned({ id, prunedAt }: Run, why?: string): GuardError {
 /** Of a run whose source is another now. */
 export function sourceIsAnother({ id, state, source }: Run, now: Source): SourceError {
   const isDone = state === 'done';
-  return new SourceError(
-    'SOURCE_CHANGED',
-    `run ${id} is ${isDone ? 'done' : 'unfinished'}, and its source is no longer the same: ${source.records} records then, ${now.records} now`,
-    {
-      hint: isDone
-        ? `put the old file back to publish run ${id} again; foliopipe run begins one with the new file`
-        : `put the old file back to finish run ${id}, or begin afresh: foliopipe run --new, always: source.onChange: supersede`,
-      facts: { run: id, before: source.sha256, now: now.sha256 },
-    },
-  );
+  const change =
+    source.records === now.records
+      ? `its source has other content now (${now.records} records then and now)`
+      : `its source is no longer the same: ${source.records} records then, ${now.records} now`;
+  return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? 'done' : 'unfinished'}, and ${change}`, {
+    hint: isDone
+      ? `put the old file back to publish run ${id} again; foliopipe run begins one with the new file`
+      : `put the old file back to finish run ${id}, or begin afresh: foliopipe run --new, always: source.onChange: supersede`,
+    facts: { run: id, before: source.sha256, now: now.sha256 },
+  });
 }

@@ -22,7 +22,10 @@ import type { Refetch } from './with-healing.js';
 export type CheckCanaryNeeds = ChunkMergerNeeds &
   ResultColumnsNeeds &
   Pick<RunContext, 'signal' | 'setbacks'> & {
-    readonly checkpoint: Pick<Checkpoint, 'chunk' | 'nextChunk' | 'tally' | 'chunksIn' | 'uploads'>;
+    readonly checkpoint: Pick<
+      Checkpoint,
+      'chunk' | 'nextChunk' | 'run' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow'
+    >;
   };
 
 /**

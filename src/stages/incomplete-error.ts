@@ -1,12 +1,16 @@
 /** Says why a run ended without a publication, and what to do next. */
 import type { Checkpoint, Tally } from '../checkpoint/checkpoint.js';
+import { eachChunk } from '../checkpoint/each-chunk.js';
 import { TroubleError } from '../errors/index.js';
-import { adoptHint, findAdoptable } from '../report/adoptable.js';
+import { adoptHints } from '../report/adoptable.js';
 import type { RunContext } from '../run-context.js';
 import { isAllMerged } from './is-all-merged.js';
+import { createReceiptRow } from './receipt-row.js';
+import { unreadWaysOut } from './unread-ways-out.js';
+import { wasUnreadable } from './was-unreadable.js';
 
 type CompletenessNeeds = Pick<RunContext, 'id' | 'setbacks'> & {
-  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'uploads'>;
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow'>;
 };
 
 /** @throws TroubleError when a chunk has no folio: after an outage, or because nobody knows whether it has. */
@@ -51,13 +55,11 @@ export async function incompleteError(
   const { submitted, ambiguous, cut, uploading } = tally.chunks;
   const facts = { run, chunks, merged: tally.merged.chunks };
   if (ambiguous > 0) {
-    const adoptable = await findAdoptable(checkpoint, run, hintsAtMost);
-    const hints = adoptable.map((one) => `; before that, ${adoptHint(run, one)}`).join('');
     return new TroubleError(
       'CHUNKS_AMBIGUOUS',
       `run ${run}: nobody knows whether the service accepted ${ambiguous} chunks`,
       {
-        hint: `foliopipe run sends them once more, or gives them up, as ambiguous.policy says${hints}`,
+        hint: await ambiguousHint({ id: run, checkpoint }, tally),
         facts: { ...facts, ambiguous },
       },
     );
@@ -79,4 +81,23 @@ export async function incompleteError(
   );
 }
 
-const hintsAtMost = 3;
+/** What the next run does with the ambiguous chunks, and what a person can do before. */
+async function ambiguousHint(
+  run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
+  { uploads }: Pick<Tally, 'uploads'>,
+): Promise<string> {
+  const inRow = await run.checkpoint.doubtsInRow(run.id, 'unreadable');
+  if (uploads.accepted === 0 && createReceiptRow(inRow).isFull) return unreadWaysOut(run);
+  const again = 'once more, or gives them up, as ambiguous.policy says';
+  const next = (await isAnyUnreadable(run))
+    ? `gives up those whose reply could not be read, and sends the others ${again}`
+    : `sends them ${again}`;
+  return `foliopipe run ${next}; before that, ${await adoptHints(run.checkpoint, run.id)}`;
+}
+
+async function isAnyUnreadable(run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>): Promise<boolean> {
+  for await (const { number } of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
+    if (await wasUnreadable(run, number)) return true;
+  }
+  return false;
+}

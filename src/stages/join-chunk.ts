@@ -1,5 +1,6 @@
 /** Joins one downloaded chunk: its parts off the disk to its records, proven (laws 1 and 8), in the run's one way. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
+import { onWordText } from '../report/on-word-text.js';
 import { type Answers, answersOf } from '../results/answers.js';
 import { type CompareEchoes, compareEchoes } from '../results/compare-echoes.js';
 import { joinResults } from '../results/join-results.js';
@@ -83,6 +84,9 @@ async function keepWay(run: ChunkJoinerNeeds, way: JoinWay): Promise<void> {
       { run: run.id, column },
       `${column} comes back with other capitals, blanks or Unicode form than it was sent; it is taken for what was sent all the same`,
     );
+  }
+  if (way.judged?.isOnWord && !before?.judged?.isOnWord) {
+    run.logger.warn({ run: run.id }, onWordText(way));
   }
   await run.checkpoint.recordJoin(run.id, way);
 }

@@ -17,7 +17,7 @@ export type PublishOutputNeeds = AppendMergedNeeds &
   RefuseMixedNeeds &
   PutInPlaceNeeds &
   Pick<RunContext, 'setbacks'> & {
-    readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'uploads'>;
+    readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'uploads' | 'doubtsInRow'>;
   };
 
 /** Appends what comes; whether it is all is not asked. */

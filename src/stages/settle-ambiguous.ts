@@ -28,7 +28,7 @@ export async function tellAmbiguous(
  * Decides on an ambiguous chunk, once in a process. One whose reply came and could not be read is not sent again:
  * the service has answered, so it is likely to have it.
  * @returns it, given up; `again` where it is sent again within the run's allowance; undefined where a person must
- *   look first, for no reply of the run could ever be read.
+ *   look first, for no reply of the run could ever be read; `ambiguous.policy: hold` says that somebody has.
  * @throws AmbiguousUploadError where it was redirected, and would be again.
  */
 export async function settleAmbiguous(
@@ -45,7 +45,7 @@ export async function settleAmbiguous(
     if (policy === 'resubmit' || uploads.accepted === 0) throw await stillRedirected(run, chunk);
   }
   const isUnreadable = await wasUnreadable(run, chunk.number);
-  if (isUnreadable && receipts.isFull && uploads.accepted === 0) {
+  if (policy === 'resubmit' && isUnreadable && receipts.isFull && uploads.accepted === 0) {
     await stopUnreadable(run, receipts);
     return undefined;
   }

@@ -7,7 +7,7 @@ import { isAnswered } from './is-answered.js';
 export type SettleRoundNeeds = Pick<RunContext, 'id' | 'setbacks' | 'uploads' | 'logger' | 'at'> & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'uploads' | 'recordRoundSettled'
+    'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow' | 'recordRoundSettled'
   >;
 };
 

@@ -1,12 +1,13 @@
 /** Ends the uploads of a process: an outage, a guard, replies that cannot be read, or a redirect. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, type FoliopipeError, OutageError, UntrustedError } from '../errors/index.js';
-import { adoptHint, findAdoptable } from '../report/adoptable.js';
+import { adoptHint, adoptHints } from '../report/adoptable.js';
 import type { RunContext } from '../run-context.js';
 import type { ReceiptRow } from './receipt-row.js';
+import { unreadWaysOut } from './unread-ways-out.js';
 
 export type StopUploadsNeeds = Pick<RunContext, 'id' | 'uploads' | 'setbacks' | 'logger'> & {
-  readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'uploads'>;
+  readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'uploads' | 'run' | 'tally'>;
 };
 
 /** More would only wait for the end of an outage one by one, or must not be paid; what is sent already goes on. */
@@ -29,21 +30,16 @@ export async function stopUnreadable(
   { length }: ReceiptRow,
   last?: string,
 ): Promise<void> {
-  const files = (await findAdoptable(run.checkpoint, run.id, hintsAtMost)).map((one) =>
-    adoptHint(run.id, one),
-  );
   const error = new UntrustedError(
     'RECEIPTS_UNREADABLE',
     `run ${run.id}: ${length} replies to uploads in a row could not be read, so nothing more is uploaded${last === undefined ? '' : `; the last: ${last}`}`,
     {
-      hint: `each file may be accepted and paid for, and is not sent again: look what answers at service.baseUrl, and ask the service provider; ${files.join('; ')}; the same command sends at most one chunk more to see`,
+      hint: await unreadWaysOut(run),
       facts: { run: run.id, inRow: length },
     },
   );
   stopUploads(run, error);
 }
-
-const hintsAtMost = 3;
 
 /** What a run ends with whose chunk was redirected before, while nothing says that it would not be again. */
 export async function stillRedirected(
@@ -51,14 +47,13 @@ export async function stillRedirected(
   { number: chunk }: ChunkRow,
 ): Promise<AmbiguousUploadError> {
   run.uploads.stopped = true;
-  const found = await findAdoptable(run.checkpoint, run.id, hintsAtMost);
-  const files = found.map((one) => adoptHint(run.id, one));
+  const files = await adoptHints(run.checkpoint, run.id);
   return new AmbiguousUploadError(
     'SERVICE_REDIRECTS',
     `run ${run.id}: the upload of chunk ${chunk} was redirected and may have been accepted; it is not sent again while every upload is redirected`,
     {
       doubt: 'redirected',
-      hint: `${files.join('; ')}; then foliopipe run. Or write the right address into service.baseUrl and begin afresh with foliopipe run --new, which pays again`,
+      hint: `${files}; then foliopipe run. Or write the right address into service.baseUrl and begin afresh with foliopipe run --new, which pays again`,
       facts: { run: run.id, chunk },
     },
   );

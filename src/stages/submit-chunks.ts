@@ -15,6 +15,7 @@ import { refuseMixed } from './refuse-mixed.js';
 import { type SettleAmbiguousNeeds, settleAmbiguous, tellAmbiguous } from './settle-ambiguous.js';
 import { type RefusedChunkNeeds, settleRefused } from './settle-refused.js';
 import { stopRedirected, stopUnreadable, stopUploads } from './stop-uploads.js';
+import { isAnyLeftToSend } from './unread-ways-out.js';
 import { refuseMisread, type UploadChunkNeeds, uploadChunk } from './upload-chunk.js';
 import type { Refetch } from './with-healing.js';
 
@@ -111,13 +112,20 @@ function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow, refetch: 
       else if (error instanceof AmbiguousUploadError) {
         if (error.doubt === 'redirected') throw stopRedirected(run, chunk, error);
         await tellAmbiguous(run, chunk, error);
-        if (!receipts.mayGoOn) await stopUnreadable(run, receipts, error.message);
+        if (!receipts.mayGoOn && !(await isOnlyToGiveUp(run))) {
+          await stopUnreadable(run, receipts, error.message);
+        }
       } else throw error;
       return undefined;
     }
     run.folioPermits.release(chunk.number);
     return undefined;
   };
+}
+
+/** Where nothing is left to be sent there is nothing to stop: what is held is given up when its turn comes. */
+async function isOnlyToGiveUp(run: SubmitChunksNeeds): Promise<boolean> {
+  return run.config.ambiguous.policy === 'hold' && !(await isAnyLeftToSend(run));
 }
 
 async function mayUpload(

@@ -30,7 +30,12 @@ function createLoop(giveUpAfter = 60_000, lostAfter = 0) {
     show: (text) => text,
   });
   const run = <T>(operation: Operation, attempt: () => Promise<T>, signal = noSignal, until?: AbortSignal) =>
-    loop.run({ operation, path: '/x', facts: { folio: 'F' } }, attempt, signal, until);
+    loop.run(
+      { operation, path: '/x', request: 'GET http://x/x', facts: { folio: 'F' } },
+      attempt,
+      signal,
+      until,
+    );
   return { run, log };
 }
 

@@ -104,6 +104,23 @@ test.each([
   expect(server.seen).toHaveLength(1);
 });
 
+test('a refusal that looks like a wrong address names it, without the query and the token', async () => {
+  server = await openApiServer((response) => sendJson(response, { message: 'no' }, 404));
+  client = openTestClient(`${server.url}/v1/`);
+  const path = 'naics/naics/external/upload';
+  expect(await errorOf(upload())).toMatchObject({
+    code: 'SERVICE_REFUSED',
+    hint: `is service.baseUrl right? POST ${server.url}/v1/${path} answered 404`,
+  });
+  await server.close();
+  await client.close();
+  server = await openApiServer((response) => sendJson(response, { message: 'no' }, 405));
+  client = openTestClient(`${server.url}/${encodeURIComponent(TOKEN)}`, { tokenIn: 'query' });
+  const { hint } = (await errorOf(client.track('F', noSignal))) as RefusedError;
+  expect(hint).toBe(`is service.baseUrl right? GET ${server.url}/[token]/${path}/file/info answered 405`);
+  expect(hint).not.toContain('?folio');
+});
+
 test.each([301, 302, 303, 307, 308])(
   'a redirect (%i) may have been accepted and is never followed; only its origin is named',
   async (status) => {

@@ -19,9 +19,11 @@ const done: RunSummary = {
   searches: { answered: 0, ambiguous: 0 },
   ambiguousRecords: 0,
   adoptable: [],
+  lost: [],
   indistinct: 0,
+  joinedOnWord: null,
   columns: ['naics_code'],
-  output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff', inPlace: true },
+  output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff', inPlace: true, heldBy: null },
   manifest: 'out.csv.manifest.json',
   marker: 'out.csv._SUCCESS',
   createdAt: 1,
@@ -42,6 +44,11 @@ describe('summaryText', () => {
   10 records rejected, see out.csv.rejects.csv
 `);
   });
+  it('says that nothing but the word of a person joins the results', () => {
+    expect(told({ joinedOnWord: 'result.echo: [] does not tell' })).toContain(
+      '\n  result.echo: [] does not tell.\n',
+    );
+  });
   it('never lets a rehearsal look real', () => {
     expect(told({ rehearsal: true })).toMatch(/^rehearsal r1 is done\n[\s\S]*predictions are not real/);
   });
@@ -56,6 +63,12 @@ describe('summaryText', () => {
   it('says how to get an output back that is not there any more', () => {
     const output = { ...done.output!, inPlace: false };
     expect(told({ found: 'done', output })).toContain('write it again with: foliopipe publish r1');
+  });
+  it('says which other publication stands in its place', () => {
+    const output = { ...done.output!, inPlace: false, heldBy: { publication: 3, run: 'r0' } };
+    const text = told({ found: 'done', output });
+    expect(text).toContain('\n  out.csv now holds publication 3 of run r0.\n');
+    expect(text).not.toContain('foliopipe publish');
   });
   it('says how to go on with a run that is not done', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;
@@ -87,6 +100,19 @@ describe('summaryText', () => {
     expect(told({ uploads, ambiguousRecords: 10, adoptable })).toContain(
       'chunk 3 was possibly accepted; if the service lists the file nightly-r1-3-1-0a1b2c3d.csv, bind it: foliopipe adopt --run r1 --chunk 3 FOLIO\n',
     );
+  });
+  it('names each folio that is lost, and what can be done', () => {
+    const chunk = { folio: 'd7b2', records: 100 };
+    const text = told({
+      lost: [
+        { ...chunk, chunk: 3, round: 0 },
+        { ...chunk, chunk: 9, records: 1, round: 2 },
+      ],
+    });
+    expect(text).toContain(
+      '\n  chunk 3: folio d7b2 is lost (100 records UNPROCESSED); the next foliopipe run asks for it again; or foliopipe adopt --run r1 --chunk 3 FOLIO\n',
+    );
+    expect(text).toContain('chunk 9: folio d7b2 is lost (1 record FAILED as before)');
   });
   it('tells of records that the service refused', () => {
     const chunks = { all: 5, byState: { ...nothingTallied, downloaded: 3, refused: 2, split: 1 } };

@@ -1,6 +1,6 @@
 /** Uploads whose reply came, but not as one: redirected, or unreadable. None is paid twice by itself, all can be adopted. */
 import { describe, expect, it } from 'vitest';
-import { adopt } from '../../pipelines/index.js';
+import { adopt, collect } from '../../pipelines/index.js';
 import { failing, failingSetup } from '../helpers/failing-job.js';
 import { withLocalJob } from '../helpers/local-job.js';
 import type { Trouble, TroubleMaker } from '../helpers/other-service-behaviour.js';
@@ -75,6 +75,11 @@ describe('a reply to an upload that cannot be read', () => {
         );
         if (time < 4) expect(error.message).toContain('<html>OK</html>');
         sent.push(job.service.count('upload'));
+        expect(error.hint).toContain('--set ambiguous.policy=hold, which publishes without them');
+        expect(error.hint).toContain(
+          `and ${sent.at(-1)! - 3} more: foliopipe status`.replace(/^and 0 .*/, ''),
+        );
+        expect(/at most one chunk more/.test(error.hint!)).toBe(sent.at(-1)! < 6);
       }
       // Two were in flight and a third went alone; each later process sends one to see.
       expect(sent).toEqual([3, 4, 5, 6, 6, 6, 6, 6, 6, 6]);
@@ -85,6 +90,37 @@ describe('a reply to an upload that cannot be read', () => {
       await adoptAll(job, String(facts.run), 1, 2, 3, 4, 5, 6);
       await expectSuccess(job, await job.enrich(), failingAmong(60));
       expect(job.service.count('upload')).toBe(6);
+    });
+  });
+
+  it('each time is given up and published where the policy says hold, whatever was accepted', async () => {
+    const trouble = everyUpload(unreadable['a page']!);
+    await withJob({ behaviour: { trouble } }, async (job) => {
+      for (let time = 1; time <= 4; time++) await expectUntrusted(job, 'RECEIPTS_UNREADABLE');
+      const untold = await collect(job.config()).catch((error: unknown) => error);
+      expect(untold).toMatchObject({
+        code: 'CHUNKS_AMBIGUOUS',
+        hint: expect.stringMatching(
+          /is not sent again.*and 3 more: foliopipe status.*ambiguous\.policy=hold/,
+        ),
+      });
+      const summary = await job.enrich({ ambiguous: { policy: 'hold' } });
+      expect(summary).toMatchObject({ state: 'done', exitCode: 3, counts: { read: 60, unprocessed: 60 } });
+      expect(timesAccepted(job)).toEqual([1, 1, 1, 1, 1, 1]);
+
+      job.service.behaviour = {};
+      await adoptAll(job, summary.run, 1, 2, 3, 4, 5, 6);
+      await expectSuccess(job, await job.enrich(), failingAmong(60));
+      await expectEnriched(job);
+    });
+  });
+
+  it('of all that there is to send is given up at once where the policy says hold', async () => {
+    const trouble = everyUpload(unreadable['a page']!);
+    const config = { chunks: { maxRecords: 20 }, ambiguous: { policy: 'hold' } };
+    await withJob({ behaviour: { trouble }, config }, async (job) => {
+      expect(await job.enrich()).toMatchObject({ exitCode: 3, counts: { unprocessed: 60 } });
+      expect(job.service.count('upload')).toBe(3);
     });
   });
 

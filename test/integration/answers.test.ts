@@ -200,6 +200,7 @@ describe('refusals', () => {
       expect(error).toBeInstanceOf(RefusedError);
       expect(error).toMatchObject({ exitCode: 7, code, facts: { operation: 'upload', status } });
       expect((error as Error).message).toContain('no.');
+      expect((error as RefusedError).hint).toBeTruthy();
       expect((await job.published()).filter((name) => !name.endsWith('.partial'))).toEqual([]);
       expect(job.service.seen.filter(({ chunk }) => chunk === 4).length).toBe(1);
       job.service.behaviour = {};

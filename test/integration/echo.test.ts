@@ -2,6 +2,7 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { adopt, collect, retry, submit } from '../../pipelines/index.js';
+import { silentLogger } from '../../src/logger.js';
 import type { Behaviour } from '../helpers/other-service-behaviour.js';
 import {
   expectEnriched,
@@ -98,10 +99,18 @@ describe('a service that', () => {
       await expectUntrusted(job, code);
       expect(job.service.count('upload')).toBe(paid);
       if (echo === undefined) return;
-      expect(error.hint).toContain('result.echo');
+      expect(error.hint).toContain(
+        code === 'ECHO_UNPROVEN' ? 'result.echo does not mend this' : 'such as result.echo: [name]',
+      );
       // Told that this is right, the run goes on, whatever its answers are worth.
-      const summary = await job.enrich({ result: { echo } });
-      expect(summary).toMatchObject({ state: 'done', exitCode: 0 });
+      const warnings: string[] = [];
+      const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) };
+      const summary = await job.enrich({ result: { echo } }, { logger });
+      const how = echo.length === 0 ? "by the record's number alone" : 'by equal values in order';
+      const joinedOnWord = `result.echo: [${echo}] does not tell the records apart: results are joined ${how}, on your word`;
+      expect(summary).toMatchObject({ state: 'done', exitCode: 0, joinedOnWord });
+      expect(warnings.filter((text) => text === joinedOnWord)).toHaveLength(1);
+      expect(await job.manifest()).toMatchObject({ joinedOnWord });
       expect(job.service.count('upload')).toBe(30);
     });
   });

@@ -44,6 +44,8 @@ async function publishWithout(job: Job): Promise<RunSummary> {
   };
   const summary = await job.enrich();
   expect(summary).toMatchObject({ exitCode: 3, counts: { unprocessed: 10 } });
+  const { id: folio } = job.service.folios.find(({ chunk }) => chunk === 2)!;
+  expect(summary.lost).toEqual([{ chunk: 2, folio, records: 10, round: 0 }]);
   job.service.behaviour = {};
   return summary;
 }

@@ -2,7 +2,7 @@
 import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, planRun } from '../../pipelines/index.js';
+import { collect, openCheckpointReader, planRun, summarizeRun } from '../../pipelines/index.js';
 import { B, enrichB, expectPublication, listen, withDoneJob } from '../helpers/done-job.js';
 import {
   type Changes,
@@ -32,6 +32,16 @@ describe('a done run', () => {
       await expectEnriched(job);
       expect(await job.output()).toBe(await unbrokenOutput());
       await expectPublication(job.outputPath, first.run, 3);
+      const outputs = async (run: string) => {
+        const reader = (await openCheckpointReader(job.config().stateDir))!;
+        const { output } = await summarizeRun(reader, run, 'continued').finally(() => reader.close());
+        return output;
+      };
+      expect(await outputs(first.run)).toMatchObject({ inPlace: true, heldBy: null });
+      const other = { inPlace: false, heldBy: { publication: 3, run: first.run } };
+      expect(await outputs(second)).toMatchObject(other);
+      await utimes(job.outputPath, 1, 1);
+      expect(await outputs(second)).toMatchObject(other);
       expect(await job.enrich()).toMatchObject({ publication: 3, publishedAgain: null });
       await writeFile(job.sourcePath, B);
       expect(await job.enrich()).toMatchObject({ run: second, found: 'done', publication: 4 });

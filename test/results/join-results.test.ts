@@ -61,6 +61,7 @@ describe('with the key, a sent column', () => {
     const error = await refusal(three, [part]);
     expect(error).toMatchObject({ code: 'ECHO_UNPROVEN', exitCode: 6 });
     expect(error.message).toContain('city came back with the values that were sent, but at other records');
+    expect((error as { hint?: string }).hint).toContain('result.echo does not mend this');
   });
 
   it('must be an echo where it tells records apart', async () => {
@@ -216,11 +217,30 @@ describe('result.echo', () => {
       kinds: { SUCCESSFUL: { name: 'answer', city: 'exact' }, FAILED: {} },
       isProven: true,
       declared: ['city'],
+      isOnWord: true,
     });
     expect((await join(three, [part], { declared: [] })).way.judged!.kinds.SUCCESSFUL).toEqual({
       name: 'answer',
       city: 'answer',
     });
+  });
+
+  it('that tells the records apart proves the join, and one that does not is relied on', async () => {
+    const whole = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Bar,Rome,2\n3,Baz,Oslo,3\n');
+    const isOnWord = async (source: string, table: PartTable, declared: readonly string[]) =>
+      (await join(source, [table], { declared })).way.judged!.isOnWord;
+    expect(await isOnWord(three, whole, ['name'])).toBeUndefined();
+    expect(await isOnWord(three, whole, ['city', 'name'])).toBeUndefined();
+    expect(await isOnWord(three, whole, ['city'])).toBe(true);
+    expect(await isOnWord(three, whole, [])).toBe(true);
+    // What is declared and does not come back tells nothing apart.
+    expect(await isOnWord(three, successful('id,city,code\n1,Oslo,1\n2,Rome,2\n3,Oslo,3\n'), ['name'])).toBe(
+      true,
+    );
+    const same = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Foo,Oslo,2\n');
+    expect(await isOnWord('Foo,Oslo\nFoo,Oslo\n', same, ['city'])).toBeUndefined();
+    const { way } = await join(three, [whole], { declared: [] });
+    expect((await join(three, [whole], { declared: [], way })).way).toBe(way);
   });
 
   it('does not make an echo of what is none', async () => {

@@ -56,6 +56,17 @@ describe('an unfinished run', () => {
     });
   });
 
+  it('with another source of as many records is told by its content', async () => {
+    const run = await earlier('open');
+    const [file] = run.source.files;
+    const text = await readFile(file!.path, 'utf8');
+    await writeFile(file!.path, text.replace(/.\n$/, 'z\n'));
+    await expect(find(run)).rejects.toMatchObject({
+      code: 'SOURCE_CHANGED',
+      message: expect.stringContaining('its source has other content now (6 records then and now)'),
+    });
+  });
+
   it('with another frozen value or service is named with the key', async () => {
     const run = await earlier('open');
     const config = { ...run.config, chunks: { ...run.config.chunks, maxRecords: 3 } };
