@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../../errors/index.js';
 import type { StateDatabase } from '../state-database.js';
 import { translateStateError } from '../translate-state-error.js';
-import { type Compared, isBehind, journalComparison } from './compare-journal.js';
+import { type Compared, isBehind, journalComparison, type Mark } from './compare-journal.js';
 import { type JournalFile, openJournalFile, writeJournalFile } from './journal-file.js';
 import { journalPath } from './journal-folder.js';
 import type { JournalLine } from './journal-line.js';
@@ -108,12 +108,20 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
   };
 }
 
+const MARKS: Readonly<Record<Mark, string>> = {
+  mixed: 'that more than one service has answered it',
+  superseded: 'that it is superseded',
+  pruned: 'that its results were removed',
+};
+
 function behind(stateDir: string, run: string, { missing }: Compared): ConfigError {
-  const { uploads, records, folios, newestFolio, searches } = missing;
+  const { uploads, records, folios, newestFolio, searches, marks, publication } = missing;
   const more = [
     ...(uploads > 0 ? [`${uploads} uploads of ${records} records`] : []),
     ...(folios > 0 ? [`${folios} folios, the newest ${newestFolio}`] : []),
     ...(searches > 0 ? [`${searches} searches`] : []),
+    ...(publication === null ? [] : [`publication ${publication}`]),
+    ...marks.map((mark) => MARKS[mark]),
   ];
   const journal = journalPath(stateDir, run);
   return new ConfigError(
@@ -121,7 +129,18 @@ function behind(stateDir: string, run: string, { missing }: Compared): ConfigErr
     `the checkpoint in ${stateDir} is older than the journal of run ${run}, which also knows ${more.join(' and ')}; nothing was sent`,
     {
       hint: 'rebuild it with: foliopipe recover; or put the newer checkpoint.db back, together with its checkpoint.db-wal',
-      facts: { run, journal, folder: dirname(journal), uploads, records, folios, newestFolio, searches },
+      facts: {
+        run,
+        journal,
+        folder: dirname(journal),
+        uploads,
+        records,
+        folios,
+        newestFolio,
+        searches,
+        publication,
+        marks,
+      },
     },
   );
 }
