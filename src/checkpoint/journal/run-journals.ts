@@ -2,7 +2,6 @@
  * The journals of one state folder: `runs/<run>/paid.log`, the second place where each paid request is known. A
  * line follows the commit that it speaks of, so a journal never knows more than a database that is whole.
  */
-import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigError } from '../../errors/index.js';
 import type { StateDatabase } from '../state-database.js';
@@ -12,7 +11,7 @@ import { type JournalFile, openJournalFile, writeJournalFile } from './journal-f
 import { journalPath } from './journal-folder.js';
 import type { JournalLine } from './journal-line.js';
 import { journalOfRun } from './journal-of-run.js';
-import { readJournal } from './read-journal.js';
+import { hasJournal, readJournal } from './read-journal.js';
 
 export interface RunJournals {
   /**
@@ -27,7 +26,7 @@ export interface RunJournals {
   keep(run: string, line: JournalLine): Promise<void>;
   /**
    * Holds a run's journal to the database, and completes or makes it where the database knows more.
-   * @returns `made` where there was none.
+   * @returns `made` where there was none, or an empty one.
    * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`, `JOURNAL_NEWER`.
    */
   verify(run: string): 'whole' | 'made';
@@ -55,7 +54,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     const known = open.get(run);
     if (known !== undefined) return known;
     const path = journalPath(stateDir, run);
-    const isThere = existsSync(path);
+    const isThere = hasJournal(path);
     if (!isThere) rewrite(run);
     const file = openJournalFile(path);
     open.set(run, file);
@@ -89,7 +88,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     verify: (run) =>
       orOurs(run, () => {
         const path = journalPath(stateDir, run);
-        if (!existsSync(path)) {
+        if (!hasJournal(path)) {
           rewrite(run);
           return 'made';
         }
@@ -139,7 +138,7 @@ function behind(stateDir: string, run: string, { missing }: Compared): ConfigErr
         newestFolio,
         searches,
         publication,
-        marks,
+        marks: marks.join(' '),
       },
     },
   );
