@@ -5,7 +5,7 @@ import type { RunState } from '../checkpoint/checkpoint.js';
 import { copyPath } from '../checkpoint/copy-before-migration.js';
 import { isBehind } from '../checkpoint/journal/compare-journal.js';
 import { journalPath, runsWithFiles } from '../checkpoint/journal/journal-folder.js';
-import { readJournal } from '../checkpoint/journal/read-journal.js';
+import { hasJournal, readJournal } from '../checkpoint/journal/read-journal.js';
 import { withAllPipelinesStopped } from '../checkpoint/pipeline-lock.js';
 import { type JournaledRun, readJournaledRun } from '../checkpoint/recovery/journaled-run.js';
 import {
@@ -39,8 +39,8 @@ export interface RecoveredRun {
   readonly pipeline: string | null;
   /**
    * `kept`: the checkpoint knows all that its journal knows. `renewed`: the same, but its journal was damaged, and is
-   * written again from the checkpoint. `rebuilt`: from its journal. `lost`: there is no journal that could be read;
-   * its folder stays as it is.
+   * written again from the checkpoint. `rebuilt`: from its journal. `lost`: there is no journal that could be read, or
+   * what cannot be read of it may be more than the checkpoint knows; its folder stays as it is.
    */
   readonly found: 'kept' | 'renewed' | 'rebuilt' | 'lost';
   /** What is wrong with its journal. */
@@ -156,13 +156,12 @@ function hadNoJournals(stateDir: string, ids: readonly string[]): boolean {
 function lookAt(database: RecoveredDatabase, stateDir: string, run: string): JournaledRun | RecoveredRun {
   const isKnown = database.known.includes(run);
   const path = journalPath(stateDir, run);
-  if (!existsSync(path)) {
-    return isKnown ? { ...nothing(run), found: 'kept' } : lost(run, `${path} is missing`);
-  }
   try {
+    if (!hasJournal(path)) return withoutJournal(run, path, isKnown);
     const compared = isKnown ? database.compare(run) : undefined;
     if (compared !== undefined && !isBehind(compared)) {
       if (!compared.isDamaged) return { ...nothing(run), found: 'kept' };
+      if (compared.doubt !== null) return lost(run, compared.doubt);
       return { ...nothing(run), found: 'renewed', reason: `${path} was damaged` };
     }
     return readJournaledRun(readJournal(path));
@@ -172,6 +171,14 @@ function lookAt(database: RecoveredDatabase, stateDir: string, run: string): Jou
     }
     throw error;
   }
+}
+
+/** An empty journal tells as little as one that is missing. */
+function withoutJournal(run: string, path: string, isKnown: boolean): RecoveredRun {
+  const isMissing = !existsSync(path);
+  if (!isKnown) return lost(run, `${path} is ${isMissing ? 'missing' : 'empty'}`);
+  if (isMissing) return { ...nothing(run), found: 'kept' };
+  return { ...nothing(run), found: 'renewed', reason: `${path} was empty` };
 }
 
 function nothing(run: string): Omit<RecoveredRun, 'found'> {

@@ -3,6 +3,9 @@ import type { StateDatabase } from '../state-database.js';
 import type { FolioLine, JournalLine } from './journal-line.js';
 import { beginningOf, keyOf, look, nothingSeen, RANK, type Seen } from './seen-lines.js';
 
+/** What a run never loses again. */
+export type Mark = 'mixed' | 'superseded' | 'pruned';
+
 /** What a journal and the database know of a run, compared. */
 export interface Compared {
   /** What the journal knows and the database does not; empty where the database is whole. */
@@ -14,6 +17,10 @@ export interface Compared {
     folios: number;
     newestFolio: string | null;
     searches: number;
+    /** What the run has come to. */
+    marks: readonly Mark[];
+    /** The number of a publication that is above all of its pipeline; null where there is none. */
+    publication: number | null;
   };
   /** Whether the database knows more than the journal. */
   readonly isShort: boolean;
@@ -34,10 +41,11 @@ export function journalComparison(
   const searchOf = db
     .prepare<[string, number], string>('SELECT state FROM searches WHERE run = ? AND record = ?')
     .pluck();
+  const marksOf = marksMissing(db);
   const hasMore = knowsMore(db);
 
   return (run, lines) => {
-    const missing = { uploads: 0, records: 0, folios: 0, newestFolio: null as string | null, searches: 0 };
+    const paid = { uploads: 0, records: 0, folios: 0, newestFolio: null as string | null, searches: 0 };
     const seen = nothingSeen();
     const folios = new Map<number, FolioLine>();
     for (const line of lines) {
@@ -45,8 +53,8 @@ export function journalComparison(
       switch (line.type) {
         case 'intent':
           if (uploadAt.get(run, line.chunk, line.attempt)?.fileName !== line.fileName) {
-            missing.uploads += 1;
-            missing.records += line.records;
+            paid.uploads += 1;
+            paid.records += line.records;
           }
           break;
         case 'accepted':
@@ -56,11 +64,11 @@ export function journalComparison(
           folios.set(keyOf(line), line);
           break;
         case 'search':
-          if (searchOf.get(run, line.record) === undefined) missing.searches += 1;
+          if (searchOf.get(run, line.record) === undefined) paid.searches += 1;
           break;
         case 'searched':
           if (line.state === 'answered' && (searchOf.get(run, line.record) ?? 'answered') !== 'answered') {
-            missing.searches += 1;
+            paid.searches += 1;
           }
           break;
         default:
@@ -68,16 +76,37 @@ export function journalComparison(
     }
     for (const { chunk, attempt, folio } of folios.values()) {
       if (uploadAt.get(run, chunk, attempt)?.folio === folio) continue;
-      missing.folios += 1;
-      missing.newestFolio = folio;
+      paid.folios += 1;
+      paid.newestFolio = folio;
     }
-    return { missing, isShort: hasMore(run, seen) };
+    return { missing: { ...paid, ...marksOf(run, seen) }, isShort: hasMore(run, seen) };
   };
 }
 
 /** Whether anything is missing from the database. */
 export function isBehind({ missing }: Compared): boolean {
-  return missing.uploads + missing.folios + missing.searches > 0;
+  const { uploads, folios, searches, marks, publication } = missing;
+  return uploads + folios + searches + marks.length > 0 || publication !== null;
+}
+
+function marksMissing(
+  db: StateDatabase,
+): (run: string, seen: Seen) => Pick<Compared['missing'], 'marks' | 'publication'> {
+  const rowOf = db.prepare<
+    [string],
+    { mixed: number; state: string; pruned_at: number | null; highest: number }
+  >(`SELECT mixed, state, pruned_at,
+      (SELECT coalesce(max(number), 0) FROM publications AS p WHERE p.pipeline = runs.pipeline) AS highest
+    FROM runs WHERE id = ?`);
+  return (run, seen) => {
+    const row = rowOf.get(run);
+    if (row === undefined) return { marks: [], publication: null };
+    const marks: Mark[] = [];
+    if (seen.isMixed && row.mixed === 0) marks.push('mixed');
+    if (seen.state === 'superseded' && row.state !== 'superseded') marks.push('superseded');
+    if (seen.isPruned && row.pruned_at === null) marks.push('pruned');
+    return { marks, publication: seen.publication > row.highest ? seen.publication : null };
+  };
 }
 
 const ENDED = new Set(['split', 'refused', 'unprocessed']);
@@ -86,8 +115,18 @@ const PAGE = 1_000;
 function knowsMore(db: StateDatabase): (run: string, seen: Seen) => boolean {
   const runOf = db.prepare<
     [string],
-    { state: string; chunks: number | null; columns: string | null; round: number; pruned_at: number | null }
-  >('SELECT state, chunks, columns, round, pruned_at FROM runs WHERE id = ?');
+    {
+      state: string;
+      chunks: number | null;
+      columns: string | null;
+      round: number;
+      mixed: number;
+      pruned_at: number | null;
+      published: number | null;
+    }
+  >(`SELECT state, chunks, columns, round, mixed, pruned_at,
+      (SELECT max(number) FROM publications AS p WHERE p.pipeline = runs.pipeline AND p.run = runs.id) AS published
+    FROM runs WHERE id = ?`);
   const chunks = db.prepare<[string, number, number], { number: number; sha256: string; state: string }>(`
     SELECT number, sha256, state FROM chunks WHERE run = ? AND number > ? ORDER BY number LIMIT ? + 0`);
   const uploads = db.prepare<[string, number, number], { chunk: number; attempt: number; state: string }>(`
@@ -112,7 +151,8 @@ function knowsMore(db: StateDatabase): (run: string, seen: Seen) => boolean {
     ) {
       return true;
     }
-    if (row.state !== seen.state) return true;
+    if (row.state !== seen.state || (row.mixed === 1 && !seen.isMixed)) return true;
+    if ((row.published ?? 0) > seen.publication) return true;
     for (let page = chunks.all(run, 0, PAGE); page.length > 0; ) {
       if (page.some((chunk) => chunkIsNews(seen, chunk))) return true;
       page = chunks.all(run, page.at(-1)!.number, PAGE);

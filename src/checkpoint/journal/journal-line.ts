@@ -64,6 +64,11 @@ export interface EndLine {
   readonly doubt?: string | null;
 }
 
+/** What a publication is known by, for good. */
+export interface NumberedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256'> {
+  readonly path: string;
+}
+
 export type JournalLine =
   | RunLine
   | CutLine
@@ -90,6 +95,8 @@ export type JournalLine =
       readonly publication: Publication;
       readonly frozen?: Readonly<Record<string, string>>;
     }
+  /** A publication of the run, of which only what it is known by is told; the current one is told whole. */
+  | { readonly type: 'published'; readonly file: NumberedFile }
   /** The service knows a lost folio again. */
   | { readonly type: 'found'; readonly chunk: number }
   /** Join and columns are no longer fixed. */

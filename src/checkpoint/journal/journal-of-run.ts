@@ -3,7 +3,7 @@ import type { Source, UnprocessedCause } from '../../types.js';
 import { unpackNumbers } from '../packed-numbers.js';
 import type { Publication, RunState } from '../state.js';
 import type { StateDatabase } from '../state-database.js';
-import { type JournalLine, journalVersion } from './journal-line.js';
+import { type JournalLine, journalVersion, type NumberedFile } from './journal-line.js';
 
 interface RunRow {
   readonly pipeline: string;
@@ -89,6 +89,11 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
     SELECT record, state, "values", started_at AS at, day FROM searches
     WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
 
+  // The current one is told together with the run's end.
+  const otherFiles = db.prepare<[string], NumberedFile>(`
+    SELECT p.number, p.path, p.bytes, p.sha256 FROM publications AS p JOIN runs ON runs.pipeline = p.pipeline
+    WHERE runs.id = ? AND p.run = runs.id AND p.number IS NOT runs.publication ->> 'number' ORDER BY p.number`);
+
   function* linesOfChunks(run: string, row: RunRow): Generator<JournalLine> {
     let after = 0;
     for (;;) {
@@ -137,6 +142,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
     }
     if (row.rehearsal === 1) yield { type: 'rehearsal' };
     if (row.mixed === 1) yield { type: 'mixed' };
+    for (const file of otherFiles.all(run)) yield { type: 'published', file };
     yield* endLines(row);
   };
 }

@@ -1,5 +1,5 @@
 /** Reads a run's journal: whole lines only, each held to its checksum. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { ConfigError } from '../../errors/index.js';
 import { decodeLine, type JournalLine, journalVersion } from './journal-line.js';
 
@@ -8,11 +8,14 @@ const PIECE = 256 * 1024;
 
 /**
  * The lines of a journal, the run's first. What a kill or a power failure has left of a last line is passed over.
- * @param onDamaged called for a line that is not what was written, which is passed over then.
+ * @param onDamaged called for a line that is not what was written, with its text; it is passed over then.
  * @throws ConfigError `JOURNAL_DAMAGED`, naming file and line; `JOURNAL_NEWER`. The system's own error where there
  *   is no such file.
  */
-export function* readJournal(path: string, onDamaged?: (line: number) => void): Generator<JournalLine> {
+export function* readJournal(
+  path: string,
+  onDamaged?: (line: number, text: string) => void,
+): Generator<JournalLine> {
   const file = openSync(path, 'r');
   try {
     const end = wholeLength(file);
@@ -22,13 +25,24 @@ export function* readJournal(path: string, onDamaged?: (line: number) => void): 
       const line = decodeLine(text);
       if (line === undefined || (line.type === 'run') !== (number === 1)) {
         if (onDamaged === undefined) throw damaged(path, number);
-        onDamaged(number);
+        onDamaged(number, text);
         continue;
       }
       if (line.type === 'run' && line.version > journalVersion) throw newer(path, line.version);
       yield line;
     }
     if (number === 0 && onDamaged === undefined) throw damaged(path, 1);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Whether there is a journal at all: one without a whole line tells no more than one that is missing. */
+export function hasJournal(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const file = openSync(path, 'r');
+  try {
+    return wholeLength(file) > 0;
   } finally {
     closeSync(file);
   }

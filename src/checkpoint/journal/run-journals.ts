@@ -2,17 +2,16 @@
  * The journals of one state folder: `runs/<run>/paid.log`, the second place where each paid request is known. A
  * line follows the commit that it speaks of, so a journal never knows more than a database that is whole.
  */
-import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigError } from '../../errors/index.js';
 import type { StateDatabase } from '../state-database.js';
 import { translateStateError } from '../translate-state-error.js';
-import { type Compared, isBehind, journalComparison } from './compare-journal.js';
+import { type Compared, isBehind, journalComparison, type Mark } from './compare-journal.js';
 import { type JournalFile, openJournalFile, writeJournalFile } from './journal-file.js';
 import { journalPath } from './journal-folder.js';
 import type { JournalLine } from './journal-line.js';
 import { journalOfRun } from './journal-of-run.js';
-import { readJournal } from './read-journal.js';
+import { hasJournal, readJournal } from './read-journal.js';
 
 export interface RunJournals {
   /**
@@ -27,7 +26,7 @@ export interface RunJournals {
   keep(run: string, line: JournalLine): Promise<void>;
   /**
    * Holds a run's journal to the database, and completes or makes it where the database knows more.
-   * @returns `made` where there was none.
+   * @returns `made` where there was none, or an empty one.
    * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`, `JOURNAL_NEWER`.
    */
   verify(run: string): 'whole' | 'made';
@@ -55,7 +54,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     const known = open.get(run);
     if (known !== undefined) return known;
     const path = journalPath(stateDir, run);
-    const isThere = existsSync(path);
+    const isThere = hasJournal(path);
     if (!isThere) rewrite(run);
     const file = openJournalFile(path);
     open.set(run, file);
@@ -89,7 +88,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     verify: (run) =>
       orOurs(run, () => {
         const path = journalPath(stateDir, run);
-        if (!existsSync(path)) {
+        if (!hasJournal(path)) {
           rewrite(run);
           return 'made';
         }
@@ -108,12 +107,20 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
   };
 }
 
+const MARKS: Readonly<Record<Mark, string>> = {
+  mixed: 'that more than one service has answered it',
+  superseded: 'that it is superseded',
+  pruned: 'that its results were removed',
+};
+
 function behind(stateDir: string, run: string, { missing }: Compared): ConfigError {
-  const { uploads, records, folios, newestFolio, searches } = missing;
+  const { uploads, records, folios, newestFolio, searches, marks, publication } = missing;
   const more = [
     ...(uploads > 0 ? [`${uploads} uploads of ${records} records`] : []),
     ...(folios > 0 ? [`${folios} folios, the newest ${newestFolio}`] : []),
     ...(searches > 0 ? [`${searches} searches`] : []),
+    ...(publication === null ? [] : [`publication ${publication}`]),
+    ...marks.map((mark) => MARKS[mark]),
   ];
   const journal = journalPath(stateDir, run);
   return new ConfigError(
@@ -121,7 +128,18 @@ function behind(stateDir: string, run: string, { missing }: Compared): ConfigErr
     `the checkpoint in ${stateDir} is older than the journal of run ${run}, which also knows ${more.join(' and ')}; nothing was sent`,
     {
       hint: 'rebuild it with: foliopipe recover; or put the newer checkpoint.db back, together with its checkpoint.db-wal',
-      facts: { run, journal, folder: dirname(journal), uploads, records, folios, newestFolio, searches },
+      facts: {
+        run,
+        journal,
+        folder: dirname(journal),
+        uploads,
+        records,
+        folios,
+        newestFolio,
+        searches,
+        publication,
+        marks: marks.join(' '),
+      },
     },
   );
 }

@@ -25,6 +25,9 @@ export interface Seen {
   state: RunState;
   isPartial: boolean;
   isPruned: boolean;
+  isMixed: boolean;
+  /** The highest of its publications; 0 where there is none. */
+  publication: number;
 }
 
 const ATTEMPTS_EACH = 2 ** 21;
@@ -41,6 +44,8 @@ export function nothingSeen(): Seen {
     state: 'open',
     isPartial: false,
     isPruned: false,
+    isMixed: false,
+    publication: 0,
   };
 }
 
@@ -92,12 +97,19 @@ export function look(seen: Seen, line: JournalLine): void {
       seen.ended.delete(line.chunk);
       seen.state = 'open';
       break;
+    case 'mixed':
+      seen.isMixed = true;
+      break;
+    case 'published':
+      seen.publication = Math.max(seen.publication, line.file.number);
+      break;
     case 'pruned':
       seen.isPruned = true;
       break;
     case 'publishing':
       seen.state = 'publishing';
       seen.isPartial = line.publication.partial;
+      seen.publication = Math.max(seen.publication, line.publication.number);
       break;
     case 'done':
       seen.state = seen.isPartial ? 'open' : 'done';

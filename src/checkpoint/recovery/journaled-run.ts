@@ -1,6 +1,6 @@
 /** A run as its journal tells it: what each line has changed, put together. */
 import type { Chunk, UnprocessedCause } from '../../types.js';
-import type { JournalLine, RunLine } from '../journal/journal-line.js';
+import type { JournalLine, NumberedFile, RunLine } from '../journal/journal-line.js';
 import type { Publication, RunState, Upload } from '../state.js';
 import { beginUpload, bindFolio, change, endUpload, reopen, takeBack } from './apply-uploads.js';
 
@@ -53,8 +53,8 @@ export interface JournaledRun {
   readonly columns: readonly string[] | null;
   readonly isLearned: boolean;
   readonly publication: Publication | null;
-  /** Each publication that came to stand in its place, oldest first. */
-  readonly published: readonly { readonly publication: Publication; readonly at: number }[];
+  /** Each publication that was begun: its number is taken, whether or not it came to stand in its place. */
+  readonly published: readonly NumberedFile[];
   readonly finishedAt: number | null;
   readonly prunedAt: number | null;
   /** Whether any reply came from a local service. */
@@ -68,7 +68,7 @@ export type Building = { -readonly [K in keyof JournaledRun]: JournaledRun[K] } 
   readonly chunks: Map<number, JournaledChunk>;
   readonly uploads: Map<string, JournaledUpload>;
   readonly searches: Map<number, JournaledSearch>;
-  readonly published: { publication: Publication; at: number }[];
+  readonly published: NumberedFile[];
 };
 
 /** @param lines the run's first. */
@@ -171,19 +171,22 @@ function apply(run: Building, line: Exclude<JournalLine, RunLine>): void {
 
 type EndLines = Extract<
   JournalLine,
-  { type: 'publishing' | 'done' | 'superseded' | 'pruned' | 'unpublished' | 'reopened' }
+  { type: 'published' | 'publishing' | 'done' | 'superseded' | 'pruned' | 'unpublished' | 'reopened' }
 >;
 
 function applyEnd(run: Building, line: EndLines): void {
   switch (line.type) {
+    case 'published':
+      run.published.push(line.file);
+      return;
     case 'publishing':
       run.state = 'publishing';
       run.publication = line.publication;
+      run.published.push(fileOf(line.publication));
       run.head = { ...run.head, frozen: { ...run.head.frozen, ...line.frozen } };
       return;
     case 'done':
       if (run.publication === null) return;
-      run.published.push({ publication: run.publication, at: line.at });
       if (run.publication.partial) reopen(run);
       else Object.assign(run, { state: 'done', finishedAt: line.at });
       return;
@@ -201,4 +204,8 @@ function applyEnd(run: Building, line: EndLines): void {
     default:
     // Of a later foliopipe.
   }
+}
+
+function fileOf({ number, bytes, sha256, output }: Publication): NumberedFile {
+  return { number, path: output.path, bytes, sha256 };
 }

@@ -18,6 +18,7 @@ import { migrate, refuseNewer } from '../migrate.js';
 import { migrations } from '../migrations/index.js';
 import { openPrivateDatabase } from '../open-private-database.js';
 import { createStateDatabase } from '../state-database.js';
+import { type DamagedLine, damageJudgement } from './damaged-lines.js';
 import { publicationInsertion } from './insert-publications.js';
 import { type FoundParts, runInsertion } from './insert-run.js';
 import type { JournaledRun } from './journaled-run.js';
@@ -29,8 +30,11 @@ export interface RecoveredDatabase {
   readonly base: BaseState;
   /** Ids of the runs that the old checkpoint knows, oldest first. */
   readonly known: readonly string[];
-  /** Holds a known run to its journal, or to what is readable of it. */
-  compare(run: string): Compared & { readonly isDamaged: boolean };
+  /**
+   * Holds a known run to its journal, or to what is readable of it; `doubt` says why what is not readable may be more
+   * than the old checkpoint knows, and is null where it is not.
+   */
+  compare(run: string): Compared & { readonly isDamaged: boolean; readonly doubt: string | null };
   /**
    * Writes the journal of a known run anew; the old one is kept.
    * @returns where.
@@ -66,17 +70,18 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
   const db = createStateDatabase(connection);
   const put = runInsertion(db);
   const compare = journalComparison(db);
+  const doubtOf = damageJudgement(db);
   const linesOf = journalOfRun(db);
   const putPublications = publicationInsertion(db);
   return {
     base,
     known: connection.prepare<[], string>('SELECT id FROM runs ORDER BY rowid').pluck().all(),
     compare: (run) => {
-      let isDamaged = false;
-      const lines = readJournal(journalPath(stateDir, run), () => {
-        isDamaged = true;
-      });
-      return { ...compare(run, lines), isDamaged };
+      const path = journalPath(stateDir, run);
+      const damaged: DamagedLine[] = [];
+      const lines = readJournal(path, (line, text) => damaged.push({ line, text }));
+      const compared = compare(run, lines);
+      return { ...compared, isDamaged: damaged.length > 0, doubt: doubtOf(run, path, damaged) };
     },
     renewJournal: (run, at) => {
       const journal = journalPath(stateDir, run);

@@ -1,0 +1,132 @@
+/** Whether what cannot be read of a run's journal is known to the database all the same. */
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { JournalLine } from '../journal/journal-line.js';
+import type { StateDatabase } from '../state-database.js';
+
+export interface DamagedLine {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Lines of these types tell of no payment, and of nothing that is not done again for nothing. */
+const FREE: ReadonlySet<string> = new Set<JournalLine['type']>([
+  'run',
+  'cut',
+  'split',
+  'refused',
+  'unprocessed',
+  'all-cut',
+  'settled',
+  'columns',
+  'found',
+  'unjoined',
+  'rehearsal',
+  'done',
+  'unpublished',
+  'reopened',
+]);
+
+const TYPE = /^\{"type":"([a-z-]+)"[,}]/;
+const UPLOAD = /"chunk":(\d+),"attempt":(\d+)[,}]/;
+const SEARCH = /"record":(\d+),(?:"at":(\d+),)?/;
+const NUMBER = /"number":(\d+)[,}]/g;
+/** What stands in no line: control characters, and bytes that are no text. */
+const UNWRITTEN = /[\p{Cc}\uFFFD]/gu;
+/** So many are seen where a character of four bytes is damaged. */
+const OF_ONE_CHARACTER = 4;
+const OF_CHUNK = /^(?:chunk|part)-(\d+)/;
+
+/**
+ * Prepares the judgement; to be made within one transaction.
+ * @returns gives the reason why a journal with these lines may know more than the database, or null where it does not.
+ */
+export function damageJudgement(
+  db: StateDatabase,
+): (run: string, journal: string, damaged: readonly DamagedLine[]) => string | null {
+  const isKnown = lineJudgement(db);
+  const hasChunk = db.prepare<{ run: string; chunk: number }>(`
+    SELECT 1 FROM chunks WHERE run = @run AND number = @chunk
+    UNION ALL SELECT 1 FROM uploads WHERE run = @run AND chunk = @chunk`);
+  const isPruned = db.prepare<[string]>('SELECT 1 FROM runs WHERE id = ? AND pruned_at IS NOT NULL');
+  const may = 'it may hold a payment that the checkpoint does not know';
+
+  return (run, journal, damaged) => {
+    if (damaged.length === 0) return null;
+    const unknown = damaged.find(({ text }) => !isKnown(run, text));
+    if (unknown !== undefined) return `line ${unknown.line} of ${journal} is not what was written; ${may}`;
+    // Chunks of a pruned run are forgotten, and its files may stand there after a kill.
+    if (isPruned.get(run) !== undefined) return null;
+    const file = readdirSync(dirname(journal)).find((name) => {
+      const chunk = OF_CHUNK.exec(name)?.[1];
+      return chunk !== undefined && hasChunk.get({ run, chunk: Number(chunk) }) === undefined;
+    });
+    if (file === undefined) return null;
+    const beside = `the checkpoint knows no chunk of which ${file} beside it is`;
+    return `line ${damaged[0]!.line} of ${journal} is not what was written, and ${beside}; ${may}`;
+  };
+}
+
+interface RunRow {
+  readonly mixed: number;
+  readonly state: string;
+  readonly pruned_at: number | null;
+  readonly highest: number;
+}
+
+/** What is readable of a line must name what the database has: a digit may be the damage. */
+function lineJudgement(db: StateDatabase): (run: string, text: string) => boolean {
+  const uploadAt = db.prepare<[string, number, number], { fileName: string; folio: string | null }>(
+    'SELECT file_name AS fileName, folio FROM uploads WHERE run = ? AND chunk = ? AND attempt = ?',
+  );
+  const searchOf = db.prepare<[string, number], { state: string; at: number }>(
+    'SELECT state, started_at AS at FROM searches WHERE run = ? AND record = ?',
+  );
+  const rowOf = db.prepare<[string], RunRow>(`
+    SELECT mixed, state, pruned_at,
+      (SELECT coalesce(max(number), 0) FROM publications AS p WHERE p.pipeline = runs.pipeline) AS highest
+    FROM runs WHERE id = ?`);
+
+  const isUploadKnown = (run: string, text: string, chunk: number, attempt: number) => {
+    const upload = uploadAt.get(run, chunk, attempt);
+    if (upload === undefined) return false;
+    const { fileName, folio } = upload;
+    if (text.includes(`"fileName":${JSON.stringify(fileName)}`)) return true;
+    return folio !== null && text.includes(`"folio":${JSON.stringify(folio)}`);
+  };
+  const isSearchKnown = (run: string, text: string, record: number, at: string | undefined) => {
+    const search = searchOf.get(run, record);
+    if (search === undefined) return false;
+    if (at !== undefined) return Number(at) === search.at;
+    return search.state === 'answered' || /"state":"(dropped|ambiguous)"/.test(text);
+  };
+  const isMarkKnown = (run: string, text: string, type: string) => {
+    const row = rowOf.get(run)!;
+    if (type === 'mixed') return row.mixed === 1;
+    if (type === 'superseded') return row.state === 'superseded';
+    if (type === 'pruned') return row.pruned_at !== null;
+    if (type !== 'publishing' && type !== 'published') return false;
+    const numbers = [...text.matchAll(NUMBER)].map(([, number]) => Number(number));
+    return numbers.length > 0 && numbers.every((number) => number <= row.highest);
+  };
+
+  return (run, text) => {
+    if (mayBeSeveral(text)) return false;
+    const type = TYPE.exec(text)?.[1];
+    // An upload that ended without a folio: its intent has a line of its own.
+    if (type === 'dropped' || type === 'ambiguous') return true;
+    const upload = UPLOAD.exec(text);
+    if (upload !== null) return isUploadKnown(run, text, Number(upload[1]), Number(upload[2]));
+    if (text.includes('"attempt":')) return false;
+    if (type !== undefined && FREE.has(type)) return true;
+    const search = SEARCH.exec(text);
+    if (search !== null) return isSearchKnown(run, text, Number(search[1]), search[2]);
+    return type !== undefined && isMarkKnown(run, text, type);
+  };
+}
+
+/** A line feed may be the damage, or a block in which lines ended: then whole lines are hidden in this one. */
+function mayBeSeveral(text: string): boolean {
+  if (text.split('"crc":').length > 2) return true;
+  return (text.match(UNWRITTEN)?.length ?? 0) > OF_ONE_CHARACTER;
+}
