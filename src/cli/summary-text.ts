@@ -68,7 +68,7 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...(indistinct > 0
       ? [
-          `  ${countOf(indistinct, 'record')} are equal in all that was sent but got different results; which got which is not known.`,
+          `  ${countOf(indistinct, 'record')} are equal in all that comes back of what was sent but got different results; which got which is not known.`,
         ]
       : []),
     ...(counts.rejected > 0 && output !== null
