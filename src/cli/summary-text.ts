@@ -80,7 +80,7 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...(indistinct > 0
       ? [
-          `  ${countOf(indistinct, 'record')} are equal in all that was sent but got different results; which got which is not known.`,
+          `  ${countOf(indistinct, 'record')} are equal in all that comes back of what was sent but got different results; which got which is not known.`,
         ]
       : []),
     ...(joinedOnWord === null ? [] : [`  ${joinedOnWord}.`]),

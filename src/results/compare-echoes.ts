@@ -1,16 +1,27 @@
 /** Holds every echo of a joined chunk to what was sent: one that says something else is a strange result. */
 import { type EchoExports, EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
 import { TableMemory } from '../csv/kernel/table-memory.js';
+import { MismatchError } from '../errors/index.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import { resultText, type SentField, sentText } from './echo-kinds.js';
 import { foldText } from './fold-text.js';
 import { type Joined, Misfits } from './joined.js';
 import type { RecordBlock } from './record-block.js';
 
+/** Echoes that say something else than was sent. */
+export class ContradictionError extends MismatchError {
+  constructor(
+    error: MismatchError,
+    readonly columns: readonly string[],
+  ) {
+    super(error.code, error.message, { facts: error.facts, cause: error });
+  }
+}
+
 /**
  * @param kinds of the columns that are compared, by the kind of part; answers among them are not.
  * @returns the columns in which a text came back with other capitals, blanks or Unicode form.
- * @throws UntrustedError `RESULTS_DO_NOT_MATCH` naming records and columns.
+ * @throws ContradictionError `RESULTS_DO_NOT_MATCH` naming records and columns.
  */
 export type CompareEchoes = (
   records: RecordBlock,
@@ -44,6 +55,7 @@ export function createEchoComparer(kernel: EchoKernel): CompareEchoes {
     });
     const folded = { SUCCESSFUL: new Set<string>(), FAILED: new Set<string>() };
     const misfits = new Misfits();
+    const changed = new Set<string>();
     kernel.compare(records, parts, joined, (place, at) => {
       const part = joined.part[place]!;
       const { columns, reference } = joined.parts[part]!;
@@ -52,13 +64,14 @@ export function createEchoComparer(kernel: EchoKernel): CompareEchoes {
       const back = resultText(joined.parts[part]!, joined.result[place]!, resultField);
       const column = columns[resultField]!;
       if (foldText(sent) === foldText(back)) folded[reference.fileStatus].add(column);
-      else
-        misfits.add(
-          'strange',
-          `${column} ${JSON.stringify(back.slice(0, 40))} of record ${records.numbers[place]}`,
-        );
+      else {
+        changed.add(column);
+        const said = JSON.stringify(back.slice(0, 40));
+        misfits.add('strange', `${column} ${said} of record ${records.numbers[place]}`);
+      }
     });
-    misfits.check();
+    const contradiction = misfits.error();
+    if (contradiction !== undefined) throw new ContradictionError(contradiction, [...changed]);
     return folded;
   };
 }

@@ -118,7 +118,7 @@ function findIndistinct(
 }
 
 /** Everything that a result says beyond the echoed columns, as one text to compare by: values by column name. */
-function answerOf(
+export function answerOf(
   joined: Pick<Joined, 'parts' | 'part' | 'result'>,
   record: number,
   echoed: ReadonlySet<string>,

@@ -2,15 +2,17 @@
  * Joins a chunk's parts to its records and proves that each result belongs to its record (laws 1 and 8). Pure: what
  * was found out of the columns that come back is in the way that is returned, for the caller to keep.
  */
+import { MismatchError } from '../errors/index.js';
 import type { ColumnKinds, FileStatus, JoinWay } from '../types.js';
-import type { CompareEchoes } from './compare-echoes.js';
+import { type CompareEchoes, ContradictionError } from './compare-echoes.js';
 import { kindAtMatches, kindOfAll, type SentField } from './echo-kinds.js';
 import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
 import { checkEchoes, checkJoinWay, type GivenBack, givenBack, type SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
 import { isJoinedOnWord } from './joined-on-word.js';
-import { checkNotMoved, checkPredicted, checkProof, nothingToJoinBy } from './judge-join.js';
+import { checkLate, checkNotMoved, checkPredicted, checkProof, nothingToJoinBy } from './judge-join.js';
+import { askProvider, leavingOut, offeringEchoes, withHint } from './misfit-hints.js';
 import type { PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
 
@@ -45,22 +47,85 @@ export function joinResults(
     checkJoinWay(terms.way, back);
     checkEchoes(terms.way, parts);
   }
-  const { joined, tuple } = matchResults(parts, records, back, terms);
-  const found = kindsOf(joined, records, tuple, terms);
+  if (!back.key) return proven(joinByColumns(parts, records, back, terms), records, terms);
+  try {
+    const joined = joinByKey(parts, terms.sent.key!, records.numbers);
+    return proven({ joined, tuple: null }, records, terms);
+  } catch (error) {
+    if (!(error instanceof MismatchError) || error.code !== 'RESULTS_DO_NOT_MATCH') throw error;
+    return withoutKey(parts, records, back, terms, error);
+  }
+}
+
+/**
+ * Where the user has said which columns come back as they were sent, the key gives way to them: the service may have
+ * written it otherwise, or numbered the records itself.
+ */
+function withoutKey(
+  parts: readonly PartTable[],
+  records: RecordBlock,
+  back: GivenBack,
+  terms: JoinTerms,
+  failure: MismatchError,
+): JoinedChunk {
+  const { declared } = terms;
+  if (declared === null) {
+    // There, the number is one that was sent.
+    if (failure instanceof ContradictionError) throw failure;
+    throw offeringEchoes(failure, parts, records, back, terms);
+  }
+  if (!back.columns.some((column) => declared.includes(column))) throw failure;
+  try {
+    return proven(joinByColumns(parts, records, back, terms), records, terms);
+  } catch (error) {
+    if (!(error instanceof MismatchError)) throw error;
+    const hint = `${failure.hint ?? askProvider}; by the columns of result.echo they do not fit either: ${error.message}`;
+    throw withHint(failure, hint);
+  }
+}
+
+/** Proves that each result is at its own record, as far as the columns that came back tell. */
+function proven({ joined, tuple }: Matched, records: RecordBlock, terms: JoinTerms): JoinedChunk {
+  const { fields, declared, sent } = terms;
+  const known = terms.way?.judged;
+  const judged = kindsOf(joined, records, tuple, terms);
   // Those that results were matched by are the same already.
-  const others = terms.fields.filter(({ column }) => !tuple?.some((one) => one.column === column));
-  const kinds = loosened(found, terms.compare(records, joined, others, found));
-  const isProven =
-    terms.way?.judged?.isProven === true ||
-    terms.declared !== null ||
-    checkProof(joined, records, terms.fields, kinds, tuple);
-  checkPredicted(parts, terms.sent, kinds);
+  const others = fields.filter(({ column }) => !tuple?.some((one) => one.column === column));
+  const kinds = loosened(judged, compared(joined, records, others, judged, terms));
+  const wasProven = known?.isProven === true || declared !== null;
+  const isProven = wasProven || checkProof(joined, records, fields, kinds, tuple, sent.key);
+  if (wasProven && declared === null && tuple === null) {
+    checkLate(joined, records, fields, kinds, lateIn(kinds, known!.kinds), sent.key!);
+  }
+  checkPredicted(joined.parts, sent, kinds);
   const isOnWord =
-    terms.declared !== null &&
-    (terms.way?.judged?.isOnWord === true ||
-      isJoinedOnWord(joined, records, terms.fields, terms.declared, kinds.SUCCESSFUL));
-  const judged = { kinds, isProven, declared: terms.declared, ...(isOnWord && { isOnWord }) };
-  return { joined, way: wayOf(terms, tuple, judged) };
+    declared !== null &&
+    (known?.isOnWord === true || isJoinedOnWord(joined, records, fields, declared, kinds.SUCCESSFUL));
+  const way = wayOf(terms, tuple, { kinds, isProven, declared, ...(isOnWord && { isOnWord }) });
+  return { joined, way };
+}
+
+/** The kinds of part in which columns came back that had not before. */
+function lateIn(kinds: Kinds, before: Kinds): readonly FileStatus[] {
+  const statuses: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
+  return statuses.filter((status) =>
+    Object.keys(kinds[status]).some((column) => before[status][column] === undefined),
+  );
+}
+
+function compared(
+  joined: Joined,
+  records: RecordBlock,
+  others: readonly SentField[],
+  kinds: Kinds,
+  { fields, declared, compare }: JoinTerms,
+): ReturnType<CompareEchoes> {
+  try {
+    return compare(records, joined, others, kinds);
+  } catch (error) {
+    if (!(error instanceof ContradictionError)) throw error;
+    throw leavingOut(error, joined, records, fields, kinds, declared);
+  }
 }
 
 interface Matched {
@@ -69,13 +134,12 @@ interface Matched {
   readonly tuple: readonly EchoedColumn[] | null;
 }
 
-function matchResults(
+function joinByColumns(
   parts: readonly PartTable[],
   records: RecordBlock,
   back: GivenBack,
-  { sent, fields, way, declared }: JoinTerms,
+  { fields, way, declared }: JoinTerms,
 ): Matched {
-  if (back.key) return { joined: joinByKey(parts, sent.key!, records.numbers), tuple: null };
   const wanted = way?.by === 'echo' ? way.columns : (declared ?? back.columns);
   const candidates = fields.filter(({ column }) => wanted.includes(column) && back.columns.includes(column));
   const tuple = candidates.flatMap((field): readonly EchoedColumn[] => {

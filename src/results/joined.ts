@@ -26,9 +26,14 @@ export class Misfits {
 
   /** @throws MismatchError when anything was added. */
   check(): void {
-    if (this.#count === 0) return;
+    const error = this.error();
+    if (error !== undefined) throw error;
+  }
+
+  error(): MismatchError | undefined {
+    if (this.#count === 0) return undefined;
     const told = [...this.#examples].map(([kind, examples]) => `${kind}: ${examples.join(', ')}`);
-    throw new MismatchError(
+    return new MismatchError(
       'RESULTS_DO_NOT_MATCH',
       `${this.#count} results do not match the records that were sent (${told.join('; ')})`,
       { facts: { misfits: this.#count } },

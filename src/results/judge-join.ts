@@ -8,6 +8,7 @@ import { kindOfAll, type SentField, tellsApart } from './echo-kinds.js';
 import type { EchoedColumn } from './join-by-echo.js';
 import type { SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
+import { checkNoOthers, indistinctEchoes, placesOf } from './judge-echoes.js';
 import type { PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
 import { addedColumns } from './result-columns.js';
@@ -26,8 +27,10 @@ export function checkProof(
   fields: readonly SentField[],
   kinds: Kinds,
   tuple: readonly EchoedColumn[] | null,
+  key: string | null,
 ): boolean {
   if (isTooIndistinct(joined.indistinct.size, records.count)) throw indistinctError(joined, records);
+  if (tuple === null) checkNoOthers(joined, records, fields, kinds.FAILED);
   // By the key, the failures may hide among the successes, and each kind of part may give back something else.
   const groups = tuple === null ? [bothKinds, ['SUCCESSFUL' as const], ['FAILED' as const]] : [bothKinds];
   const hasSuccess = joined.parts.some(
@@ -36,29 +39,40 @@ export function checkProof(
   let isProven = false;
   for (const statuses of groups) {
     const places = placesOf(joined, records, statuses);
-    const telling = fields.filter(({ sourceField }) => tellsApart(records, places, sourceField, false));
-    // Nothing can tell records apart that are equal in all that was sent, and nothing is wrong with that.
-    if (telling.length === 0) continue;
     const cameBack = statuses.map((status) => kinds[status]);
-    const isEcho = ({ column, sourceField }: SentField) =>
-      cameBack.some(({ [column]: kind }) => {
-        if (kind !== 'exact' && kind !== 'folded') return false;
-        return tellsApart(records, places, sourceField, kind === 'folded');
-      });
-    const isKeyAlone = tuple === null && cameBack.every((some) => Object.keys(some).length === 0);
-    if (!isKeyAlone && !telling.some(isEcho)) throw unproven(telling, cameBack);
+    if (!checkTelling(records, fields, places, cameBack, tuple === null)) continue;
     const ofSuccesses = tuple === null ? statuses.length === 1 && statuses[0] === 'SUCCESSFUL' : hasSuccess;
     isProven ||= ofSuccesses;
   }
+  if (tuple === null) checkToldApart(joined, records, fields, kinds, bothKinds, key!);
   return isProven;
 }
 
-const bothKinds: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
-
-function placesOf(joined: Joined, records: RecordBlock, statuses: readonly FileStatus[]): readonly number[] {
-  const isOne = joined.parts.map(({ reference }) => statuses.includes(reference.fileStatus));
-  return Array.from({ length: records.count }, (_, i) => i).filter((i) => isOne[joined.part[i]!]);
+/**
+ * @returns whether anything that was sent tells the records at these places apart: nothing is wrong where all of it is
+ *   equal, and nothing is proven.
+ * @throws UntrustedError `ECHO_UNPROVEN` where none of what tells them apart came back as it was sent.
+ */
+function checkTelling(
+  records: RecordBlock,
+  fields: readonly SentField[],
+  places: readonly number[],
+  cameBack: readonly ColumnKinds[],
+  byKey: boolean,
+): boolean {
+  const telling = fields.filter(({ sourceField }) => tellsApart(records, places, sourceField, false));
+  if (telling.length === 0) return false;
+  const isEcho = ({ column, sourceField }: SentField) =>
+    cameBack.some(({ [column]: kind }) => {
+      if (kind !== 'exact' && kind !== 'folded') return false;
+      return tellsApart(records, places, sourceField, kind === 'folded');
+    });
+  const isKeyAlone = byKey && cameBack.every((some) => Object.keys(some).length === 0);
+  if (!isKeyAlone && !telling.some(isEcho)) throw unproven(telling, cameBack);
+  return true;
 }
+
+const bothKinds: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
 
 /**
  * A column whose values are those that were sent, but at other records, is no answer: the results are at wrong ones.
@@ -88,19 +102,56 @@ export function checkNotMoved(
   );
 }
 
+/**
+ * Judges sent columns that come back for the first time after the join was proved, where results are matched by the
+ * key: in these kinds of part they have to prove it too.
+ * @throws UntrustedError `ECHO_UNPROVEN`, `RESULTS_INDISTINCT`.
+ */
+export function checkLate(
+  joined: Joined,
+  records: RecordBlock,
+  fields: readonly SentField[],
+  kinds: Kinds,
+  late: readonly FileStatus[],
+  key: string,
+): void {
+  if (late.includes('FAILED')) checkNoOthers(joined, records, fields, kinds.FAILED);
+  for (const status of late) {
+    const places = placesOf(joined, records, [status]);
+    checkTelling(records, fields, places, [kinds[status]], true);
+  }
+  checkToldApart(joined, records, fields, kinds, late, key);
+}
+
+/** With the key too, as long as anything else came back with it. */
+function checkToldApart(
+  joined: Joined,
+  records: RecordBlock,
+  fields: readonly SentField[],
+  kinds: Kinds,
+  statuses: readonly FileStatus[],
+  key: string,
+): void {
+  const indistinct = indistinctEchoes(joined, records, fields, kinds, statuses, key);
+  if (isTooIndistinct(indistinct.size, records.count)) throw indistinctError({ indistinct }, records, true);
+}
+
 /** Whether more than one record in twenty could as well have another one's different result. */
 export function isTooIndistinct(indistinct: number, records: number): boolean {
   return indistinct * 20 > records;
 }
 
+/** @param byKey whether the number came back too: it is not relied on alone beside other columns. */
 export function indistinctError(
   { indistinct }: Pick<Joined, 'indistinct'>,
   { count }: Pick<RecordBlock, 'count'>,
+  byKey = false,
 ): UntrustedError {
+  const butKey = byKey ? ", but for the record's number," : '';
   return new UntrustedError(
     'RESULTS_INDISTINCT',
-    `${indistinct.size} of ${count} records have different results although what comes back of them is equal, so nothing tells which result is whose`,
-    { hint: `${waysOut}; records that are equal in those may then get each other's results` },
+    `${indistinct.size} of ${count} records have different results although what comes back of them${butKey} is equal, so nothing tells which result is whose`,
+    { hint: byKey ? `${waysOutAndLimits} (${numberAlone})` : waysOutAndLimits },
   );
 }
 
@@ -112,7 +163,7 @@ function unproven(telling: readonly SentField[], kinds: readonly ColumnKinds[]):
   return new MismatchError(
     'ECHO_UNPROVEN',
     `none of the columns that tell the records apart (${names}) came back as it was sent, so nothing proves which record a result belongs to${said}`,
-    { hint: `${waysOut} (result.echo: [] where the record's number alone is to be relied on)` },
+    { hint: `${waysOutAndLimits} (${numberAlone})` },
   );
 }
 
@@ -125,7 +176,7 @@ export function nothingToJoinBy(
     return new MismatchError(
       'ECHO_UNPROVEN',
       `${columns.join(', ')} came back with other values than were sent, and the record's number did not, so nothing tells which record a result belongs to`,
-      { hint: waysOut },
+      { hint: waysOutAndLimits },
     );
   }
   return new UntrustedError(
@@ -137,6 +188,10 @@ export function nothingToJoinBy(
 
 const waysOut =
   'nothing more is uploaded; ask the service provider what its results hold, or say which sent columns come back unchanged, such as result.echo: [name], and run again: what was bought is not paid again';
+
+const waysOutAndLimits = `${waysOut}; records that are equal in those columns may then get each other's results`;
+
+const numberAlone = "result.echo: [] where the record's number alone is to be relied on";
 
 /** @throws UntrustedError `NOTHING_PREDICTED` when a part of successes has no column but those that were sent. */
 export function checkPredicted(parts: readonly PartTable[], sent: SentColumns, kinds: Kinds): void {

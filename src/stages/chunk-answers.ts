@@ -8,7 +8,13 @@ import { type Answers, hasFailed, layOver, type NumberedAnswers } from '../resul
 import type { RecordBlock } from '../results/record-block.js';
 import { type AnsweredSearch, searchAnswers } from '../results/search-table.js';
 import { giveBack } from '../streams/buffer-pool.js';
-import { type ChunkJoinerNeeds, type ChunkJoinerOptions, createChunkJoiner } from './join-chunk.js';
+import {
+  type ChunkJoinerNeeds,
+  type ChunkJoinerOptions,
+  checkIndistinct,
+  createChunkJoiner,
+} from './join-chunk.js';
+import { namedByChunk } from './named-by-chunk.js';
 import { openRetriedAnswers, type RetriedAnswersNeeds } from './retried-answers.js';
 
 export type ChunkAnswersNeeds = ChunkJoinerNeeds &
@@ -43,6 +49,11 @@ export async function openChunkAnswers(
       if (answers === undefined || !hasFailed(answers)) return answers;
       const { numbers } = block;
       const later = await retried.layOver(answers, numbers);
+      if (later !== answers && run.config.result.echo === null) {
+        await checkIndistinct(run, later, block).catch((error: unknown) => {
+          throw namedByChunk(chunk, error);
+        });
+      }
       const found = await searched(run, chunk);
       return found === undefined ? later : layOver({ numbers, answers: later }, found);
     },

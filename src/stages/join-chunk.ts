@@ -60,6 +60,7 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
     const before = run.join.way;
     const { joined, way } = joinResults(tables, block, { sent, fields, way: before, declared, compare });
     if (way !== before) await keepWay(run, way);
+    // Answers of a round are judged with those that they stand beside.
     if (before?.judged?.isProven && declared === null && chunk.round === 0) {
       await checkIndistinct(run, joined, block);
     }
@@ -96,11 +97,14 @@ function foldedOf(way: JoinWay | null): readonly string[] {
   return [...new Set(kinds.filter(([, kind]) => kind === 'folded').map(([column]) => column))];
 }
 
-/** A small chunk may hold more records that are equal than the others: those before it count too. */
-async function checkIndistinct(
-  run: ChunkJoinerNeeds,
+/**
+ * A small chunk may hold more records that are equal than the others: those before it count too.
+ * @throws UntrustedError `RESULTS_INDISTINCT`.
+ */
+export async function checkIndistinct(
+  run: Pick<ChunkJoinerNeeds, 'id' | 'checkpoint'>,
   joined: Pick<Answers, 'indistinct'>,
-  block: RecordBlock,
+  block: Pick<RecordBlock, 'count'>,
 ): Promise<void> {
   if (!isTooIndistinct(joined.indistinct.size, block.count)) return;
   const { counts, merged } = await run.checkpoint.tally(run.id);

@@ -2,6 +2,7 @@
 import type { ChunkRow } from '../checkpoint/checkpoint.js';
 import { UntrustedError } from '../errors/index.js';
 import { DamagedPartError } from '../files/run-files.js';
+import { askProvider } from '../results/misfit-hints.js';
 
 /** The same error with the chunk in it; any other as it is. */
 export function namedByChunk(chunk: ChunkRow, error: unknown): unknown {
@@ -9,9 +10,7 @@ export function namedByChunk(chunk: ChunkRow, error: unknown): unknown {
   const facts = { chunk: chunk.number, folio: chunk.folio };
   if (error instanceof UntrustedError) {
     return new UntrustedError(error.code, `${where}: ${error.message}`, {
-      hint:
-        error.hint ??
-        'nothing is published; ask the service provider about this folio, then run the same command again',
+      hint: error.hint ?? askProvider,
       facts: { ...error.facts, ...facts },
       cause: error,
     });

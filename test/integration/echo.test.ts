@@ -237,6 +237,61 @@ describe('a later chunk', () => {
   });
 });
 
+describe('keys that are not those that were sent', () => {
+  const withKey = (key: (sent: string, at: number) => string): Behaviour => ({
+    results: (results) =>
+      [...results].reverse().map((result, at) => ({
+        ...result,
+        sent: { ...result.sent, record_id: key(result.sent.record_id!, at) },
+      })),
+  });
+
+  it.each([
+    ['reformatted', withKey((sent) => `${sent}.0`)],
+    ['the service’s own', withKey((_, at) => String(at + 1))],
+  ])('%s, give way to what is declared to come back', async (_, behaviour) => {
+    await withJob({ behaviour }, async (job) => {
+      const error = await job.failure();
+      expect(error).toMatchObject({ exitCode: 6 });
+      const summary = await job.enrich({ result: { echo: ['name', 'address', 'state'] } });
+      await expectSuccess(job, summary, all);
+      await expectEnriched(job);
+      expect(job.service.count('upload')).toBe(6);
+    });
+  });
+});
+
+it('answers of a round that nothing tells apart are not published', async () => {
+  const lines = Array.from({ length: 40 }, (_, i) => `${i % 2 ? 'Same' : `n${i}`},${i} St,MT\n`);
+  const files = { 'source.csv': `Business,Address,State\n${lines.join('')}` };
+  const seen = new Set<string>();
+  const behaviour: Behaviour = {
+    answer: (record) => {
+      if (record.name === 'Same' && !seen.has(record.address!)) {
+        seen.add(record.address!);
+        return { status: 'FAILED', added: { reason: 'no' } };
+      }
+      const added = { naics_code: record.address!, naics_title: 'x', confidence: '1' };
+      return { status: 'SUCCESSFUL', added };
+    },
+    results: (results) => [...results].reverse(),
+    style: () => ({ columns: givingBack('name', 'state') }),
+  };
+  const config = {
+    upload: { keyColumn: null },
+    failures: { rounds: 1, tolerate: '100%' },
+    concurrency: { uploads: 1, folios: 1 },
+  };
+  await withJob({ behaviour, files, config }, async (job) => {
+    const error = await expectUntrusted(job, 'RESULTS_INDISTINCT');
+    expect(error.message).toMatch(/^chunk \d+ \(folio /);
+    const paid = job.service.count('upload');
+    const summary = await job.enrich({ result: { echo: ['name', 'state'] } });
+    expect(summary).toMatchObject({ state: 'done', indistinct: 20 });
+    expect(job.service.count('upload')).toBe(paid);
+  });
+});
+
 async function lastRun(job: Job): Promise<string | undefined> {
   const manifest = (await job.manifest()) as unknown as { readonly run: string };
   return manifest.run;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { UntrustedError } from '../../src/errors/index.js';
 import { compareEchoes } from '../../src/results/compare-echoes.js';
 import { type JoinedChunk, type JoinTerms, joinResults } from '../../src/results/join-results.js';
 import type { PartTable } from '../../src/results/part-table.js';
@@ -28,7 +29,7 @@ async function join(
 
 async function refusal(source: string, parts: readonly PartTable[], terms: Partial<JoinTerms> = {}) {
   const block = await blockOf(source, { fields: 2 });
-  return thrownBy(() => joinResults(parts, block, { ...standard, ...terms })) as Error & { code: string };
+  return thrownBy(() => joinResults(parts, block, { ...standard, ...terms })) as UntrustedError;
 }
 
 describe('with the key, a sent column', () => {
@@ -69,6 +70,7 @@ describe('with the key, a sent column', () => {
     const error = await refusal('Foo,Oslo\nBar,Oslo\n', [part]);
     expect(error).toMatchObject({ code: 'ECHO_UNPROVEN', hint: expect.stringContaining('result.echo') });
     expect(error.message).toContain('(name)');
+    expect(error.hint).toContain("records that are equal in those columns may then get each other's results");
   });
 
   it('need not come back at all', async () => {
@@ -94,6 +96,41 @@ describe('with the key, a sent column', () => {
     expect(way.judged).toMatchObject({ isProven: false, kinds: { FAILED: { name: 'exact' } } });
     const later = await join(three, [successful('id,name,code\n1,Foo,a\n2,Bar,b\n3,Baz,c\n')], { way });
     expect(later.way.judged).toMatchObject({ isProven: true, kinds: { SUCCESSFUL: { name: 'exact' } } });
+  });
+});
+
+describe('with the key and weak echoes', () => {
+  const source = Array.from({ length: 50 }, (_, at) => `n${at},${at < 49 ? 'MT' : 'WY'}\n`).join('');
+  const part = (code: (at: number) => string) => {
+    const rows = Array.from({ length: 50 }, (_, at) => `${at + 1},${at < 49 ? 'MT' : 'WY'},${code(at)}\n`);
+    return successful(`id,city,code\n${rows.join('')}`);
+  };
+
+  it('records that these do not tell apart may not have different results', async () => {
+    const error = await refusal(source, [part(String)]);
+    expect(error).toMatchObject({ code: 'RESULTS_INDISTINCT', exitCode: 6 });
+    expect(error.message).toContain(
+      '49 of 50 records have different results although what comes back of them, but',
+    );
+    await join(source, [part(String)], { declared: ['city'] });
+    await join(source, [part(() => 'same')]);
+  });
+
+  it('one in twenty may', async () => {
+    const records = (twins: number) =>
+      Array.from({ length: 50 }, (_, at) => ({ name: `n${at}`, city: at < twins ? 'Oslo' : `c${at}` }));
+    const sourceOf = (twins: number) =>
+      records(twins)
+        .map(({ name, city }) => `${name},${city}\n`)
+        .join('');
+    const partOf = (twins: number) =>
+      successful(
+        `id,city,code\n${records(twins)
+          .map(({ city }, at) => `${at + 1},${city},${at}\n`)
+          .join('')}`,
+      );
+    await join(sourceOf(2), [partOf(2)]);
+    expect(await refusal(sourceOf(3), [partOf(3)])).toMatchObject({ code: 'RESULTS_INDISTINCT' });
   });
 });
 
@@ -168,6 +205,48 @@ describe('a later chunk', () => {
       SUCCESSFUL: { name: 'exact', city: 'folded' },
       FAILED: { city: 'exact' },
     });
+  });
+
+  describe('that is the first with a column', () => {
+    const numbersAlone = { kinds: { SUCCESSFUL: {}, FAILED: {} }, isProven: true, declared: null };
+    const way = { by: 'key', column: 'id', judged: numbersAlone } as const;
+
+    it('proves the join with it too', async () => {
+      const ok = successful('id,code\n2,2\n');
+      const honest = [ok, failed('id,name,reason\n1,Foo,bad\n3,Baz,bad\n')];
+      expect((await join(three, honest, { way })).way.judged!.kinds.FAILED).toEqual({ name: 'exact' });
+      const changed = [ok, failed('id,name,reason\n1,a,bad\n3,b,bad\n')];
+      expect(await refusal(three, changed, { way })).toMatchObject({ code: 'ECHO_UNPROVEN' });
+      const names = [successful('id,name,code\n1,a,1\n2,b,2\n3,c,3\n')];
+      expect(await refusal(three, names, { way })).toMatchObject({ code: 'ECHO_UNPROVEN' });
+    });
+
+    it('may not have the name of another record in a failed part', async () => {
+      const ok = successful('id,code\n1,1\n2,2\n');
+      const error = await refusal(three, [ok, failed('id,name,city,reason\n3,FOO,Oslo,bad\n')], { way });
+      expect(error).toMatchObject({ code: 'ECHO_UNPROVEN', exitCode: 6 });
+      expect(error.message).toContain('has the number of record 3 and the name of record 1');
+      expect(error.hint).not.toContain('result.echo');
+      // A reason is no name, and neither is a correction where another echo tells the two apart.
+      await join(three, [ok, failed('id,name\n3,bad\n')], { way });
+      await join(three, [ok, failed('id,name,city,reason\n3,Baz,Rome,bad\n')], { way });
+      await join(three, [ok, failed('id,name,city,reason\n3,,Oslo,bad\n')], { way });
+    });
+  });
+
+  it('whose echo was changed says how to leave it out', async () => {
+    const kinds = { SUCCESSFUL: { name: 'exact', city: 'exact' }, FAILED: {} } as const;
+    const way = { by: 'key', column: 'id', judged: { ...judged, kinds } } as const;
+    const changed = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Bar,Roma,2\n3,Baz,Oslo,3\n');
+    const wayOut =
+      'if the service may change city, leave them out of result.echo: result.echo: [name] and run again: nothing is paid again';
+    expect((await refusal(three, [changed], { way })).hint).toContain(wayOut);
+    expect((await refusal(three, [changed], { declared: ['name', 'city'] })).hint).toContain(wayOut);
+    // No way out is offered to results at the wrong records.
+    const shifted = successful('id,name,city,code\n3,Foo,Oslo,1\n1,Bar,Rome,2\n2,Baz,Oslo,3\n');
+    expect((await refusal(three, [shifted], { way })).hint).toBeUndefined();
+    const moved = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Baz,Rome,2\n3,Bar,Oslo,3\n');
+    expect((await refusal(three, [moved], { way })).hint).toBeUndefined();
   });
 
   it('may be the first with the key', async () => {
@@ -251,6 +330,47 @@ describe('result.echo', () => {
       code: 'RESULTS_DO_NOT_MATCH',
     });
     expect(await refusal(three, [keyless], { declared: [] })).toMatchObject({ code: 'JOIN_IMPOSSIBLE' });
+  });
+});
+
+describe('a key that is not the one that was sent', () => {
+  const float = successful('id,name,city,code\n2.0,Bar,Rome,2\n1.0,Foo,Oslo,1\n3.0,Baz,Oslo,3\n');
+  const own = successful('id,name,city,code\n1,Bar,Rome,2\n2,Foo,Oslo,1\n3,Baz,Oslo,3\n');
+
+  it('is refused, and result.echo is offered where it would help', async () => {
+    const error = await refusal(three, [float]);
+    expect(error).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+    expect(error.hint).toContain('with result.echo: [name, city], and run again: nothing is paid again');
+    const other = successful('id,name,code\n1.0,a,1\n2.0,b,2\n3.0,c,3\n');
+    expect((await refusal(three, [other])).hint).toBeUndefined();
+  });
+
+  it('gives way to the declared echoes', async () => {
+    for (const part of [float, own]) {
+      const { joined, way } = await join(three, [part], { declared: ['name', 'city'] });
+      expect([...joined.result]).toEqual([1, 0, 2]);
+      expect(way).toMatchObject({ by: 'echo', columns: ['name', 'city'] });
+      expect((await join(three, [part], { declared: ['name', 'city'], way })).way).toBe(way);
+    }
+  });
+
+  it('does so in a later chunk too', async () => {
+    const first = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Bar,Rome,2\n3,Baz,Oslo,3\n');
+    const { way } = await join(three, [first], { declared: ['name'] });
+    expect(way.by).toBe('key');
+    const later = await join(three, [own], { declared: ['name'], way });
+    expect([...later.joined.result]).toEqual([1, 0, 2]);
+    expect(later.way).toBe(way);
+  });
+
+  it('is told where these do not fit either', async () => {
+    const part = successful('id,name,code\n1.0,Foo,1\n2.0,Foo,2\n3.0,Baz,3\n');
+    const error = await refusal(three, [part], { declared: ['name'] });
+    expect(error).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+    expect(error.message).toContain('1.0');
+    expect(error.hint).toContain(
+      'by the columns of result.echo they do not fit either: 2 results do not match',
+    );
   });
 });
 
