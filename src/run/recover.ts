@@ -7,7 +7,8 @@ import { isBehind } from '../checkpoint/journal/compare-journal.js';
 import { journalPath, runsWithFiles } from '../checkpoint/journal/journal-folder.js';
 import { hasJournal, readJournal } from '../checkpoint/journal/read-journal.js';
 import { withAllPipelinesStopped } from '../checkpoint/pipeline-lock.js';
-import { type JournaledRun, readJournaledRun } from '../checkpoint/recovery/journaled-run.js';
+import type { JournaledRun } from '../checkpoint/recovery/journaled.js';
+import { readJournaledRun } from '../checkpoint/recovery/journaled-run.js';
 import {
   type BaseState,
   openRecoveredDatabase,

@@ -1,6 +1,6 @@
 /** What a journal's lines on single chunks and uploads change in the run that is being put together. */
 import type { JournalLine } from '../journal/journal-line.js';
-import type { Building, JournaledChunk } from './journaled-run.js';
+import type { Building, JournaledChunk } from './journaled.js';
 
 /** Its publication, if it had one, no longer stands. */
 export function reopen(run: Building): void {

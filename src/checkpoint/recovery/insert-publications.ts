@@ -1,6 +1,6 @@
 /** Gives the publications that journals tell of their rows. */
 import type { StateDatabase } from '../state-database.js';
-import type { JournaledRun } from './journaled-run.js';
+import type { JournaledRun } from './journaled.js';
 
 /** The statements are prepared once; the insertion is one transaction. */
 export function publicationInsertion(db: StateDatabase): (runs: readonly JournaledRun[]) => Promise<void> {

@@ -2,7 +2,7 @@
 import type { FolioCounts, StoredPart } from '../../types.js';
 import { packNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../state-database.js';
-import type { JournaledChunk, JournaledRun } from './journaled-run.js';
+import type { JournaledChunk, JournaledRun } from './journaled.js';
 
 /** What is on the disk of a chunk's answers, where it is all of them. */
 export interface FoundParts {

@@ -21,7 +21,7 @@ import { createStateDatabase } from '../state-database.js';
 import { type DamagedLine, damageJudgement } from './damaged-lines.js';
 import { publicationInsertion } from './insert-publications.js';
 import { type FoundParts, runInsertion } from './insert-run.js';
-import type { JournaledRun } from './journaled-run.js';
+import type { JournaledRun } from './journaled.js';
 
 /** `missing` also where it is empty. */
 export type BaseState = 'whole' | 'damaged' | 'missing';

@@ -1,0 +1,71 @@
+/** What a journal tells of a run: its chunks, uploads, searches and publications. */
+import type { Chunk, UnprocessedCause } from '../../types.js';
+import type { NumberedFile, RunLine } from '../journal/journal-line.js';
+import type { Publication, RunState, Upload } from '../state.js';
+
+export interface JournaledChunk extends Chunk {
+  readonly round: number;
+  readonly numbers: readonly number[] | null;
+  /** Nothing of what the service has answered: that is found in the parts. */
+  state: 'cut' | 'ambiguous' | 'submitted' | 'unprocessed' | 'refused' | 'split';
+  attempt: number;
+  folio: string | null;
+  submittedAt: number | null;
+  cause: UnprocessedCause | null;
+  refusal: string | null;
+}
+
+export interface JournaledUpload {
+  readonly chunk: number;
+  readonly attempt: number;
+  readonly fileName: string;
+  readonly records: number;
+  readonly startedAt: number;
+  readonly day: string;
+  state: Upload['state'];
+  folio: string | null;
+  serviceRecords: number | null;
+  endedAt: number | null;
+  doubt: string | null;
+  local: boolean | null;
+}
+
+export interface JournaledSearch {
+  readonly record: number;
+  readonly startedAt: number;
+  readonly day: string;
+  state: 'intent' | 'answered' | 'dropped' | 'ambiguous';
+  values: Readonly<Record<string, string>> | null;
+}
+
+export interface JournaledRun {
+  readonly head: RunLine;
+  readonly chunks: ReadonlyMap<number, JournaledChunk>;
+  /** By `chunk/attempt`. */
+  readonly uploads: ReadonlyMap<string, JournaledUpload>;
+  readonly searches: ReadonlyMap<number, JournaledSearch>;
+  readonly state: RunState;
+  readonly isAllCut: boolean;
+  /** How many chunks a pruned run had. */
+  readonly chunksOnce: number;
+  readonly round: number;
+  readonly columns: readonly string[] | null;
+  readonly isLearned: boolean;
+  readonly publication: Publication | null;
+  /** Each publication that was begun: its number is taken, whether or not it came to stand in its place. */
+  readonly published: readonly NumberedFile[];
+  readonly finishedAt: number | null;
+  readonly prunedAt: number | null;
+  /** Whether any reply came from a local service. */
+  readonly isRehearsal: boolean;
+  /** More than one service has answered. */
+  readonly isMixed: boolean;
+}
+
+/** One that is not read to its end. */
+export type Building = { -readonly [K in keyof JournaledRun]: JournaledRun[K] } & {
+  readonly chunks: Map<number, JournaledChunk>;
+  readonly uploads: Map<string, JournaledUpload>;
+  readonly searches: Map<number, JournaledSearch>;
+  readonly published: NumberedFile[];
+};
