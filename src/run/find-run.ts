@@ -111,7 +111,7 @@ async function verifyPaid({ checkpoint, logger }: FindRunNeeds, run: Run): Promi
   if ((await checkpoint.lastChunkNumber(run.id)) === 0) return;
   logger.warn(
     { run: run.id },
-    `the journal of run ${run.id} was missing; it is written again from the checkpoint`,
+    `the journal of run ${run.id} was missing or empty; it is written again from the checkpoint`,
   );
 }
 

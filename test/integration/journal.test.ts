@@ -80,10 +80,11 @@ describe('the journal of a run', () => {
     });
   });
 
-  it('that is missing is written again, and said to be', async () => {
+  it.each(['missing', 'empty'])('that is %s is written again, and said to be', async (how) => {
     await withJob({ behaviour }, async (job) => {
       await killAt(job, 'after-accepted-before-poll', 3);
-      await rm(await journalFile(job));
+      if (how === 'missing') await rm(await journalFile(job));
+      else await truncate(await journalFile(job), 0);
       const told: string[] = [];
       const warn = (_: object, text: string) => void told.push(text);
       const logger = { debug: () => undefined, info: () => undefined, warn, error: warn };
