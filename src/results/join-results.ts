@@ -11,6 +11,7 @@ import { joinByKey } from './join-by-key.js';
 import { checkEchoes, checkJoinWay, type GivenBack, givenBack, type SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
 import { isJoinedOnWord } from './joined-on-word.js';
+import { bothKinds } from './judge-echoes.js';
 import { checkLate, checkNotMoved, checkPredicted, checkProof, nothingToJoinBy } from './judge-join.js';
 import { askProvider, leavingOut, offeringEchoes, withHint } from './misfit-hints.js';
 import type { PartTable } from './part-table.js';
@@ -107,8 +108,7 @@ function proven({ joined, tuple }: Matched, records: RecordBlock, terms: JoinTer
 
 /** The kinds of part in which columns came back that had not before. */
 function lateIn(kinds: Kinds, before: Kinds): readonly FileStatus[] {
-  const statuses: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
-  return statuses.filter((status) =>
+  return bothKinds.filter((status) =>
     Object.keys(kinds[status]).some((column) => before[status][column] === undefined),
   );
 }

@@ -7,6 +7,8 @@ import { answerOf } from './join-by-echo.js';
 import type { Joined } from './joined.js';
 import type { RecordBlock } from './record-block.js';
 
+export const bothKinds: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
+
 /** Places of the records whose results are in parts of these kinds, ascending. */
 export function placesOf(
   joined: Pick<Joined, 'parts' | 'part'>,
@@ -30,15 +32,23 @@ export function indistinctEchoes(
   key: string,
 ): ReadonlySet<number> {
   const indistinct = new Set<number>();
-  for (const status of statuses) {
-    if (Object.keys(kinds[status]).length === 0) continue;
-    const echoes = echoesAmong(fields, kinds[status]);
+  // A success and a failure may have been exchanged too.
+  const hasBoth = bothKinds.every((status) => Object.keys(kinds[status]).length > 0);
+  for (const group of [...statuses.map((status) => [status]), ...(hasBoth ? [bothKinds] : [])]) {
+    const cameBack = group.map((status) => kinds[status]);
+    if (cameBack.every((some) => Object.keys(some).length === 0)) continue;
+    const kindOf = ({ column }: SentField) => {
+      const found = cameBack.map(({ [column]: kind }) => kind);
+      return found.includes('folded') ? 'folded' : found.find((kind) => kind === 'exact');
+    };
+    const echoes = fields.filter((field) => kindOf(field) !== undefined);
     const notCompared = new Set([key, ...echoes.map(({ column }) => column)]);
-    const sentOf = (place: number, some: readonly SentField[]) =>
-      some.map((field) => sentAs(kinds[status][field.column], records, place, field)).join('\0');
-    const alike = groupBy(placesOf(joined, records, [status]), (place) => sentOf(place, echoes));
-    for (const places of alike.values()) {
-      if (new Set(places.map((place) => sentOf(place, fields))).size === 1) continue;
+    const echoedAs = (place: number) =>
+      echoes.map((field) => sentAs(kindOf(field), records, place, field)).join('\0');
+    const sentOf = (place: number) =>
+      fields.map((field) => sentAs('exact', records, place, field)).join('\0');
+    for (const places of groupBy(placesOf(joined, records, group), echoedAs).values()) {
+      if (places.length === 1 || new Set(places.map(sentOf)).size === 1) continue;
       const answers = new Set(places.map((place) => answerOf(joined, place, notCompared)));
       if (answers.size > 1) for (const place of places) indistinct.add(place);
     }

@@ -8,7 +8,7 @@ import { kindOfAll, type SentField, tellsApart } from './echo-kinds.js';
 import type { EchoedColumn } from './join-by-echo.js';
 import type { SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
-import { checkNoOthers, indistinctEchoes, placesOf } from './judge-echoes.js';
+import { bothKinds, checkNoOthers, indistinctEchoes, placesOf } from './judge-echoes.js';
 import type { PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
 import { addedColumns } from './result-columns.js';
@@ -71,8 +71,6 @@ function checkTelling(
   if (!isKeyAlone && !telling.some(isEcho)) throw unproven(telling, cameBack);
   return true;
 }
-
-const bothKinds: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
 
 /**
  * A column whose values are those that were sent, but at other records, is no answer: the results are at wrong ones.

@@ -5,7 +5,7 @@ import type { ContradictionError } from './compare-echoes.js';
 import { kindOfAll, type SentField, tellsApart } from './echo-kinds.js';
 import type { GivenBack, SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
-import { placesOf } from './judge-echoes.js';
+import { bothKinds, placesOf } from './judge-echoes.js';
 import type { PartTable } from './part-table.js';
 import type { RecordBlock } from './record-block.js';
 
@@ -60,8 +60,7 @@ export function leavingOut(
 
 /** What was sent, at other records, is no change that the service made: the results are at the wrong ones. */
 function isMoved(joined: Joined, records: RecordBlock, field: SentField): boolean {
-  const statuses: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
-  return [statuses, ...statuses.map((status) => [status])].some((some) => {
+  return [bothKinds, ...bothKinds.map((status) => [status])].some((some) => {
     const parts = joined.parts.filter(
       ({ reference, count }) => count > 0 && some.includes(reference.fileStatus),
     );

@@ -264,17 +264,16 @@ describe('keys that are not those that were sent', () => {
 it('answers of a round that nothing tells apart are not published', async () => {
   const lines = Array.from({ length: 40 }, (_, i) => `${i % 2 ? 'Same' : `n${i}`},${i} St,MT\n`);
   const files = { 'source.csv': `Business,Address,State\n${lines.join('')}` };
-  const seen = new Set<string>();
   const behaviour: Behaviour = {
-    answer: (record) => {
-      if (record.name === 'Same' && !seen.has(record.address!)) {
-        seen.add(record.address!);
-        return { status: 'FAILED', added: { reason: 'no' } };
-      }
-      const added = { naics_code: record.address!, naics_title: 'x', confidence: '1' };
-      return { status: 'SUCCESSFUL', added };
-    },
-    results: (results) => [...results].reverse(),
+    answer: (record) => ({
+      status: 'SUCCESSFUL',
+      added: { naics_code: record.address!, naics_title: 'x', confidence: '1' },
+    }),
+    results: (results, { chunk }) =>
+      [...results].reverse().map((result) => {
+        if (chunk > 4 || result.sent.name !== 'Same') return result;
+        return { ...result, status: 'FAILED', added: { reason: 'no' } };
+      }),
     style: () => ({ columns: givingBack('name', 'state') }),
   };
   const config = {

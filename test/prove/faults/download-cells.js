@@ -9,6 +9,7 @@ import {
   incurable,
   lost,
   mislearned,
+  mixed,
   otherColumns,
   outage,
   triedAgain,
@@ -67,6 +68,7 @@ export const downloadCells = [
     rules: failed({ status: 404 }, { folio: 2 }),
     expect: lost(2),
   }),
+  ...onceAndForEver('download', 'foreign', '', { hit: { foreign: true }, first: mixed, always: mixed }),
   ...onceAndForEver('download', 'brokenBase64', '', { hit: { brokenBase64: true }, ...outages }),
 
   ...recordCells('one missing', { missing: 1 }, 'CHUNK_UNBALANCED'),
