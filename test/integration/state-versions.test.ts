@@ -84,7 +84,9 @@ describe('a state file of version 2', () => {
       expect((await run(folder, 'status')).code).toBe(2);
       const recovered = await run(folder, 'recover');
       expect(recovered.code, recovered.stderr).toBe(0);
-      expect(recovered.stdout).toContain(`${summary.run}  fixture, done: 29 records paid for, 5 more perhaps, 8 folios`);
+      expect(recovered.stdout).toContain(
+        `${summary.run}  fixture, done: 29 records paid for, 5 more perhaps, 8 folios`,
+      );
       const again = await run(folder, 'run', '--json');
       expect(jsonLines(again.stdout).at(-1)).toMatchObject({ found: 'done', run: summary.run });
     });
