@@ -66,7 +66,7 @@ export async function strike(parent, { window, nth, submitted, how, unbroken, ..
     );
     demand(error === undefined || error.hint, `${error?.code} says nothing of what to do next`);
     const signal = { term: 'SIGTERM', hup: 'SIGHUP' }[how];
-    if (signal) demand(first.stderr.includes(`${signal}: nothing more`), 'the window was never passed');
+    if (signal) demand(first.stderr.includes(`${signal}: stopping`), 'the window was never passed');
     if (isFull) {
       demand(existsSync(filler), `the window was never passed: ${first.end} ${first.stderr}`);
       // Full to the brim once more (closing the checkpoint may free some): as clear as before.
