@@ -113,6 +113,7 @@ export function checkLate(
   late: readonly FileStatus[],
   key: string,
 ): void {
+  if (late.length === 0) return;
   if (late.includes('FAILED')) checkNoOthers(joined, records, fields, kinds.FAILED);
   for (const status of late) {
     const places = placesOf(joined, records, [status]);
