@@ -1,4 +1,5 @@
 /** Chunks that the service may have accepted without our knowing, and how a person who finds one binds its folio. */
+import { attemptsOf } from '../checkpoint/attempts-of.js';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/each-chunk.js';
 
@@ -44,8 +45,8 @@ export async function ambiguousFile(
   run: string,
   chunk: number,
 ): Promise<string | undefined> {
-  const uploads = await checkpoint.uploads(run, chunk - 1, 1);
-  return uploads.findLast((upload) => upload.chunk === chunk && upload.state === 'ambiguous')?.fileName;
+  const attempts = await attemptsOf(checkpoint, run, chunk);
+  return attempts.findLast(({ state }) => state === 'ambiguous')?.fileName;
 }
 
 /** What to look for and what to type, as half a sentence. */

@@ -2,6 +2,7 @@
  * One service answers a run (law 11): where some replies say that a local one does and others do not, somebody
  * stands in between, and what is real and paid for is no longer known.
  */
+import { attemptsOf } from '../checkpoint/attempts-of.js';
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import { UntrustedError } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
@@ -29,8 +30,8 @@ export async function expectSameService(
   { number: chunk, folio }: ChunkRow,
   isLocal: boolean,
 ): Promise<void> {
-  const attempts = await checkpoint.uploads(id, chunk - 1, 1);
-  const upload = attempts.find((attempt) => attempt.chunk === chunk && attempt.folio === folio);
+  const attempts = await attemptsOf(checkpoint, id, chunk);
+  const upload = attempts.find((attempt) => attempt.folio === folio);
   if (upload === undefined || upload.local === null || upload.local === isLocal) return;
   await checkpoint.recordMixed(id);
   throw mixed(id, `, that of chunk ${chunk} among them (folio ${folio})`, { chunk, folio });

@@ -1,4 +1,5 @@
 /** What becomes of an upload of which nobody knows whether it was accepted: told, then sent again or given up. */
+import { attemptsOf } from '../checkpoint/attempts-of.js';
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import type { AmbiguousUploadError } from '../errors/index.js';
 import { adoptHint, ambiguousFile } from '../report/adoptable.js';
@@ -68,8 +69,7 @@ export async function settleAmbiguous(
 
 /** Whether the newest attempt was redirected, and no upload of the run was accepted by what answers there now. */
 async function wasRedirected({ id, checkpoint }: SettleAmbiguousNeeds, chunk: number): Promise<boolean> {
-  const attempts = await checkpoint.uploads(id, chunk - 1, 1);
-  const newest = attempts.findLast((attempt) => attempt.chunk === chunk);
+  const newest = (await attemptsOf(checkpoint, id, chunk)).at(-1);
   return newest?.doubt === 'redirected' && (await checkpoint.doubtsInRow(id, 'redirected')) > 0;
 }
 

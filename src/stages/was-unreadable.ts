@@ -2,6 +2,7 @@
  * What was answered with a reply that could not be read: the service is likely to have it, so it is never sent again
  * by itself, be it as the same chunk or in a later round (law 3).
  */
+import { attemptsOf } from '../checkpoint/attempts-of.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/each-chunk.js';
 import type { RunContext } from '../run-context.js';
@@ -12,8 +13,8 @@ export type WasUnreadableNeeds = Pick<RunContext, 'id'> & {
 
 /** Whether a reply to any upload of the chunk could not be read, unless its folio was found since. */
 export async function wasUnreadable({ id, checkpoint }: WasUnreadableNeeds, chunk: number): Promise<boolean> {
-  const attempts = await checkpoint.uploads(id, chunk - 1, 1);
-  return attempts.some((attempt) => attempt.chunk === chunk && attempt.doubt === 'unreadable');
+  const attempts = await attemptsOf(checkpoint, id, chunk);
+  return attempts.some((attempt) => attempt.doubt === 'unreadable');
 }
 
 export type UnreadRecordsNeeds = WasUnreadableNeeds & {

@@ -2,6 +2,7 @@
  * The checkpoint with a journal beside it. Law 2 with a second witness: the database commits, then the journal's
  * line is on the disk, then the caller may send. Stages see no difference.
  */
+import { attemptsOf } from '../attempts-of.js';
 import type { Checkpoint, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { JournalLine } from './journal-line.js';
@@ -177,8 +178,8 @@ function intentLine(
 /** The attempt that has the chunk's folio now. */
 async function adoptedAttempt(checkpoint: OneWitness, run: string, chunk: number): Promise<number> {
   const { folio } = (await checkpoint.chunk(run, chunk))!;
-  const uploads = await checkpoint.uploads(run, chunk - 1, 1);
-  const adopted = uploads.findLast((upload) => upload.state === 'accepted' && upload.folio === folio);
+  const attempts = await attemptsOf(checkpoint, run, chunk);
+  const adopted = attempts.findLast((attempt) => attempt.state === 'accepted' && attempt.folio === folio);
   if (adopted === undefined) throw new CheckpointStateError('recordAdopted', `chunk ${chunk} has no folio`);
   return adopted.attempt;
 }
