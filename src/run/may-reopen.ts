@@ -4,7 +4,7 @@ import { FoliopipeError } from '../errors/index.js';
 import type { RunContext } from '../run-context.js';
 import { hashFile } from '../streams/hash-file.js';
 import { checkSource } from './check-source.js';
-import { serviceIdentity } from './open-run.js';
+import { serviceIdentity } from './service.js';
 
 /**
  * True where no other run of the pipeline is open, source and frozen values are those that it began with, and what

@@ -1,10 +1,7 @@
 /** Opens everything that a run needs, finds or begins it, and closes it all again in reverse order. */
-import { join } from 'node:path';
-import { openPredictionApi } from '../api/open-prediction-api.js';
-import type { PredictionApi } from '../api/prediction-api.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError, InterruptedError } from '../errors/index.js';
+import { InterruptedError } from '../errors/index.js';
 import { createLocalRunFiles } from '../files/local-run-files.js';
 import { silentLogger } from '../logger.js';
 import type { RunContext } from '../run-context.js';
@@ -14,6 +11,7 @@ import { type FoundRun, findRun } from './find-run.js';
 import { openState } from './open-state.js';
 import { createReleasers } from './releasers.js';
 import type { RunOptions } from './run-options.js';
+import { openApi, serviceIdentity } from './service.js';
 import { stopAtDeadline } from './stop-at-deadline.js';
 
 export interface OpenRun extends RunContext {
@@ -93,47 +91,6 @@ async function createChunkNumbers(checkpoint: Checkpoint, run: string): Promise<
       return last;
     },
   };
-}
-
-/** What tells one service from another: its address, or the embedded one's data folder. */
-export function serviceIdentity(config: Config): string {
-  return config.service.embedded ? `embedded:${embeddedServiceFolder(config)}` : config.service.baseUrl;
-}
-
-/** Where the embedded service keeps its folios. */
-export function embeddedServiceFolder(config: Pick<Config, 'stateDir'>): string {
-  return join(config.stateDir, 'service');
-}
-
-/** The client of the configured service, or of the embedded one at its endpoint. */
-export function openApi(
-  config: Config,
-  options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies'>,
-): PredictionApi {
-  const { service, timeouts, retry, poll } = config;
-  const { endpoint } = options;
-  if (service.embedded && endpoint === undefined) {
-    throw new ConfigError(
-      'SERVICE_NOT_STARTED',
-      'service.embedded: the local service is started by the command line',
-      {
-        hint: 'start one with `foliopipe serve` and set service.baseUrl, or hand in an endpoint',
-      },
-    );
-  }
-  const address = service.embedded
-    ? { baseUrl: endpoint!.baseUrl, legacyBaseUrl: endpoint!.baseUrl, token: endpoint!.token }
-    : { baseUrl: service.baseUrl, legacyBaseUrl: service.legacyBaseUrl, token: service.token };
-  return openPredictionApi({
-    ...address,
-    tokenIn: service.tokenIn,
-    requestsPerSecond: service.requestsPerSecond,
-    timeouts,
-    retry,
-    lostAfter: poll.lostAfter,
-    logger: options.logger ?? silentLogger,
-    ...(options.proxies && { proxies: options.proxies }),
-  });
 }
 
 /** A controller of the run's own that follows the caller's signal. */

@@ -11,7 +11,7 @@ import { canaryRecords } from './canary-records.js';
 import { type BudgetLeft, budgetLeft } from './check-budget.js';
 import { checkSource } from './check-source.js';
 import { chooseDone } from './done-run.js';
-import { serviceIdentity } from './open-run.js';
+import { serviceIdentity } from './service.js';
 import { resultsPruned } from './refuse-run.js';
 import type { RunOptions } from './run-options.js';
 
