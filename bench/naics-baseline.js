@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
-import { createPredictor } from '../dist/src/service/predictors/create-predictor.js';
+import { createPredictor } from '../dist/src/service/open-service.js';
 import { isPrediction } from '../dist/src/service/predictors/predictor.js';
 
 const [file, nameColumn, codeColumn] = process.argv.slice(2);

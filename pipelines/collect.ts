@@ -15,11 +15,11 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { settleBegunRounds } from './answer-failed.js';
-import { withLostAskedFor } from './ask-for-lost.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { orPublishPartly } from './publish-partly.js';
+import { withLostAskedFor } from './with-settled-run.js';
 
 export interface CollectOptions extends RunOptions {
   /** Ask each folio once and throw `StillProcessingError` when one is not finished. */

@@ -14,12 +14,12 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { answerFailed } from './answer-failed.js';
-import { withLostAskedFor } from './ask-for-lost.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { orPublishPartly } from './publish-partly.js';
 import { tryCanary } from './try-canary.js';
+import { withLostAskedFor } from './with-settled-run.js';
 
 /**
  * Starts a run of `config`, or goes on with the one that was interrupted; a run that is done already costs nothing,

@@ -1,8 +1,14 @@
 /** What a done run owes its pipeline: its output in place, as the config says, whatever happened to it since. */
-import { checkDoneSource, checkPublished, type OpenRun, refetchParts, renewMarker } from '../src/index.js';
+import {
+  checkDoneSource,
+  checkPublished,
+  isJoinedOtherwise,
+  type OpenRun,
+  refetchParts,
+  renewMarker,
+} from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
-import { unmergeAll } from './unmerge-all.js';
 
 /**
  * Where the output is missing, is another publication of this pipeline or is configured otherwise, publishes the run
@@ -47,4 +53,21 @@ export async function publishAgain(run: OpenRun): Promise<string | null> {
   if (setback !== undefined) throw setback;
   await mergeAndPublish(again, (chunk) => refetchParts(again, chunk));
   return output.why;
+}
+
+// Before an output is written again whole: nothing of the run counts as merged.
+
+/**
+ * Where `result.echo` is another one than before, the way results are joined and the added columns are fixed anew too.
+ * @returns whether they are.
+ */
+export async function unmergeAll(run: OpenRun): Promise<boolean> {
+  const row = (await run.checkpoint.run(run.id))!;
+  if (!isJoinedOtherwise(run.config, row)) {
+    await run.checkpoint.recordUnmerged(run.id, 1);
+    return false;
+  }
+  await run.checkpoint.recordUnjoined(run.id);
+  run.join.way = null;
+  return true;
 }

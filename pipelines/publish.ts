@@ -2,7 +2,7 @@
 import { type Config, type RunOptions, type RunSummary, summarizeRun } from '../src/index.js';
 import { settleBegunRounds } from './answer-failed.js';
 import { mergeAndPublish } from './merge-and-publish.js';
-import { unmergeAll } from './unmerge-all.js';
+import { unmergeAll } from './publish-again.js';
 import { withSettledRun } from './with-settled-run.js';
 
 /**

@@ -18,11 +18,10 @@ import {
   workPathOf,
 } from '../src/index.js';
 import { endBegunRounds, sendRound } from './answer-failed.js';
-import { withLostAskedFor } from './ask-for-lost.js';
-import { checkNoOtherOpen } from './check-no-other-open.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
+import { checkNoOtherOpen, withLostAskedFor } from './with-settled-run.js';
 
 export interface RetryOptions extends RunOptions {
   /** One round of uploads, or the single-record search; as `failures.rescue` says where it is left out. */

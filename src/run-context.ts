@@ -2,8 +2,8 @@
 import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
-import type { AtCrashPoint } from './crash-points.js';
-import type { FoliopipeError, UntrustedError } from './errors/index.js';
+import type { FoliopipeError, UntrustedError } from './errors.js';
+import type { AtCrashPoint } from './failpoints.js';
 import type { RunFiles } from './files/run-files.js';
 import type { Logger } from './logger.js';
 import type { Clock } from './streams/clock.js';

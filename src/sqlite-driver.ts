@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module';
 import { version, versions } from 'node:process';
 import type { Database, Options, SqliteError } from 'better-sqlite3';
-import { ConfigError } from './errors/index.js';
+import { ConfigError } from './errors.js';
 
 interface Driver {
   new (path: string, options?: Options): Database;

@@ -1,6 +1,6 @@
 /** Which driver is taken on which Node, and what is said where it is not there. */
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../src/errors/index.js';
+import { ConfigError } from '../src/errors.js';
 import { driverMajor, isSqliteError, loadDriver, openSqlite } from '../src/sqlite-driver.js';
 
 describe('the driver', () => {

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openCheckpointReader } from '../../dist/src/checkpoint/open-checkpoint-reader.js';
+import { openCheckpointReader } from '../../dist/src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { CHUNK_RECORDS, jobConfig } from '../job.js';
 import { ended } from '../measure.js';
 import { openProxy } from '../proxy.js';

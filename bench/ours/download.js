@@ -3,10 +3,10 @@
  * node bench/ours/download.js BASE_URL WORK_FOLDER
  */
 import { openPredictionApi } from '../../dist/src/api/open-prediction-api.js';
-import { parseConfig } from '../../dist/src/config/parse-config.js';
+import { parseConfig } from '../../dist/src/config/load-config.js';
 import { createLocalRunFiles } from '../../dist/src/files/local-run-files.js';
 import { silentLogger } from '../../dist/src/logger.js';
-import { countResults } from '../../dist/src/results/count-results.js';
+import { countResults } from '../../dist/src/results/part-table.js';
 import { jobConfig } from '../job.js';
 
 const [baseUrl, work] = process.argv.slice(2);

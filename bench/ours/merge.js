@@ -5,7 +5,7 @@
  */
 import { renameSync } from 'node:fs';
 import { appendMerged, mergeResults, withRun } from '../../dist/bundle/index.js';
-import { workPath } from '../../dist/src/stages/work-file.js';
+import { workPath } from '../../dist/src/stages/publish/work-file.js';
 import { timed } from '../timed.js';
 import { readConfig } from './read-config.js';
 

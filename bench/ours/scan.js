@@ -2,7 +2,7 @@
  * Our side of the check before paying: every record's shape, the encoding, the count and the hash.
  * node bench/ours/scan.js SOURCE [ENCODING]
  */
-import { scanSource } from '../../dist/src/stages/scan-source.js';
+import { scanSource } from '../../dist/src/source/scan-source.js';
 import { timed } from '../timed.js';
 
 const [path, encoding = 'auto'] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { openSqliteCheckpoint } from '../../dist/src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqliteCheckpoint } from '../../dist/src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { timeText } from './judge.js';
 import { runId, simulate } from './simulate.js';
 

@@ -1,4 +1,4 @@
-/** The client's gate before all requests, as src/api/request-gate.ts has it, on a virtual clock. */
+/** The client's gate before all requests, as src/api/rate-limiter.ts has it, on a virtual clock. */
 
 export function createRequestGate(clock, requestsPerSecond) {
   const interval = 1000 / requestsPerSecond;

@@ -1,5 +1,5 @@
 /** One attempt at a part: decodes the reply while its consumer reads, and tells whose error it was. */
-import { type ErrorFacts, UntrustedError } from '../errors/index.js';
+import { type ErrorFacts, UntrustedError } from '../errors.js';
 import { decodeBase64Json } from '../streams/base64-json.js';
 import type { Bytes } from '../types.js';
 import type { HttpReply } from './send-request.js';

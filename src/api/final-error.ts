@@ -7,7 +7,7 @@ import {
   type FoliopipeError,
   OutageError,
   RefusedError,
-} from '../errors/index.js';
+} from '../errors.js';
 import type { Doubt } from '../types.js';
 import type { Failure, Operation } from './failure.js';
 import type { Decision } from './retry-decision.js';

@@ -1,22 +1,17 @@
 /** The four operations over HTTP: the only place where the network is reached. */
 import { setMaxListeners } from 'node:events';
-import { ConfigError, type ErrorFacts } from '../errors/index.js';
+import { ConfigError, type ErrorFacts } from '../errors.js';
 import type { Milliseconds } from '../types.js';
-import type { ApiLogger } from './api-logger.js';
 import { consumePart } from './consume-part.js';
 import { AttemptError, type Operation } from './failure.js';
-import { openHttpClient } from './http-client.js';
+import { openHttpClient, type Proxies } from './http-client.js';
 import type { PredictionApi } from './prediction-api.js';
-import type { Proxies } from './proxies.js';
-import { readJson } from './read-json.js';
-import { searchReply, trackReply, uploadReply } from './reply-schemas.js';
-import { RequestGate } from './request-gate.js';
+import { RequestGate } from './rate-limiter.js';
+import { readJson, searchReply, statusFailure, trackReply, uploadReply } from './read-reply.js';
 import { createRequests } from './requests.js';
-import { RetryLoop, type RetryTimes } from './retry-loop.js';
+import { type ApiLogger, RetryLoop, type RetryTimes } from './retry-loop.js';
 import type { HttpReply, HttpRequest } from './send-request.js';
 import { createServiceText, type TokenSecret } from './service-text.js';
-import { statusFailure } from './status-failure.js';
-import { withDeadline } from './with-deadline.js';
 
 export interface ApiOptions {
   readonly baseUrl: string;
@@ -128,4 +123,40 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
 /** Law 11: a local service says in each reply what it is. */
 function isRehearsal(reply: HttpReply): boolean {
   return reply.header('foliopipe-service') === 'local';
+}
+
+/** A signal for work that is paid for: it ends after a time, and follows another signal only after a grace. */
+export interface DeadlineTimes {
+  /** For the whole of the work. */
+  readonly time: Milliseconds;
+  /** What is left to work that has begun when the other signal aborts. */
+  readonly grace: Milliseconds;
+}
+
+/**
+ * Runs `work` under such a signal; timers and listener are gone when it has ended.
+ * @throws the signal's reason when that is aborted already: nothing begins then.
+ */
+async function withDeadline<T>(
+  { time, grace }: DeadlineTimes,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const controller = new AbortController();
+  const timers = [
+    setTimeout(() => {
+      controller.abort(Object.assign(new Error(`not done after ${time} ms`), { code: 'TIMEOUT' }));
+    }, time),
+  ];
+  const forward = (): void => {
+    timers.push(setTimeout(() => controller.abort(signal.reason), grace));
+  };
+  signal.addEventListener('abort', forward, { once: true });
+  try {
+    return await work(controller.signal);
+  } finally {
+    timers.forEach(clearTimeout);
+    signal.removeEventListener('abort', forward);
+  }
 }

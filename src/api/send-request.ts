@@ -1,12 +1,11 @@
 /** One HTTP request and its reply, by Node's client; every trouble of the network comes out as an `AttemptError`. */
-import http, { type Agent, type IncomingMessage } from 'node:http';
+import type { Agent, IncomingMessage } from 'node:http';
+import http from 'node:http';
 import https from 'node:https';
 import { pipeline, Readable } from 'node:stream';
 import type { FormDataEncoder } from 'form-data-encoder';
 import type { Milliseconds } from '../types.js';
-import { AttemptError } from './failure.js';
-import { networkFailure } from './network-failure.js';
-import { WaitLimit } from './wait-limit.js';
+import { AttemptError, type Failure } from './failure.js';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
@@ -126,5 +125,78 @@ async function* readBody(
   } finally {
     limit.end();
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+// Turns what the HTTP library throws into a failure; its own error may hold the address, so it is not kept.
+
+/** How OpenSSL and Node name a certificate that does not verify. */
+const CERTIFICATE_CODES = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/**
+ * @param began whether the request may have reached the service, be it in part.
+ * @param show makes the message fit to be shown.
+ */
+function networkFailure(error: unknown, began: boolean, show: (text: string) => string): Failure {
+  const { code, message } = describe(error);
+  if (!began && CERTIFICATE_CODES.has(code)) return { kind: 'certificate', code, message: show(message) };
+  return { kind: began ? 'cut' : 'unsent', code, message: show(message) };
+}
+
+/** An error around another one (a proxy's, or one a tried address) is told by what is inside where it has no code. */
+function describe(error: unknown): { code: string; message: string } {
+  if (!(error instanceof Error)) return { code: 'UNKNOWN', message: String(error) };
+  if (error.cause instanceof Error) return describe(error.cause);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return { code, message: error.message || code };
+}
+
+// Ends what keeps us waiting for too long: a connection, the head of a reply, or a piece of its body.
+
+/** Named in errors and logs. */
+export type Phase = 'CONNECT_TIMEOUT' | 'HEADERS_TIMEOUT' | 'BODY_TIMEOUT';
+
+export class WaitLimit {
+  #timer: NodeJS.Timeout | undefined;
+  #isPaused = false;
+
+  /** Begins the wait of a phase, in place of the one before. */
+  begin(phase: Phase, time: Milliseconds, giveUp: (error: Error) => void): void {
+    this.end();
+    this.#timer = setTimeout(() => {
+      if (this.#isPaused) this.#timer?.refresh();
+      else giveUp(Object.assign(new Error(`nothing came for ${time} ms`), { code: phase }));
+    }, time);
+  }
+
+  /** Nobody waits now. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  /** Waits again, from now on. */
+  resume(): void {
+    this.#isPaused = false;
+    this.#timer?.refresh();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
   }
 }

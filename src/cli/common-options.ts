@@ -97,3 +97,8 @@ function readSetting(text: string): { key: string; value: string; origin: string
   }
   return { key: text.slice(0, at), value: text.slice(at + 1), origin: '--set' };
 }
+
+// How a command tells what the process ends with.
+
+/** Told the exit code of a command that came to its end. */
+export type Finish = (exitCode: number) => void;

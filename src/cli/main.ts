@@ -1,4 +1,6 @@
 /** Runs one command from its arguments to its exit code; the only place where an error becomes one. */
+import { closeSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
 import { createProgram } from './program.js';
 
@@ -22,3 +24,19 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 const loadReport = () => import('./report-failure.js');
+
+// Lets the process end as it should when its terminal has been closed meanwhile.
+
+/**
+ * Node before 24 sets each terminal back at its end to what it was, and aborts where that fails, as it does on a closed
+ * one (`ResetStdio` in its node.cc): 134 and a core in place of the exit code. It leaves a closed descriptor alone.
+ */
+export function forgetClosedTerminal(): void {
+  const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
+  process.once('exit', () => {
+    for (const descriptor of terminals) {
+      // A closed terminal is none any more.
+      if (!isatty(descriptor)) closeSync(descriptor);
+    }
+  });
+}

@@ -2,7 +2,7 @@
  * stdout and stderr: the only file that writes to them. A reader that has gone, a closed terminal or a full disk ends
  * the writing, never the work.
  */
-import { TroubleError } from '../errors/index.js';
+import { TroubleError } from '../errors.js';
 
 /** One of the two, or what stands for it in a test. */
 export type OutputStream = Pick<NodeJS.WriteStream, 'write' | 'on'> &
@@ -96,4 +96,21 @@ export async function print(text: string): Promise<void> {
 
 function isReaderGone(code: string, isTTY: boolean): boolean {
   return code === 'EPIPE' || code === 'ECONNRESET' || (code === 'EIO' && isTTY);
+}
+
+/** `--json`: one object a line on stdout, the last one of type `summary`. */
+type LineType = 'progress' | 'run' | 'check' | 'summary';
+
+/** Beside work that goes on whether anybody reads it or not. */
+export function writeJson(type: LineType, fields: object): void {
+  stdout.write(lineOf(type, fields));
+}
+
+/** What a command is there to give. @throws TroubleError as `print` does. */
+export async function printJson(type: LineType, fields: object): Promise<void> {
+  await print(lineOf(type, fields));
+}
+
+function lineOf(type: LineType, fields: object): string {
+  return `${JSON.stringify({ type, ...fields })}\n`;
 }

@@ -9,14 +9,12 @@ import {
   type RunSummary,
 } from '../../pipelines/index.js';
 import { type CommonOptions, readConfig } from './common-options.js';
-import { crashAt } from './crash-at.js';
 import { createLogger, warnLost } from './create-logger.js';
-import { type EmbeddedBehaviour, openEmbeddedService } from './embedded-service.js';
-import { writeJson } from './json-lines.js';
-import { stderr, stdout } from './output.js';
+import { crashAt } from './failpoint.js';
+import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './open-api.js';
+import { stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
-import { environmentProxies } from './proxies.js';
-import { resumeCommand } from './resume-command.js';
+import { resumeCommand } from './report-failure.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';

@@ -1,7 +1,6 @@
 /** What holds between two values: each check runs where the sections that it needs were right. */
 import { resolve, sep } from 'node:path';
 import type { Sections } from './parse-sections.js';
-import { rescueProblems } from './rescue-problems.js';
 
 /** Tells of values that are right alone and wrong together. Paths are absolute by now. */
 export function crossCheck(sections: Sections, onProblem: (key: string, text: string) => void): void {
@@ -45,5 +44,62 @@ function checkService(
   }
   if (service.token === null && service.tokenFile === null) {
     onProblem('service.token', 'is missing; set FOLIOPIPE_TOKEN, or write token or tokenFile');
+  }
+}
+
+// What a config lacks for asking the single-record search about failed records.
+
+/** The sections that matter; those that were wrong in themselves are left out. */
+export type RescueSections = Pick<Sections, 'failures' | 'upload'> & {
+  readonly service?: { readonly embedded: boolean; readonly legacyBaseUrl: string | null };
+};
+
+export function rescueProblems({ failures, upload, service }: RescueSections): {
+  readonly key: string;
+  readonly text: string;
+}[] {
+  const problems = [];
+  if (failures && Object.keys(failures.rescueColumns).length === 0) {
+    problems.push({
+      key: 'failures.rescueColumns',
+      text: 'is missing; write which field of the search reply goes into which result column, such as { naics_code: response.naics_code }',
+    });
+  }
+  if (service && !service.embedded && service.legacyBaseUrl === null) {
+    problems.push({
+      key: 'service.legacyBaseUrl',
+      text: 'is missing; write the address at which failed records are searched',
+    });
+  }
+  if (upload && !Object.hasOwn(upload.columns, 'name')) {
+    problems.push({
+      key: 'upload.columns',
+      text: 'sends no column name, without which nothing can be searched',
+    });
+  }
+  return problems;
+}
+
+/** What the config can already say and this release cannot do: refused, never ignored. */
+interface NotYet {
+  readonly key: string;
+  readonly isWanted: (sections: Sections) => boolean | undefined;
+  readonly what: string;
+  readonly leaveAt: string;
+}
+
+const notYet: readonly NotYet[] = [
+  {
+    key: 'result.onChange',
+    isWanted: ({ result }) => result && result.onChange === 'add',
+    what: 'adding result columns in the middle of the nights',
+    leaveAt: 'fail or ignore',
+  },
+];
+
+/** Tells of every value that asks for what this release cannot do. */
+export function findNotYet(sections: Sections, onProblem: (key: string, text: string) => void): void {
+  for (const { key, isWanted, what, leaveAt } of notYet) {
+    if (isWanted(sections)) onProblem(key, `${what} comes with a later release; leave it at ${leaveAt}`);
   }
 }

@@ -2,12 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
-import { ConfigError } from '../errors/index.js';
+import { type Alias, type Document, isNode, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
+import { ConfigError } from '../errors.js';
 import type { Problems } from './problems.js';
-import { readFailure } from './read-failure.js';
-import { type Key, type Setting, toSettings } from './setting.js';
-import { unresolvedAlias, yamlProblem } from './yaml-problem.js';
+import { type Key, type Setting, toSettings } from './settings.js';
 
 /**
  * @param file path as the user gave it, relative to `cwd`; shown like that in problems.
@@ -70,4 +68,58 @@ function toValue(document: Document, file: string, problems: Problems): unknown 
 function lineOf(document: Document, key: Key, lines: LineCounter): number | undefined {
   const node = document.hasIn(key) ? document.getIn(key, true) : undefined;
   return isNode(node) && node.range ? lines.linePos(node.range[0]).line : undefined;
+}
+
+// Says what is wrong with a YAML text, without quoting it: it may hold a token.
+
+/** Of what a person is likely to write; the parser's own words do for the rest. */
+const WORDS: Partial<Record<YAMLError['code'], string>> = {
+  BAD_DQ_ESCAPE: 'a backslash within double quotes means something else; write single quotes around the text',
+  BAD_INDENT: 'the line is indented otherwise than its neighbours, or a bracket before it is never closed',
+  BAD_SCALAR_START: 'a text that begins with @ or ` must stand in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a text with a colon and a space in it must stand in quotes',
+  DUPLICATE_KEY: 'the same key stands twice in a map',
+  MISSING_CHAR: 'a quote or a bracket is never closed, or a colon is missing behind a key',
+  MULTIPLE_DOCS: 'only one document may stand in a file; take out the line ---',
+  TAB_AS_INDENT: 'tabs cannot indent a line; write spaces',
+  TAG_RESOLVE_FAILED: 'a text that begins with ! must stand in quotes',
+  UNEXPECTED_TOKEN: 'something stands behind the end of a text or a bracket',
+};
+
+/** What the parser found, or threw, in words. */
+function yamlProblem(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? (error.code as YAMLError['code']) : undefined;
+  const message = error instanceof Error ? error.message : '';
+  return `is not YAML: ${(code && WORDS[code]) ?? withoutSource(message)}`;
+}
+
+/** The first reference `*name` without its anchor `&name` before it, which only the making of values shows. */
+function unresolvedAlias(document: Document): Alias | undefined {
+  let found: Alias | undefined;
+  visit(document, {
+    Alias: (_key, alias) => {
+      if (alias.resolve(document) !== undefined) return undefined;
+      found = alias;
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+/** The parser's messages quote the source after a colon or in quotes. */
+function withoutSource(message: string): string {
+  return message.replace(/(:| ?["'`]).*/s, '');
+}
+
+/** Why a file could not be read, in words. */
+const READ_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'access is denied',
+};
+
+/** @returns the system's code, and what it means where that is known. */
+export function readFailure(error: unknown): { readonly code: string; readonly words: string } {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return { code, words: READ_FAILURES[code] ?? code };
 }

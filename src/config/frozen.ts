@@ -1,5 +1,5 @@
 /** The values that hold for a run's whole life: they decide what is sent and what the output looks like. */
-import { ConfigError } from '../errors/index.js';
+import { ConfigError } from '../errors.js';
 import type { Config } from './schema.js';
 
 /**

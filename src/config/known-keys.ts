@@ -2,7 +2,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { configSchema } from './schema.js';
-import type { Key } from './setting.js';
+import type { Key } from './settings.js';
 
 function unwrapOnce(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodDefault || schema instanceof z.ZodNullable

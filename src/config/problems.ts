@@ -1,5 +1,5 @@
 /** Everything that is wrong with a config, gathered so that a person mends it in one go. */
-import { ConfigError } from '../errors/index.js';
+import { ConfigError } from '../errors.js';
 
 interface Problem {
   readonly text: string;

@@ -1,13 +1,24 @@
 /** The whole config: every key of the outside contract with its type and default, and nothing else. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { ambiguousSchema, budgetSchema, failuresSchema } from './guard-schema.js';
-import { filePath } from './leaves.js';
-import { outputSchema, resultSchema, retentionSchema } from './output-schema.js';
-import { chunksSchema, concurrencySchema, pollSchema, retrySchema, timeoutsSchema } from './pace-schema.js';
 import type { Secret } from './secret.js';
-import { serviceSchema } from './service-schema.js';
-import { sourceSchema, uploadSchema } from './source-schema.js';
+import {
+  ambiguousSchema,
+  budgetSchema,
+  chunksSchema,
+  concurrencySchema,
+  failuresSchema,
+  outputSchema,
+  pollSchema,
+  resultSchema,
+  retentionSchema,
+  retrySchema,
+  serviceSchema,
+  sourceSchema,
+  timeoutsSchema,
+  uploadSchema,
+} from './sections.js';
+import { filePath } from './values.js';
 
 export const configSchema = z.strictObject({
   pipeline: z

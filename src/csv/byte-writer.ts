@@ -1,6 +1,5 @@
 /** A growing byte array that is written field by field in plain loops: no native call for a small field. */
-
-import { COMMA, CR, LF, QUOTE } from './ascii.js';
+import { COMMA, CR, LF, QUOTE } from './bytes.js';
 
 /** Above this, one native copy is cheaper than a loop. */
 const LOOP_BYTES = 256;

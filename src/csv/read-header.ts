@@ -1,8 +1,8 @@
 /** The header of a CSV: the column names, and where the first record may begin. */
 import { isUtf8 } from 'node:buffer';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
-import { SourceError } from '../errors/index.js';
-import { LF, NUL } from './ascii.js';
+import { SourceError } from '../errors.js';
+import { LF, NUL } from './bytes.js';
 import { showText } from './show-text.js';
 
 export interface Header {

@@ -2,12 +2,11 @@
  * The scan of one file, window after window: Batches of good records, each bad record told, and the place
  * from which scanning goes on after it. What is found never depends on where the windows are cut.
  */
-import type { BadRecord, BadRecordCode } from './bad-record.js';
-import { badText } from './bad-text.js';
+import { type BadRecord, type BadRecordCode, badText } from './bad-record.js';
 import type { Batch } from './batch.js';
+import { contentEnd, countLineFeeds, indexOfLineFeed } from './bytes.js';
 import { type Grammar, horizonOf } from './grammar.js';
 import { ScanKernel } from './kernel/scan-kernel.js';
-import { contentEnd, countLineFeeds, indexOfLineFeed } from './line-feeds.js';
 import { WindowScan } from './window-scan.js';
 
 export interface ScanOptions {

@@ -2,8 +2,8 @@
  * The byte loop that finds records and fields; pure, and the hottest code there is. What it decides never
  * depends on where a window begins or ends.
  */
-import { CR, LF, QUOTE } from './ascii.js';
 import type { BadRecordCode } from './bad-record.js';
+import { CR, LF, QUOTE } from './bytes.js';
 import { type Grammar, horizonOf, MAX_ENDS } from './grammar.js';
 
 /** Why a scan stopped: the window's end, no more room in the arrays, or a malformed record. */

@@ -1,6 +1,6 @@
 /** Fields as bytes: from a source's raw ones to a comma CSV's, and to text. */
-import { COMMA, QUOTE } from './ascii.js';
 import type { ByteWriter } from './byte-writer.js';
+import { COMMA, QUOTE } from './bytes.js';
 
 /**
  * Appends a raw field of a source in `delimiter` as a field of a comma CSV with LF: of a comma source the

@@ -2,7 +2,7 @@
  * The memory of one WebAssembly instance of the kernel. Invariant: what has an address keeps it while the memory
  * grows; views are made anew, so they are asked for and not kept.
  */
-import { ConfigError, TroubleError } from '../errors/index.js';
+import { ConfigError, TroubleError } from '../errors.js';
 import { kernelCode } from './kernel-code.js';
 
 const PAGE_BYTES = 65_536;

@@ -15,3 +15,22 @@ export function isTolerated(failed: number, sent: number, tolerate: number): boo
   // Divided, not multiplied: 29 of 100 are 29 %, and 0.29 * 100 is less than 29.
   return failed === 0 || failed / sent <= tolerate;
 }
+
+// How the guards, and exit 3, tell of too many failed records, and of the value with which a run would go on.
+
+/** @param tolerate share from 0 to 1. */
+export function failureText(failed: number, records: number, tolerate: number): string {
+  const share = percent(failed / records, 1);
+  return `${failed} of ${records} records failed (${share}), and failures.tolerate is ${percent(tolerate, 3)}`;
+}
+
+/** What to type where so many are too many. */
+export function raiseHint(run: string, failed: number, records: number): string {
+  // Rounded up, or it would not be enough; what a share's last bits add is no tenth of a percent.
+  const enough = Math.ceil(Number(((1000 * failed) / records).toFixed(6))) / 10;
+  return `set failures.tolerate to ${enough}% or more and run the same command again to go on with run ${run}, or mend the cause and begin afresh: foliopipe run --new`;
+}
+
+function percent(share: number, digits: number): string {
+  return `${Number((100 * share).toFixed(digits))}%`;
+}

@@ -5,7 +5,7 @@
  * all replies of its run did (law 11).
  */
 import type { CheckpointReader, Run, Search, Upload } from '../checkpoint/checkpoint.js';
-import { eachSearch } from '../checkpoint/each-search.js';
+import { eachSearch } from '../checkpoint/walk-run.js';
 import { dayOf } from '../config/budget-at.js';
 
 export interface LedgerTerms {

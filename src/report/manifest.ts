@@ -1,11 +1,11 @@
 /** `<output>.manifest.json`: what was read, bought and published, chunk by chunk; written as a stream. */
 import { writeFileSync } from 'node:fs';
 import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
+import { onWordText } from '../results/judge-join.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
-import { onWordText } from './on-word-text.js';
-import { manifestPath } from './paths.js';
+import { manifestPath, markerPath } from './paths.js';
 
 export type ManifestNeeds = Pick<RunContext, 'id' | 'config' | 'source'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk'>;
@@ -96,4 +96,25 @@ function manifestChunk(chunk: ChunkRow) {
     cause,
     refusal,
   };
+}
+
+/** The small JSON file that tells a loader that an output is complete; written last of all. */
+export async function writeMarker(
+  run: Pick<RunContext, 'id' | 'config'> & { readonly checkpoint: Pick<Checkpoint, 'run'> },
+  publication: Publication,
+): Promise<void> {
+  const { path, mode } = run.config.output;
+  const { rehearsal } = (await run.checkpoint.run(run.id))!;
+  const marker = {
+    run: run.id,
+    pipeline: run.config.pipeline,
+    publication: publication.number,
+    rehearsal,
+    exitCode: publication.exitCode,
+    output: { bytes: publication.bytes, records: publication.records, sha256: publication.sha256 },
+    manifest: manifestPath(path),
+  };
+  await writeFileAtomically(markerPath(path, rehearsal, publication.exitCode), mode, (file) =>
+    writeFileSync(file, `${JSON.stringify(marker)}\n`),
+  );
 }

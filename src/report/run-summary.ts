@@ -1,10 +1,9 @@
 /** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
+import { onWordText } from '../results/judge-join.js';
 import { stampAt } from '../streams/stamp.js';
 import type { Counts, Source } from '../types.js';
-import { type Adoptable, findAdoptable } from './adoptable.js';
-import { findLostFolios, type LostFolio } from './lost-folios.js';
-import { onWordText } from './on-word-text.js';
+import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
 import { manifestPath, markerPath } from './paths.js';
 
 export interface RunSummary {

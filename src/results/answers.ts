@@ -1,4 +1,7 @@
 /** The one answer that stands for each record of a chunk, from whichever upload or search it came. */
+import type { Search } from '../checkpoint/checkpoint.js';
+import { ByteWriter } from '../csv/byte-writer.js';
+import { writeValue } from '../csv/write-field.js';
 import type { ColumnKinds } from '../types.js';
 import type { Joined } from './joined.js';
 import type { PartTable } from './part-table.js';
@@ -82,4 +85,67 @@ function firstFrom(numbers: Int32Array, limit: number): number {
     else high = middle;
   }
   return low;
+}
+
+// What searches gave for single records, in the shape of a part, so that it is laid over and written as one.
+
+/** A search that was answered. */
+export type AnsweredSearch = Pick<Search, 'record'> & {
+  readonly values: NonNullable<Search['values']>;
+};
+
+/** @param searches by record. */
+export function searchAnswers(searches: readonly AnsweredSearch[]): NumberedAnswers {
+  const columns = [...new Set(searches.flatMap(({ values }) => Object.keys(values)))];
+  const out = new ByteWriter(1024);
+  const starts = new Int32Array(searches.length);
+  const ends = new Int32Array(searches.length * columns.length);
+  for (const [at, { values }] of searches.entries()) {
+    starts[at] = out.length;
+    for (const [field, column] of columns.entries()) {
+      if (field > 0) out.byte(comma);
+      writeValue(out, values[column] ?? '');
+      ends[at * columns.length + field] = out.length;
+    }
+    out.byte(lineFeed);
+  }
+  const reference = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
+  const table = { reference, columns, bytes: out.take(), count: searches.length, starts, ends };
+  return {
+    numbers: Int32Array.from(searches, ({ record }) => record),
+    answers: {
+      sources: [{ table, folio: null, part: null, answered: [] }],
+      source: new Int32Array(searches.length),
+      result: Int32Array.from(searches, (_, at) => at),
+      indistinct: new Set(),
+    },
+  };
+}
+
+const comma = 0x2c;
+const lineFeed = 0x0a;
+
+// What a reply of the single-record search says of a record (interface, 4.4: any JSON), by result column.
+
+/**
+ * @param columns result column to the path of its value in the reply.
+ * @returns a text for each column, empty where the reply has none; null where it has none at all.
+ */
+export function searchValues(
+  reply: unknown,
+  columns: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> | null {
+  const values = Object.entries(columns).map(([column, path]) => [column, valueAt(reply, path)] as const);
+  return values.some(([, value]) => value !== '') ? Object.fromEntries(values) : null;
+}
+
+function valueAt(reply: unknown, path: string): string {
+  let value = reply;
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return '';
+    value = (value as Readonly<Record<string, unknown>>)[name];
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  // No part may hold control characters that no CSV reader takes, and neither may the output.
+  return typeof value === 'string' ? value.replace(/\p{Cc}+/gu, ' ').trim() : '';
 }

@@ -1,12 +1,11 @@
 /** Holds every echo of a joined chunk to what was sent: one that says something else is a strange result. */
 import { type EchoExports, EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
 import { TableMemory } from '../csv/kernel/table-memory.js';
-import { MismatchError } from '../errors/index.js';
+import { MismatchError } from '../errors.js';
+import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
-import { resultText, type SentField, sentText } from './echo-kinds.js';
-import { foldText } from './fold-text.js';
+import { foldText, resultText, type SentField, sentText } from './echo-kinds.js';
 import { type Joined, Misfits } from './joined.js';
-import type { RecordBlock } from './record-block.js';
 
 /** Echoes that say something else than was sent. */
 export class ContradictionError extends MismatchError {

@@ -3,11 +3,10 @@
  * Where the key tells which result is whose, by comparing; where it does not, by what all of a column holds.
  */
 import { fieldText } from '../csv/write-field.js';
+import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKind, FileStatus } from '../types.js';
-import { foldText } from './fold-text.js';
 import type { Joined } from './joined.js';
 import { fieldStart, type PartTable } from './part-table.js';
-import type { RecordBlock } from './record-block.js';
 
 /** A sent column: its name in the parts, its place in the source. */
 export interface SentField {
@@ -103,4 +102,13 @@ export function sentText(records: RecordBlock, place: number, sourceField: numbe
 export function resultText(table: PartTable, result: number, field: number): string {
   const end = table.ends[result * table.columns.length + field]!;
   return fieldText(table.bytes, fieldStart(table, result, field), end);
+}
+
+// Texts that differ only in case, blanks or the form of Unicode are the same to a person.
+
+/** Two texts are alike where this makes them equal. */
+export function foldText(text: string): string {
+  // Both ways: ß and SS, and the two small sigmas, meet only so.
+  const folded = text.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+  return folded.replace(/\s+/gu, ' ').trim();
 }

@@ -5,11 +5,10 @@
  */
 import { ByteWriter } from '../csv/byte-writer.js';
 import { fieldText, writeRawValue } from '../csv/write-field.js';
-import type { SentField } from './echo-kinds.js';
-import { foldText } from './fold-text.js';
+import type { RecordBlock } from '../source/record-block.js';
+import { foldText, type SentField } from './echo-kinds.js';
 import { type Joined, Misfits } from './joined.js';
 import { fieldStart, type PartTable } from './part-table.js';
-import type { RecordBlock } from './record-block.js';
 
 /** A sent column by which results are matched. */
 export interface EchoedColumn extends SentField {

@@ -2,7 +2,8 @@
  * Joins a chunk's parts to its records and proves that each result belongs to its record (laws 1 and 8). Pure: what
  * was found out of the columns that come back is in the way that is returned, for the caller to keep.
  */
-import { MismatchError } from '../errors/index.js';
+import { MismatchError } from '../errors.js';
+import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus, JoinWay } from '../types.js';
 import { type CompareEchoes, ContradictionError } from './compare-echoes.js';
 import { kindAtMatches, kindOfAll, type SentField } from './echo-kinds.js';
@@ -10,12 +11,17 @@ import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
 import { checkEchoes, checkJoinWay, type GivenBack, givenBack, type SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
-import { isJoinedOnWord } from './joined-on-word.js';
 import { bothKinds } from './judge-echoes.js';
-import { checkLate, checkNotMoved, checkPredicted, checkProof, nothingToJoinBy } from './judge-join.js';
+import {
+  checkLate,
+  checkNotMoved,
+  checkPredicted,
+  checkProof,
+  isJoinedOnWord,
+  nothingToJoinBy,
+} from './judge-join.js';
 import { askProvider, leavingOut, offeringEchoes, withHint } from './misfit-hints.js';
 import type { PartTable } from './part-table.js';
-import type { RecordBlock } from './record-block.js';
 
 export interface JoinTerms {
   readonly sent: SentColumns;

@@ -1,5 +1,5 @@
 /** Decides how a chunk's results are matched to its records (law 8): key first, echoed columns second. */
-import { UntrustedError } from '../errors/index.js';
+import { UntrustedError } from '../errors.js';
 import type { FileStatus, JoinWay } from '../types.js';
 import type { PartTable } from './part-table.js';
 

@@ -1,5 +1,5 @@
 /** The join of one chunk: for each of its records, in the source's order, the one result that belongs to it. */
-import { MismatchError } from '../errors/index.js';
+import { MismatchError } from '../errors.js';
 import type { PartTable } from './part-table.js';
 
 export interface Joined {

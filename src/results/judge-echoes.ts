@@ -1,11 +1,10 @@
 /** Whether what came back beside the key speaks for the key: which records it does not tell apart, which it denies. */
-import { MismatchError } from '../errors/index.js';
+import { MismatchError } from '../errors.js';
+import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKind, ColumnKinds, FileStatus } from '../types.js';
-import { resultText, type SentField, sentText } from './echo-kinds.js';
-import { foldText } from './fold-text.js';
+import { foldText, resultText, type SentField, sentText } from './echo-kinds.js';
 import { answerOf } from './join-by-echo.js';
 import type { Joined } from './joined.js';
-import type { RecordBlock } from './record-block.js';
 
 export const bothKinds: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
 

@@ -2,16 +2,16 @@
  * Whether what came back proves a join (law 8): something of what was sent tells the records apart and is the same,
  * few results could as well be others', and anything was predicted at all.
  */
-import { MismatchError, UntrustedError } from '../errors/index.js';
-import type { ColumnKinds, FileStatus } from '../types.js';
-import { kindOfAll, type SentField, tellsApart } from './echo-kinds.js';
+import { MismatchError, UntrustedError } from '../errors.js';
+import type { RecordBlock } from '../source/record-block.js';
+import type { ColumnKinds, FileStatus, JoinWay } from '../types.js';
+import { kindOfAll, type SentField, sentText, tellsApart } from './echo-kinds.js';
 import type { EchoedColumn } from './join-by-echo.js';
 import type { SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
 import { bothKinds, checkNoOthers, indistinctEchoes, placesOf } from './judge-echoes.js';
+import { addedColumns } from './output-layout.js';
 import type { PartTable } from './part-table.js';
-import type { RecordBlock } from './record-block.js';
-import { addedColumns } from './result-columns.js';
 
 type Kinds = Readonly<Record<FileStatus, ColumnKinds>>;
 
@@ -206,4 +206,58 @@ export function checkPredicted(parts: readonly PartTable[], sent: SentColumns, k
       },
     );
   }
+}
+
+// Whether `result.echo` names too little to tell the records apart: then only the person's word joins the results.
+
+/**
+ * @param declared the columns of `result.echo`.
+ * @param kinds of the columns that came back with the successful results.
+ * @returns true where, of the records that succeeded, more than one in twenty has the same values in the declared
+ *   columns that came back as another one that was sent with other values.
+ */
+export function isJoinedOnWord(
+  joined: Pick<Joined, 'parts' | 'part'>,
+  records: RecordBlock,
+  fields: readonly SentField[],
+  declared: readonly string[],
+  kinds: ColumnKinds,
+): boolean {
+  const isSuccess = joined.parts.map(({ reference }) => reference.fileStatus === 'SUCCESSFUL');
+  const isEcho = ({ column }: SentField) => {
+    const kind = kinds[column];
+    return declared.includes(column) && (kind === 'exact' || kind === 'folded');
+  };
+  const textOf = (place: number, some: readonly SentField[]) =>
+    JSON.stringify(some.map(({ sourceField }) => sentText(records, place, sourceField)));
+  const echoes = fields.filter(isEcho);
+  // By what the echoes say: how many records, and whether all of them were sent with the same values.
+  const sharing = new Map<string, { count: number; all: string; isAlike: boolean }>();
+  let successes = 0;
+  for (let i = 0; i < records.count; i++) {
+    if (!isSuccess[joined.part[i]!]) continue;
+    successes += 1;
+    const echo = textOf(i, echoes);
+    const all = textOf(i, fields);
+    const same = sharing.get(echo);
+    if (same === undefined) sharing.set(echo, { count: 1, all, isAlike: true });
+    else {
+      same.count += 1;
+      same.isAlike &&= same.all === all;
+    }
+  }
+  const confusable = [...sharing.values()].filter(({ isAlike }) => !isAlike);
+  return isTooIndistinct(
+    confusable.reduce((sum, { count }) => sum + count, 0),
+    successes,
+  );
+}
+
+// Says that nothing but a person's word joins a run's results.
+
+/** @param way one whose judgement is on the person's word. */
+export function onWordText({ by, judged }: JoinWay): string {
+  const columns = judged?.declared?.join(', ') ?? '';
+  const how = by === 'key' ? "by the record's number alone" : 'by equal values in order';
+  return `result.echo: [${columns}] does not tell the records apart: results are joined ${how}, on your word`;
 }

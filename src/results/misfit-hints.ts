@@ -1,5 +1,6 @@
 /** What to do about results that do not match: which columns of `result.echo` may be the way out, where any are. */
-import { MismatchError } from '../errors/index.js';
+import { MismatchError } from '../errors.js';
+import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import type { ContradictionError } from './compare-echoes.js';
 import { kindOfAll, type SentField, tellsApart } from './echo-kinds.js';
@@ -7,7 +8,6 @@ import type { GivenBack, SentColumns } from './join-way.js';
 import type { Joined } from './joined.js';
 import { bothKinds, placesOf } from './judge-echoes.js';
 import type { PartTable } from './part-table.js';
-import type { RecordBlock } from './record-block.js';
 
 export const askProvider =
   'nothing is published; ask the service provider about this folio, then run the same command again';

@@ -4,11 +4,11 @@ import { ByteWriter } from '../csv/byte-writer.js';
 import { type AnswerPart, type RowsExports, RowsKernel } from '../csv/kernel/rows-kernel.js';
 import type { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldText, writeValue } from '../csv/write-field.js';
+import type { RecordBlock } from '../source/record-block.js';
 import type { UnprocessedCause } from '../types.js';
 import type { AnswerSource, Answers } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
 import { fieldStart, type PartTable } from './part-table.js';
-import type { RecordBlock } from './record-block.js';
 
 export interface Enriched {
   readonly bytes: Buffer;

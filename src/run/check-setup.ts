@@ -3,13 +3,13 @@ import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { PredictionApi } from '../api/prediction-api.js';
-import { refuseNetworkFolder } from '../checkpoint/refuse-network-folder.js';
+import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../config/schema.js';
-import { findFiles } from '../csv/find-files.js';
-import { inspectFile } from '../csv/inspect-file.js';
-import { ConfigError, FolioLostError, FoliopipeError, RefusedError } from '../errors/index.js';
+import { ConfigError, FolioLostError, FoliopipeError, RefusedError } from '../errors.js';
 import { createOutputLayout } from '../results/output-layout.js';
-import { createUploadLayout } from '../stages/cut-chunks.js';
+import { inspectFile } from '../source/inspect-file.js';
+import { findFiles } from '../source/source-files.js';
+import { createUploadLayout } from '../stages/chunk/cut-chunks.js';
 
 export interface CheckedItem {
   readonly item: 'state folder' | 'output folder' | 'source' | 'service';

@@ -3,12 +3,11 @@ import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { fileStamp } from '../csv/file-stamp.js';
-import { findFiles } from '../csv/find-files.js';
-import { ConfigError } from '../errors/index.js';
+import { ConfigError } from '../errors.js';
 import { createOutputLayout } from '../results/output-layout.js';
-import { createUploadLayout, maxRecordBytes } from '../stages/cut-chunks.js';
-import { scanSource } from '../stages/scan-source.js';
+import { scanSource } from '../source/scan-source.js';
+import { fileStamp, findFiles } from '../source/source-files.js';
+import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
 import type { Source } from '../types.js';
 import type { RunOptions } from './run-options.js';
 

@@ -1,11 +1,12 @@
 /** A run that is done: which one stands for a source, and whether it can be published again. */
 import type { Run } from '../checkpoint/checkpoint.js';
 import { changedValues, frozenValues } from '../config/frozen.js';
-import { ConfigError } from '../errors/index.js';
+import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
+import { hashFile } from '../streams/hash-file.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
-import { resultsPruned, sourceIsAnother } from './refuse-run.js';
+import { serviceIdentity } from './service.js';
 
 /**
  * The first of the runs that has read the source and sent it as the config says today; how it was cut does not matter.
@@ -50,4 +51,60 @@ export async function checkDoneSource(
   if (source.sha256 !== row.source.sha256) throw sourceIsAnother(row, source);
   if (source !== row.source) await checkpoint.recordSourceStamp(id, source);
   return source;
+}
+
+// Whether a run that is done could be gone on with: one that is opened and then refused would block its pipeline.
+
+/**
+ * True where no other run of the pipeline is open, source and frozen values are those that it began with, and what
+ * stands in the output's place, if anything, is what it has published.
+ */
+export async function mayReopen({
+  id,
+  config,
+  checkpoint,
+  signal,
+}: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'signal'>): Promise<boolean> {
+  if ((await checkpoint.unfinishedRun(config.pipeline)) !== undefined) return false;
+  const run = (await checkpoint.run(id))!;
+  if (changedValues(run.frozen, frozenValues(config, serviceIdentity(config))).keys.length > 0) return false;
+  const found = await hashFile(config.output.path);
+  if (found !== undefined && found.sha256 !== run.publication?.sha256) return false;
+  try {
+    const source = await checkSource(config, { signal }, run);
+    return source.sha256 === run.source.sha256;
+  } catch (error) {
+    if (error instanceof FoliopipeError) return false;
+    throw error;
+  }
+}
+
+// Why a run that is there cannot be gone on with or published again.
+
+/** Of a run whose results were removed. @param why they are needed. */
+export function resultsPruned({ id, prunedAt }: Run, why?: string): GuardError {
+  const day = new Date(prunedAt!).toISOString().slice(0, 10);
+  return new GuardError(
+    'RUN_PRUNED',
+    `the results of run ${id} were removed on ${day} (retention.results)${why === undefined ? '' : `, and ${why}`}`,
+    {
+      hint: 'what it has cost is in foliopipe ledger; foliopipe run --new sends its source again, and pays again',
+      facts: { run: id },
+    },
+  );
+}
+
+/** Of a run whose source is another now. */
+export function sourceIsAnother({ id, state, source }: Run, now: Source): SourceError {
+  const isDone = state === 'done';
+  const change =
+    source.records === now.records
+      ? `its source has other content now (${now.records} records then and now)`
+      : `its source is no longer the same: ${source.records} records then, ${now.records} now`;
+  return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? 'done' : 'unfinished'}, and ${change}`, {
+    hint: isDone
+      ? `put the old file back to publish run ${id} again; foliopipe run begins one with the new file`
+      : `put the old file back to finish run ${id}, or begin afresh: foliopipe run --new, always: source.onChange: supersede`,
+    facts: { run: id, before: source.sha256, now: now.sha256 },
+  });
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { FoundParts } from '../checkpoint/recovery/insert-run.js';
-import { countResults } from '../results/count-results.js';
+import { countResults } from '../results/part-table.js';
 import type { FileStatus, StoredPart } from '../types.js';
 
 /** The name of a part, with a piece of its content's hash or without. */

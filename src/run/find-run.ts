@@ -1,21 +1,20 @@
 /** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors/index.js';
+import { ConfigError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { isJoinedOtherwise } from '../stages/joined-otherwise.js';
+import { isJoinedOtherwise } from '../stages/merge/join-chunk.js';
+import { workPathOf } from '../stages/publish/work-file.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
-import { canaryRecords } from './canary-records.js';
-import { budgetLeft, holdToBudget } from './check-budget.js';
 import { checkSource } from './check-source.js';
-import { chooseDone } from './done-run.js';
-import { resultsPruned, sourceIsAnother } from './refuse-run.js';
+import { chooseDone, resultsPruned, sourceIsAnother } from './done-run.js';
+import { budgetLeft, canaryRecords, holdToBudget } from './guards.js';
 import type { RunOptions } from './run-options.js';
-import { supersede } from './supersede.js';
 
 export interface FoundRun {
   readonly run: Run;
@@ -207,4 +206,17 @@ async function beginRun(
 function runId(at: number): string {
   const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d+Z/g, '');
   return `${time}-${randomBytes(3).toString('hex')}`;
+}
+
+// Gives up an unfinished run for a newer one: what was bought stays, its half-written output does not.
+
+/** @param at epoch milliseconds. */
+export async function supersede(
+  checkpoint: Pick<Checkpoint, 'recordSuperseded'>,
+  run: Pick<Run, 'id' | 'frozen'>,
+  at: number,
+): Promise<void> {
+  await checkpoint.recordSuperseded(run.id, at);
+  const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
+  if (output !== null) await rm(workPathOf(output, run.id), { force: true });
 }

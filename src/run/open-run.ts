@@ -1,18 +1,16 @@
 /** Opens everything that a run needs, finds or begins it, and closes it all again in reverse order. */
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { InterruptedError } from '../errors/index.js';
+import { DeadlineError, InterruptedError } from '../errors.js';
 import { createLocalRunFiles } from '../files/local-run-files.js';
 import { silentLogger } from '../logger.js';
 import type { RunContext } from '../run-context.js';
-import { systemClock } from '../streams/clock.js';
+import { type Clock, systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
 import { type FoundRun, findRun } from './find-run.js';
-import { openState } from './open-state.js';
-import { createReleasers } from './releasers.js';
+import { type Closeable, createReleasers, openState } from './open-state.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity } from './service.js';
-import { stopAtDeadline } from './stop-at-deadline.js';
 
 export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
@@ -106,3 +104,26 @@ function linkedController(
   releasers.add({ close: async () => signal.removeEventListener('abort', follow) });
   return controller;
 }
+
+// Aborts a run at its deadline.
+
+/** @param deadline epoch milliseconds; one that has passed aborts at once. */
+function stopAtDeadline(controller: AbortController, deadline: number, clock: Clock): Closeable {
+  const stop = () =>
+    controller.abort(
+      new DeadlineError('DEADLINE_REACHED', `the deadline ${new Date(deadline).toISOString()} was reached`, {
+        hint: 'run the same command with a later deadline: it goes on where this one stopped',
+        facts: { deadline: new Date(deadline).toISOString() },
+      }),
+    );
+  const left = deadline - clock.now();
+  if (left <= 0) {
+    stop();
+    return { close: async () => undefined };
+  }
+  const timer = setTimeout(stop, Math.min(left, longestTimerMs));
+  return { close: async () => clearTimeout(timer) };
+}
+
+/** A longer timer of Node's fires at once. */
+const longestTimerMs = 2 ** 31 - 1;

@@ -1,12 +1,13 @@
 /** The checkpoint under its pipeline's lock: what everything that writes needs first. */
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
-import { openSqliteCheckpoint } from '../checkpoint/open-sqlite-checkpoint.js';
+import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
+import { openPipelineLock } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
+import { LockedError } from '../errors.js';
 import { type Logger, silentLogger } from '../logger.js';
 import { type Clock, systemClock } from '../streams/clock.js';
-import { createReleasers, type Releasers } from './releasers.js';
+import type { Milliseconds } from '../types.js';
 import type { RunOptions } from './run-options.js';
-import { waitForLock } from './wait-for-lock.js';
 
 type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'clock' | 'logger' | 'signal'>;
 
@@ -48,4 +49,59 @@ export async function withState<T>(
   } finally {
     await releasers.close();
   }
+}
+
+/** Takes a pipeline's lock, waiting for whoever holds it as long as the caller wants to. */
+export interface LockRequest {
+  readonly stateDir: string;
+  readonly pipeline: string;
+  readonly holder: { readonly pid: number; readonly command: string; readonly since: number };
+  /** 0 does not wait; may be infinite. */
+  readonly wait: Milliseconds;
+}
+
+/** @throws LockedError when the lock is still held after the wait; the signal's reason. */
+export async function waitForLock(
+  request: LockRequest,
+  needs: { readonly clock: Clock; readonly signal: AbortSignal; readonly logger: Logger },
+): Promise<Closeable> {
+  const { stateDir, pipeline, holder, wait } = request;
+  const { clock, signal, logger } = needs;
+  const until = clock.now() + wait;
+  for (let told = false; ; told = true) {
+    try {
+      return await openPipelineLock(stateDir, pipeline, holder);
+    } catch (error) {
+      const left = until - clock.now();
+      if (!(error instanceof LockedError) || left <= 0) throw error;
+      if (!told) logger.info({ pipeline }, `waiting for the lock: ${error.message}`);
+      await clock.sleep(Math.min(lookEveryMs, left), signal);
+    }
+  }
+}
+
+const lookEveryMs = 1_000;
+
+/** A stack of what was opened, closed in reverse order. */
+export interface Closeable {
+  close(): Promise<void>;
+}
+
+interface Releasers extends Closeable {
+  add(opened: Closeable): void;
+}
+
+/** Closing goes on past a failure; the first one is thrown at the end. Closing twice does nothing more. */
+export function createReleasers(): Releasers {
+  const opened: Closeable[] = [];
+  return {
+    add: (resource) => void opened.push(resource),
+    close: async () => {
+      const failures: unknown[] = [];
+      for (let next = opened.pop(); next !== undefined; next = opened.pop()) {
+        await next.close().catch((error: unknown) => failures.push(error));
+      }
+      if (failures.length > 0) throw failures[0];
+    },
+  };
 }

@@ -1,19 +1,17 @@
 /** What a run would do, found out without the network, the lock or a change: the whole check, chunks and cost. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
-import { openCheckpointReader } from '../checkpoint/open-checkpoint-reader.js';
+import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
-import { checkPublished } from '../stages/check-published.js';
-import { createUploadLayout, cutChunks } from '../stages/cut-chunks.js';
+import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
+import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPlace, recordsFrom } from '../stages/read-source.js';
 import type { Source } from '../types.js';
-import { canaryRecords } from './canary-records.js';
-import { type BudgetLeft, budgetLeft } from './check-budget.js';
 import { checkSource } from './check-source.js';
-import { chooseDone } from './done-run.js';
-import { serviceIdentity } from './service.js';
-import { resultsPruned } from './refuse-run.js';
+import { chooseDone, resultsPruned } from './done-run.js';
+import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
 import type { RunOptions } from './run-options.js';
+import { serviceIdentity } from './service.js';
 
 export interface Plan {
   readonly pipeline: string;

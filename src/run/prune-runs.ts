@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { isJournal } from '../checkpoint/journal/journal-folder.js';
 import type { Logger } from '../logger.js';
-import { workPathOf } from '../stages/work-file.js';
+import { workPathOf } from '../stages/publish/work-file.js';
 
 export interface PruneNeeds {
   readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;

@@ -2,11 +2,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { RunState } from '../checkpoint/checkpoint.js';
-import { copyPath } from '../checkpoint/copy-before-migration.js';
 import { isBehind } from '../checkpoint/journal/compare-journal.js';
 import { journalPath, runsWithFiles } from '../checkpoint/journal/journal-folder.js';
 import { hasJournal, readJournal } from '../checkpoint/journal/read-journal.js';
-import { withAllPipelinesStopped } from '../checkpoint/pipeline-lock.js';
 import type { JournaledRun } from '../checkpoint/recovery/journaled.js';
 import { readJournaledRun } from '../checkpoint/recovery/journaled-run.js';
 import {
@@ -14,14 +12,16 @@ import {
   openRecoveredDatabase,
   type RecoveredDatabase,
 } from '../checkpoint/recovery/recovered-database.js';
-import { translateStateError } from '../checkpoint/translate-state-error.js';
+import { copyPath } from '../checkpoint/sqlite/open-connection.js';
+import { withAllPipelinesStopped } from '../checkpoint/sqlite/pipeline-lock.js';
+import { translateStateError } from '../checkpoint/sqlite/translate-state-error.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors/index.js';
+import { ConfigError } from '../errors.js';
 import { silentLogger } from '../logger.js';
 import { systemClock } from '../streams/clock.js';
 import { findParts } from './find-parts.js';
+import { waitForLock } from './open-state.js';
 import type { RunOptions } from './run-options.js';
-import { waitForLock } from './wait-for-lock.js';
 
 export interface RecoverOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
   /** Only say what would be rebuilt. */

@@ -1,5 +1,5 @@
 /** What a caller may hand to a run besides its config. */
-import type { AtCrashPoint } from '../crash-points.js';
+import type { AtCrashPoint } from '../failpoints.js';
 import type { Logger } from '../logger.js';
 import type { Clock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors/index.js';
+import { ConfigError } from '../errors.js';
 import { silentLogger } from '../logger.js';
 import type { RunOptions } from './run-options.js';
 

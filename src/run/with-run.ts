@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
-import { ConfigError, TroubleError } from '../errors/index.js';
+import { ConfigError, TroubleError } from '../errors.js';
 import { type OpenRun, openRun } from './open-run.js';
 import type { RunOptions } from './run-options.js';
 

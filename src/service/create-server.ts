@@ -1,15 +1,13 @@
 /** The HTTP side of the service: its four operations, each a route that answers, and one way out. */
 import multipart from '@fastify/multipart';
-import fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import fastify from 'fastify';
 import { answerWithFaults } from './faults/answer-with-faults.js';
 import type { FaultPlan } from './faults/rule.js';
-import type { Answer } from './http/answer.js';
-import { answerHonestly } from './http/answering.js';
-import { requestToken } from './http/check-token.js';
-import { HttpRefusal } from './http/http-refusal.js';
-import { parameters } from './http/parameters.js';
-import { refusalAnswer } from './http/refusal-answer.js';
-import { sendAnswer } from './http/send-answer.js';
+import { type Answer, sendAnswer } from './http/answer.js';
+import { HttpRefusal, refusalAnswer } from './http/http-refusal.js';
+import { answerHonestly } from './http/operation.js';
+import { parameters, requestToken } from './http/parameters.js';
 import type { Predictor } from './predictors/predictor.js';
 import { download } from './routes/download.js';
 import { search } from './routes/search.js';

@@ -2,14 +2,15 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { ConfigError } from '../errors/index.js';
+import { ConfigError } from '../errors.js';
 import type { Bytes } from '../types.js';
 import { createServer } from './create-server.js';
 import type { FaultPlan } from './faults/rule.js';
-import { createTokenCheck } from './http/check-token.js';
-import { createPredictor, type PredictorName } from './predictors/create-predictor.js';
+import { createTokenCheck } from './http/parameters.js';
+import { createHashPredictor } from './predictors/hash-predictor.js';
+import type { Predictor } from './predictors/predictor.js';
 import { openProcessor } from './processing/open-processor.js';
-import { createAdmission } from './routes/admission.js';
+import { createAdmission } from './routes/upload.js';
 import type { ServiceLogger } from './service-logger.js';
 import { openFolioStore } from './store/folio-store.js';
 import { TimeScale } from './time-scale.js';
@@ -113,4 +114,15 @@ async function listen(app: FastifyInstance, { host, port }: ServiceOptions): Pro
       cause: error,
     });
   }
+}
+
+// Chooses the predictor by its name; the dictionary of industries is loaded only where it is used.
+
+/** `naics`: by the words of the name. `hash`: as fast as can be, without meaning. */
+export type PredictorName = 'naics' | 'hash';
+
+export async function createPredictor(name: PredictorName): Promise<Predictor> {
+  if (name === 'hash') return createHashPredictor();
+  const { createNaicsPredictor } = await import('./predictors/naics-predictor.js');
+  return createNaicsPredictor();
 }

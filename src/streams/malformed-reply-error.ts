@@ -1,5 +1,5 @@
 /** A reply that is not what the interface promises: cut, not JSON, not base64, or of another shape. */
-import { TroubleError } from '../errors/index.js';
+import { TroubleError } from '../errors.js';
 
 /** Passing trouble until it has been seen often: the reader of a reply throws it, the caller asks again. */
 export class MalformedReplyError extends TroubleError {

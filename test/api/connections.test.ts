@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
-import { ConfigError, TroubleError } from '../../src/errors/index.js';
+import { ConfigError, TroubleError } from '../../src/errors.js';
 import { certificate } from '../helpers/api-certificate.js';
 import { errorOf, noSignal, openTestClient } from '../helpers/api-client.js';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import type { DownloadRequest } from '../../src/api/prediction-api.js';
-import { FolioLostError, RefusedError, UntrustedError } from '../../src/errors/index.js';
+import { FolioLostError, RefusedError, UntrustedError } from '../../src/errors.js';
 import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../helpers/api-client.js';
 import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fileOnDisk } from '../../src/api/file-on-disk.js';
+import { fileOnDisk } from '../../src/api/requests.js';
 import { useFolder } from '../helpers/folder.js';
 
 const folder = useFolder();

@@ -4,8 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { fileOnDisk } from '../../src/api/file-on-disk.js';
-import { encodeForm } from '../../src/api/form.js';
+import { encodeForm, fileOnDisk } from '../../src/api/requests.js';
 import { useFolder } from '../helpers/folder.js';
 
 const folder = useFolder();

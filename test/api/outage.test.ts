@@ -1,6 +1,6 @@
 /** How seldom an outage is told. */
 import { expect, test } from 'vitest';
-import { Outage } from '../../src/api/outage.js';
+import { Outage } from '../../src/api/retry-loop.js';
 
 function createOutage() {
   const log: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createProxyChoice } from '../../src/api/proxies.js';
-import { ConfigError } from '../../src/errors/index.js';
+import { createProxyChoice } from '../../src/api/http-client.js';
+import { ConfigError } from '../../src/errors.js';
 
 const chosen = (url: string, proxies: Parameters<typeof createProxyChoice>[0]) =>
   createProxyChoice(proxies)(new URL(url))?.href;

@@ -1,6 +1,6 @@
 /** What is taken from replies, and what makes one malformed. */
 import { expect, test } from 'vitest';
-import { trackReply, uploadReply } from '../../src/api/reply-schemas.js';
+import { trackReply, uploadReply } from '../../src/api/read-reply.js';
 
 const PROGRESS = {
   status: 'FINISHED',

@@ -1,6 +1,6 @@
 /** Spacing, order, pauses and aborts of the gate, on a clock that the test moves. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { RequestGate } from '../../src/api/request-gate.js';
+import { RequestGate } from '../../src/api/rate-limiter.js';
 import { noSignal } from '../helpers/api-client.js';
 
 beforeEach(() => {

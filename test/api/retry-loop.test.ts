@@ -1,9 +1,9 @@
 /** Attempts, back-off, giving up and what is logged of it. */
 import { describe, expect, test } from 'vitest';
 import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
-import { RequestGate } from '../../src/api/request-gate.js';
+import { RequestGate } from '../../src/api/rate-limiter.js';
 import { RetryLoop } from '../../src/api/retry-loop.js';
-import { FolioLostError, TroubleError } from '../../src/errors/index.js';
+import { FolioLostError, TroubleError } from '../../src/errors.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
 import { errorOf, noSignal } from '../helpers/api-client.js';
 

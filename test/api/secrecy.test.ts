@@ -5,7 +5,7 @@ import path from 'node:path';
 import { buffer as collect } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TroubleError } from '../../src/errors/index.js';
+import { TroubleError } from '../../src/errors.js';
 import { errorOf, noSignal, openTestClient, TOKEN } from '../helpers/api-client.js';
 import { type Answer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
 

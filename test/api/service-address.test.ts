@@ -1,7 +1,7 @@
 /** Where the operations are, and which addresses are refused. */
 import { expect, test } from 'vitest';
-import { createServiceAddress } from '../../src/api/service-address.js';
-import { ConfigError } from '../../src/errors/index.js';
+import { createServiceAddress } from '../../src/api/requests.js';
+import { ConfigError } from '../../src/errors.js';
 
 test.each([
   ['https://api.example', 'https://api.example/naics/naics/external/upload/file/info'],

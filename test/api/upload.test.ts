@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import type { UploadRequest } from '../../src/api/prediction-api.js';
-import { AmbiguousUploadError, RefusedError, TroubleError } from '../../src/errors/index.js';
+import { AmbiguousUploadError, RefusedError, TroubleError } from '../../src/errors.js';
 import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../helpers/api-client.js';
 import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { WaitLimit } from '../../src/api/wait-limit.js';
+import { WaitLimit } from '../../src/api/send-request.js';
 
 let given: (Error & { code?: string })[];
 const giveUp = (error: Error): void => void given.push(error);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { crashAt } from '../../src/cli/crash-at.js';
+import { crashAt } from '../../src/cli/failpoint.js';
 import { useFolder } from '../helpers/folder.js';
 
 const folder = useFolder();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDeadline, parseMaxDuration } from '../../src/cli/deadline.js';
+import { parseDeadline, parseMaxDuration } from '../../src/cli/time-options.js';
 
 const at = (time: string) => new Date(`2026-11-21T${time}`);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRate, progressText, scanText } from '../../src/cli/progress-text.js';
+import { createRate, progressText, scanText } from '../../src/cli/progress.js';
 import { addChunk } from '../helpers/advance-chunk.js';
 import { sampleRun } from '../helpers/checkpoint-samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';

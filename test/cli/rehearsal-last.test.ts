@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type Config, LockedError, parseConfig } from '../../pipelines/index.js';
-import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
+import { openPipelineLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
 import { takeUpLast } from '../../src/cli/rehearsal/last-rehearsal.js';
 import { silentLogger } from '../../src/logger.js';
 import { useFolder } from '../helpers/folder.js';

@@ -2,7 +2,7 @@ import { access, readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../pipelines/index.js';
 import { findScene, plainScene, scenes } from '../../src/cli/rehearsal/scenes.js';
-import { parseFaults } from '../../src/service/faults/parse-faults.js';
+import { parseFaults } from '../../src/service/faults/read-faults.js';
 
 const pages = new URL('../../docs/rehearsals/', import.meta.url);
 

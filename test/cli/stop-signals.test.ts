@@ -1,8 +1,7 @@
 /** In this process, by the signals' events; real ones are in test/integration/cli-signals.test.ts. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { isUnderNohup } from '../../src/cli/hang-up.js';
-import { listenForStop, type StopSignals, stopText } from '../../src/cli/stop-signals.js';
-import { InterruptedError } from '../../src/errors/index.js';
+import { isUnderNohup, listenForStop, type StopSignals, stopText } from '../../src/cli/stop-signals.js';
+import { InterruptedError } from '../../src/errors.js';
 
 let stop: StopSignals;
 const send = (name: NodeJS.Signals) => process.emit(name, name);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkFrozen, frozenValues } from '../../src/config/frozen.js';
-import { parseConfig } from '../../src/config/parse-config.js';
+import { parseConfig } from '../../src/config/load-config.js';
 import { configErrorOf, minimalWith } from './minimal.js';
 
 const SERVICE = 'https://predict.example';

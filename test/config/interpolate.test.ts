@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { escapeReferences, interpolate } from '../../src/config/interpolate.js';
+import { escapeReferences, interpolate } from '../../src/config/env-settings.js';
 import { variable } from './minimal.js';
 
 const env = { NAME: 'Ann', EMPTY: '', NESTED: variable('NAME') };

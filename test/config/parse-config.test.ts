@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseConfig } from '../../src/config/parse-config.js';
+import { parseConfig } from '../../src/config/load-config.js';
 import { Secret } from '../../src/config/secret.js';
 import { configErrorOf, minimal, minimalWith, variable } from './minimal.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { duration, share, size, timerDuration } from '../../src/config/quantities.js';
+import { duration, share, size, timerDuration } from '../../src/config/values.js';
 
 test.each([
   ['500ms', 500],

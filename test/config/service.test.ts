@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseConfig } from '../../src/config/parse-config.js';
+import { parseConfig } from '../../src/config/load-config.js';
 import { configErrorOf, minimalWith } from './minimal.js';
 
 let folder: string;

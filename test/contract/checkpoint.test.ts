@@ -1,5 +1,5 @@
 /** The contract of the checkpoint's port, over every implementation of it. */
-import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { withEmptyState } from '../helpers/empty-state.js';
 import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
 import { checkpointContract } from './checkpoint-contract.js';

@@ -1,7 +1,7 @@
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { detectDialect } from '../../src/csv/detect-dialect.js';
-import { ConfigError } from '../../src/errors/index.js';
+import { ConfigError } from '../../src/errors.js';
 
 const AUTO = { encoding: 'auto', delimiter: 'auto', gzip: false };
 const detect = (sample: string | Buffer, fixed: Partial<typeof AUTO> = {}) =>

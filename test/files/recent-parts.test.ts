@@ -1,7 +1,7 @@
 import { appendFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createRecentParts } from '../../src/files/recent-parts.js';
+import { createRecentParts } from '../../src/files/local-run-files.js';
 import { takeBuffer } from '../../src/streams/buffer-pool.js';
 import { emptyBufferPool } from '../helpers/empty-buffer-pool.js';
 import { useFolder } from '../helpers/folder.js';

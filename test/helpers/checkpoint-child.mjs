@@ -4,8 +4,8 @@
  * line on its stdin forces a garbage collection (under --expose-gc), answered by a line. Runs what is built.
  */
 import { createInterface } from 'node:readline';
-import { openSqliteCheckpoint } from '../../dist/src/checkpoint/open-sqlite-checkpoint.js';
-import { openPipelineLock } from '../../dist/src/checkpoint/pipeline-lock.js';
+import { openSqliteCheckpoint } from '../../dist/src/checkpoint/sqlite/open-sqlite-checkpoint.js';
+import { openPipelineLock } from '../../dist/src/checkpoint/sqlite/pipeline-lock.js';
 
 const [task, stateDir, name, chunks] = process.argv.slice(2);
 if (task === 'lock') {

@@ -1,7 +1,7 @@
 /** State folders whose empty checkpoint is a copy of one that was made before: making its tables takes a while. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { withFolder } from './checkpoint-samples.js';
 
 let made: Promise<Buffer> | undefined;

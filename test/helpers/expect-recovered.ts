@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { recover } from '../../pipelines/index.js';
-import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { openSqlite } from '../../src/sqlite-driver.js';
 
 /**

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import type { FolioReport, PredictionApi } from '../../src/api/prediction-api.js';
-import { FolioLostError } from '../../src/errors/index.js';
+import { FolioLostError } from '../../src/errors.js';
 
 export interface FakeFolio {
   readonly folio: string;

@@ -14,7 +14,7 @@ import {
   type RunSummary,
   type Tally,
 } from '../../pipelines/index.js';
-import { parseFaults } from '../../src/service/faults/parse-faults.js';
+import { parseFaults } from '../../src/service/faults/read-faults.js';
 import { openService } from '../../src/service/open-service.js';
 import { createHashPredictor } from '../../src/service/predictors/hash-predictor.js';
 import { type ServedFolio, servedFolios } from './serve.js';

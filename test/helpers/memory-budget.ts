@@ -1,6 +1,6 @@
 /** The model's budget: sums over all payments that were not given back, however many there are. */
 import type { Budget, Spending } from '../../src/checkpoint/checkpoint.js';
-import { GuardError } from '../../src/errors/index.js';
+import { GuardError } from '../../src/errors.js';
 import type { Memory, MemoryRun, Payment } from './memory-state.js';
 
 const monthOf = (day: string) => day.slice(0, 7);

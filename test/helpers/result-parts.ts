@@ -1,7 +1,7 @@
 /** Parts of results and blocks of records made of text, for the joins and what is written of them. */
 import { scanBuffer } from '../../src/csv/scan-records.js';
 import { type PartTable, readPartTable } from '../../src/results/part-table.js';
-import { createBlockReader, type RecordBlock } from '../../src/results/record-block.js';
+import { createBlockReader, type RecordBlock } from '../../src/source/record-block.js';
 import type { PartReference } from '../../src/types.js';
 
 export function successful(content: string, part = 0): PartTable {

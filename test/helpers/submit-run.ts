@@ -1,7 +1,7 @@
 /** Submitting with the stage alone: an upload that fails as told, and what is kept of it. */
 import type { PredictionApi } from '../../src/api/prediction-api.js';
-import { chunkRecords } from '../../src/stages/chunk-records.js';
-import { submitChunks } from '../../src/stages/submit-chunks.js';
+import { chunkRecords } from '../../src/stages/chunk/chunk-records.js';
+import { submitChunks } from '../../src/stages/submit/submit-chunks.js';
 import { createPermits } from '../../src/streams/permits.js';
 import { createFakeService } from './fake-service.js';
 import { collect, type StageRun } from './stage-run.js';

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
+import { openPipelineLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
 import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli } from '../helpers/cli.js';
 import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSummary } from '../../pipelines/index.js';
-import { type CrashPoint, crashPoints } from '../../src/crash-points.js';
+import { type CrashPoint, crashPoints } from '../../src/failpoints.js';
 import { openSqlite } from '../../src/sqlite-driver.js';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';

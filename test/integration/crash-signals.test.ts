@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CrashPoint } from '../../src/crash-points.js';
+import type { CrashPoint } from '../../src/failpoints.js';
 import { type CliEnd, jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
 import { openServe, type Serve, servedFolios } from '../helpers/serve.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recover } from '../../pipelines/index.js';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { openSqlite } from '../../src/sqlite-driver.js';
 import { addChunk } from '../helpers/advance-chunk.js';
 import { samplePublication, sampleRun, withFolder } from '../helpers/checkpoint-samples.js';

@@ -3,7 +3,7 @@ import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openCheckpointReader, recover } from '../../pipelines/index.js';
-import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { readLedger } from '../../src/report/ledger.js';
 import { checkpointFile, flipBit, killAt, loseCheckpoint } from '../helpers/killed-state.js';
 import { expectEnriched, expectSuccess, type Job, withJob } from '../helpers/other-service-job.js';

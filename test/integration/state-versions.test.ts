@@ -2,7 +2,7 @@
 import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openPipelineLock } from '../../src/checkpoint/pipeline-lock.js';
+import { openPipelineLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
 import { openSqlite } from '../../src/sqlite-driver.js';
 import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli } from '../helpers/cli.js';

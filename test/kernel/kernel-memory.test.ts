@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigError, TroubleError } from '../../src/errors/index.js';
+import { ConfigError, TroubleError } from '../../src/errors.js';
 import { KernelMemory, MOST_MEMORY_BYTES } from '../../src/kernel/kernel-memory.js';
 import { thrownBy } from '../helpers/result-parts.js';
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { openSqliteCheckpoint } from '../../src/checkpoint/open-sqlite-checkpoint.js';
+import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { askEverything } from '../helpers/ask-everything.js';
 import { advance, aim, type Place, seeAt } from '../helpers/checkpoint-place.js';
 import { chunkChanges, runChanges, wrongChanges } from '../helpers/checkpoint-steps.js';

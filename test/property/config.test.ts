@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { escapeReferences, interpolate } from '../../src/config/interpolate.js';
-import { parseConfig } from '../../src/config/parse-config.js';
+import { escapeReferences, interpolate } from '../../src/config/env-settings.js';
+import { parseConfig } from '../../src/config/load-config.js';
 import { configSchema } from '../../src/config/schema.js';
-import { ConfigError } from '../../src/errors/index.js';
+import { ConfigError } from '../../src/errors.js';
 
 const budget = { interruptAfterTimeLimit: 2000, numRuns: 2000 };
 

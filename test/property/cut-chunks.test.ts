@@ -3,7 +3,12 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
-import { type CutChunk, createUploadLayout, cutChunks, maxRecordBytes } from '../../src/stages/cut-chunks.js';
+import {
+  type CutChunk,
+  createUploadLayout,
+  cutChunks,
+  maxRecordBytes,
+} from '../../src/stages/chunk/cut-chunks.js';
 import { cutAt } from '../helpers/csv-batches.js';
 import { scramble, value, writeCsvRecord } from '../helpers/csv-text.js';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Call, decideFaults } from '../../src/service/faults/decide-faults.js';
 import { faultNames, isFolioFault, operationsOf } from '../../src/service/faults/fault.js';
-import { parseFaults } from '../../src/service/faults/parse-faults.js';
+import { parseFaults } from '../../src/service/faults/read-faults.js';
 import { OPERATIONS } from '../../src/service/http/operation.js';
 
 const number = fc.integer({ min: 1, max: 8 });

@@ -4,12 +4,12 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { UntrustedError } from '../../src/errors/index.js';
+import { UntrustedError } from '../../src/errors.js';
 import { compareEchoes } from '../../src/results/compare-echoes.js';
-import { foldText } from '../../src/results/fold-text.js';
+import { foldText } from '../../src/results/echo-kinds.js';
 import { joinResults } from '../../src/results/join-results.js';
 import type { PartTable } from '../../src/results/part-table.js';
-import type { RecordBlock } from '../../src/results/record-block.js';
+import type { RecordBlock } from '../../src/source/record-block.js';
 import type { JoinWay } from '../../src/types.js';
 import { shuffled, writeCsvRecord } from '../helpers/csv-text.js';
 import { blockOf, failed, successful } from '../helpers/result-parts.js';

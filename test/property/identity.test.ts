@@ -12,9 +12,9 @@ import { compareEchoes } from '../../src/results/compare-echoes.js';
 import { joinResults } from '../../src/results/join-results.js';
 import { createOutputLayout, outputHeader } from '../../src/results/output-layout.js';
 import { type PartTable, readPartTable } from '../../src/results/part-table.js';
-import { createBlockReader } from '../../src/results/record-block.js';
 import { createRowWriter } from '../../src/results/write-enriched.js';
-import { type CutChunk, createUploadLayout, cutChunks } from '../../src/stages/cut-chunks.js';
+import { createBlockReader } from '../../src/source/record-block.js';
+import { type CutChunk, createUploadLayout, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
 import type { JoinWay } from '../../src/types.js';
 import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv-text.js';
 

@@ -1,7 +1,7 @@
 /** A join finds every result's own record, and what is left out, doubled or strange is never passed over. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { UntrustedError } from '../../src/errors/index.js';
+import { UntrustedError } from '../../src/errors.js';
 import { joinByEcho } from '../../src/results/join-by-echo.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { shuffled, value, writeCsvRecord } from '../helpers/csv-text.js';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import pLimit from 'p-limit';
-import { crashPoints } from '../../dist/src/crash-points.js';
+import { crashPoints } from '../../dist/src/failpoints.js';
 import { elsewhere, windows } from './crash/expected.js';
 import { matrixPage } from './crash/matrix-page.js';
 import { servedFolios, startService } from './crash/processes.js';

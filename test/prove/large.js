@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { scanRecords } from '../../dist/src/csv/scan-records.js';
 import { createOutputLayout } from '../../dist/src/results/output-layout.js';
 import { readPartTable } from '../../dist/src/results/part-table.js';
-import { createBlockReader } from '../../dist/src/results/record-block.js';
 import { createRowWriter } from '../../dist/src/results/write-enriched.js';
-import { createUploadLayout, cutChunks, maxRecordBytes } from '../../dist/src/stages/cut-chunks.js';
+import { createBlockReader } from '../../dist/src/source/record-block.js';
+import { createUploadLayout, cutChunks, maxRecordBytes } from '../../dist/src/stages/chunk/cut-chunks.js';
 
 const MB = 1024 * 1024;
 const maxBytes = 512 * MB;

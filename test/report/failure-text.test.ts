@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isTolerated } from '../../src/report/exit-code.js';
-import { failureText, raiseHint } from '../../src/report/failure-text.js';
+import { failureText, isTolerated, raiseHint } from '../../src/report/exit-code.js';
 
 describe('the tolerance that is named as enough', () => {
   it.each([

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { summarizeRun } from '../../src/report/run-summary.js';
-import { mergeResults } from '../../src/stages/merge-results.js';
-import { publishOutput } from '../../src/stages/publish-output.js';
+import { mergeResults } from '../../src/stages/merge/merge-results.js';
+import { publishOutput } from '../../src/stages/publish/publish-output.js';
 import { useFolder } from '../helpers/folder.js';
 import { createStageRun, downloadAll, nothing } from '../helpers/stage-run.js';
 

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type Answers, answersOf, hasFailed, isFailed, layOver } from '../../src/results/answers.js';
+import {
+  type Answers,
+  answersOf,
+  hasFailed,
+  isFailed,
+  layOver,
+  searchAnswers,
+  searchValues,
+} from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
-import { searchAnswers } from '../../src/results/search-table.js';
-import { searchValues } from '../../src/results/search-values.js';
 import { failed, successful } from '../helpers/result-parts.js';
 
 const numbered = (numbers: number[], good: number[], folio: string) => {

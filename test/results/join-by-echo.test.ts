@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UntrustedError } from '../../src/errors/index.js';
+import { UntrustedError } from '../../src/errors.js';
 import { joinByEcho } from '../../src/results/join-by-echo.js';
 import type { PartTable } from '../../src/results/part-table.js';
 import { blockOf, failed, successful } from '../helpers/result-parts.js';

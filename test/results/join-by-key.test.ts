@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UntrustedError } from '../../src/errors/index.js';
+import { UntrustedError } from '../../src/errors.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { failed, successful, thrownBy } from '../helpers/result-parts.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { UntrustedError } from '../../src/errors/index.js';
+import type { UntrustedError } from '../../src/errors.js';
 import { compareEchoes } from '../../src/results/compare-echoes.js';
 import { type JoinedChunk, type JoinTerms, joinResults } from '../../src/results/join-results.js';
 import type { PartTable } from '../../src/results/part-table.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fieldText } from '../../src/csv/write-field.js';
-import { UntrustedError } from '../../src/errors/index.js';
+import { UntrustedError } from '../../src/errors.js';
 import { fieldStart, type PartTable, readPartTable } from '../../src/results/part-table.js';
 import { successful, thrownBy } from '../helpers/result-parts.js';
 

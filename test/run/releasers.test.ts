@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createReleasers } from '../../src/run/releasers.js';
+import { createReleasers } from '../../src/run/open-state.js';
 
 function stack(...failing: string[]) {
   const closed: string[] = [];

@@ -5,7 +5,7 @@ import { cp, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockedError } from '../../src/errors/index.js';
+import { LockedError } from '../../src/errors.js';
 import { openService, type ServiceOptions } from '../../src/service/open-service.js';
 import {
   acceptedFolio,

@@ -1,5 +1,5 @@
 /** Holds a run's journal to the database: which of the two knows more of what was, or may have been, paid for. */
-import type { StateDatabase } from '../state-database.js';
+import type { StateDatabase } from '../sqlite/state-database.js';
 import type { FolioLine, JournalLine } from './journal-line.js';
 import { beginningOf, keyOf, look, nothingSeen, RANK, type Seen } from './seen-lines.js';
 

@@ -1,8 +1,8 @@
 /** The journal that a run would have, from what the database knows of it: for a run whose journal is not there. */
 import type { Source, UnprocessedCause } from '../../types.js';
 import { unpackNumbers } from '../packed-numbers.js';
+import type { StateDatabase } from '../sqlite/state-database.js';
 import type { Publication, RunState } from '../state.js';
-import type { StateDatabase } from '../state-database.js';
 import { type JournalLine, journalVersion, type NumberedFile } from './journal-line.js';
 
 interface RunRow {

@@ -1,6 +1,6 @@
 /** Reads a run's journal: whole lines only, each held to its checksum. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
-import { ConfigError } from '../../errors/index.js';
+import { ConfigError } from '../../errors.js';
 import { decodeLine, type JournalLine, journalVersion } from './journal-line.js';
 
 const LF = 0x0a;

@@ -3,9 +3,10 @@
  * line follows the commit that it speaks of, so a journal never knows more than a database that is whole.
  */
 import { dirname } from 'node:path';
-import { ConfigError } from '../../errors/index.js';
-import type { StateDatabase } from '../state-database.js';
-import { translateStateError } from '../translate-state-error.js';
+import type { Database } from 'better-sqlite3';
+import { ConfigError } from '../../errors.js';
+import { createStateDatabase, type StateDatabase } from '../sqlite/state-database.js';
+import { translateStateError } from '../sqlite/translate-state-error.js';
 import { type Compared, isBehind, journalComparison, type Mark } from './compare-journal.js';
 import { type JournalFile, openJournalFile, writeJournalFile } from './journal-file.js';
 import { journalPath } from './journal-folder.js';
@@ -142,4 +143,19 @@ function behind(stateDir: string, run: string, { missing }: Compared): ConfigErr
       },
     },
   );
+}
+
+// Gives runs of a foliopipe that kept no journals theirs.
+
+/**
+ * For all runs that were not pruned; a journal that is there already is left alone, and held to the database when its
+ * run is gone on with. Within the transaction of the migration, so that a kill leaves it to be done again.
+ */
+export function makeJournals(connection: Database, stateDir: string): void {
+  const linesOf = journalOfRun(createStateDatabase(connection));
+  const runs = connection.prepare<[], string>('SELECT id FROM runs WHERE pruned_at IS NULL').pluck().all();
+  for (const run of runs) {
+    const path = journalPath(stateDir, run);
+    if (!hasJournal(path)) writeJournalFile(path, linesOf(run));
+  }
 }

@@ -2,9 +2,9 @@
  * The checkpoint with a journal beside it. Law 2 with a second witness: the database commits, then the journal's
  * line is on the disk, then the caller may send. Stages see no difference.
  */
-import { attemptsOf } from '../attempts-of.js';
 import type { Checkpoint, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { attemptsOf } from '../walk-run.js';
 import type { JournalLine } from './journal-line.js';
 import type { RunJournals } from './run-journals.js';
 

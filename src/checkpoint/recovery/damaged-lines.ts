@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { JournalLine } from '../journal/journal-line.js';
-import type { StateDatabase } from '../state-database.js';
+import type { StateDatabase } from '../sqlite/state-database.js';
 
 export interface DamagedLine {
   readonly line: number;

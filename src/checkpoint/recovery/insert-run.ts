@@ -1,7 +1,7 @@
 /** Writes a run that is rebuilt from its journal into the tables, in the place of what they hold of it. */
 import type { FolioCounts, StoredPart } from '../../types.js';
 import { packNumbers } from '../packed-numbers.js';
-import type { StateDatabase } from '../state-database.js';
+import type { StateDatabase } from '../sqlite/state-database.js';
 import type { JournaledChunk, JournaledRun } from './journaled.js';
 
 /** What is on the disk of a chunk's answers, where it is all of them. */
@@ -113,4 +113,21 @@ function chunkRow(run: string, chunk: JournaledChunk, found: FoundParts | undefi
     ...counts,
     state: found === undefined ? chunk.state : 'downloaded',
   };
+}
+
+// Gives the publications that journals tell of their rows.
+
+/** The statements are prepared once; the insertion is one transaction. */
+export function publicationInsertion(db: StateDatabase): (runs: readonly JournaledRun[]) => Promise<void> {
+  // Two may be of one content: a number is given once in a pipeline, and is what a publication is.
+  const put = db.prepare(`
+    INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
+    VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)
+    ON CONFLICT DO NOTHING`);
+
+  return db.change((runs: readonly JournaledRun[]) => {
+    for (const { head, published } of runs) {
+      for (const file of published) put.run({ pipeline: head.pipeline, run: head.run, ...file });
+    }
+  });
 }

@@ -12,15 +12,14 @@ import { type Compared, journalComparison } from '../journal/compare-journal.js'
 import { writeJournalFile } from '../journal/journal-file.js';
 import { journalPath } from '../journal/journal-folder.js';
 import { journalOfRun } from '../journal/journal-of-run.js';
-import { makeJournals } from '../journal/make-journals.js';
 import { readJournal } from '../journal/read-journal.js';
-import { migrate, refuseNewer } from '../migrate.js';
-import { migrations } from '../migrations/index.js';
-import { openPrivateDatabase } from '../open-private-database.js';
-import { createStateDatabase } from '../state-database.js';
+import { makeJournals } from '../journal/run-journals.js';
+import { migrate, refuseNewer } from '../sqlite/migrate.js';
+import { migrations } from '../sqlite/migrations/index.js';
+import { openPrivateDatabase } from '../sqlite/open-private-database.js';
+import { createStateDatabase } from '../sqlite/state-database.js';
 import { type DamagedLine, damageJudgement } from './damaged-lines.js';
-import { publicationInsertion } from './insert-publications.js';
-import { type FoundParts, runInsertion } from './insert-run.js';
+import { type FoundParts, publicationInsertion, runInsertion } from './insert-run.js';
 import type { JournaledRun } from './journaled.js';
 
 /** `missing` also where it is empty. */

@@ -1,7 +1,7 @@
 /** The user's config as it is rehearsed: pure. What is sent, and how, stays theirs; places and times do not. */
 import { basename, dirname, join } from 'node:path';
 import type { Config, Milliseconds } from '../../../pipelines/index.js';
-import type { Scene } from './scene.js';
+import type { Scene } from './scenes.js';
 
 /** How large the source is, cut as the config says. */
 export interface SourceSize {

@@ -1,6 +1,6 @@
 /** The scenes that can be rehearsed: a table; docs/rehearsals has a page on each. */
-import { ConfigError, type Milliseconds } from '../../../pipelines/index.js';
-import type { Scene } from './scene.js';
+import { type Config, ConfigError, type Logger, type Milliseconds } from '../../../pipelines/index.js';
+import { countOf, formatSpan } from '../format.js';
 
 const minute: Milliseconds = 60_000;
 const leastChunks = 8;
@@ -104,3 +104,63 @@ export function findScene(name: string | true): Scene {
     hint: 'foliopipe run FILE --rehearse SCENE: a word behind --rehearse is taken for a scene, so the file comes first',
   });
 }
+
+// A scene: one night's trouble as data, played to the user's own config.
+
+/** Where the middle of a run lies, so that the trouble comes neither too early nor too late. */
+export interface Middle {
+  /** 1-based place among the chunks; the folios of a fresh service are numbered likewise. */
+  readonly chunk: number;
+  /** The service's time since its start, at which it has worked on half of the source. */
+  readonly time: Milliseconds;
+}
+
+export interface Scene {
+  readonly name: string;
+  /** A line of the list of scenes. */
+  readonly purpose: string;
+  /** What will happen, told when it begins. */
+  readonly happens: string;
+  /** How many seconds of the night pass in one of ours. */
+  readonly timeScale: number;
+  /** How long the service works on the whole source, in the night's time; 0: as fast as it goes. */
+  readonly lasts: Milliseconds;
+  /** Chunks that it takes for the trouble to be seen; 0: as the config cuts the source. */
+  readonly leastChunks: number;
+  /** How the service misbehaves, as `parseFaults` takes it (docs/faults.md). */
+  readonly rules: (middle: Middle) => readonly object[];
+  /** Sent to this process when the folio in the middle is finished. */
+  readonly signal?: 'SIGTERM';
+}
+
+// What a rehearsal says before it begins: that it is one, what will happen, and where everything is.
+
+/**
+ * @param config the rehearsal's, with its own places.
+ * @param isOver the trouble was in an earlier process.
+ */
+export function tellScene(logger: Logger, scene: Scene, config: Config, isOver: boolean): void {
+  const { name, timeScale } = scene;
+  const { stateDir, output } = config;
+  logger.info(
+    { type: 'rehearsal', scene: name, isOver, timeScale, stateDir, output: output.path },
+    `rehearsal ${name}: the local service answers, nothing is paid, the real state and output are not touched`,
+  );
+  const time = timeScale === 1 ? '' : `; 60 minutes last ${formatSpan(hourMs / timeScale)}`;
+  logger.info({}, `${isOver ? 'the trouble is over, the service behaves' : scene.happens}${time}`);
+  logger.info({}, `state in ${stateDir}, output ${output.path}`);
+}
+
+/** Says where the source is sent in smaller pieces than the user's own config would have it. */
+export function tellPieces(logger: Logger, scene: Scene, config: Config, own: Config, chunks: number): void {
+  const { maxRecords } = config.chunks;
+  const { folios } = config.concurrency;
+  if (maxRecords === own.chunks.maxRecords && folios === own.concurrency.folios) return;
+  const few = chunks < scene.leastChunks ? '; too few for all of the trouble to be seen' : '';
+  logger.info(
+    { chunks, maxRecords, folios },
+    `sent as ${countOf(chunks, 'chunk')}, so that the trouble comes in the middle: chunks.maxRecords is ${maxRecords}, concurrency.folios ${folios}${few}`,
+  );
+}
+
+const hourMs = 3_600_000;

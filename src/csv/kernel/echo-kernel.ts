@@ -1,8 +1,7 @@
 /** Compares echoed columns in WebAssembly: for each record, what was sent with what its result gives back. */
 import { bytesOf } from '../../kernel/kernel-memory.js';
-import type { Table } from '../table.js';
 import { fieldText } from '../write-field.js';
-import type { TableMemory } from './table-memory.js';
+import type { Table, TableMemory } from './table-memory.js';
 
 /** What assembly/echo.ts exports. */
 export interface EchoExports {

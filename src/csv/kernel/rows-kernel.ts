@@ -4,19 +4,17 @@
  */
 import { bytesOf, type KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
-import { COMMA } from '../ascii.js';
+import { COMMA } from '../bytes.js';
 import {
   type AnswerPart,
   type RowOrder,
   type RowsLayout,
   rowsByField,
   type WriteOther,
-} from '../rows-by-field.js';
-import type { Table } from '../table.js';
-import { fieldRuns } from './field-runs.js';
-import { TableMemory, type TablePlace } from './table-memory.js';
+} from './rows-by-field.js';
+import { fieldRuns, type Table, TableMemory, type TablePlace } from './table-memory.js';
 
-export type { AnswerPart, RowOrder, RowsLayout, WriteOther } from '../rows-by-field.js';
+export type { AnswerPart, RowOrder, RowsLayout, WriteOther } from './rows-by-field.js';
 
 /** What assembly/rows.ts exports. */
 export interface RowsExports {

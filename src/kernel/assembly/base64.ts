@@ -8,7 +8,7 @@ export let textEnd: i32 = 0;
 /** Where the decoded bytes end. */
 export let decodedEnd: i32 = 0;
 
-// How four characters are found, as streams/base64-text.ts has it.
+// How four characters are found, as streams/base64-json.ts has it.
 const WHOLE: i32 = 0;
 const CUT: i32 = 1;
 const CLOSED: i32 = 2;

@@ -1,4 +1,4 @@
-// Writes raw fields of a record as those of a comma CSV with LF; the rule is that of csv/write-field.ts.
+// Writes raw fields of a record, and its number, as those of a comma CSV with LF; the rule is that of csv/write-field.ts.
 
 import { COMMA, QUOTE } from './bytes';
 import { copy, copyPlain, copyUnlessReturn } from './copy';
@@ -89,4 +89,20 @@ function writeField(from: i32, to: i32, delimiter: i32, out: i32): i32 {
   const quoted = copy(from, to, out + 1);
   store<u8>(quoted, <u8>QUOTE);
   return quoted + 1;
+}
+
+const ZERO: i32 = 0x30;
+
+/** Most digits that a number has. */
+export const DIGITS: i32 = 20;
+
+/** Writes a number of 0 or more to `out`, and returns where that ends. */
+export function writeNumber(value: u64, out: i32): i32 {
+  let digits = 1;
+  for (let power: u64 = 10; power <= value && digits < DIGITS - 1; power *= 10) digits++;
+  for (let at = out + digits - 1; at >= out; at--) {
+    store<u8>(at, <u8>(ZERO + <i32>(value % 10)));
+    value /= 10;
+  }
+  return out + digits;
 }

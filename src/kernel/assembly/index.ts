@@ -1,9 +1,9 @@
 // What the kernel gives to its TypeScript side.
 
 export { decodeBase64, decodedEnd, textEnd } from './base64';
+export { movePlaces } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { differingPair, findDiffering } from './echo';
-export { movePlaces } from './move';
 export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';
 export { count, isDoubtful, lines, next, scan } from './scan';
 export { needsRoom, outEnd, writeUpload, written } from './upload';

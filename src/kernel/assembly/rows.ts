@@ -2,8 +2,7 @@
 
 import { COMMA, LF } from './bytes';
 import { copy } from './copy';
-import { exactSize, roughSize, writeRuns } from './field';
-import { DIGITS, writeNumber } from './number';
+import { DIGITS, exactSize, roughSize, writeNumber, writeRuns } from './field';
 
 /** The row that comes next. */
 export let nextRow: i32 = 0;

@@ -1,8 +1,7 @@
 // Writes records of a batch as those of an uploaded file: the record's number, the chosen fields, LF.
 
 import { COMMA, LF, QUOTE } from './bytes';
-import { exactSize, roughSize, writeRuns } from './field';
-import { DIGITS, writeNumber } from './number';
+import { DIGITS, exactSize, roughSize, writeNumber, writeRuns } from './field';
 
 /** Records written by the last call. */
 export let written: i32 = 0;

@@ -1,20 +1,24 @@
 /** A call of a service with faults: counted, decided, worked on, stalled, and sent, cut or changed. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDownload } from '../http/answer.js';
-import type { Answering } from '../http/answering.js';
-import type { Operation } from '../http/operation.js';
+import { isDownload, sendAnswer } from '../http/answer.js';
+import type { Answering, Operation } from '../http/operation.js';
 import { parameters } from '../http/parameters.js';
-import { sendAnswer } from '../http/send-answer.js';
 import { isFileStatus } from '../routes/download.js';
 import type { ServiceLogger } from '../service-logger.js';
 import type { FolioStore } from '../store/folio-store.js';
 import { changeAnswer } from './change-answer.js';
 import { changeBytes } from './change-bytes.js';
-import { cutConnection, rest, whenGone } from './connection.js';
 import type { Call } from './decide-faults.js';
 import { faultNames } from './fault.js';
 import { type CallFacts, FaultSession } from './fault-session.js';
-import { type WorkContext, type Worked, workWithFaults } from './work-with-faults.js';
+import {
+  cutConnection,
+  rest,
+  type WorkContext,
+  type Worked,
+  whenGone,
+  workWithFaults,
+} from './work-with-faults.js';
 
 export interface FaultContext extends WorkContext {
   /** Aborted when the service closes: nothing stalls any longer. */

@@ -5,7 +5,6 @@ import type { TrackedFolio } from '../routes/track.js';
 import type { UploadedFolio } from '../routes/upload.js';
 import { changePart } from './change-part.js';
 import type { Fault } from './fault.js';
-import { htmlPage } from './html-page.js';
 
 /** @param seed names the part: with the same seed the same records are changed. */
 export function changeAnswer(
@@ -57,4 +56,10 @@ function changeTracked(tracked: TrackedFolio, { counts, percentage, unknownStatu
 
 function sum(count: number, difference = 0): number {
   return Math.max(0, count + difference);
+}
+
+/** The page of a proxy that stands in front of the service, where JSON was wanted. */
+function htmlPage(status: number): string {
+  const title = status < 400 ? 'Please sign in' : `${status} Service trouble`;
+  return `<!doctype html>\n<html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`;
 }

@@ -1,7 +1,6 @@
 /** What faults make of a reply's bytes on their way out: broken, short, cut or slow. */
 import { setTimeout } from 'node:timers/promises';
-import { CONTENT_OFFSET } from '../http/base64-json.js';
-import type { ReplyBytes } from '../http/send-answer.js';
+import { CONTENT_OFFSET, type ReplyBytes } from '../http/answer.js';
 import type { TimeScale } from '../time-scale.js';
 import type { Fault } from './fault.js';
 

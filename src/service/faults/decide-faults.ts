@@ -1,10 +1,11 @@
 /** The pure core: which faults hit a call. Same plan and same call, same faults, whatever came between. */
+import { createHash } from 'node:crypto';
 import type { FileStatus, Milliseconds } from '../../types.js';
 import type { Operation } from '../http/operation.js';
-import { rollDice } from './dice.js';
+import type { Failure } from '../predictors/predictor.js';
+import type { Folio } from '../store/folio.js';
 import { type Fault, type FaultName, faultNames, isFolioFault, operationsOf } from './fault.js';
-import { isInSet } from './number-set.js';
-import type { FaultPlan, Rule } from './rule.js';
+import { type FaultPlan, isInSet, type Rule } from './rule.js';
 
 export interface Call {
   readonly operation: Operation;
@@ -81,4 +82,23 @@ function isRolled(name: FaultName, rule: Rule, call: Call, seed: readonly number
 
 function only(fault: Fault, names: readonly FaultName[]): Fault {
   return Object.fromEntries(names.map((name) => [name, fault[name]]));
+}
+
+// Chance that can be repeated: the same seed and the same names always give the same number.
+
+/** @returns a number from 0 up to, but not, 1; independent of what was rolled before. */
+export function rollDice(...names: readonly (string | number)[]): number {
+  return createHash('sha256').update(names.join('|')).digest().readUInt32BE(0) / 2 ** 32;
+}
+
+/** The fault `fail`: decided by seed, folio and record alone, so that a folio gives the same whatever comes between. */
+export const MADE_TO_FAIL: Failure = { reason: 'made to fail by a fault rule' };
+
+/** @returns which records (1-based in the upload) are made to fail; undefined where none are. */
+export function recordsMadeToFail(
+  folio: Pick<Folio, 'id' | 'failShare' | 'failSeed'>,
+): ((record: number) => boolean) | undefined {
+  const { id, failShare, failSeed } = folio;
+  if (failShare === 0) return undefined;
+  return (record) => rollDice(failSeed, 'fail', id, record) < failShare;
 }

@@ -1,7 +1,7 @@
 /** Every way in which the service can be told to misbehave, as checked data; docs/faults.md shows each. */
 import { z } from 'zod';
 import { OPERATIONS, type Operation } from '../http/operation.js';
-import { choice, duration, mapOf, share, text, told, wholeNumber, yes } from './leaves.js';
+import { choice, duration, mapOf, share, text, told, wholeNumber, yes } from './fault-values.js';
 
 const records = wholeNumber(1, 1_000_000);
 const difference = wholeNumber(-1_000_000_000, 1_000_000_000);

@@ -2,15 +2,13 @@
 import type { Batch } from '../../csv/batch.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { readHeader } from '../../csv/read-header.js';
-import { recordsMadeToFail } from '../faults/made-to-fail.js';
+import { recordsMadeToFail } from '../faults/decide-faults.js';
 import type { Predictor } from '../predictors/predictor.js';
 import type { Folio } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';
-import { readUpload } from '../uploads/read-upload.js';
+import { readUpload, uploadLayout } from '../uploads/read-upload.js';
 import type { UploadFolder } from '../uploads/upload-folder.js';
-import { uploadLayout } from '../uploads/upload-layout.js';
 import { processSlice, type SliceTools } from './process-slice.js';
-import { UploadLostError } from './upload-lost-error.js';
 
 /** How long a slice may hold up the event loop, commit not counted. */
 const SLICE_MS = 15;
@@ -121,4 +119,9 @@ export class FolioWork {
 function throwAsLost(error: unknown): never {
   if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   throw new UploadLostError('the upload is not there', { cause: error });
+}
+
+/** A folio's upload is gone, or shorter than it was: trying again does not bring it back. */
+export class UploadLostError extends Error {
+  override readonly name = 'UploadLostError';
 }

@@ -2,9 +2,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { ServiceLogger } from '../service-logger.js';
 import type { Folio } from '../store/folio.js';
-import { FolioWork, type WorkResources } from './folio-work.js';
-import { Pace } from './pace.js';
-import { UploadLostError } from './upload-lost-error.js';
+import { FolioWork, UploadLostError, type WorkResources } from './folio-work.js';
 
 /** Rest after trouble (a full disk), which as a rule concerns every folio. */
 const TROUBLE_MS = 1000;
@@ -90,4 +88,43 @@ export function openProcessor(
       for (const work of works) await work.close();
     },
   };
+}
+
+// How many records may be processed now, so that a service keeps to its records per second.
+
+/** Time that an idle service may make up for at once. */
+const BURST_MS = 200;
+/** Shortest wait, so that a quick service works on slices rather than on single records. */
+const TICK_MS = 20;
+
+/** A bucket that fills with time and is emptied by records; times are milliseconds of any steady clock. */
+export class Pace {
+  readonly #perMs: number;
+  readonly #capacity: number;
+  #level = 0;
+  #filledAt: number;
+
+  /** @param recordsPerSecond 0 sets no limit. */
+  constructor(recordsPerSecond: number, now: number) {
+    this.#perMs = recordsPerSecond === 0 ? Number.POSITIVE_INFINITY : recordsPerSecond / 1000;
+    this.#capacity = Math.max(1, this.#perMs * BURST_MS);
+    this.#filledAt = now;
+  }
+
+  /** Whole records that may be processed now. */
+  available(now: number): number {
+    if (this.#perMs === Number.POSITIVE_INFINITY) return Number.MAX_SAFE_INTEGER;
+    this.#level = Math.min(this.#capacity, this.#level + (now - this.#filledAt) * this.#perMs);
+    this.#filledAt = now;
+    return Math.floor(this.#level);
+  }
+
+  spend(records: number): void {
+    this.#level -= records;
+  }
+
+  /** Milliseconds until there is something to do again. */
+  waitMs(): number {
+    return Math.max(TICK_MS, (1 - this.#level) / this.#perMs);
+  }
 }

@@ -2,9 +2,9 @@
 import type { Batch } from '../../csv/batch.js';
 import type { ByteWriter } from '../../csv/byte-writer.js';
 import { fieldText, writeValue } from '../../csv/write-field.js';
-import { MADE_TO_FAIL } from '../faults/made-to-fail.js';
+import { MADE_TO_FAIL } from '../faults/decide-faults.js';
 import { type Failure, isPrediction, type Prediction, type Predictor } from '../predictors/predictor.js';
-import type { UploadLayout } from '../uploads/upload-layout.js';
+import type { UploadLayout } from '../uploads/read-upload.js';
 
 const COMMA = 0x2c;
 const LF = 0x0a;

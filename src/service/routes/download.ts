@@ -6,7 +6,7 @@ import { HttpRefusal } from '../http/http-refusal.js';
 import { requiredNumber, requiredText } from '../http/parameters.js';
 import type { Folio } from '../store/folio.js';
 import { findFolio, type ToldFolios } from './find-folio.js';
-import { findSegment } from './segments.js';
+import { findSegment } from './track.js';
 
 /** What the service adds to the uploaded columns. */
 const ADDED_COLUMNS: Readonly<Record<FileStatus, string>> = {

@@ -1,10 +1,9 @@
 /** GET of a folio's progress (interface, 4.2). */
 import type { FastifyRequest } from 'fastify';
+import type { FileStatus } from '../../types.js';
 import { type Answer, answer } from '../http/answer.js';
-import { isoTimestamp } from '../http/iso-timestamp.js';
-import type { FolioStatus } from '../store/folio.js';
+import type { Folio, FolioStatus } from '../store/folio.js';
 import { findFolio, type ToldFolios } from './find-folio.js';
-import { failedSegment, type Segment, successfulSegments } from './segments.js';
 
 /** The interface's tracking response object, 2.1. */
 export interface TrackedFolio {
@@ -51,4 +50,45 @@ export function track(request: FastifyRequest, folios: ToldFolios): Answer {
     failedInfo: failedSegment(folio),
   };
   return answer(tracked, MESSAGES[folio.status]);
+}
+
+/** How a folio's results are cut into parts, and how the interface shows them (2.1, segment object). */
+interface Segment {
+  readonly part: number;
+  /** `[<first>-<last>]`, 1-based positions among the records of its status; `[0-0]` when there are none. */
+  readonly range: string;
+  readonly filename: string;
+}
+
+/** Parts of successful records, filled one after the other; the last one grows while the folio is PROCESSING. */
+export function successfulSegments(folio: Folio): Segment[] {
+  const parts = Math.ceil(folio.successful / folio.segmentRecords);
+  return Array.from({ length: parts }, (_, part) => {
+    const first = part * folio.segmentRecords + 1;
+    const last = Math.min(folio.successful, first + folio.segmentRecords - 1);
+    return { part, range: `[${first}-${last}]`, filename: segmentName(folio, 'SUCCESSFUL', part) };
+  });
+}
+
+/** The one part of failed records, there even when it is empty. */
+export function failedSegment(folio: Folio): Segment {
+  const first = folio.failed > 0 ? 1 : 0;
+  return { part: 0, range: `[${first}-${folio.failed}]`, filename: segmentName(folio, 'FAILED', 0) };
+}
+
+/** The segment that a download asks for; undefined where the folio has none. */
+export function findSegment(folio: Folio, fileStatus: FileStatus, part: number): Segment | undefined {
+  const segments = fileStatus === 'SUCCESSFUL' ? successfulSegments(folio) : [failedSegment(folio)];
+  return segments[part];
+}
+
+function segmentName(folio: Folio, fileStatus: FileStatus, part: number): string {
+  return `${folio.folio}-${fileStatus.toLowerCase()}-${part}.csv`;
+}
+
+// Timestamps as the interface shows them, 2.1: ISO 8601, milliseconds, an explicit UTC offset.
+
+/** @param at milliseconds since the epoch. */
+export function isoTimestamp(at: number): string {
+  return new Date(at).toISOString().replace('Z', '+00:00');
 }

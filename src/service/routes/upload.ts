@@ -2,17 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { type Answer, answer } from '../http/answer.js';
-import { requestToken, type TokenCheck } from '../http/check-token.js';
 import { HttpRefusal } from '../http/http-refusal.js';
-import { isoTimestamp } from '../http/iso-timestamp.js';
+import { requestToken, type TokenCheck } from '../http/parameters.js';
 import type { Processor } from '../processing/open-processor.js';
 import type { Folio, FolioStatus } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';
-import { inspectUpload } from '../uploads/inspect-upload.js';
+import { inspectUpload } from '../uploads/read-upload.js';
 import { receiveUpload } from '../uploads/receive-upload.js';
 import type { UploadFolder } from '../uploads/upload-folder.js';
-import type { Admission } from './admission.js';
 import type { Screen } from './screen.js';
+import { isoTimestamp } from './track.js';
 
 /** The interface's upload response object, 2.1. */
 export interface UploadedFolio {
@@ -87,5 +86,42 @@ async function acceptFile(
   } catch (error) {
     await context.uploads.remove(folio);
     throw error;
+  }
+}
+
+// Keeps the number of open folios within bounds, uploads on their way included.
+
+/** Longest `Retry-After`, in seconds. */
+const MAX_RETRY_AFTER = 60;
+
+interface Admission {
+  /**
+   * Takes a place for one upload, until the function that it returns is called.
+   * @throws HttpRefusal 429 when all are taken; `Retry-After` is when the first folio may be finished.
+   */
+  enter(): () => void;
+}
+
+export function createAdmission(
+  processor: Pick<Processor, 'open' | 'fewestLeft'>,
+  limits: { readonly maxOpen: number; readonly recordsPerSecond: number },
+): Admission {
+  let uploading = 0;
+  return {
+    enter() {
+      if (processor.open + uploading >= limits.maxOpen) {
+        throw new HttpRefusal(429, `${limits.maxOpen} folios are open already`, { retryAfter: retryAfter() });
+      }
+      uploading++;
+      return () => {
+        uploading--;
+      };
+    },
+  };
+
+  function retryAfter(): number {
+    if (limits.recordsPerSecond === 0) return 1;
+    const seconds = Math.ceil((processor.fewestLeft * processor.open) / limits.recordsPerSecond);
+    return Math.min(MAX_RETRY_AFTER, Math.max(1, seconds));
   }
 }

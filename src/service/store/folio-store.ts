@@ -3,7 +3,7 @@
  * after a kill there is never a result without its progress, nor progress without its results.
  */
 import type Database from 'better-sqlite3';
-import { TroubleError } from '../../errors/index.js';
+import { TroubleError } from '../../errors.js';
 import type { FileStatus } from '../../types.js';
 import type { Folio, NewFolio, Slice } from './folio.js';
 import { openDatabase } from './open-database.js';

@@ -1,9 +1,8 @@
 /** Opens the service's database for this process alone, brought to the newest version. */
 import { closeSync, openSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { ConfigError, LockedError } from '../../errors/index.js';
+import { ConfigError, LockedError } from '../../errors.js';
 import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
-import { MIGRATIONS } from './migrations.js';
 
 /**
  * The lock is SQLite's exclusive locking mode: the system frees it with the process, even after kill -9.
@@ -48,3 +47,35 @@ function migrate(db: Database, path: string): void {
 function isBusy(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith('SQLITE_BUSY');
 }
+
+// The numbered steps that make the service's database; only ever added to.
+
+/** Step n brings `user_version` from n to n + 1. */
+export const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE folios (
+    id INTEGER PRIMARY KEY,
+    folio TEXT NOT NULL UNIQUE,
+    file_name TEXT NOT NULL,
+    description TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    header BLOB NOT NULL,
+    records INTEGER NOT NULL,
+    segment_records INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('PROCESSING', 'FINISHED')),
+    "offset" INTEGER NOT NULL,
+    successful INTEGER NOT NULL,
+    failed INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX folios_processing ON folios (id) WHERE status = 'PROCESSING';
+  CREATE TABLE slices (
+    folio_id INTEGER NOT NULL REFERENCES folios (id),
+    file_status TEXT NOT NULL CHECK (file_status IN ('SUCCESSFUL', 'FAILED')),
+    part INTEGER NOT NULL,
+    processed INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (folio_id, file_status, part, processed)
+  ) STRICT;`,
+  'ALTER TABLE folios ADD COLUMN finished_at INTEGER;',
+  `ALTER TABLE folios ADD COLUMN fail_share REAL NOT NULL DEFAULT 0;
+  ALTER TABLE folios ADD COLUMN fail_seed INTEGER NOT NULL DEFAULT 0;`,
+];

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JournalLine } from '../../../src/checkpoint/journal/journal-line.js';
 import type { RunJournals } from '../../../src/checkpoint/journal/run-journals.js';
 import { withJournal } from '../../../src/checkpoint/journal/with-journal.js';
-import { TroubleError } from '../../../src/errors/index.js';
+import { TroubleError } from '../../../src/errors.js';
 import { addChunk, beginUpload, sampleReply } from '../../helpers/advance-chunk.js';
 import { sampleBudget, sampleRun } from '../../helpers/checkpoint-samples.js';
 import { createMemoryCheckpoint } from '../../helpers/memory-checkpoint.js';

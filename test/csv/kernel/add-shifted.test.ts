@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { addShifted } from '../../../src/csv/kernel/add-shifted.js';
+import { addShifted } from '../../../src/csv/kernel/table-memory.js';
 
 it('moves every place once, and touches nothing else', () => {
   fc.assert(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fieldRuns } from '../../../src/csv/kernel/field-runs.js';
+import { fieldRuns } from '../../../src/csv/kernel/table-memory.js';
 
 const comma = 0x2c;
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseFaults } from '../../../dist/src/service/faults/parse-faults.js';
+import { parseFaults } from '../../../dist/src/service/faults/read-faults.js';
 import { openService } from '../../../dist/src/service/open-service.js';
 import { openSqlite } from '../../../dist/src/sqlite-driver.js';
 import { TOKEN } from './job.js';

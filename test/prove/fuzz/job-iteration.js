@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { enrich, parseConfig } from '../../../dist/pipelines/index.js';
-import { parseFaults } from '../../../dist/src/service/faults/parse-faults.js';
+import { parseFaults } from '../../../dist/src/service/faults/read-faults.js';
 import { openService } from '../../../dist/src/service/open-service.js';
 import { addedColumns, foresee } from './job-case.js';
 

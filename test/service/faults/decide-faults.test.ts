@@ -1,7 +1,7 @@
 /** Which calls a rule means, and what becomes of several rules at once. */
 import { describe, expect, it } from 'vitest';
 import { type Call, decideFaults } from '../../../src/service/faults/decide-faults.js';
-import { parseFaults } from '../../../src/service/faults/parse-faults.js';
+import { parseFaults } from '../../../src/service/faults/read-faults.js';
 
 const decide = (rules: readonly object[], call: Partial<Call>) =>
   decideFaults(parseFaults({ rules }), { operation: 'track', number: 1, elapsed: 0, ...call });

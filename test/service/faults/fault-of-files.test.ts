@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { parseFaults } from '../../../src/service/faults/parse-faults.js';
+import { parseFaults } from '../../../src/service/faults/read-faults.js';
 import { openService, type ServiceOptions } from '../../../src/service/open-service.js';
 import {
   acceptedFolio,

@@ -1,7 +1,7 @@
 /** What a client sees of each fault, over real HTTP. */
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { parseFaults } from '../../../src/service/faults/parse-faults.js';
+import { parseFaults } from '../../../src/service/faults/read-faults.js';
 import type { ServiceOptions } from '../../../src/service/open-service.js';
 import {
   acceptedFolio,

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findTexts } from '../../../src/service/faults/find-texts.js';
+import { findTexts } from '../../../src/service/faults/work-with-faults.js';
 import { useFolder } from '../../helpers/folder.js';
 
 const folder = useFolder();

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ConfigError } from '../../../src/errors/index.js';
+import { ConfigError } from '../../../src/errors.js';
 import { faultSchema } from '../../../src/service/faults/fault.js';
-import { parseFaults } from '../../../src/service/faults/parse-faults.js';
-import { readFaults } from '../../../src/service/faults/read-faults.js';
+import { parseFaults, readFaults } from '../../../src/service/faults/read-faults.js';
 
 const root = join(import.meta.dirname, '../../..');
 

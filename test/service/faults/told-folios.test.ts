@@ -1,7 +1,7 @@
 /** A folio's results expire by the service's time; a folio that never finishes always has a record left. */
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../../src/service/faults/fault.js';
-import { toldFolios } from '../../../src/service/faults/told-folios.js';
+import { toldFolios } from '../../../src/service/faults/work-with-faults.js';
 import type { Folio } from '../../../src/service/store/folio.js';
 import { TimeScale } from '../../../src/service/time-scale.js';
 

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { base64Json } from '../../../src/service/http/base64-json.js';
+import { base64Json } from '../../../src/service/http/answer.js';
 
 describe('base64Json', () => {
   it('is one JSON text with canonical base64, however the content is cut', async () => {

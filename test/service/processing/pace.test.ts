@@ -1,6 +1,6 @@
 /** The pace over time, with the clock given by the test. */
 import { describe, expect, it } from 'vitest';
-import { Pace } from '../../../src/service/processing/pace.js';
+import { Pace } from '../../../src/service/processing/open-processor.js';
 
 describe('Pace', () => {
   it('gives as many records as time has passed', () => {

@@ -1,6 +1,6 @@
 /** Parts and ranges at their edges. */
 import { describe, expect, it } from 'vitest';
-import { failedSegment, findSegment, successfulSegments } from '../../../src/service/routes/segments.js';
+import { failedSegment, findSegment, successfulSegments } from '../../../src/service/routes/track.js';
 import type { Folio } from '../../../src/service/store/folio.js';
 
 function folioWith(successful: number, failed: number): Folio {

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError, LockedError, TroubleError } from '../../../src/errors/index.js';
+import { ConfigError, LockedError, TroubleError } from '../../../src/errors.js';
 import type { NewFolio, Slice } from '../../../src/service/store/folio.js';
 import { type FolioStore, openFolioStore } from '../../../src/service/store/folio-store.js';
-import { MIGRATIONS } from '../../../src/service/store/migrations.js';
+import { MIGRATIONS } from '../../../src/service/store/open-database.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 
 const NEW: NewFolio = {

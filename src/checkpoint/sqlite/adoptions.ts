@@ -1,0 +1,72 @@
+/** A folio seen elsewhere, or known again, becomes the answer to a chunk; what was written without it is open again. */
+import type { AcceptedReply, Checkpoint } from '../checkpoint.js';
+import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { UNMERGE_FOR_ANSWER } from './merges.js';
+import { expectOne, type StateDatabase } from './state-database.js';
+
+/** Where the chunk stands whose answer comes late. */
+interface Late {
+  readonly round: number;
+  readonly first: number;
+}
+
+/** Makes `recordAdopted` and `recordFound`. */
+export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopted' | 'recordFound'> {
+  const submit = db.prepare<[object], Late>(`
+    UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at, cause = NULL,
+      successful = NULL, failed = NULL
+    WHERE run = @run AND number = @chunk
+      AND (state = 'ambiguous' OR state = 'unprocessed' AND cause IN ('AMBIGUOUS_HELD', 'FOLIO_LOST'))
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done'))
+    RETURNING round, first_record AS first`);
+  const forgetOtherParts = db.prepare(`
+    DELETE FROM parts WHERE run = @run AND chunk = @chunk AND NOT EXISTS
+      (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND folio = @folio)`);
+  const accept = db.prepare(`
+    UPDATE uploads SET state = 'accepted', doubt = NULL, folio = @folio, local = @local,
+      service_records = @serviceRecords, ended_at = @at
+    WHERE run = @run AND chunk = @chunk AND attempt = coalesce(
+      (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND folio = @folio),
+      (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous'),
+      (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'accepted'))`);
+  const submitAgain = db.prepare<[object], Late>(`
+    UPDATE chunks SET state = 'submitted', cause = NULL, successful = NULL, failed = NULL
+    WHERE run = @run AND number = @chunk AND state = 'unprocessed' AND cause = 'FOLIO_LOST'
+      AND folio IS NOT NULL
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done') AND pruned_at IS NULL)
+    RETURNING round, first_record AS first`);
+  const unmerge = db.prepare(UNMERGE_FOR_ANSWER);
+  const reopen = db.prepare(`
+    UPDATE runs SET state = 'open', publication = NULL, finished_at = NULL WHERE id = @run AND state = 'done'`);
+  const unsettle = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');
+  const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
+
+  /** The chunk will be answered: what was written without that, and from there on, is written again. */
+  const takeBack = (run: string, { round, first }: Late) => {
+    unmerge.run({ run, fromRecord: round === 0 ? first : 1 });
+    if (round > 0) unsettle.run({ run, round });
+    reopen.run({ run });
+  };
+
+  return {
+    recordAdopted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
+      const { folio, serviceRecords, rehearsal } = reply;
+      const missing = `no chunk ${chunk} of run ${run}, open or done, that may have been accepted or was lost`;
+      forgetOtherParts.run({ run, chunk, folio });
+      const adopted = submit.get({ run, chunk, folio, at });
+      if (adopted === undefined) throw new CheckpointStateError('recordAdopted', missing);
+      const local = rehearsal ? 1 : 0;
+      expectOne(accept.run({ run, chunk, folio, local, serviceRecords, at }), 'recordAdopted', missing);
+      takeBack(run, adopted);
+      if (rehearsal) markRehearsal.run({ run });
+    }),
+    recordFound: db.change((run: string, chunk: number) => {
+      const found = submitAgain.get({ run, chunk });
+      if (found === undefined) {
+        const missing = `no chunk ${chunk} of run ${run}, open or done, whose folio was lost`;
+        throw new CheckpointStateError('recordFound', missing);
+      }
+      takeBack(run, found);
+    }),
+  };
+}

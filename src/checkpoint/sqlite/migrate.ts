@@ -1,0 +1,53 @@
+/** Brings a checkpoint to this version's tables. A file's version is the number of migrations done on it. */
+import type { Database } from 'better-sqlite3';
+import { ConfigError } from '../../errors.js';
+
+/** Version of the tables in the file; 0 for an empty one. */
+export function schemaVersion(connection: Database): number {
+  return Number(connection.pragma('user_version', { simple: true }));
+}
+
+/**
+ * Does the migrations that the file lacks, all in one transaction; doing it twice changes nothing.
+ * @param migrations SQL, oldest first
+ * @param complete what belongs to the tables and stands beside them; done before they are committed
+ * @throws ConfigError `CHECKPOINT_NEWER` when the file has more migrations than we know
+ */
+export function migrate(connection: Database, migrations: readonly string[], complete?: () => void): void {
+  refuseNewer(connection, migrations.length);
+  if (schemaVersion(connection) === migrations.length) return;
+  connection
+    .transaction(() => {
+      // Asked again: another process may have migrated while this one waited for the write lock.
+      refuseNewer(connection, migrations.length);
+      for (const sql of migrations.slice(schemaVersion(connection))) connection.exec(sql);
+      connection.pragma(`user_version = ${migrations.length}`);
+      complete?.();
+    })
+    .immediate();
+}
+
+/** Throws ConfigError `CHECKPOINT_NEWER` when a later foliopipe has written the file. */
+export function refuseNewer(connection: Database, known: number): void {
+  const version = schemaVersion(connection);
+  if (version <= known) return;
+  throw new ConfigError(
+    'CHECKPOINT_NEWER',
+    `${connection.name} is of a newer foliopipe (its tables have version ${version}, known here: ${known})`,
+    { hint: 'upgrade foliopipe', facts: { path: connection.name, version, known } },
+  );
+}
+
+/** Throws ConfigError `CHECKPOINT_OLDER`: those that only read do not migrate. */
+export function refuseOlder(connection: Database, known: number): void {
+  const version = schemaVersion(connection);
+  if (version >= known) return;
+  throw new ConfigError(
+    'CHECKPOINT_OLDER',
+    `${connection.name} is of an older foliopipe (its tables have version ${version}, known here: ${known})`,
+    {
+      hint: 'start `foliopipe run`: it brings the file up to date',
+      facts: { path: connection.name, version, known },
+    },
+  );
+}

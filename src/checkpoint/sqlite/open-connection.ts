@@ -1,0 +1,102 @@
+/** Connections to checkpoint.db with the settings that the laws ask for. */
+import { chmod, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
+import { syncFolder } from '../../streams/atomic-file.js';
+import { makeJournals } from '../journal/run-journals.js';
+import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
+import { migrations } from './migrations/index.js';
+import { openPrivateDatabase } from './open-private-database.js';
+import { withAllPipelinesStopped } from './pipeline-lock.js';
+import { damagedCheckpoint } from './translate-state-error.js';
+
+const BUSY_TIMEOUT_MS = 10_000;
+const WAL_RETRY_MS = 50;
+
+/** Opens for writing, making the file where it is missing: WAL, FULL, checked and migrated. */
+export async function openWritingConnection(path: string): Promise<Database> {
+  const connection = openPrivateDatabase(path, BUSY_TIMEOUT_MS);
+  try {
+    await switchToWal(connection);
+    connection.pragma('synchronous = FULL');
+    refuseNewer(connection, migrations.length);
+    if (connection.pragma('quick_check(1)', { simple: true }) !== 'ok') throw damagedCheckpoint(path);
+    await bringUpToDate(connection);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** Tables of an older version are copied first, and changed only while no other pipeline is at work on them. */
+async function bringUpToDate(connection: Database): Promise<void> {
+  const version = schemaVersion(connection);
+  if (version === 0 || version === migrations.length) return migrate(connection, migrations);
+  const stateDir = dirname(connection.name);
+  await withAllPipelinesStopped(stateDir, async () => {
+    await copyBeforeMigration(connection, version);
+    migrate(connection, migrations, () => makeJournals(connection, stateDir));
+  });
+}
+
+/** Opens for reading only; undefined while the tables have not been made. */
+export function openReadingConnection(path: string): Database | undefined {
+  const connection = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
+  try {
+    if (schemaVersion(connection) === 0) {
+      connection.close();
+      return undefined;
+    }
+    refuseNewer(connection, migrations.length);
+    refuseOlder(connection, migrations.length);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** SQLite does not wait for another process that is making the same switch: we do. */
+async function switchToWal(connection: Database): Promise<void> {
+  for (let waited = 0; ; waited += WAL_RETRY_MS) {
+    try {
+      connection.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      const busy = isSqliteError(error) && error.code.startsWith('SQLITE_BUSY');
+      if (!busy || waited >= BUSY_TIMEOUT_MS) throw error;
+      await sleep(WAL_RETRY_MS);
+    }
+  }
+}
+
+// Keeps the state as an older foliopipe left it, before its tables are changed.
+
+/** Where the copy of a file of this version stands. */
+export function copyPath(path: string, version: number): string {
+  return `${path}.v${version}.bak`;
+}
+
+/**
+ * Writes `checkpoint.db.v<version>.bak`, whole or not at all; one of an earlier attempt is replaced. Nobody may
+ * be writing to the file meanwhile.
+ */
+async function copyBeforeMigration(connection: Database, version: number): Promise<void> {
+  const path = copyPath(connection.name, version);
+  const beside = `${path}.tmp`;
+  await rm(beside, { force: true });
+  try {
+    connection.prepare('VACUUM INTO ?').run(beside);
+    await chmod(beside, 0o600);
+    const file = await open(beside, 'r');
+    await file.sync().finally(() => file.close());
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+  await rename(beside, path);
+  await syncFolder(dirname(path));
+}

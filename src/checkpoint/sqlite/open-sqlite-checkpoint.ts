@@ -1,0 +1,128 @@
+/** The checkpoint of one machine: `<stateDir>/checkpoint.db`, for all pipelines, one connection a process. */
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import { runsWithFiles } from '../journal/journal-folder.js';
+import { openRunJournals } from '../journal/run-journals.js';
+import { withJournal } from '../journal/with-journal.js';
+import { adoptionChange } from './adoptions.js';
+import { chunkReads, cutChanges, roundChanges } from './chunks.js';
+import { columnReads, mergeChanges } from './merges.js';
+import { openReadingConnection, openWritingConnection } from './open-connection.js';
+import { partReads, resultChanges } from './parts.js';
+import { publicationChanges } from './publications.js';
+import { refuseLost, refuseUnknown, refuseUnknownRuns } from './refuse-lost.js';
+import { refuseNetworkFolder } from './refuse-network-folder.js';
+import { pruneChange, runChanges, runReads } from './runs.js';
+import { searchChanges, searchReads } from './searches.js';
+import { spendingRead } from './spending.js';
+import { refusalChanges } from './splits.js';
+import { createStateDatabase, type StateDatabase } from './state-database.js';
+import { tallyRead } from './tally.js';
+import { translateStateError } from './translate-state-error.js';
+import { uploadChanges, uploadReads } from './uploads.js';
+
+/**
+ * Opens the checkpoint for writing and brings its tables up to date: WAL, each change but the redoable ones on the
+ * disk when its promise resolves, up to 10 s of waiting for other pipelines' writes, 0600 in a 0700 folder.
+ * @param stateDir made where it is missing
+ * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_BEHIND`,
+ *   `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`
+ * @throws TroubleError `DISK_FULL`, `CHECKPOINT_BUSY`, `CHECKPOINT_IO`; these also from every method
+ */
+export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint> {
+  const path = join(stateDir, 'checkpoint.db');
+  try {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    await refuseNetworkFolder(stateDir);
+    await refuseLost(path);
+    const db = createStateDatabase(await openWritingConnection(path));
+    return await openJournaled(db, stateDir).catch(async (error: unknown) => {
+      await db.close();
+      throw error;
+    });
+  } catch (error) {
+    throw translateStateError(error, path);
+  }
+}
+
+async function openJournaled(db: StateDatabase, stateDir: string): Promise<Checkpoint> {
+  await refuseUnknownRuns(db, stateDir);
+  const checkpoint = { ...checkpointReads(db), ...checkpointChanges(db), close: db.close };
+  return withJournal(checkpoint, openRunJournals(stateDir, db));
+}
+
+// Reading while a run writes: no lock, no migration, nothing made.
+
+/**
+ * Opens the checkpoint for status and the other reading commands; it works while a run writes.
+ * @returns undefined when there is no state yet
+ * @throws ConfigError `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_BEHIND`, `CHECKPOINT_DAMAGED`,
+ *   `CHECKPOINT_NEWER`, `CHECKPOINT_OLDER`
+ */
+export async function openCheckpointReader(
+  stateDir: string,
+): Promise<(CheckpointReader & { close(): Promise<void> }) | undefined> {
+  const path = join(stateDir, 'checkpoint.db');
+  try {
+    await refuseLost(path);
+    if (!existsSync(path)) return undefined;
+    await refuseNetworkFolder(stateDir);
+    const connection = openReadingConnection(path);
+    if (connection === undefined) {
+      refuseUnknown(stateDir, runsWithFiles(stateDir));
+      return undefined;
+    }
+    const db = createStateDatabase(connection);
+    return await openKnown(db, stateDir).catch(async (error: unknown) => {
+      await db.close();
+      throw error;
+    });
+  } catch (error) {
+    throw translateStateError(error, path);
+  }
+}
+
+async function openKnown(db: StateDatabase, stateDir: string) {
+  await refuseUnknownRuns(db, stateDir);
+  return { ...checkpointReads(db), close: db.close };
+}
+
+// Everything that only the writer may ask for: each change of state, and what it needs for that.
+
+/** Makes the other half of the port. */
+export function checkpointChanges(
+  db: StateDatabase,
+): Omit<Checkpoint, keyof CheckpointReader | 'close' | 'verifyPaid'> {
+  return {
+    listedParts: partReads(db).listedParts,
+    ...runChanges(db),
+    ...cutChanges(db),
+    ...refusalChanges(db),
+    ...uploadChanges(db),
+    ...adoptionChange(db),
+    ...resultChanges(db),
+    ...roundChanges(db),
+    ...searchChanges(db),
+    ...mergeChanges(db),
+    ...publicationChanges(db),
+    ...pruneChange(db),
+  };
+}
+
+// Everything that may be asked without the lock.
+
+/** Makes the reading half of the port. */
+function checkpointReads(db: StateDatabase): CheckpointReader {
+  return {
+    ...runReads(db),
+    ...chunkReads(db),
+    ...uploadReads(db),
+    parts: partReads(db).parts,
+    ...tallyRead(db),
+    ...columnReads(db),
+    ...searchReads(db),
+    spending: db.readTogether(spendingRead(db)),
+  };
+}

@@ -1,0 +1,84 @@
+/** The output being put in place (law 7), in place, and to be written again (law 6). */
+import type { Checkpoint, NewPublication, Publication, Run } from '../checkpoint.js';
+import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { UNMERGE } from './merges.js';
+import { expectOne, type StateDatabase } from './state-database.js';
+
+type PublicationMethod = 'recordPublishing' | 'recordDone' | 'recordUnpublished' | 'recordReopened';
+
+/** Makes the four changes around the publication. */
+export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
+  const publishable = db.prepare<[string], Pick<Run, 'pipeline' | 'state'> & { publication: string | null }>(`
+    SELECT pipeline, state, publication FROM runs
+    WHERE id = ? AND state IN ('open', 'publishing', 'done') AND pruned_at IS NULL`);
+  const nextNumber = db
+    .prepare<[string], number>('SELECT coalesce(max(number), 0) + 1 FROM publications WHERE pipeline = ?')
+    .pluck();
+  const addFile = db.prepare(`
+    INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
+    VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)`);
+  const publish = db.prepare(`
+    UPDATE runs SET state = 'publishing', publication = @publication, frozen = json_patch(frozen, @frozen)
+    WHERE id = @run`);
+  const stampFile = db.prepare(`
+    UPDATE publications SET stamp = @stamp
+    WHERE (pipeline, number) =
+      (SELECT pipeline, publication ->> 'number' FROM runs WHERE id = @run AND state = 'publishing')`);
+  const isPartial = db
+    .prepare<[{ run: string }], number>(
+      "SELECT publication ->> 'partial' FROM runs WHERE id = @run AND state = 'publishing'",
+    )
+    .pluck();
+  const finish = db.prepare(`
+    UPDATE runs SET state = 'done', finished_at = @at WHERE id = @run AND state = 'publishing'`);
+  const reopen = db.prepare(`
+    UPDATE runs SET state = 'open', publication = NULL, finished_at = NULL
+    WHERE id = @run AND state = @state AND pruned_at IS NULL`);
+  const unmerge = db.prepare(UNMERGE);
+
+  return {
+    recordPublishing: db.change((run: string, file: NewPublication, values: Run['frozen'] = {}) => {
+      const row = publishable.get(run);
+      if (row === undefined) {
+        const missing = `no run ${run} that is open, publishing or done and keeps its results`;
+        throw new CheckpointStateError('recordPublishing', missing);
+      }
+      const { pipeline } = row;
+      const before = row.state === 'publishing' ? (JSON.parse(row.publication!) as Publication) : undefined;
+      const isSame = before !== undefined && isSameFile(before, file);
+      const number = isSame ? before.number : nextNumber.get(pipeline)!;
+      const { bytes, sha256, output } = file;
+      if (!isSame) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
+      const publication = { ...file, number };
+      publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
+      return publication;
+    }),
+    recordDone: db.change((run: string, at: number, stamp: string | null = null) => {
+      stampFile.run({ run, stamp });
+      const ended = isPartial.get({ run })
+        ? reopen.run({ run, state: 'publishing' })
+        : finish.run({ run, at });
+      expectOne(ended, 'recordDone', `no run ${run} that is publishing`);
+    }),
+    recordUnpublished: db.change((run: string) => {
+      const partial = isPartial.get({ run });
+      const reopened = reopen.run({ run, state: 'publishing' });
+      expectOne(reopened, 'recordUnpublished', `no run ${run} that is publishing`);
+      if (!partial) unmerge.run({ run, fromRecord: 1 });
+    }),
+    recordReopened: db.change((run: string) => {
+      const reopened = reopen.run({ run, state: 'done' });
+      expectOne(reopened, 'recordReopened', `no run ${run} that is done and keeps its results`);
+    }),
+  };
+}
+
+/** Whether what is committed as "publishing" is what was committed before. */
+function isSameFile(before: Publication, { bytes, sha256, partial, output }: NewPublication): boolean {
+  return (
+    before.bytes === bytes &&
+    before.sha256 === sha256 &&
+    before.partial === partial &&
+    before.output.path === output.path
+  );
+}

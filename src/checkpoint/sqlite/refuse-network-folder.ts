@@ -1,0 +1,47 @@
+/** Keeps the state off network file systems: SQLite's WAL needs memory shared by all processes (DESIGN 6). */
+import { statfs } from 'node:fs/promises';
+import { platform } from 'node:os';
+import { ConfigError } from '../../errors.js';
+
+/** Magic numbers of statfs(2) on Linux, as in linux/magic.h and the file systems' own headers. */
+const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x5346414f, 'AFS'],
+  [0x6b414653, 'AFS'],
+  [0x73757245, 'Coda'],
+  [0x564c, 'NCP'],
+  [0x01021997, '9P'],
+  [0x00c36400, 'Ceph'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x47504653, 'GPFS'],
+]);
+
+/**
+ * Names the network file system that a statfs type stands for.
+ * @param type `f_type`; a 32-bit number that some systems give with its sign
+ * @returns its name, or undefined for a local one
+ */
+export function networkFileSystem(type: number): string | undefined {
+  return NETWORK_FILE_SYSTEMS.get(type >>> 0);
+}
+
+/**
+ * Refuses a folder on a network file system. Linux only: elsewhere the types mean other things.
+ * @throws ConfigError `STATE_DIR_NETWORK`
+ */
+export async function refuseNetworkFolder(folder: string): Promise<void> {
+  if (platform() !== 'linux') return;
+  const name = networkFileSystem((await statfs(folder)).type);
+  if (name === undefined) return;
+  throw new ConfigError(
+    'STATE_DIR_NETWORK',
+    `the state folder ${folder} is on a network file system (${name})`,
+    {
+      hint: 'set stateDir (--state-dir) to a folder on a local disk',
+      facts: { path: folder, fileSystem: name },
+    },
+  );
+}

@@ -1,0 +1,161 @@
+/** Begin of a run, its source under a new stamp, and its end without a publication. */
+import type { JoinWay, Source } from '../../types.js';
+import type {
+  Checkpoint,
+  CheckpointReader,
+  NewRun,
+  Publication,
+  PublishedFile,
+  Run,
+  RunState,
+} from '../checkpoint.js';
+import { expectOne, type StateDatabase } from './state-database.js';
+
+/** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
+export function runChanges(
+  db: StateDatabase,
+): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordSuperseded'> {
+  const insertRun = db.prepare(`
+    INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, created_at, state)
+    VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @createdAt, 'open')
+    ON CONFLICT (id) DO NOTHING`);
+  const replaceSource = db.prepare(`
+    UPDATE runs SET source = @source
+    WHERE id = @run AND state <> 'superseded' AND source ->> 'sha256' = @sha256`);
+  const supersede = db.prepare(`
+    UPDATE runs SET state = 'superseded', finished_at = @at
+    WHERE id = @run AND state IN ('open', 'publishing')`);
+
+  return {
+    recordRun: db.change((run: NewRun) => {
+      const { id, pipeline, service, label, canary, createdAt } = run;
+      const source = JSON.stringify(run.source);
+      const frozen = JSON.stringify(run.frozen);
+      const inserted = insertRun.run({ id, pipeline, service, label, source, frozen, canary, createdAt });
+      expectOne(inserted, 'recordRun', `run ${id} exists already`);
+    }),
+    recordSourceStamp: db.change((run: string, source: Source) => {
+      const replaced = replaceSource.run({ run, source: JSON.stringify(source), sha256: source.sha256 });
+      expectOne(replaced, 'recordSourceStamp', `no run ${run} of a source with this content`);
+    }),
+    recordSuperseded: db.change((run: string, at: number) => {
+      expectOne(supersede.run({ run, at }), 'recordSuperseded', `no run ${run} that is open or publishing`);
+    }),
+  };
+}
+
+/** Runs, and what they have published, newest first. */
+interface RunRow {
+  id: string;
+  pipeline: string;
+  service: string;
+  label: string | null;
+  source: string;
+  frozen: string;
+  canary: number;
+  created_at: number;
+  state: RunState;
+  chunks: number | null;
+  columns: string | null;
+  join_way: string | null;
+  round: number;
+  rehearsal: number;
+  publication: string | null;
+  finished_at: number | null;
+  pruned_at: number | null;
+}
+
+/** In the order in which they were added: a clock may have been set back between two. */
+const NEWEST_FIRST = 'ORDER BY rowid DESC';
+
+/** Makes `run`, `runs`, `unfinishedRun`, `latestRun`, `doneRuns` and `publications`. */
+export function runReads(
+  db: StateDatabase,
+): Pick<CheckpointReader, 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications'> {
+  const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
+  const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
+  const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
+  const unfinished = db.prepare<[string], RunRow>(`
+    SELECT * FROM runs WHERE pipeline = ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
+  const latest = db.prepare<[string], RunRow>(`
+    SELECT * FROM runs WHERE pipeline = ? AND state <> 'superseded' ${NEWEST_FIRST} LIMIT 1`);
+  const done = db.prepare<[string, string, string], RunRow>(`
+    SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ? AND state = 'done'
+    ${NEWEST_FIRST}`);
+  const published = db.prepare<[string], PublishedFile>(`
+    SELECT number, run, path, bytes, sha256, stamp FROM publications WHERE pipeline = ? ORDER BY number DESC`);
+
+  return {
+    run: db.read((id: string) => toRunIfAny(byId.get(id))),
+    runs: db.read((pipeline?: string) =>
+      (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map(toRun),
+    ),
+    unfinishedRun: db.read((pipeline: string) => toRunIfAny(unfinished.get(pipeline))),
+    latestRun: db.read((pipeline: string) => toRunIfAny(latest.get(pipeline))),
+    doneRuns: db.read((pipeline: string, service: string, sourceSha256: string) =>
+      done.all(pipeline, service, sourceSha256).map(toRun),
+    ),
+    publications: db.read((pipeline: string) => published.all(pipeline)),
+  };
+}
+
+function toRunIfAny(row: RunRow | undefined): Run | undefined {
+  return row && toRun(row);
+}
+
+function toRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    pipeline: row.pipeline,
+    service: row.service,
+    label: row.label,
+    source: JSON.parse(row.source) as Source,
+    frozen: JSON.parse(row.frozen) as Run['frozen'],
+    canary: row.canary,
+    createdAt: row.created_at,
+    state: row.state,
+    chunks: row.chunks,
+    columns: parseOrNull<string[]>(row.columns),
+    join: toJoinWay(row.join_way),
+    round: row.round,
+    rehearsal: row.rehearsal === 1,
+    publication: toPublication(row.publication),
+    finishedAt: row.finished_at,
+    prunedAt: row.pruned_at,
+  };
+}
+
+/** One of the first version's tables says nothing of being partial: it never was. */
+function toPublication(json: string | null): Publication | null {
+  return json === null ? null : { partial: false, ...(JSON.parse(json) as Omit<Publication, 'partial'>) };
+}
+
+/** One of the first version's tables says nothing of what was judged. */
+function toJoinWay(json: string | null): JoinWay | null {
+  return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinWay);
+}
+
+function parseOrNull<T>(json: string | null): T | null {
+  return json === null ? null : (JSON.parse(json) as T);
+}
+
+// Forgets what a finished run holds of its results; what it paid for stays known.
+
+/** Makes `recordPruned`. */
+export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'> {
+  const prune = db.prepare(`
+    UPDATE runs SET pruned_at = @at
+    WHERE id = @run AND state IN ('done', 'superseded') AND pruned_at IS NULL`);
+  const forget = [
+    ...['parts', 'picked_records', 'chunks'].map((table) => `DELETE FROM ${table} WHERE run = @run`),
+    'UPDATE searches SET "values" = NULL WHERE run = @run',
+  ].map((sql) => db.prepare(sql));
+
+  return {
+    recordPruned: db.change((run: string, at: number) => {
+      const missing = `no run ${run} that is done or superseded and keeps its results`;
+      expectOne(prune.run({ run, at }), 'recordPruned', missing);
+      for (const statement of forget) statement.run({ run });
+    }),
+  };
+}

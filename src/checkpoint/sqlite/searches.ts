@@ -1,0 +1,67 @@
+/** The life of a paid search for one failed record; its intent comes first, as an upload's does (law 2). */
+import type { Checkpoint, CheckpointReader, Search } from '../checkpoint.js';
+import { CheckpointStateError } from '../checkpoint-state-error.js';
+import type { Budget } from '../state.js';
+import { spendChanges } from './spending.js';
+import { expectOne, type StateDatabase } from './state-database.js';
+
+type SearchMethod = 'recordSearchIntent' | 'recordSearchEnd';
+
+/** Makes `recordSearchIntent` and `recordSearchEnd`. */
+export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod> {
+  const spend = spendChanges(db);
+  const begin = db.prepare(`
+    INSERT INTO searches (run, record, state, started_at, day)
+    SELECT id, @record, 'intent', @at, @day FROM runs WHERE id = @run AND state = 'open'
+    ON CONFLICT DO UPDATE SET state = 'intent', started_at = excluded.started_at, day = excluded.day
+    WHERE searches.state = 'dropped'`);
+  const end = db.prepare<[object], { day: string }>(`
+    UPDATE searches SET state = @state, "values" = @values
+    WHERE run = @run AND record = @record AND state = 'intent'
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open') RETURNING day`);
+
+  return {
+    recordSearchIntent: db.change((run: string, record: number, at: number, budget: Budget) => {
+      const begun = begin.run({ run, record, at, day: budget.day });
+      expectOne(begun, 'recordSearchIntent', `run ${run} is not open, or has asked for record ${record}`);
+      spend.take(run, 1, budget);
+    }),
+    recordSearchEnd: db.change(
+      (run: string, record: number, ended: Parameters<Checkpoint['recordSearchEnd']>[2]) => {
+        const values =
+          ended.state === 'answered' && ended.values !== null ? JSON.stringify(ended.values) : null;
+        const search = end.get({ run, record, state: ended.state, values });
+        if (search === undefined) {
+          throw new CheckpointStateError('recordSearchEnd', `run ${run} is not asking for record ${record}`);
+        }
+        if (ended.state === 'dropped') spend.giveBack(run, 1, search.day);
+      },
+    ),
+  };
+}
+
+/** Searches of failed records, by record. */
+interface SearchRow {
+  record: number;
+  state: Search['state'];
+  values: string | null;
+  startedAt: number;
+}
+
+/** Makes `searches`. */
+export function searchReads(db: StateDatabase): Pick<CheckpointReader, 'searches'> {
+  // Not `LIMIT ?`: see the chunks' reads.
+  const page = db.prepare<[string, number, number], SearchRow>(`
+    SELECT record, state, "values", started_at AS startedAt FROM searches
+    WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
+  return {
+    searches: db.read((run: string, after: number, limit: number) =>
+      page.all(run, after, limit).map(
+        (row): Search => ({
+          ...row,
+          values: row.values === null ? null : (JSON.parse(row.values) as Search['values']),
+        }),
+      ),
+    ),
+  };
+}

@@ -1,0 +1,54 @@
+/** The one place where errors of SQLite and of the file system become ours. */
+import { ConfigError, TroubleError } from '../../errors.js';
+import { isSqliteError } from '../../sqlite-driver.js';
+
+const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)$/;
+const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/;
+const UNWRITABLE = /^(SQLITE_(READONLY|CANTOPEN|PERM|AUTH)|EACCES$|EPERM$|EROFS$|ENOTDIR$|EEXIST$)/;
+const BUSY = /^SQLITE_BUSY/;
+const BROKEN = /^(SQLITE_IOERR|EIO$)/;
+
+/**
+ * Says in our words what went wrong with a file of the state folder.
+ * @param path the file or folder that was worked on
+ * @returns the error to throw: `DISK_FULL`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO` (the same command again goes
+ *   on), `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person mends it); anything else as it came.
+ */
+export function translateStateError(cause: unknown, path: string): unknown {
+  const code = errorCode(cause);
+  const details = { facts: { path }, cause };
+  if (FULL.test(code)) {
+    const hint = 'make room, then run the same command again: it goes on where this one stopped';
+    return new TroubleError('DISK_FULL', `no space left to write ${path}`, { ...details, hint });
+  }
+  if (DAMAGED.test(code)) {
+    return damagedCheckpoint(path, cause);
+  }
+  if (UNWRITABLE.test(code)) {
+    const hint = 'set stateDir (--state-dir) to a folder that this user may write';
+    return new ConfigError('STATE_DIR_UNWRITABLE', `cannot write ${path} (${code})`, { ...details, hint });
+  }
+  if (BUSY.test(code)) {
+    const hint = 'another process has been writing for long: run the same command again';
+    return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, { ...details, hint });
+  }
+  if (BROKEN.test(code)) {
+    const hint = 'look at the disk, then run the same command again';
+    return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, { ...details, hint });
+  }
+  return cause;
+}
+
+/** The file is no SQLite database, or one whose pages do not hold together. */
+export function damagedCheckpoint(path: string, cause?: unknown): ConfigError {
+  return new ConfigError('CHECKPOINT_DAMAGED', `${path} is damaged or no checkpoint`, {
+    hint: 'rebuild it with: foliopipe recover; or put back a copy of it, together with its checkpoint.db-wal',
+    facts: { path },
+    cause,
+  });
+}
+
+function errorCode(error: unknown): string {
+  if (isSqliteError(error)) return error.code;
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -1,0 +1,180 @@
+/** The life of an upload attempt. Its row and its chunk's state change together (law 2). */
+import type { Doubt } from '../../types.js';
+import type { AcceptedReply, Budget, Checkpoint, CheckpointReader, Upload } from '../checkpoint.js';
+import { chunkRead } from './chunks.js';
+import { spendChanges } from './spending.js';
+import { expectOne, type StateDatabase } from './state-database.js';
+
+type UploadMethod =
+  | 'recordIntent'
+  | 'recordAccepted'
+  | 'recordDropped'
+  | 'recordAmbiguous'
+  | 'recordInterrupted'
+  | 'recordMixed';
+
+/** Makes the five changes between `cut` and `submitted`, and the mark of replies that contradict each other. */
+export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
+  const spend = spendChanges(db);
+  const chunkOf = chunkRead(db);
+  const beginAttempt = db.prepare(`
+    UPDATE chunks SET state = 'uploading', attempt = attempt + 1
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')`);
+  const begun = db.prepare<[{ run: string; chunk: number }], Pick<Upload, 'attempt' | 'records'>>(
+    'SELECT attempt, records FROM chunks WHERE run = @run AND number = @chunk',
+  );
+  const insertUpload = db.prepare(`
+    INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at, day)
+    VALUES (@run, @chunk, @attempt, @fileName, @records, @startedAt, @day)`);
+  const intentOf = db.prepare<[{ run: string; chunk: number }], { records: number; day: string }>(
+    "SELECT records, day FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'intent'",
+  );
+  const endAttempt = db.prepare(`
+    UPDATE uploads SET state = @state, doubt = @doubt, folio = @folio, local = @local,
+      service_records = @serviceRecords, ended_at = @at
+    WHERE run = @run AND chunk = @chunk AND state = 'intent'`);
+  const submit = db.prepare(`
+    UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
+    WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
+  // One of the replies came from a local service.
+  const markMixed = db.prepare('UPDATE runs SET mixed = 1, rehearsal = 1 WHERE id = @run');
+  const drop = db.prepare(`
+    UPDATE chunks SET state = CASE
+      WHEN EXISTS (SELECT 1 FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous')
+      THEN 'ambiguous' ELSE 'cut' END
+    WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const doubt = db.prepare(`
+    UPDATE chunks SET state = 'ambiguous' WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const doubtAllChunks = db.prepare(`
+    UPDATE chunks INDEXED BY chunks_by_state SET state = 'ambiguous'
+    WHERE run = @run AND state = 'uploading'`);
+  const doubtAllUploads = db.prepare(`
+    UPDATE uploads INDEXED BY uploads_by_state SET state = 'ambiguous', doubt = 'no-reply'
+    WHERE run = @run AND state = 'intent'`);
+
+  const doubtAllSearches = db.prepare(`
+    UPDATE searches INDEXED BY searches_by_state SET state = 'ambiguous'
+    WHERE run = @run AND state = 'intent'`);
+
+  const notUploading = (run: string, chunk: number) => `no chunk ${chunk} of run ${run} that is uploading`;
+  const nothingAccepted = { folio: null, local: null, serviceRecords: null };
+  const endOne = (method: string, end: { run: string; chunk: number; [column: string]: unknown }) =>
+    expectOne(endAttempt.run(end), method, notUploading(end.run, end.chunk));
+
+  return {
+    recordIntent: db.change(
+      (
+        run: string,
+        chunk: number,
+        fileName: (attempt: number) => string,
+        at: number,
+        budget: Budget,
+      ): Upload => {
+        const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
+        expectOne(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
+        const { attempt, records } = begun.get({ run, chunk })!;
+        const upload = { run, chunk, attempt, fileName: fileName(attempt), records, startedAt: at };
+        insertUpload.run({ ...upload, day: budget.day });
+        spend.take(run, records, budget);
+        return { ...upload, ...nothingAccepted, state: 'intent', doubt: null, endedAt: null };
+      },
+    ),
+    recordAccepted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
+      const { folio, serviceRecords, rehearsal } = reply;
+      const missing = notUploading(run, chunk);
+      expectOne(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
+      const local = rehearsal ? 1 : 0;
+      const end = { run, chunk, state: 'accepted', doubt: null, folio, local, serviceRecords, at };
+      endOne('recordAccepted', end);
+      if (rehearsal) markRehearsal.run({ run });
+      return chunkOf(run, chunk)!;
+    }),
+    recordDropped: db.change((run: string, chunk: number, at: number) => {
+      const missing = notUploading(run, chunk);
+      expectOne(drop.run({ run, chunk }), 'recordDropped', missing);
+      const intent = intentOf.get({ run, chunk });
+      endOne('recordDropped', { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at });
+      spend.giveBack(run, intent!.records, intent!.day);
+    }),
+    recordAmbiguous: db.change((run: string, chunk: number, at: number, why: Doubt) => {
+      const missing = notUploading(run, chunk);
+      expectOne(doubt.run({ run, chunk }), 'recordAmbiguous', missing);
+      endOne('recordAmbiguous', { run, chunk, state: 'ambiguous', doubt: why, ...nothingAccepted, at });
+    }),
+    recordMixed: db.change((run: string) => {
+      expectOne(markMixed.run({ run }), 'recordMixed', `no run ${run}`);
+    }),
+    recordInterrupted: db.change((run: string) => {
+      doubtAllUploads.run({ run });
+      doubtAllSearches.run({ run });
+      return doubtAllChunks.run({ run }).changes;
+    }),
+  };
+}
+
+// Upload attempts: what the ledger is made of.
+
+/** A row selected by `uploadColumns`. */
+interface UploadRow extends Omit<Upload, 'local'> {
+  readonly local: 0 | 1 | null;
+}
+
+const uploadColumns = `run, chunk, attempt, file_name AS fileName, records, state, doubt, folio, local,
+  service_records AS serviceRecords, started_at AS startedAt, ended_at AS endedAt`;
+
+type UploadRead = 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubtsInRow' | 'replyKinds';
+
+/** Makes the reads of attempts. */
+export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRead> {
+  // Pages end between chunks: a page that divided a chunk's attempts could not be gone on from.
+  const page = db.prepare<[{ run: string; after: number; limit: number }], UploadRow>(`
+    SELECT ${uploadColumns} FROM uploads
+    WHERE run = @run AND chunk IN
+      (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit)
+    ORDER BY chunk, attempt`);
+  const misread = db.prepare<[{ run: string }], UploadRow>(`
+    SELECT ${uploadColumns} FROM uploads
+    WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
+  // No index on the folio: only a person who adopts one asks, and every upload would pay for it.
+  const ofFolio = db.prepare<[{ service: string; folio: string }], UploadRow>(`
+    SELECT ${uploadColumns} FROM uploads
+    WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
+    ORDER BY run, chunk, attempt LIMIT 1`);
+  // Of two that ended in the same millisecond the order is not known: the doubtful one counts. A folio that a person
+  // has found says that replies are read again, but not that the address is right: that is known where it was sent to.
+  const doubts = db
+    .prepare<[{ run: string; doubt: Doubt }], number>(`
+    SELECT count(*) FROM uploads
+    WHERE run = @run AND state = 'ambiguous' AND doubt = @doubt AND ended_at >=
+      (SELECT coalesce(max(iif(@doubt = 'redirected', started_at, ended_at)), 0) FROM uploads
+        WHERE run = @run AND state = 'accepted')`)
+    .pluck();
+  const accepted = (local: number) =>
+    `EXISTS (SELECT 1 FROM uploads WHERE run = @run AND state = 'accepted' AND local = ${local})`;
+  const kinds = db.prepare<[{ run: string }], { local: number; other: number; mixed: number | null }>(`
+    SELECT ${accepted(1)} AS local, ${accepted(0)} AS other,
+      (SELECT mixed FROM runs WHERE id = @run) AS mixed`);
+
+  return {
+    uploadOf: db.read((service: string, folio: string) => toUploadIfAny(ofFolio.get({ service, folio }))),
+    misreadUpload: db.read((run: string) => toUploadIfAny(misread.get({ run }))),
+    doubtsInRow: db.read((run: string, doubt: Doubt) => doubts.get({ run, doubt })!),
+    replyKinds: db.read((run: string) => {
+      const row = kinds.get({ run })!;
+      const [local, other] = [row.local === 1, row.other === 1];
+      return { local, other, mixed: row.mixed === 1 || (local && other) };
+    }),
+    uploads: db.read((run: string, after: number, limit: number) =>
+      page.all({ run, after, limit }).map(toUpload),
+    ),
+  };
+}
+
+function toUploadIfAny(row: UploadRow | undefined): Upload | undefined {
+  return row && toUpload(row);
+}
+
+function toUpload(row: UploadRow): Upload {
+  return { ...row, local: row.local === null ? null : row.local === 1 };
+}

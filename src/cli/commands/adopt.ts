@@ -1,0 +1,43 @@
+/** `foliopipe adopt`: binds a folio seen elsewhere to a chunk of which nobody knew whether it was accepted. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { type AdoptedChunk, adopt } from '../../../pipelines/index.js';
+import { type CommonOptions, type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
+import { countOf } from '../format.js';
+import { runSession } from '../session.js';
+import { type TimeOptions, withTimeOptions } from '../time-options.js';
+
+interface Options extends CommonOptions, TimeOptions {
+  readonly run: string;
+  readonly chunk: number;
+}
+
+export function addAdopt(command: Command, finish: Finish): void {
+  command
+    .argument('<folio>', 'as the service shows it')
+    .argument('[file]', 'config file')
+    .requiredOption('--run <id>', 'the run that the chunk belongs to')
+    .requiredOption('--chunk <number>', "its number, as in the uploaded file's name", chunkNumber);
+  withOutputOptions(withTimeOptions(withConfigOptions(command))).action(
+    async (folio: string, file: string | undefined, options: Options) => {
+      const { run, chunk } = options;
+      finish(
+        await runSession(options, file, {
+          // Without progress: how far the run is says nothing of this.
+          work: (config, { onRun: _, ...rest }) => adopt(config, { run, chunk, folio }, rest),
+          text: adoptedText,
+          exitCode: () => 0,
+        }),
+      );
+    },
+  );
+}
+
+function adoptedText({ run, chunk, folio, records, status, rehearsal }: AdoptedChunk): string {
+  const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
+  return `${what}: chunk ${chunk} is bound to folio ${folio} (${countOf(records, 'record')}, ${status}); the next foliopipe run collects it\n`;
+}
+
+function chunkNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('expected a whole number from 1');
+}

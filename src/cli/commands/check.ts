@@ -1,0 +1,52 @@
+/** `foliopipe check`: whether everything that a run needs is as it should be, without paying. */
+import type { Command } from 'commander';
+import { checkSetup } from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { withApi } from '../open-api.js';
+import { print, printJson } from '../output.js';
+
+export function addCheck(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (file: string | undefined, options: CommonOptions) => {
+      finish(await check(options, file));
+    },
+  );
+}
+
+async function check(options: CommonOptions, file: string | undefined): Promise<number> {
+  const config = await readConfig(options, file);
+  // What the client meets is told as the item's result; its attempts only to whoever looks for a fault.
+  const logLevel = options.logLevel === 'debug' ? 'debug' : 'error';
+  const logger = createLogger(
+    { ...options, logLevel },
+    config.service.embedded ? [] : [config.service.token.reveal()],
+  );
+  const giveUpAfter = Math.min(config.retry.giveUpAfter, patience);
+  const impatient = { ...config, retry: { first: 200, max: 1_000, giveUpAfter } };
+  return withApi(impatient, logger, async (api, signal) => {
+    let exitCode = 0;
+    for await (const { item, told, error } of checkSetup(config, api, signal)) {
+      exitCode ||= error?.exitCode ?? 0;
+      const hint = error?.hint ?? null;
+      if (options.json)
+        await printJson('check', { item, ok: error === null, told, code: error?.code ?? null, hint });
+      else
+        await print(
+          `${error === null ? 'ok  ' : 'FAIL'}  ${item}: ${told}${hint ? `\n      next: ${hint}` : ''}\n`,
+        );
+    }
+    if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
+    return exitCode;
+  });
+}
+
+/** Milliseconds that a person who checks waits for a service that does not answer. */
+const patience = 10_000;

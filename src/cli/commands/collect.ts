@@ -1,0 +1,23 @@
+/** `foliopipe collect`: fetches what was submitted, and publishes. */
+import type { Command } from 'commander';
+import { collect } from '../../../pipelines/index.js';
+import { type CommonOptions, type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
+import { type Job, runJob } from '../session.js';
+import { type TimeOptions, withPartialOption, withTimeOptions } from '../time-options.js';
+
+interface Options extends CommonOptions, TimeOptions {
+  readonly wait: boolean;
+}
+
+export function addCollect(command: Command, finish: Finish): void {
+  command
+    .argument('[file]', 'config file')
+    .option('--no-wait', 'ask each folio once; exit 10 while one is still processing');
+  withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command)))).action(
+    async (file: string | undefined, options: Options) => {
+      const { wait, publishPartial = false } = options;
+      const job: Job = (config, rest) => collect(config, { ...rest, wait, publishPartial });
+      finish(await runJob(options, file, job));
+    },
+  );
+}

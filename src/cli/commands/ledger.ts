@@ -1,0 +1,155 @@
+/** `foliopipe ledger`: what was sent, and may have to be paid, over all runs in the state folder. */
+import type { Command } from 'commander';
+import { stringify } from 'csv-stringify/sync';
+import {
+  addEntry,
+  type Config,
+  ConfigError,
+  emptyTotals,
+  type LedgerEntry,
+  type LedgerTotals,
+  readLedger,
+} from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { countOf, formatCount } from '../format.js';
+import { print, stdout } from '../output.js';
+import { openState } from '../session.js';
+
+interface Options extends CommonOptions {
+  readonly month?: string;
+  readonly csv?: boolean;
+  readonly all?: boolean;
+}
+
+export function addLedger(command: Command, finish: Finish): void {
+  command
+    .argument('[file]', 'config file')
+    .option('--month <YYYY-MM>', 'of one month in budget.timeZone')
+    .option('--csv', 'as CSV')
+    .option('--all', 'of every pipeline in the state folder');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    checkUsage(options);
+    await printLedger(await readConfig(options, file), options);
+    finish(0);
+  });
+}
+
+function checkUsage({ month, csv, json }: Options): void {
+  if (month !== undefined && !/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) {
+    throw new ConfigError('USAGE', `--month ${month}: expected a month`, { hint: 'such as 2026-11' });
+  }
+  if (csv && json) {
+    throw new ConfigError('USAGE', '--csv and --json exclude each other', { hint: 'leave one of them out' });
+  }
+}
+
+async function printLedger(config: Config, options: Options): Promise<void> {
+  const { timeZone, pricePerRecord } = config.budget;
+  const { month } = options;
+  const format = chooseFormat(config, options);
+  const state = await openState(config);
+  try {
+    stdout.write(format.head);
+    let totals = emptyTotals(pricePerRecord);
+    const terms = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
+    for await (const entry of readLedger(state, options.all ? undefined : config.pipeline, terms)) {
+      if (stdout.lost !== undefined) break;
+      stdout.write(format.entry(entry));
+      await stdout.drained();
+      totals = addEntry(totals, entry, pricePerRecord);
+    }
+    await print(format.end(totals));
+  } finally {
+    await state.close();
+  }
+}
+
+function chooseFormat({ budget: { timeZone, currency } }: Config, { csv, json }: Options): LedgerFormat {
+  if (json) return jsonLedger(currency);
+  return csv ? csvLedger() : tableLedger(timeZone, currency);
+}
+
+/** The ledger as a table for people, as CSV and as JSON lines: texts made entry by entry. */
+export interface LedgerFormat {
+  readonly head: string;
+  readonly entry: (entry: LedgerEntry) => string;
+  readonly end: (totals: LedgerTotals) => string;
+}
+
+/** Times in the time zone; the columns are as wide as what usually stands in them. */
+export function tableLedger(timeZone: string, currency: string): LedgerFormat {
+  // Sweden writes its times as ISO 8601 does.
+  const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  return {
+    head: row(['time', 'pipeline', 'run', 'chunk', 'try', 'sent', 'counted', 'price', 'folio', 'file']),
+    entry: (entry) => {
+      const { at, pipeline, run, chunk, attempt, records, serviceRecords, price, folio, fileName } = entry;
+      const counted = serviceRecords === null ? '?' : formatCount(serviceRecords);
+      const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records), counted];
+      // An attempt that is alone in its chunk was paid once or in vain, never twice.
+      const doubt = entry.sentAgain ? '  possibly twice' : '  unknown';
+      const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
+      const cost = price === null ? '?' : price.toFixed(2);
+      const file = fileName ?? 'searched one by one';
+      const answer = entry.kind === 'search' ? '' : (folio ?? '?');
+      return row([clock.format(at), pipeline, run, ...numbers, cost, answer, `${file}${remarks}`]);
+    },
+    end: ({ uploads, searches, records, possiblyTwice, amount, rehearsalRecords }) => {
+      const cost =
+        amount === null ? 'unknown: set budget.pricePerRecord' : `${amount.toFixed(2)} ${currency}`;
+      const lines = [
+        `${countOf(uploads, 'upload')}, ${countOf(records, 'record')} to pay${searches > 0 ? ` (${countOf(searches, 'record')} searched one by one)` : ''}, cost ${cost}`,
+        ...(possiblyTwice > 0
+          ? [`${countOf(possiblyTwice, 'record')} of these possibly paid for twice or in vain`]
+          : []),
+        ...(rehearsalRecords > 0
+          ? [`${countOf(rehearsalRecords, 'record')} in rehearsals cost nothing`]
+          : []),
+      ];
+      return `${lines.join('\n')}\n`;
+    },
+  };
+}
+
+const widths: readonly number[] = [16, 12, 22, 6, 3, 9, 9, 10, 20, 0];
+const numeric = new Set([3, 4, 5, 6, 7]);
+
+function row(cells: readonly string[]): string {
+  const padded = cells.map((cell, at) =>
+    numeric.has(at) ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!),
+  );
+  return `${padded.join('  ')}\n`;
+}
+
+export function csvLedger(): LedgerFormat {
+  const columns = [
+    ...['pipeline', 'run', 'chunk', 'attempt', 'file_name', 'folio', 'time', 'state'],
+    ...['records_sent', 'records_counted', 'price', 'possibly_twice', 'rehearsal', 'kind'],
+  ];
+  return {
+    head: stringify([columns]),
+    entry: ({ pipeline, run, kind, chunk, attempt, fileName, folio, at, state, ...rest }) => {
+      const { records, serviceRecords, price, possiblyTwice, rehearsal } = rest;
+      const upload = [pipeline, run, chunk, attempt, fileName, folio, new Date(at).toISOString(), state];
+      return stringify([
+        [...upload, records, serviceRecords, price, String(possiblyTwice), String(rehearsal), kind],
+      ]);
+    },
+    end: () => '',
+  };
+}
+
+export function jsonLedger(currency: string): LedgerFormat {
+  const line = (type: string, fields: object) => `${JSON.stringify({ type, ...fields })}\n`;
+  return {
+    head: '',
+    entry: ({ at, kind, ...rest }) => line(kind, { ...rest, time: new Date(at).toISOString() }),
+    end: (totals) => line('summary', { ...totals, currency, exitCode: 0 }),
+  };
+}

@@ -1,0 +1,85 @@
+/** `foliopipe plan`: what a run would do, without the network. */
+import type { Command } from 'commander';
+import { type Plan, planRun } from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { formatBytes, formatCount } from '../format.js';
+import { print, printJson } from '../output.js';
+import { listenForStop } from '../stop-signals.js';
+
+interface Options extends CommonOptions {
+  readonly new?: boolean;
+}
+
+export function addPlan(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file').option('--new', 'plan for a new run');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    finish(await printPlan(options, file));
+  });
+}
+
+export async function printPlan(options: Options, file: string | undefined): Promise<number> {
+  const config = await readConfig(options, file);
+  const stop = listenForStop(() => undefined);
+  try {
+    const plan = await planRun(config, { signal: stop.signal, fresh: options.new === true });
+    if (options.json) await printJson('summary', { ...plan, exitCode: 0 });
+    else await print(planText(plan));
+    return 0;
+  } finally {
+    stop.close();
+  }
+}
+
+function planText({ pipeline, service, source, chunks, next, cost, budget }: Plan): string {
+  const files = source.files.map(({ path, bytes, records, dialect }) => {
+    const { encoding, delimiter, newline, gzip, bom } = dialect;
+    const how = [
+      encoding,
+      ...(bom ? ['BOM'] : []),
+      `delimiter ${JSON.stringify(delimiter)}`,
+      newline,
+      ...(gzip ? ['gzip'] : []),
+    ];
+    return `  ${path}: ${formatCount(records)} records, ${formatBytes(bytes)}, ${how.join(', ')}`;
+  });
+  const lines = [
+    `pipeline ${pipeline}, service ${service}`,
+    'source',
+    ...files,
+    `  ${source.columns.length} columns: ${source.columns.join(', ')}`,
+    ...(source.rejected > 0 ? [`  ${formatCount(source.rejected)} bad records would be rejected`] : []),
+    `chunks\n  ${formatCount(chunks.count)} of ${formatCount(chunks.records)} records, ${formatBytes(chunks.bytes)} to upload`,
+    `cost\n  ${cost === null ? 'unknown: set budget.pricePerRecord' : `${cost.amount.toFixed(2)} ${cost.currency}`}`,
+    ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
+    `next\n  ${nextText(next)}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records: number): string {
+  const stand = `${cap}: ${formatCount(spent)} of ${formatCount(limit)} records spent`;
+  if (records <= left) return `${stand}, enough is left`;
+  return cap === 'perRun'
+    ? `${stand}: too small for this source, foliopipe run would end with exit 9`
+    : `${stand}: foliopipe run would stop after ${formatCount(left)} records with exit 9`;
+}
+
+function nextText({ kind, run, chunks, records, publishedAgain }: Plan['next']): string {
+  const rest = `${formatCount(chunks)} chunks, ${formatCount(records)} records to send`;
+  switch (kind) {
+    case 'begin':
+      return `foliopipe run begins a new run: ${rest}`;
+    case 'continue':
+      return `foliopipe run goes on with run ${run}: ${rest}`;
+    case 'done':
+      return `run ${run} has done this source already; foliopipe run would send nothing${publishedAgain ? `, and publish it again: ${publishedAgain}` : ''}`;
+    case 'changed':
+      return `run ${run} is unfinished and its source was another: foliopipe run would end with exit 4`;
+  }
+}

@@ -1,0 +1,21 @@
+/** `foliopipe publish`: writes an output again from what was bought. */
+import type { Command } from 'commander';
+import { publish } from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  refuseFileAsRun,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { runJob } from '../session.js';
+
+export function addPublish(command: Command, finish: Finish): void {
+  command.argument('<run>', 'id of the run, see: foliopipe runs').argument('[file]', 'config file');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (run: string, file: string | undefined, options: CommonOptions) => {
+      refuseFileAsRun('publish', run, file);
+      finish(await runJob(options, file, (config, rest) => publish(config, run, rest)));
+    },
+  );
+}

@@ -1,0 +1,112 @@
+/** `foliopipe recover`: rebuilds a lost checkpoint of all pipelines in the state folder, without the service. */
+import type { Command } from 'commander';
+import { type Config, type Recovered, type RecoveredRun, recover } from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { countOf, formatCount } from '../format.js';
+import { print, printJson } from '../output.js';
+
+interface Options extends CommonOptions {
+  readonly dryRun?: boolean;
+}
+
+export function addRecover(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file').option('--dry-run', 'only say what would be rebuilt');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const config = await readConfig(options, file);
+    const { dryRun = false } = options;
+    const recovered = await recover(config, {
+      dryRun,
+      logger: createLogger(options, []),
+      holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
+    });
+    // What could not be rebuilt is still refused by the next run.
+    const exitCode = recovered.runs.some(({ found }) => found === 'lost') ? 2 : 0;
+    if (options.json) {
+      const { runs, ...rest } = recovered;
+      for (const run of runs) await printJson('run', run);
+      await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
+    } else await print(textOf(recovered, config, dryRun));
+    finish(exitCode);
+  });
+}
+
+function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
+  const { base, runs, replaced, aside, mayLackPruned } = recovered;
+  const rebuilt = runs.filter(({ found }) => found === 'rebuilt');
+  const lost = runs.filter(({ found }) => found === 'lost');
+  const done = replaced ? 'rebuilt' : 'would be rebuilt';
+  return `${[
+    baseText(base, rebuilt.length + lost.length),
+    ...runs.map(runText),
+    ...(rebuilt.length > 0 || base !== 'whole' ? [`${countOf(rebuilt.length, 'run')} ${done}`] : []),
+    ...asideText(aside),
+    ...(mayLackPruned
+      ? [
+          'if foliopipe 0.1 was once used in this folder: runs whose results it has removed are gone from the ledger',
+        ]
+      : []),
+    ...(rebuilt.length + lost.length === 0 && base === 'whole' ? ['nothing is missing'] : []),
+    ...(dryRun ? [] : nextText(rebuilt, config)),
+  ].join('\n')}\n`;
+}
+
+function baseText(base: Recovered['base'], lacking: number): string {
+  if (base !== 'whole') return `the checkpoint is ${base}`;
+  if (lacking === 0) return 'the checkpoint is whole';
+  const parts = lacking === 1 ? 'a part of it' : 'parts of them';
+  return `checkpoint.db can be read, but lacks ${countOf(lacking, 'run')} or ${parts}`;
+}
+
+/** The database itself may be what was missing. */
+function asideText(aside: Recovered['aside']): string[] {
+  if (aside.length === 0) return [];
+  const isWhole = aside.some((path) => path.endsWith('.bak'));
+  const what = isWhole ? 'the old checkpoint is' : 'what was left of the old checkpoint is';
+  return [`${what} kept as ${aside.join(' and ')}`];
+}
+
+function nextText(rebuilt: readonly RecoveredRun[], { ambiguous }: Config): string[] {
+  const goesOn = rebuilt.filter(({ state }) => state === 'open' || state === 'publishing');
+  if (goesOn.length === 0) return [];
+  const uploads = goesOn.reduce((sum, { undecided }) => sum + undecided.uploads, 0);
+  if (uploads === 0) return ['next: foliopipe run goes on and pays for nothing again'];
+  const records = goesOn.reduce((sum, { undecided }) => sum + undecided.records, 0);
+  const isHeld = ambiguous.policy === 'hold';
+  const them = uploads === 1 ? 'it' : 'them';
+  const then = isHeld ? `does not send ${them} again` : `sends ${them} again and may pay for ${them} twice`;
+  const files = uploads === 1 ? 'the file' : 'the files';
+  return [
+    `next: foliopipe run goes on. ${countOf(uploads, 'upload')} (${countOf(records, 'record')}) may or may not have been accepted: foliopipe run ${then} (ambiguous.policy: ${ambiguous.policy}). Before that, see foliopipe status: it names ${files} to look for at the service.`,
+  ];
+}
+
+function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string {
+  if (found === 'kept') return `${run}  whole`;
+  if (found === 'renewed') return `${run}  whole; ${reason}, and is written again`;
+  if (found === 'lost') return lostText(run, reason ?? '');
+  const { state, chunks, folios, downloaded, ambiguous, records, ambiguousRecords, prunedAt } = of;
+  const perhaps = ambiguousRecords > 0 ? `, ${formatCount(ambiguousRecords)} more perhaps` : '';
+  const held = [
+    `${formatCount(records - ambiguousRecords)} records paid for${perhaps}`,
+    countOf(folios, 'folio'),
+    ...(prunedAt === null
+      ? [`all results of ${formatCount(downloaded)} of ${countOf(chunks, 'chunk')}`]
+      : ['pruned']),
+    ...(ambiguous > 0 ? [`${countOf(ambiguous, 'upload')} of which nobody knows`] : []),
+  ];
+  return `${run}  ${pipeline}, ${state}: ${held.join(', ')}`;
+}
+
+function lostText(run: string, reason: string): string {
+  const folios = reason.endsWith('is damaged')
+    ? ' The folios in paid.log ("type":"accepted") are what to ask the provider for.'
+    : '';
+  return `${run}  cannot be rebuilt: ${reason}. Put back a copy of paid.log or of checkpoint.db and type foliopipe recover again. If there is none: move the folder runs/${run} away; the next foliopipe run pays for this source again.${folios}`;
+}

@@ -1,0 +1,35 @@
+/** `foliopipe run`: the whole job, begun or continued. */
+import type { Command } from 'commander';
+import { enrich } from '../../../pipelines/index.js';
+import { type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
+import {
+  type RehearseOptions,
+  rehearsalOptions,
+  rehearsalSetUp,
+  withRehearseOption,
+} from '../rehearsal/rehearse.js';
+import { runJob } from '../session.js';
+import { type TimeOptions, withPartialOption, withTimeOptions } from '../time-options.js';
+import { printPlan } from './plan.js';
+
+interface Options extends RehearseOptions, TimeOptions {
+  readonly label?: string;
+}
+
+export function addRun(command: Command, finish: Finish): void {
+  command
+    .argument('[file]', 'config file')
+    .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
+    .option('--label <text>', 'a note kept with a new run')
+    .option('--dry-run', 'the same as plan');
+  withRehearseOption(
+    withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command)))),
+  ).action(async (file: string | undefined, options: Options) => {
+    const setUp = rehearsalSetUp(options);
+    if (options.dryRun) return printPlan(options, file).then(finish);
+    const { new: fresh = false, label, publishPartial = false } = options;
+    const job: Parameters<typeof runJob>[2] = (config, rest) =>
+      enrich(config, { ...rest, fresh, publishPartial, ...(label !== undefined && { label }) });
+    finish(await runJob(rehearsalOptions(options), file, job, setUp));
+  });
+}

@@ -1,0 +1,69 @@
+/** `foliopipe runs`: the runs of a pipeline, newest first; `runs prune` removes what old ones hold. */
+import type { Command } from 'commander';
+import type { Run } from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { formatCount } from '../format.js';
+import { print, printJson } from '../output.js';
+import { openState } from '../session.js';
+import { addPrune } from './prune.js';
+
+interface Options extends CommonOptions {
+  readonly all?: boolean;
+}
+
+export function addRuns(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file').option('--all', 'of every pipeline in the state folder');
+  addPrune(command, finish);
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const config = await readConfig(options, file);
+    const state = await openState(config);
+    try {
+      const runs = await state.runs(options.all ? undefined : config.pipeline);
+      for (const run of runs) {
+        if (options.json) await printJson('run', { ...runFields(run) });
+        else await print(`${runText(run)}\n`);
+      }
+      if (options.json) await printJson('summary', { runs: runs.length, exitCode: 0 });
+      finish(0);
+    } finally {
+      await state.close();
+    }
+  });
+}
+
+function runFields(run: Run) {
+  const { id, pipeline, service, label, state, source, publication, rehearsal, createdAt, prunedAt } = run;
+  return {
+    run: id,
+    pipeline,
+    service,
+    label,
+    state,
+    rehearsal,
+    records: source.records,
+    exitCode: publication?.exitCode ?? null,
+    publication: publication?.number ?? null,
+    createdAt: new Date(createdAt).toISOString(),
+    prunedAt: prunedAt === null ? null : new Date(prunedAt).toISOString(),
+  };
+}
+
+function runText(run: Run): string {
+  const { id, pipeline, state, source, publication, rehearsal, label } = run;
+  const ended = publication === null ? state : `${state}, exit ${publication.exitCode}`;
+  const pruned = run.prunedAt !== null;
+  return [
+    id,
+    pipeline,
+    `${formatCount(source.records)} records`,
+    pruned ? `${ended}, pruned` : ended,
+    ...(rehearsal ? ['rehearsal'] : []),
+    ...(label === null ? [] : [label]),
+  ].join('  ');
+}

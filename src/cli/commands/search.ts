@@ -1,0 +1,47 @@
+/** `foliopipe search`: asks for a single business by the service's legacy operation. */
+import type { Command } from 'commander';
+import type { SearchRecord } from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { withApi } from '../open-api.js';
+import { print, printJson, stderr } from '../output.js';
+
+interface Options extends CommonOptions {
+  readonly name: string;
+  readonly address?: string;
+  readonly state?: string;
+}
+
+export function addSearch(command: Command, finish: Finish): void {
+  command
+    .argument('[file]', 'config file')
+    .requiredOption('--name <text>', 'business name')
+    .option('--address <text>', 'street address')
+    .option('--state <text>', 'state of the business');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const config = await readConfig(options, file);
+    const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
+    await withApi(config, logger, async (api, signal) => {
+      const answer = await api.search(searchRecord(options), signal);
+      const text = `${JSON.stringify(answer, null, 2)}\n`;
+      try {
+        await (options.json ? printJson('summary', { answer, exitCode: 0 }) : print(text));
+      } catch (error) {
+        // It is paid for: shown where it still can be.
+        stderr.write(text);
+        throw error;
+      }
+    });
+    finish(0);
+  });
+}
+
+function searchRecord({ name, address, state }: Options): SearchRecord {
+  return { name, ...(address !== undefined && { address }), ...(state !== undefined && { state }) };
+}

@@ -1,0 +1,89 @@
+/** `foliopipe serve`: the local prediction service, for rehearsals and for trying what a client does. */
+import { randomBytes } from 'node:crypto';
+import bytes from 'bytes';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Finish } from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { stdout } from '../output.js';
+import { listenForStop } from '../stop-signals.js';
+
+interface Options {
+  readonly port: number;
+  readonly host: string;
+  readonly token?: string;
+  readonly data: string;
+  readonly predictor: 'naics' | 'hash';
+  readonly segmentRecords: number;
+  readonly recordsPerSecond: number;
+  readonly maxOpen: number;
+  readonly maxUpload: number;
+  readonly faults?: string;
+  readonly timeScale: number;
+}
+
+export function addServe(command: Command, finish: Finish): void {
+  command
+    .option('--port <number>', '0 takes a free one', wholeNumber(0, 65_535), 8787)
+    .option('--host <address>', 'loopback unless told otherwise', '127.0.0.1')
+    .option('--token <token>', 'the token it wants; else FOLIOPIPE_SERVE_TOKEN, else one made up and shown')
+    .option('--data <folder>', 'where its folios are kept', '.foliopipe-service')
+    .addOption(
+      new Option('--predictor <name>', 'naics ranks industries by the name; hash is for load')
+        .choices(['naics', 'hash'])
+        .default('naics'),
+    )
+    .option('--segment-records <number>', 'records a part', wholeNumber(1, 10_000_000), 10_000)
+    .option('--records-per-second <number>', 'its speed; 0: as fast as it goes', wholeNumber(0, 1e9), 0)
+    .option('--max-open <number>', 'folios in work; one more is refused with 429', wholeNumber(1, 1e6), 1_000)
+    .option('--max-upload <size>', 'larger files are refused with 413', size, 1024 ** 3)
+    .option('--faults <file>', 'YAML rules that say how it misbehaves: docs/faults.md')
+    .option('--time-scale <number>', 'at 60 its hours last a minute', wholeNumber(1, 100_000), 1)
+    .action(async (options: Options) => {
+      finish(await serve(options));
+    });
+}
+
+async function serve(options: Options): Promise<number> {
+  const given = options.token ?? process.env.FOLIOPIPE_SERVE_TOKEN;
+  const token = given ?? randomBytes(12).toString('hex');
+  const logger = createLogger({ logLevel: 'info', logFormat: 'text' }, [token]);
+  const { openService } = await import('../../service/open-service.js');
+  const { readFaults } = await import('../../service/faults/read-faults.js');
+  const faults = options.faults === undefined ? undefined : await readFaults(options.faults);
+  const service = await openService({
+    host: options.host,
+    port: options.port,
+    token,
+    dataDir: options.data,
+    predictor: options.predictor,
+    segmentRecords: options.segmentRecords,
+    recordsPerSecond: options.recordsPerSecond,
+    maxOpen: options.maxOpen,
+    maxUploadBytes: options.maxUpload,
+    timeScale: options.timeScale,
+    ...(faults !== undefined && { faults }),
+    logger,
+  });
+  stdout.write(`listening on ${service.url}\n`);
+  if (given === undefined) stdout.write(`token ${token}\n`);
+  await new Promise<void>((stopped) => {
+    const stop = listenForStop(() => stopped());
+    stop.signal.addEventListener('abort', () => stop.close());
+  });
+  await service.close();
+  return 0;
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
+  };
+}
+
+function size(text: string): number {
+  const parsed = bytes.parse(text);
+  if (parsed !== null && parsed > 0) return parsed;
+  throw new InvalidArgumentError('expected a size such as 50MB');
+}

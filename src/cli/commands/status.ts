@@ -1,0 +1,82 @@
+/** `foliopipe status`: how a run stands, from another process while it works, or afterwards. */
+import type { Command } from 'commander';
+import {
+  adoptHint,
+  type CheckpointReader,
+  ConfigError,
+  lostText,
+  type Run,
+  type RunSummary,
+  summarizeRun,
+} from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { formatSpan } from '../format.js';
+import { print, printJson } from '../output.js';
+import { progressText } from '../progress.js';
+import { resumeCommand } from '../report-failure.js';
+import { openState } from '../session.js';
+import { summaryText } from '../summary-text.js';
+
+interface Options extends CommonOptions {
+  readonly run?: string;
+}
+
+export function addStatus(command: Command, finish: Finish): void {
+  command.argument('[file]', 'config file').option('--run <id>', 'another run');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const config = await readConfig(options, file);
+    const state = await openState(config);
+    try {
+      const run = await chooseRun(state, config.pipeline, options.run);
+      const summary = await summarizeRun(state, run.id, 'continued');
+      if (options.json) await printJson('summary', { ...summary });
+      else if (run.state === 'done') {
+        const goOn = resumeCommand(process.argv, 'run');
+        await print(summaryText(summary, { goOn, tolerate: config.failures.tolerate, mayRetry: true }));
+      } else await print(await openText(state, run, summary));
+      finish(0);
+    } finally {
+      await state.close();
+    }
+  });
+}
+
+async function chooseRun(state: CheckpointReader, pipeline: string, id: string | undefined): Promise<Run> {
+  const run = await (id === undefined ? state.latestRun(pipeline) : state.run(id));
+  if (run !== undefined) return run;
+  throw new ConfigError(
+    'RUN_UNKNOWN',
+    id === undefined ? `pipeline ${pipeline} has no run` : `there is no run ${id}`,
+    {
+      hint: 'see the runs with: foliopipe runs --all',
+    },
+  );
+}
+
+/** The state of a run that is not done, with each open folio. */
+async function openText(
+  state: CheckpointReader,
+  run: Run,
+  { adoptable, lost }: Pick<RunSummary, 'adoptable' | 'lost'>,
+): Promise<string> {
+  const tally = await state.tally(run.id);
+  const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
+  const age = (at: number | null) => (at === null ? '' : `, ${formatSpan(Date.now() - at)} ago`);
+  const lines = [
+    `run ${run.id} of ${formatSpan(Date.now() - run.createdAt)} ago is ${run.state}`,
+    `  ${progressText(run, tally, null)}`,
+    ...folios.map(
+      (c) =>
+        `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}`,
+    ),
+    ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run.id, one)}`),
+    ...lost.map((one) => `  ${lostText(run.id, one)}`),
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,26 @@
+/** The few bytes that CSV gives a meaning to. */
+export const NUL = 0x00;
+export const LF = 0x0a;
+export const CR = 0x0d;
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+
+// Physical lines of bytes: where they end, and how many there are.
+
+/** The first line feed in `bytes[from, to)`, or -1. */
+export function indexOfLineFeed(bytes: Uint8Array, from: number, to: number): number {
+  const index = bytes.subarray(from, to).indexOf(LF);
+  return index === -1 ? -1 : from + index;
+}
+
+/** Where a line's content ends, given its line feed. */
+export function contentEnd(bytes: Uint8Array, start: number, lineFeed: number): number {
+  return lineFeed > start && bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
+}
+
+/** Line feeds in `bytes[from, to)`. */
+export function countLineFeeds(bytes: Uint8Array, from: number, to: number): number {
+  let count = 0;
+  for (let i = from; i < to; i++) if (bytes[i] === LF) count++;
+  return count;
+}

@@ -1,0 +1,228 @@
+/** Law 5, check before paying: the whole source is read once, and every record's shape with it. */
+import { createHash } from 'node:crypto';
+import { type BadRecord, badRecordError } from '../csv/bad-record.js';
+import { scanRecords } from '../csv/scan-records.js';
+import { showText } from '../csv/show-text.js';
+import { ConfigError, SourceError } from '../errors.js';
+import type { Source, SourceFile } from '../types.js';
+import { type InspectedFile, inspectFile } from './inspect-file.js';
+import { isTranscoded, readDecoded } from './read-decoded.js';
+import { fileStamp } from './source-files.js';
+
+export interface ScanSourceOptions {
+  /** The source's files, in order. */
+  readonly paths: readonly string[];
+  /** `auto`, or a name that iconv-lite knows. */
+  readonly encoding: string;
+  /** `auto`, or one ASCII character. */
+  readonly delimiter: string;
+  readonly onBadRecord: 'fail' | 'reject';
+  /** A record's bytes without its line end; a larger one is bad. */
+  readonly maxRecordBytes: number;
+  /** Records that the source may have, rejected ones included; left out: as many as their numbers allow. */
+  readonly maxRecords?: number;
+  readonly signal: AbortSignal;
+  /** Sees every rejected record, in order. */
+  readonly onReject?: (bad: BadRecord) => void;
+  /** Called now and then: bytes read on disk, records read. */
+  readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;
+}
+
+/** Record numbers stand in arrays of 32 bits. */
+const MOST_RECORDS = 2 ** 31 - 1;
+
+/** What has been read so far, over all files. */
+interface Totals {
+  bytes: number;
+  records: number;
+  rejected: number;
+}
+
+/**
+ * Reads all files to their end and returns what they are: dialects, columns, counts, hashes.
+ *
+ * The source's `sha256` is the file's own where it is one file; of several it is the hash of their hex
+ * hashes in order, each followed by LF.
+ *
+ * @throws SourceError naming file, record, line and byte of what is wrong; ConfigError for an unknown
+ * encoding or delimiter, or where no record could fit into a chunk; the signal's reason.
+ */
+export async function scanSource(options: ScanSourceOptions): Promise<Source> {
+  checkRoom(options.maxRecordBytes);
+  const inspected: InspectedFile[] = [];
+  for (const path of options.paths) {
+    options.signal.throwIfAborted();
+    inspected.push(await inspectFile(path, options));
+  }
+  const [first, ...others] = inspected;
+  if (first === undefined) {
+    throw new SourceError('SOURCE_MISSING', 'the source has no file', { hint: 'check source.path' });
+  }
+  for (const other of others) checkAlike(first, other);
+
+  const totals: Totals = { bytes: 0, records: 0, rejected: 0 };
+  const files: SourceFile[] = [];
+  for (const [index, file] of inspected.entries()) files.push(await scanFile(file, index, totals, options));
+
+  const { records, rejected } = totals;
+  if (records === rejected) {
+    const found = records === 0 ? 'a header and no record' : `no good record among ${records}`;
+    const { encoding, delimiter } = first.dialect;
+    const how = `read as ${encoding} with the delimiter ${showText(delimiter)}`;
+    throw new SourceError('SOURCE_NO_RECORDS', `${options.paths.join(', ')}: ${found} (${how})`, {
+      hint:
+        records === 0
+          ? 'check what makes the file; if there are records in it, check source.encoding and source.delimiter'
+          : 'check source.delimiter and source.encoding',
+      facts: { file: first.path, records, rejected },
+    });
+  }
+  return { files, columns: first.columns, records, rejected, sha256: hashOf(files) };
+}
+
+/** @throws ConfigError where the header of an uploaded file alone is as large as a chunk may be. */
+function checkRoom(maxRecordBytes: number): void {
+  if (maxRecordBytes > 0) return;
+  throw new ConfigError(
+    'CONFIG_CHUNK_TOO_SMALL',
+    'chunks.maxBytes: the names in upload.columns take up the whole chunk and leave no room for a record',
+    { hint: 'raise chunks.maxBytes, or send fewer columns or shorter names' },
+  );
+}
+
+async function scanFile(
+  file: InspectedFile,
+  index: number,
+  totals: Totals,
+  options: ScanSourceOptions,
+): Promise<SourceFile> {
+  const { path, dialect, columns, dataStart, firstLine } = file;
+  const { signal, maxRecordBytes, onProgress } = options;
+  const before = { ...totals };
+  const hash = createHash('sha256');
+  const onRaw = (bytes: Uint8Array) => {
+    hash.update(bytes);
+    totals.bytes += bytes.length;
+  };
+
+  const batches = scanRecords(afterHeader(readDecoded(file, 0, { signal, onRaw }), dataStart), {
+    delimiter: dialect.delimiter,
+    fields: columns.length,
+    maxRecordBytes,
+    file: index,
+    base: dataStart,
+    firstRecord: before.records + 1,
+    firstLine,
+    transcoded: isTranscoded(dialect),
+    onBadRecord: (bad) => {
+      if (options.onBadRecord === 'fail') throw badRecordError(bad, path);
+      totals.records = bad.record;
+      totals.rejected++;
+      checkCount(totals, path, options);
+      options.onReject?.(bad);
+    },
+  });
+  for await (const batch of batches) {
+    totals.records = batch.firstRecord + batch.count - 1;
+    checkCount(totals, path, options);
+    onProgress?.({ bytes: totals.bytes, records: totals.records });
+  }
+  onProgress?.({ bytes: totals.bytes, records: totals.records });
+
+  await checkUnchanged(file, totals.bytes - before.bytes);
+  return {
+    path,
+    bytes: file.bytes,
+    stamp: file.stamp,
+    sha256: hash.digest('hex'),
+    records: totals.records - before.records,
+    dialect,
+    dataStart,
+  };
+}
+
+/** @throws SourceError as soon as there are more records than may be. */
+function checkCount(
+  { records }: Totals,
+  path: string,
+  { maxRecords = MOST_RECORDS }: Pick<ScanSourceOptions, 'maxRecords'>,
+): void {
+  if (records <= maxRecords) return;
+  throw new SourceError(
+    'SOURCE_TOO_MANY_RECORDS',
+    `${path}: with record ${maxRecords + 1} the source has more than ${maxRecords} records`,
+    {
+      hint: 'cut the source into several and run each by itself; narrow source.path if it takes too many files',
+      facts: { file: path, record: maxRecords + 1 },
+    },
+  );
+}
+
+/** The bytes after the header: the file is read from its beginning, so that the hash covers all of it. */
+async function* afterHeader(
+  decoded: AsyncIterable<Buffer>,
+  dataStart: number,
+): AsyncGenerator<Buffer, void, undefined> {
+  let drop = dataStart;
+  for await (const piece of decoded) {
+    const dropped = Math.min(drop, piece.length);
+    drop -= dropped;
+    yield piece.subarray(dropped);
+  }
+}
+
+/** @throws SourceError when the file is not what it was when the scan began, or was not read to its end. */
+async function checkUnchanged(file: InspectedFile, bytesRead: number): Promise<void> {
+  const { stamp } = await fileStamp(file.path);
+  if (stamp !== file.stamp) {
+    throw new SourceError('SOURCE_CHANGED', `${file.path}: the file was changed while it was read`, {
+      hint: 'wait until it is written completely, then run the same command again',
+      facts: { file: file.path },
+    });
+  }
+  if (bytesRead !== file.bytes) {
+    throw new SourceError('SOURCE_UNREADABLE', `${file.path}: bytes that are not gzip follow the gzip data`, {
+      hint: 'copy the file again, or compress it again',
+      facts: { file: file.path, byte: bytesRead },
+    });
+  }
+}
+
+/** @throws SourceError naming both files and the first difference, when they cannot be one source. */
+function checkAlike(first: InspectedFile, other: InspectedFile): void {
+  const count = Math.max(first.columns.length, other.columns.length);
+  for (let at = 0; at < count; at++) {
+    const [one, two] = [first.columns[at], other.columns[at]];
+    if (one === two) continue;
+    const [shownOne, shownTwo] = [one, two].map((column) =>
+      column === undefined ? 'missing' : showText(column),
+    );
+    throw new SourceError(
+      'SOURCE_HEADERS_DIFFER',
+      `column ${at + 1} is ${shownOne} in ${first.path} and ${shownTwo} in ${other.path}`,
+      {
+        hint: 'the files of one source must have the same columns in the same order; narrow source.path',
+        facts: { file: first.path, otherFile: other.path, column: at + 1 },
+      },
+    );
+  }
+  if (first.dialect.delimiter !== other.dialect.delimiter) {
+    const [one, two] = [first, other].map(({ dialect }) => showText(dialect.delimiter));
+    throw new SourceError(
+      'SOURCE_DELIMITERS_DIFFER',
+      `the delimiter is ${one} in ${first.path} and ${two} in ${other.path}`,
+      {
+        hint: 'the files of one source must have the same delimiter; set source.delimiter if it was detected wrongly',
+        facts: { file: first.path, otherFile: other.path },
+      },
+    );
+  }
+}
+
+function hashOf(files: readonly SourceFile[]): string {
+  const [only, ...others] = files;
+  if (only !== undefined && others.length === 0) return only.sha256;
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(`${file.sha256}\n`);
+  return hash.digest('hex');
+}

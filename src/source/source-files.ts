@@ -1,0 +1,85 @@
+/** Resolves the source's path to its files. */
+import { stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { glob } from 'tinyglobby';
+import { SourceError } from '../errors.js';
+import { stampText } from '../streams/stamp.js';
+
+/**
+ * The file of that name, or the files that a glob matches, in byte order of their paths. A name that
+ * exists is taken as it stands, whatever characters it has.
+ *
+ * @throws SourceError `SOURCE_MISSING` when nothing is there.
+ */
+export async function findFiles(pattern: string): Promise<string[]> {
+  const isThere = await stat(pattern).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) return [pattern];
+  const files = await glob(pattern, {
+    onlyFiles: true,
+    absolute: isAbsolute(pattern),
+    dot: true,
+    expandDirectories: false,
+  });
+  if (files.length > 0) return files.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  throw new SourceError('SOURCE_MISSING', `${pattern}: no file has this name or matches it`, {
+    hint: 'check source.path: relative paths in a config file are relative to that file',
+    facts: { pattern },
+  });
+}
+
+/** What tells cheaply whether a file is still the same: equal stamps, same content. */
+export interface FileStamp {
+  /** Size on disk in bytes. */
+  readonly bytes: number;
+  /** Size, times in nanoseconds and inode as one text. */
+  readonly stamp: string;
+}
+
+/** @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`. */
+export async function fileStamp(path: string): Promise<FileStamp> {
+  const facts = await stat(path, { bigint: true }).catch((cause: unknown) => {
+    throw unreadable(path, cause);
+  });
+  if (!facts.isFile()) {
+    const what = facts.isDirectory() ? 'a folder' : 'not a regular file';
+    throw new SourceError('SOURCE_UNREADABLE', `${path}: this is ${what}`, {
+      hint: 'source.path must name a file, or a pattern such as folder/*.csv; a run reads it several times',
+      facts: { file: path },
+    });
+  }
+  return { bytes: Number(facts.size), stamp: stampText(facts) };
+}
+
+/** The error for a file that cannot be read, from what the system or zlib said of it. */
+const HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'check source.path: relative paths in a config file are relative to that file',
+  EACCES: 'give this user the right to read the file and its folders',
+  EISDIR: 'source.path must name a file, or a pattern such as folder/*.csv',
+};
+
+/** `SOURCE_MISSING` where there is no such file, else `SOURCE_UNREADABLE` with the cause. */
+export function unreadable(path: string, cause: unknown): SourceError {
+  const systemCode = codeOf(cause);
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const isMissing = systemCode === 'ENOENT';
+  const isGzip = systemCode.startsWith('Z_');
+  return new SourceError(
+    isMissing ? 'SOURCE_MISSING' : 'SOURCE_UNREADABLE',
+    isMissing ? `${path}: there is no such file` : `${path}: ${isGzip ? 'broken gzip: ' : ''}${reason}`,
+    {
+      hint: isGzip
+        ? 'copy the file again: it is cut off or damaged'
+        : (HINTS[systemCode] ?? 'check the disk'),
+      facts: { file: path, reason: systemCode },
+      cause,
+    },
+  );
+}
+
+function codeOf(cause: unknown): string {
+  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return typeof code === 'string' ? code : 'UNKNOWN';
+}

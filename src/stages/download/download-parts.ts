@@ -1,0 +1,114 @@
+/** Fourth stage: fetches the parts of finished folios to the disk, a bounded number of chunks at once. */
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { FolioLostError, MismatchError, OutageError } from '../../errors.js';
+import type { RunContext } from '../../run-context.js';
+import { abortWhenLeft } from '../../streams/abort-when-left.js';
+import { mapConcurrent } from '../../streams/map-concurrent.js';
+import type { PartReference, StoredPart } from '../../types.js';
+import { giveUpLost, leaveForLater } from '../track/lost-folios.js';
+import { checkBalance, fetchPart } from './fetch-part.js';
+import { type RefetchNeeds, refetchParts } from './refetch-parts.js';
+
+export type DownloadPartsNeeds = FetchPartsNeeds &
+  Pick<RunContext, 'config' | 'controller' | 'setbacks'> & {
+    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed' | 'recordUnmerged'>;
+  };
+
+/**
+ * Passes on chunks that are downloaded, and those given up.
+ * @param until once aborted, a single answer that a folio is not known leaves its chunk for later.
+ */
+export function downloadParts(
+  run: DownloadPartsNeeds,
+  until?: AbortSignal,
+): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
+  const download = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
+    if (chunk.state !== 'finished') return chunk;
+    try {
+      // Not needed once the folio is finished, and gone before the commit that ends the chunk: no kill leaves it.
+      await run.files.removeChunk(chunk.number);
+      const downloaded = await fetchParts(run, chunk, until);
+      run.at('after-downloaded-before-merge');
+      return downloaded;
+    } catch (error) {
+      if (error instanceof OutageError) {
+        run.setbacks.first ??= error;
+        return undefined;
+      }
+      if (!(error instanceof FolioLostError)) throw error;
+      if (until?.aborted) return leaveForLater(run, chunk, error);
+      return giveUpLost(run, chunk, error);
+    }
+  };
+  const { downloads } = run.config.concurrency;
+  return (chunks) =>
+    abortWhenLeft(mapConcurrent(chunks, downloads, download, run.controller), run.controller);
+}
+
+/** Fetches all parts of one finished chunk, counts what they hold, and asks once more where that does not balance. */
+type FetchPartsNeeds = RefetchNeeds &
+  Pick<RunContext, 'logger'> & {
+    readonly checkpoint: Pick<Checkpoint, 'listedParts' | 'parts' | 'recordPart' | 'recordDownloaded'>;
+  };
+
+/**
+ * Makes a `finished` chunk `downloaded`, and returns it so. Parts that are stored already are not fetched again.
+ * @param until once aborted, a single answer that folio or part is not known decides.
+ * @throws MismatchError when the parts still do not balance after they were fetched once more, or cannot be fetched
+ *   once more since the folio is lost: what is stored stays.
+ * @throws FolioLostError when the service no longer knows the folio.
+ */
+export async function fetchParts(
+  run: FetchPartsNeeds,
+  chunk: ChunkRow,
+  until?: AbortSignal,
+): Promise<ChunkRow> {
+  const stored = await run.checkpoint.parts(run.id, chunk.number);
+  const parts: StoredPart[] = [];
+  for (const part of await run.checkpoint.listedParts(run.id, chunk.number)) {
+    const isThis = (other: PartReference) => other.part === part.part && other.fileStatus === part.fileStatus;
+    parts.push(stored.find(isThis) ?? (await fetchAndRecord(run, chunk, part, until)));
+  }
+  try {
+    checkBalance(chunk, chunk.counts!, parts);
+  } catch (error) {
+    if (!(error instanceof MismatchError)) throw error;
+    run.logger.warn(
+      { chunk: chunk.number, folio: chunk.folio, code: error.code },
+      `chunk ${chunk.number}: ${error.message}; its parts are fetched once more`,
+    );
+    return fetchOnceMore(run, chunk, error, until);
+  }
+  run.at('after-part-before-downloaded');
+  return run.checkpoint.recordDownloaded(run.id, chunk.number);
+}
+
+async function fetchAndRecord(
+  run: FetchPartsNeeds,
+  chunk: ChunkRow,
+  part: PartReference,
+  until: AbortSignal | undefined,
+): Promise<StoredPart> {
+  const stored = await fetchPart(run, chunk, part, until);
+  run.at('after-part-file-before-commit');
+  await run.checkpoint.recordPart(run.id, chunk.number, stored);
+  return stored;
+}
+
+/** @param unbalanced what is wrong with the parts that are stored. */
+async function fetchOnceMore(
+  run: FetchPartsNeeds,
+  chunk: ChunkRow,
+  unbalanced: MismatchError,
+  until: AbortSignal | undefined,
+): Promise<ChunkRow> {
+  const replacement = await refetchParts(run, chunk, until);
+  try {
+    await replacement.fetchAll();
+    return await replacement.commit();
+  } catch (error) {
+    await replacement.discard();
+    const isDecided = error instanceof FolioLostError && until?.aborted !== true;
+    throw isDecided ? unbalanced : error;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Fetches parts of a chunk once more, beside those that are stored. Invariant: what is stored stays until all that
+ * comes in its place is on the disk and proven; then the checkpoint changes from the one to the other at once.
+ */
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { UntrustedError } from '../../errors.js';
+import type { RunContext } from '../../run-context.js';
+import type { PartReference, StoredPart } from '../../types.js';
+import { expectSameService, type SameServiceNeeds } from '../submit/refuse-mixed.js';
+import { isComplete, listParts } from '../track/lost-folios.js';
+import { checkBalance, type FetchPartNeeds, fetchPart } from './fetch-part.js';
+
+export type RefetchNeeds = FetchPartNeeds &
+  SameServiceNeeds &
+  Pick<RunContext, 'at'> & { readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordRefetched'> };
+
+/** What was fetched once more, over what is stored. */
+export interface PartReplacement {
+  /** What is stored, and in its place what was fetched since. */
+  readonly parts: readonly StoredPart[];
+  /**
+   * Fetches one of the stored parts.
+   * @throws MismatchError when the parts do not balance with it; FolioLostError when the service has it no more.
+   */
+  fetchOne(part: PartReference): Promise<void>;
+  /**
+   * Asks for the folio once more and fetches all that is listed then.
+   * @throws as `fetchOne`; UntrustedError `FOLIO_WENT_BACK`.
+   */
+  fetchAll(): Promise<void>;
+  /** Puts the parts in the place of those that are stored, and removes these. @returns the chunk, `downloaded`. */
+  commit(): Promise<ChunkRow>;
+  /** Removes what was fetched in vain. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Nothing is asked for before a method is called.
+ * @param chunk `finished` or `downloaded`.
+ * @param until once aborted, a single answer that folio or part is not known decides.
+ */
+export async function refetchParts(
+  run: RefetchNeeds,
+  chunk: ChunkRow,
+  until?: AbortSignal,
+): Promise<PartReplacement> {
+  const stored = await run.checkpoint.parts(run.id, chunk.number);
+  const fetched: StoredPart[] = [];
+  let counts = chunk.counts!;
+  let parts: readonly StoredPart[] = stored;
+
+  const fetch = async (part: PartReference): Promise<StoredPart> => {
+    const one = await fetchPart(run, chunk, part, until);
+    fetched.push(one);
+    return one;
+  };
+  const removeUnless = async (some: readonly StoredPart[], kept: readonly StoredPart[]) => {
+    for (const part of some) {
+      if (!kept.some((other) => isSame(part, other))) await run.files.removePart(chunk.number, part);
+    }
+  };
+
+  return {
+    get parts() {
+      return parts;
+    },
+    fetchOne: async (damaged) => {
+      const anew = await fetch(damaged);
+      parts = parts.map((part) => (isPart(part, damaged) ? anew : part));
+      checkBalance(chunk, counts, parts);
+    },
+    fetchAll: async () => {
+      const report = await run.api.track(chunk.folio!, run.signal, until);
+      await expectSameService(run, chunk, report.rehearsal);
+      if (!isComplete(report)) throw wentBack(chunk, report.status);
+      const all: StoredPart[] = [];
+      for (const part of listParts(report)) all.push(await fetch(part));
+      [counts, parts] = [report.counts!, all];
+      checkBalance(chunk, counts, parts);
+    },
+    commit: async () => {
+      const isUnchanged =
+        parts.length === stored.length && parts.every((part, at) => isSame(part, stored[at]!));
+      // A damaged file has been replaced by what it was.
+      if (isUnchanged && chunk.state === 'downloaded') return chunk;
+      run.at('after-refetch-before-swap');
+      const swapped = await run.checkpoint.recordRefetched(run.id, chunk.number, counts, parts);
+      run.at('after-swap-before-removal');
+      await removeUnless([...stored, ...fetched], parts);
+      return swapped;
+    },
+    discard: () => removeUnless(fetched, stored),
+  };
+}
+
+function isPart(one: PartReference, other: PartReference): boolean {
+  return one.part === other.part && one.fileStatus === other.fileStatus;
+}
+
+function isSame(one: StoredPart, other: StoredPart): boolean {
+  return isPart(one, other) && one.sha256 === other.sha256;
+}
+
+function wentBack({ number, folio }: ChunkRow, status: string): UntrustedError {
+  return new UntrustedError(
+    'FOLIO_WENT_BACK',
+    `chunk ${number}: folio ${folio} was FINISHED and is now ${status}`,
+    { hint: 'run the same command again; nothing is paid again', facts: { chunk: number } },
+  );
+}

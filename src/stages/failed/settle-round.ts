@@ -1,0 +1,42 @@
+/** Ends a round: once nothing more comes for its chunks, its answers count and the output is written anew. */
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import { isAnswered } from '../../checkpoint/walk-run.js';
+import type { RunContext } from '../../run-context.js';
+import { incompleteError } from '../publish/incomplete-error.js';
+
+export type SettleRoundNeeds = Pick<RunContext, 'id' | 'setbacks' | 'uploads' | 'logger' | 'at'> & {
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow' | 'recordRoundSettled'
+  >;
+};
+
+/**
+ * @param round the first unsettled one, cut to its end unless uploads were stopped.
+ * @returns whether there was anything in it; a round without chunks is not settled.
+ * @throws what kept a chunk from being answered, or TroubleError: the run goes on later.
+ */
+export async function settleRound(run: SettleRoundNeeds, round: number): Promise<boolean> {
+  const sum = { chunks: 0, records: 0, successful: 0 };
+  let isDone = !run.uploads.stopped;
+  let chunk = await run.checkpoint.nextChunk(run.id, round, 0);
+  for (; chunk !== undefined; chunk = await run.checkpoint.nextChunk(run.id, round, chunk.lastRecord)) {
+    isDone &&= isAnswered(chunk);
+    sum.chunks += 1;
+    sum.records += chunk.records;
+    sum.successful += chunk.state === 'downloaded' ? chunk.counts!.successful : 0;
+  }
+  if (!isDone) {
+    const { chunks } = (await run.checkpoint.run(run.id))!;
+    throw run.setbacks.first ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
+  }
+  if (sum.chunks === 0) return false;
+  run.at('after-round-answered-before-settled');
+  await run.checkpoint.recordRoundSettled(run.id, round);
+  run.at('after-settled-before-merge');
+  run.logger.info(
+    { run: run.id, round, ...sum },
+    `round ${round}: of ${sum.records} failed records that were sent again ${sum.successful} were successful`,
+  );
+  return true;
+}

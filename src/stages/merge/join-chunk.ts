@@ -1,0 +1,126 @@
+/** Joins one downloaded chunk: its parts off the disk to its records, proven (laws 1 and 8), in the run's one way. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import { type Answers, answersOf } from '../../results/answers.js';
+import { type CompareEchoes, compareEchoes } from '../../results/compare-echoes.js';
+import { joinResults } from '../../results/join-results.js';
+import type { SentColumns } from '../../results/join-way.js';
+import { indistinctError, isTooIndistinct, onWordText } from '../../results/judge-join.js';
+import { checkAddedColumns, fieldOf } from '../../results/output-layout.js';
+import { readPartTable } from '../../results/part-table.js';
+import type { RunContext } from '../../run-context.js';
+import type { RecordBlock } from '../../source/record-block.js';
+import type { JoinWay, StoredPart } from '../../types.js';
+import type { UploadOptions } from '../chunk/cut-chunks.js';
+import { type HealingNeeds, type Refetch, withHealing } from '../download/with-healing.js';
+
+export type ChunkJoinerNeeds = HealingNeeds &
+  Pick<RunContext, 'source' | 'config' | 'files' | 'join'> & {
+    readonly checkpoint: Pick<Checkpoint, 'recordJoin' | 'tally'>;
+  };
+
+export interface ChunkJoiner {
+  /**
+   * @param records of the chunk.
+   * @returns undefined when a damaged part is to be fetched anew and the service has forgotten the folio.
+   * @throws UntrustedError when the proof fails, also with the parts fetched anew.
+   */
+  join(chunk: ChunkRow, records: () => Promise<RecordBlock>): Promise<Answers | undefined>;
+}
+
+export interface ChunkJoinerOptions {
+  /** Those that the service adds; without them whatever is added passes. */
+  readonly columns?: readonly string[];
+  /** Fetches a chunk's parts anew; without it a damaged part or a failed proof is final. */
+  readonly refetch?: Refetch | undefined;
+  readonly compare?: CompareEchoes;
+}
+
+/** What the first chunks show of the columns that come back is kept with the run, for all its joiners. */
+export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
+  const { columns, refetch, compare = compareEchoes } = options;
+  const sent = sentColumns(run.config.upload);
+  const fields = Object.entries(run.config.upload.columns).map(([column, source]) => ({
+    column,
+    sourceField: fieldOf(run.source.columns, source, `upload.columns.${column}`),
+  }));
+  const { echo: declared, onChange } = run.config.result;
+
+  const joinParts = async (
+    chunk: ChunkRow,
+    parts: readonly StoredPart[],
+    records: () => Promise<RecordBlock>,
+  ): Promise<Answers> => {
+    const tables = [];
+    for (const part of parts) {
+      tables.push(readPartTable(part, await run.files.readPart(chunk.number, part)));
+    }
+    const block = await records();
+    // Nothing is waited for between these two lines: another stage may be joining too.
+    const before = run.join.way;
+    const { joined, way } = joinResults(tables, block, { sent, fields, way: before, declared, compare });
+    if (way !== before) await keepWay(run, way);
+    // Answers of a round are judged with those that they stand beside.
+    if (before?.judged?.isProven && declared === null && chunk.round === 0) {
+      await checkIndistinct(run, joined, block);
+    }
+    const { kinds } = way.judged!;
+    for (const table of tables) {
+      if (columns === undefined || table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
+      checkAddedColumns(table, sent, kinds.SUCCESSFUL, columns, onChange);
+    }
+    return answersOf(joined, chunk.folio, kinds.FAILED);
+  };
+
+  return {
+    join: (chunk, records) => withHealing(run, chunk, refetch, (parts) => joinParts(chunk, parts, records)),
+  };
+}
+
+async function keepWay(run: ChunkJoinerNeeds, way: JoinWay): Promise<void> {
+  const before = run.join.way;
+  run.join.way = way;
+  for (const column of foldedOf(way).filter((name) => !foldedOf(before).includes(name))) {
+    run.logger.warn(
+      { run: run.id, column },
+      `${column} comes back with other capitals, blanks or Unicode form than it was sent; it is taken for what was sent all the same`,
+    );
+  }
+  if (way.judged?.isOnWord && !before?.judged?.isOnWord) {
+    run.logger.warn({ run: run.id }, onWordText(way));
+  }
+  await run.checkpoint.recordJoin(run.id, way);
+}
+
+function foldedOf(way: JoinWay | null): readonly string[] {
+  const kinds = Object.values(way?.judged?.kinds ?? {}).flatMap((some) => Object.entries(some));
+  return [...new Set(kinds.filter(([, kind]) => kind === 'folded').map(([column]) => column))];
+}
+
+/**
+ * A small chunk may hold more records that are equal than the others: those before it count too.
+ * @throws UntrustedError `RESULTS_INDISTINCT`.
+ */
+export async function checkIndistinct(
+  run: Pick<ChunkJoinerNeeds, 'id' | 'checkpoint'>,
+  joined: Pick<Answers, 'indistinct'>,
+  block: Pick<RecordBlock, 'count'>,
+): Promise<void> {
+  if (!isTooIndistinct(joined.indistinct.size, block.count)) return;
+  const { counts, merged } = await run.checkpoint.tally(run.id);
+  if (!isTooIndistinct(counts.indistinct + joined.indistinct.size, merged.records + block.count)) return;
+  throw indistinctError(joined, block);
+}
+
+/** The columns of an uploaded file by name. */
+export function sentColumns(upload: UploadOptions): SentColumns {
+  return { key: upload.keyColumn, columns: Object.keys(upload.columns) };
+}
+
+// Whether a run's results were joined under another `result.echo` than the config has.
+
+/** A run that has joined nothing yet is not; one of the first version had no such key. */
+export function isJoinedOtherwise({ result }: Pick<Config, 'result'>, { join }: Pick<Run, 'join'>): boolean {
+  return join !== null && !isDeepStrictEqual(join.judged?.declared ?? null, result.echo);
+}

@@ -1,0 +1,79 @@
+/** Merges one chunk: its records out of the source with the answers that stand for them, written as rows. */
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import { CHUNK_BYTES_AT_MOST } from '../../config/sections.js';
+import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
+import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
+import { TableMemory } from '../../csv/kernel/table-memory.js';
+import { createEchoComparer } from '../../results/compare-echoes.js';
+import { createOutputLayout } from '../../results/output-layout.js';
+import { createRowWriter, type Enriched } from '../../results/write-enriched.js';
+import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
+import type { UnprocessedCause } from '../../types.js';
+import type { Refetch } from '../download/with-healing.js';
+import { checkBlock, type Place, recordsFrom } from '../read-source.js';
+import { type ChunkAnswersNeeds, openChunkAnswers } from './chunk-answers.js';
+import { sentColumns } from './join-chunk.js';
+
+export type ChunkMergerNeeds = ChunkAnswersNeeds;
+
+export interface ChunkMerger {
+  /** Chunks must come in the order of the source, none left out. */
+  merge(chunk: ChunkRow): Promise<Enriched>;
+  /** The rows of a chunk that has no answer, whatever its state. */
+  giveUp(chunk: ChunkRow, cause: UnprocessedCause): Promise<Enriched>;
+  /** The rows of the next records, of no chunk, fewer where they are large; undefined behind the last one. */
+  giveUpNext(count: number, cause: UnprocessedCause): Promise<Enriched | undefined>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param from where the first chunk to merge begins.
+ * @param columns those that the service adds, in output order.
+ * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
+ */
+export async function openChunkMerger(
+  run: ChunkMergerNeeds,
+  from: Place,
+  columns: readonly string[],
+  refetch?: Refetch,
+): Promise<ChunkMerger> {
+  const layout = createOutputLayout(run.source, run.config.output);
+  const sent = sentColumns(run.config.upload);
+  const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
+  // What is loaded to be compared stays there to be written.
+  const tables = new TableMemory<RowsExports & EchoExports>();
+  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames }, tables);
+  const compare = createEchoComparer(new EchoKernel(tables));
+  const answers = await openChunkAnswers(run, { columns, refetch, compare });
+  const records = createBlockReader(recordsFrom(run, from));
+
+  const takeBlock = async (chunk: ChunkRow): Promise<RecordBlock> => {
+    const block = await records.take(chunk.records);
+    checkBlock(run, chunk, block);
+    return block;
+  };
+
+  return {
+    giveUp: async (chunk, cause) => rows.unprocessed(await takeBlock(chunk), cause, chunk.folio),
+    giveUpNext: async (count, cause) => {
+      const block = await records.take(count, CHUNK_BYTES_AT_MOST);
+      return block.count === 0 ? undefined : rows.unprocessed(block, cause, null);
+    },
+    merge: async (chunk) => {
+      const block = await takeBlock(chunk);
+      if (chunk.state === 'unprocessed') return rows.unprocessed(block, chunk.cause!, chunk.folio);
+      const standing = await answers.of(chunk, block);
+      if (standing !== undefined) {
+        const enriched = rows.enriched(block, standing);
+        answers.release();
+        return enriched;
+      }
+      if (chunk.state === 'refused') return rows.refused(block, chunk.refusal!);
+      return rows.unprocessed(block, 'FOLIO_LOST', chunk.folio);
+    },
+    close: async () => {
+      await answers.close();
+      await records.close();
+    },
+  };
+}

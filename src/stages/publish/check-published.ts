@@ -1,0 +1,108 @@
+/** Whether what stands where a done run's output belongs is what the run has published, and may be replaced. */
+import { access } from 'node:fs/promises';
+import type { CheckpointReader, Publication, PublishedFile, Run } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import { ConfigError } from '../../errors.js';
+import { manifestPath, markerPath } from '../../report/paths.js';
+import type { RunContext } from '../../run-context.js';
+import { hashFile } from '../../streams/hash-file.js';
+import { stampAt } from '../../streams/stamp.js';
+import { isJoinedOtherwise } from '../merge/join-chunk.js';
+
+/**
+ * `in-place`: it is there as the config wants it. `publish`: it is to be published again, and why; nothing that
+ * anybody else has made stands there.
+ */
+export type OutputState =
+  | { readonly kind: 'in-place'; readonly manifest: boolean; readonly marker: boolean }
+  | { readonly kind: 'publish'; readonly why: string };
+
+/**
+ * Files that still carry their stamp are not read.
+ * @param row a done run.
+ * @throws ConfigError `OUTPUT_CHANGED` when something stands there that no run of this pipeline has published.
+ */
+export async function checkPublished(
+  {
+    config,
+    checkpoint,
+  }: Pick<RunContext, 'config'> & {
+    readonly checkpoint: Pick<CheckpointReader, 'publications'>;
+  },
+  row: Run,
+): Promise<OutputState> {
+  const { path } = config.output;
+  const publication = row.publication!;
+  const files = await checkpoint.publications(row.pipeline);
+  const found = await findFile(path, row, files);
+  const changed = changedKeys(config, row, publication);
+  if (changed.length > 0) return again(`the config says otherwise now (${changed.join(', ')})`);
+  if (found === undefined) return again('its output was not there');
+  const newest = files.find((file) => file.path === path);
+  const isOurs = newest?.number === publication.number && isSameContent(found, publication);
+  if (!isOurs) return again(`publication ${found.number} (run ${found.run}) stood in its place`);
+  const manifest = await isThere(manifestPath(path));
+  // Without its results a run can write no manifest, but its output is as good as it was.
+  if (!manifest && row.prunedAt === null) return again('its manifest was not there');
+  const marker = await isThere(markerPath(path, row.rehearsal, publication.exitCode));
+  return { kind: 'in-place', manifest, marker };
+}
+
+function again(why: string): OutputState {
+  return { kind: 'publish', why };
+}
+
+/** The keys of the config under which the run would be published otherwise than it was. */
+function changedKeys(config: Config, row: Run, { output: then, resultColumns }: Publication): string[] {
+  const { output, result } = config;
+  const differs = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
+  const keys: string[] = (['path', 'columns', 'prefix', 'lineage', 'mode'] as const)
+    .filter((key) => differs(output[key], then[key]))
+    .map((key) => `output.${key}`);
+  const isDeclaredOtherwise = result.columns.length > 0 && differs(result.columns, resultColumns);
+  if (isDeclaredOtherwise) keys.push('result.columns');
+  if (isJoinedOtherwise(config, row)) keys.push('result.echo');
+  return keys;
+}
+
+/**
+ * Which publication stands under the path: one that was put there, or this run's own, moved.
+ * @returns undefined where nothing does.
+ */
+async function findFile(
+  path: string,
+  { id }: Run,
+  files: readonly PublishedFile[],
+): Promise<PublishedFile | undefined> {
+  const stamp = stampAt(path);
+  if (stamp === undefined) return undefined;
+  const newest = files.find((file) => file.path === path);
+  if (newest?.stamp === stamp) return newest;
+  const known = files.filter(
+    (file) => (file.path === path || file.run === id) && stampAt(path, file.bytes) !== undefined,
+  );
+  const there = known.length === 0 ? undefined : await hashFile(path);
+  const found = there && known.find((file) => isSameContent(file, there));
+  if (found !== undefined) return found;
+  const isOther =
+    newest === undefined
+      ? 'is not a file that this pipeline has published'
+      : 'is no longer what was published';
+  throw new ConfigError('OUTPUT_CHANGED', `run ${id}: ${path} ${isOther}`, {
+    hint: `keep what is there under another name and type the same command again; or replace it: foliopipe publish ${id}`,
+    facts: { run: id, path },
+  });
+}
+
+type Content = Pick<PublishedFile, 'bytes' | 'sha256'>;
+
+function isSameContent(a: Content, b: Content): boolean {
+  return a.bytes === b.bytes && a.sha256 === b.sha256;
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

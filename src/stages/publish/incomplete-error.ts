@@ -1,0 +1,121 @@
+/** Says why a run ended without a publication, and what to do next. */
+import type { Checkpoint, Tally } from '../../checkpoint/checkpoint.js';
+import { eachChunk } from '../../checkpoint/walk-run.js';
+import { TroubleError } from '../../errors.js';
+import { adoptHints } from '../../report/adoptable.js';
+import type { RunContext } from '../../run-context.js';
+import { createReceiptRow, unreadWaysOut, wasUnreadable } from '../submit/unreadable-replies.js';
+
+type CompletenessNeeds = Pick<RunContext, 'id' | 'setbacks'> & {
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow'>;
+};
+
+/** @throws TroubleError when a chunk has no folio: after an outage, or because nobody knows whether it has. */
+export async function checkAllSubmitted(run: CompletenessNeeds): Promise<void> {
+  await expectNone(run, ({ cut, uploading, ambiguous }) => cut + uploading + ambiguous);
+}
+
+/**
+ * For a chain that does not end in publish-output: stages pass over what an outage or `poll.timeout` holds back.
+ * @throws TroubleError when anything was held back, so that its rows, and those behind, were not given.
+ */
+export async function checkAllDownloaded(run: CompletenessNeeds): Promise<void> {
+  if (run.setbacks.first !== undefined) throw run.setbacks.first;
+  await expectNone(
+    run,
+    ({ cut, uploading, ambiguous, submitted, finished }) =>
+      cut + uploading + ambiguous + submitted + finished,
+  );
+}
+
+/** @throws what held a chunk back, or TroubleError, when not every chunk of the source is in the work file. */
+export async function checkAllMerged(
+  run: CompletenessNeeds & { readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'lastCut'> },
+): Promise<void> {
+  if (await isAllMerged(run)) return;
+  const { chunks } = (await run.checkpoint.run(run.id))!;
+  throw run.setbacks.first ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
+}
+
+async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']) => number): Promise<void> {
+  const tally = await run.checkpoint.tally(run.id);
+  const row = await run.checkpoint.run(run.id);
+  if (left(tally.chunks) === 0 && row?.chunks != null) return;
+  throw run.setbacks.first ?? (await incompleteError(run, row?.chunks ?? null, tally));
+}
+
+export async function incompleteError(
+  { id: run, checkpoint }: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
+  chunks: number | null,
+  tally: Tally,
+): Promise<TroubleError> {
+  const { submitted, ambiguous, cut, uploading } = tally.chunks;
+  const facts = { run, chunks, merged: tally.merged.chunks };
+  if (ambiguous > 0) {
+    return new TroubleError(
+      'CHUNKS_AMBIGUOUS',
+      `run ${run}: nobody knows whether the service accepted ${ambiguous} chunks`,
+      {
+        hint: await ambiguousHint({ id: run, checkpoint }, tally),
+        facts: { ...facts, ambiguous },
+      },
+    );
+  }
+  if (submitted > 0) {
+    return new TroubleError(
+      'FOLIOS_TIMED_OUT',
+      `run ${run}: ${submitted} folios were not finished within poll.timeout`,
+      {
+        hint: 'run the same command again to wait for them; nothing is paid again',
+        facts: { ...facts, submitted },
+      },
+    );
+  }
+  return new TroubleError(
+    'CHUNKS_MISSING',
+    `run ${run}: ${cut + uploading} chunks are not submitted${chunks === null ? ', and the source is not cut to its end' : ''}`,
+    { hint: 'foliopipe run submits the rest and goes on', facts },
+  );
+}
+
+/** What the next run does with the ambiguous chunks, and what a person can do before. */
+async function ambiguousHint(
+  run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
+  { uploads }: Pick<Tally, 'uploads'>,
+): Promise<string> {
+  const inRow = await run.checkpoint.doubtsInRow(run.id, 'unreadable');
+  if (uploads.accepted === 0 && createReceiptRow(inRow).isFull) return unreadWaysOut(run);
+  const again = 'once more, or gives them up, as ambiguous.policy says';
+  const next = (await isAnyUnreadable(run))
+    ? `gives up those whose reply could not be read, and sends the others ${again}`
+    : `sends them ${again}`;
+  return `foliopipe run ${next}; before that, ${await adoptHints(run.checkpoint, run.id)}`;
+}
+
+async function isAnyUnreadable(run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>): Promise<boolean> {
+  for await (const { number } of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
+    if (await wasUnreadable(run, number)) return true;
+  }
+  return false;
+}
+
+/** Whether the source is cut to its end and every chunk of it is in the work file. */
+export async function isAllMerged(
+  run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'lastMerged' | 'lastCut'> },
+): Promise<boolean> {
+  const row = (await run.checkpoint.run(run.id))!;
+  const merged = await run.checkpoint.lastMerged(run.id);
+  const cut = await run.checkpoint.lastCut(run.id, 0);
+  return row.chunks !== null && merged?.number === cut?.number;
+}
+
+/** Whether the source is cut to its end and nothing more comes for any chunk of it, rounds left aside. */
+export async function isSourceAnswered(
+  run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'chunksIn'> },
+): Promise<boolean> {
+  const row = (await run.checkpoint.run(run.id))!;
+  if (row.chunks === null) return false;
+  const states = ['cut', 'uploading', 'ambiguous', 'submitted', 'finished'] as const;
+  for await (const { round } of eachChunk(run.checkpoint, run.id, states)) if (round === 0) return false;
+  return true;
+}

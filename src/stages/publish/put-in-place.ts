@@ -1,0 +1,168 @@
+/**
+ * Publishing, by law 7 in this order: the source checked again, "publishing" committed with length and hash,
+ * old markers removed, the work file renamed, the folder synced, manifest, marker. A resume goes on from there.
+ */
+import { chmod, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Checkpoint, ChunkCounts, Publication } from '../../checkpoint/checkpoint.js';
+import { frozenOutput } from '../../config/frozen.js';
+import { TroubleError, UntrustedError } from '../../errors.js';
+import { runExitCode } from '../../report/exit-code.js';
+import { writeManifest, writeMarker } from '../../report/manifest.js';
+import { markerPaths } from '../../report/paths.js';
+import type { RunContext } from '../../run-context.js';
+import { syncFolder } from '../../streams/atomic-file.js';
+import { hashFile } from '../../streams/hash-file.js';
+import { stampAt } from '../../streams/stamp.js';
+import type { Counts } from '../../types.js';
+import { verifySource } from '../read-source.js';
+import { hashWorkFile, workPath, workPathOf } from './work-file.js';
+import { renameRejects, writeRejects } from './write-rejects.js';
+
+export type PutInPlaceNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> & {
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'run' | 'tally' | 'nextChunk' | 'recordUnmerged' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
+  >;
+};
+
+/** A work file that is complete. */
+export interface CompleteWork {
+  readonly path: string;
+  /** How its records ended. */
+  readonly merged: Omit<ChunkCounts, 'indistinct'>;
+  /** Columns that the service adds, as its header has them. */
+  readonly columns: readonly string[];
+  /** Whether a deadline cut it short, so that the run stays open. */
+  readonly partial: boolean;
+}
+
+/**
+ * The work file that has grown with the run, into which every chunk is merged. It is read only where this process
+ * has not written all of it, or anybody else may have been at it.
+ * @throws UntrustedError, SourceError, TroubleError as `commitPublication` does.
+ */
+export async function preparePublication(
+  run: PutInPlaceNeeds & Pick<RunContext, 'work'>,
+): Promise<Publication> {
+  const tally = await run.checkpoint.tally(run.id);
+  const path = workPath(run);
+  const columns = (await run.checkpoint.run(run.id))!.columns ?? [];
+  const work = { path, merged: tally.counts, columns, partial: false };
+  return commitPublication(run, work, async () => run.work.written?.of(path) ?? hashWorkFile(run, path));
+}
+
+/**
+ * Checks the balance, the source and the work file, and commits "publishing".
+ * @param hash of the work file, undefined where that is not as it was written.
+ * @throws UntrustedError when the run does not balance; SourceError when the source changed.
+ */
+export async function commitPublication(
+  run: PutInPlaceNeeds,
+  { path, merged, columns, partial }: CompleteWork,
+  hash = () => hashFile(path),
+): Promise<Publication> {
+  const { successful, failed, unprocessed } = merged;
+  const { records: read, rejected } = run.source;
+  const counts = { read, successful, failed, unprocessed, rejected };
+  const records = successful + failed + unprocessed;
+  if (read !== records + rejected) throw unbalanced(run.id, counts);
+  await verifySource(run.source);
+  await writeRejects(run);
+  const work = await hash();
+  if (work === undefined) {
+    throw new TroubleError('WORK_FILE_CHANGED', `${path} is not as it was written`, {
+      hint: 'run the same command again: it writes the file anew from what was bought',
+    });
+  }
+  const { output } = run.config;
+  const file = {
+    ...work,
+    records,
+    exitCode: partial ? deadlineExitCode : runExitCode(counts, run.config.failures.tolerate),
+    partial,
+    counts,
+    resultColumns: columns,
+    output,
+  };
+  const publication = await run.checkpoint.recordPublishing(run.id, file, frozenOutput(output));
+  run.at('after-publishing-before-rename');
+  return publication;
+}
+
+const deadlineExitCode = 8;
+
+function unbalanced(run: string, counts: Counts): UntrustedError {
+  const { read, successful, failed, unprocessed, rejected } = counts;
+  return new UntrustedError(
+    'RUN_UNBALANCED',
+    `run ${run}: ${read} records were read, and ${successful} successful, ` +
+      `${failed} failed, ${unprocessed} unprocessed and ${rejected} rejected do not add up to them`,
+    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
+  );
+}
+
+/**
+ * Puts the work file in place, or goes on where a killed process left that: where and how it began.
+ * @param isFresh whether this process has just committed "publishing": the work file was hashed for that.
+ */
+export async function putInPlace(
+  needs: PutInPlaceNeeds,
+  publication: Publication,
+  isFresh = false,
+): Promise<void> {
+  const run = { ...needs, config: { ...needs.config, output: publication.output } };
+  await removeMarkers(publication);
+  const stamp = await renameWorkFile(run, publication, isFresh);
+  run.at('after-rename-before-manifest');
+  await renameRejects(run);
+  await writeManifest(run, publication);
+  run.at('after-manifest-before-marker');
+  await writeMarker(run, publication);
+  run.at('after-marker-before-done');
+  await run.checkpoint.recordDone(run.id, run.clock.now(), stamp);
+}
+
+/** Writes the marker of an output again that is in its place; it is the same publication. */
+export async function renewMarker(
+  run: Parameters<typeof writeMarker>[0],
+  publication: Publication,
+): Promise<void> {
+  await removeMarkers(publication);
+  await writeMarker(run, publication);
+}
+
+async function removeMarkers({ output }: Publication): Promise<void> {
+  for (const marker of markerPaths(output.path)) await rm(marker, { force: true });
+}
+
+/** Gives the stamp of the output, by which it is known again without being read. */
+async function renameWorkFile(
+  run: PutInPlaceNeeds,
+  publication: Publication,
+  isFresh: boolean,
+): Promise<string | undefined> {
+  const { path, mode } = run.config.output;
+  const isWhole = async (file: string) => {
+    const found = await hashFile(file);
+    return found?.sha256 === publication.sha256 && found.bytes === publication.bytes;
+  };
+  const work = workPathOf(path, run.id, publication.partial);
+  const written = await stat(work).then(
+    () => true,
+    () => false,
+  );
+  if (written ? isFresh || (await isWhole(work)) : await isWhole(path)) {
+    if (written) {
+      await chmod(work, mode);
+      await rename(work, path);
+    }
+    const stamp = stampAt(path, publication.bytes);
+    await syncFolder(dirname(path));
+    return stamp;
+  }
+  await run.checkpoint.recordUnpublished(run.id);
+  throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {
+    hint: 'run the same command again: it writes the file anew from what was bought',
+  });
+}

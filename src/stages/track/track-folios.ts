@@ -1,0 +1,172 @@
+/**
+ * Third stage: polls every open folio until the service is done with it and lists its parts. Folios leave in
+ * the order in which they finish; one that is lost is given up, one that takes too long is left for later.
+ */
+import type { FolioReport } from '../../api/prediction-api.js';
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { FolioLostError, OutageError } from '../../errors.js';
+import type { RunContext } from '../../run-context.js';
+import { abortWhenLeft } from '../../streams/abort-when-left.js';
+import { mapConcurrent } from '../../streams/map-concurrent.js';
+import { expectSameService } from '../submit/refuse-mixed.js';
+import { giveUpLost, isComplete, leaveForLater, listParts } from './lost-folios.js';
+import {
+  expectedTime,
+  firstDelay,
+  pollDelay,
+  type Reading,
+  rememberTime,
+  sweepTime,
+} from './poll-schedule.js';
+
+export type TrackFoliosNeeds = Pick<
+  RunContext,
+  'id' | 'config' | 'api' | 'folioPermits' | 'controller' | 'setbacks' | 'signal' | 'clock' | 'logger' | 'at'
+> & {
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'recordFinished' | 'recordUnprocessed' | 'recordUnmerged' | 'uploads' | 'recordMixed'
+  >;
+};
+
+/** What the folios of one stage know of each other. */
+interface Pace {
+  /** Folios that are being polled. */
+  open: number;
+  /** How long the newest ones took, in ms. */
+  times: readonly number[];
+}
+
+/**
+ * @param until once aborted, a folio that is still processing, or not known, at its next poll is left alone; an
+ *   aborted one asks each folio exactly once.
+ */
+export function trackFolios(
+  run: TrackFoliosNeeds,
+  until?: AbortSignal,
+): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
+  const pace: Pace = { open: 0, times: [] };
+
+  const settle = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
+    pace.open += 1;
+    try {
+      const report = await pollUntilComplete(run, chunk, pace, until).finally(() => {
+        pace.open -= 1;
+      });
+      return report && (await finish(run, chunk, report));
+    } catch (error) {
+      if (!(error instanceof FolioLostError)) throw error;
+      if (until?.aborted) return leaveForLater(run, chunk, error);
+      return giveUpLost(run, chunk, error);
+    }
+  };
+
+  const track = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
+    if (chunk.state !== 'submitted') return chunk;
+    const settled = await settle(chunk);
+    if (settled !== undefined) run.folioPermits.release(chunk.number);
+    return settled;
+  };
+
+  const { folios } = run.config.concurrency;
+  // One more than can be open: with as many as that, the end of the chunks is still asked for.
+  return (chunks) => abortWhenLeft(mapConcurrent(chunks, folios + 1, track, run.controller), run.controller);
+}
+
+async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): Promise<ChunkRow> {
+  run.at('after-finished-reply-before-commit');
+  const counts = report.counts!;
+  const finished = await run.checkpoint.recordFinished(run.id, chunk.number, counts, listParts(report));
+  run.logger.debug(
+    { chunk: chunk.number, folio: chunk.folio, ...counts },
+    `chunk ${chunk.number} finished: ${counts.successful} successful, ${counts.failed} failed`,
+  );
+  run.at('after-finished-before-download');
+  return finished;
+}
+
+/** @throws FolioLostError when the service no longer knows the folio. */
+async function pollUntilComplete(
+  run: TrackFoliosNeeds,
+  chunk: ChunkRow,
+  pace: Pace,
+  until: AbortSignal | undefined,
+): Promise<FolioReport | undefined> {
+  const { poll, service } = run.config;
+  const folio = chunk.folio!;
+  const began = run.clock.now();
+  const limits = () => ({ ...poll, sweep: sweepTime(pace.open, service.requestsPerSecond) });
+  let since = chunk.submittedAt!;
+  let status = '';
+  let before: Reading | null = null;
+  const wait = firstDelay(expectedTime(pace.times), limits()) - Math.max(began - since, 0);
+  if (wait > 0) await sleepUntil(run, Math.min(wait, poll.timeout), until);
+  for (let polls = 1; ; polls++) {
+    const report = await trackOnce(run, chunk, folio, until);
+    if (report === undefined) return undefined;
+    const now = run.clock.now();
+    if (isComplete(report)) {
+      // One that is found finished at the first look after a resume may have been so for hours.
+      if (polls > 1 || wait > 0) pace.times = rememberTime(pace.times, now - chunk.submittedAt!);
+      return report;
+    }
+    if (report.status !== status) {
+      logStatus(run, chunk, report);
+      status = report.status;
+      // A finished folio whose parts are not listed yet is asked for often again, however long it took.
+      if (status === 'FINISHED') [since, before] = [now, null];
+    }
+    if (until?.aborted) return undefined;
+    if (now - began >= poll.timeout) {
+      // It is still open at the service, where never more than `folios` may be.
+      run.folioPermits.keep(chunk.number);
+      run.logger.warn(
+        { chunk: chunk.number, folio },
+        `folio ${folio} is still ${report.status} after poll.timeout; it is left for the next run`,
+      );
+      return undefined;
+    }
+    const last: Reading = { elapsed: now - since, percentage: report.percentage };
+    const expected = status === 'FINISHED' ? 0 : expectedTime(pace.times);
+    const delay = pollDelay({ last, before, expected }, limits());
+    before = last;
+    await sleepUntil(run, Math.min(delay, began + poll.timeout - now), until);
+  }
+}
+
+async function trackOnce(
+  run: TrackFoliosNeeds,
+  chunk: ChunkRow,
+  folio: string,
+  until: AbortSignal | undefined,
+): Promise<FolioReport | undefined> {
+  try {
+    const report = await run.api.track(folio, run.signal, until);
+    await expectSameService(run, chunk, report.rehearsal);
+    return report;
+  } catch (error) {
+    if (!(error instanceof OutageError)) throw error;
+    run.setbacks.first ??= error;
+    run.folioPermits.keep(chunk.number);
+    return undefined;
+  }
+}
+
+/** Sleeps, but no longer than until `until` is aborted. */
+async function sleepUntil(
+  run: TrackFoliosNeeds,
+  delay: number,
+  until: AbortSignal | undefined,
+): Promise<void> {
+  if (until === undefined) return run.clock.sleep(delay, run.signal);
+  await run.clock.sleep(delay, AbortSignal.any([run.signal, until])).catch((error: unknown) => {
+    if (run.signal.aborted) throw error;
+  });
+}
+
+function logStatus(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): void {
+  const known = report.status === 'PROCESSING' || report.status === 'FINISHED';
+  const fields = { chunk: chunk.number, folio: chunk.folio, status: report.status };
+  if (known) run.logger.debug(fields, `folio ${chunk.folio} is ${report.status}`);
+  else run.logger.warn(fields, `folio ${chunk.folio} has the unknown status ${report.status}; waiting on`);
+}

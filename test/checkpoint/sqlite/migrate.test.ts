@@ -1,0 +1,92 @@
+/** Migrations: all or none, safe to run twice, newer files refused. */
+import type { Database } from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrate, refuseOlder, schemaVersion } from '../../../src/checkpoint/sqlite/migrate.js';
+import { migrations } from '../../../src/checkpoint/sqlite/migrations/index.js';
+import { openSqlite } from '../../../src/sqlite-driver.js';
+
+describe('migrate', () => {
+  let database: Database;
+  beforeEach(() => {
+    database = openSqlite(':memory:');
+  });
+  afterEach(() => {
+    database.close();
+  });
+  const schema = () => database.prepare('SELECT name, sql FROM sqlite_schema ORDER BY name').all();
+
+  it('makes the tables, and changes nothing the second time', () => {
+    migrate(database, migrations);
+    const made = schema();
+    expect(made).not.toEqual([]);
+    migrate(database, migrations);
+    expect(schema()).toEqual(made);
+    expect(schemaVersion(database)).toBe(migrations.length);
+  });
+
+  it('does only the migrations that the file lacks', () => {
+    migrate(database, ['CREATE TABLE a (x)']);
+    migrate(database, ['CREATE TABLE a (x)', 'CREATE TABLE b (x)']);
+    expect(schema()).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+  });
+
+  it('does all of them or none', () => {
+    expect(() => migrate(database, ['CREATE TABLE a (x)', 'no SQL'])).toThrow('syntax error');
+    expect(schema()).toEqual([]);
+    expect(schemaVersion(database)).toBe(0);
+  });
+
+  it('numbers what older versions have published, in the order in which it was done', () => {
+    migrate(database, migrations.slice(0, 2));
+    const insert = database.prepare(`
+      INSERT INTO runs (id, pipeline, service, source, frozen, created_at, state, columns, publication, finished_at)
+      VALUES (@id, @pipeline, 's', '{}', '{}', 1, @state, @columns, @publication, @finishedAt)`);
+    const published = (id: string, state: string, finishedAt: number | null, pipeline = 'nightly') => {
+      const publication = JSON.stringify({ bytes: 5_000_000_000, sha256: id, output: { path: '/o.csv' } });
+      insert.run({ id, pipeline, state, columns: id === 'a' ? null : '["code"]', publication, finishedAt });
+    };
+    published('a', 'done', 30);
+    published('b', 'publishing', 10);
+    published('c', 'done', 20);
+    published('d', 'done', 1, 'other');
+    insert.run({
+      id: 'e',
+      pipeline: 'other',
+      state: 'open',
+      columns: null,
+      publication: null,
+      finishedAt: null,
+    });
+    migrate(database, migrations);
+    const files = database
+      .prepare('SELECT pipeline, number, run, path, bytes, sha256, stamp FROM publications ORDER BY 1, 2')
+      .raw()
+      .all();
+    const rest = (id: string) => ['/o.csv', 5_000_000_000, id, null];
+    expect(files).toEqual([
+      ['nightly', 1, 'c', ...rest('c')],
+      ['nightly', 2, 'a', ...rest('a')],
+      ['nightly', 3, 'b', ...rest('b')],
+      ['other', 1, 'd', ...rest('d')],
+    ]);
+    const known = database.prepare('SELECT publication FROM runs ORDER BY id').pluck().all();
+    expect(known.map((text) => text && JSON.parse(text as string))).toMatchObject([
+      { number: 2, resultColumns: [], sha256: 'a' },
+      { number: 3, resultColumns: ['code'], bytes: 5_000_000_000 },
+      { number: 1, resultColumns: ['code'] },
+      { number: 1, output: { path: '/o.csv' } },
+      null,
+    ]);
+  });
+
+  it('refuses a file with more migrations than are known', () => {
+    migrate(database, ['CREATE TABLE a (x)', 'CREATE TABLE b (x)']);
+    expect(() => migrate(database, ['CREATE TABLE a (x)'])).toThrow('newer foliopipe');
+  });
+
+  it('refuses, for those that only read, a file with fewer', () => {
+    migrate(database, ['CREATE TABLE a (x)']);
+    refuseOlder(database, 1);
+    expect(() => refuseOlder(database, 2)).toThrow('older foliopipe');
+  });
+});

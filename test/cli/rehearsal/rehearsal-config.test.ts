@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../../pipelines/index.js';
+import {
+  rehearsedFolios,
+  rehearsedMaxRecords,
+  relocate,
+  shorten,
+  workLasts,
+} from '../../../src/cli/rehearsal/rehearsal-config.js';
+
+const config = parseConfig(
+  {
+    pipeline: 'nightly',
+    source: { path: 'data/*.csv' },
+    upload: { columns: { name: 'BusinessName' } },
+    service: { embedded: true, requestsPerSecond: 10 },
+    poll: { first: '1s', max: '5m', timeout: '6h' },
+    retry: { first: '500ms', max: '1m', giveUpAfter: '2h' },
+    output: { path: 'out/enriched.csv' },
+    stateDir: 'state',
+  },
+  '/job',
+);
+const scene = { leastChunks: 8 };
+
+describe('relocate', () => {
+  it('gives state and output places of their own and changes nothing else', () => {
+    const moved = relocate(config, { name: 'lost-reply' });
+    expect(moved.stateDir).toBe('/job/state/rehearsal/lost-reply-nightly');
+    expect(moved.output.path).toBe('/job/out/rehearsal-lost-reply/enriched.csv');
+    const { stateDir, output } = config;
+    expect({ ...moved, stateDir, output: { ...moved.output, path: output.path } }).toEqual(config);
+  });
+  it('keeps pipelines that share a state folder apart, and stays in it whatever they are called', () => {
+    const folder = (pipeline: string) => relocate({ ...config, pipeline }, { name: 'plain' }).stateDir;
+    expect(folder('a')).not.toBe(folder('b'));
+    for (const name of ['.', '..', '...']) expect(folder(name)).toBe(`/job/state/rehearsal/plain-${name}`);
+  });
+});
+
+describe('shorten', () => {
+  it('divides the waits and multiplies the rate, and leaves the time-outs alone', () => {
+    const shorter = shorten(config, { timeScale: 60 });
+    expect(shorter.poll).toEqual({ first: 17, max: 5_000, timeout: 360_000, lostAfter: 30_000 });
+    expect(shorter.retry).toEqual({ first: 10, max: 1_000, giveUpAfter: 120_000 });
+    expect(shorter.service.requestsPerSecond).toBe(600);
+    expect(shorter.timeouts).toEqual(config.timeouts);
+  });
+  it('never waits for less than 10 ms', () => {
+    expect(shorten(config, { timeScale: 100_000 }).poll.first).toBe(10);
+  });
+  it('changes nothing where time is not shortened', () => {
+    expect(shorten(config, { timeScale: 1 })).toEqual(config);
+  });
+});
+
+describe('workLasts', () => {
+  const night = { lasts: 600_000, timeScale: 600 };
+  it('is what the scene says, and longer for a source that takes this machine longer', () => {
+    expect(workLasts(night, 1_000)).toBe(600_000);
+    expect(workLasts(night, 1_000_000)).toBe(600 * 40_000);
+  });
+  it('is nothing without a scene', () => {
+    expect(workLasts({ lasts: 0, timeScale: 1 }, 1_000_000)).toBe(0);
+  });
+});
+
+describe('a small source', () => {
+  it('is cut into as many chunks as the scene takes', () => {
+    for (const records of [8, 9, 100, 1_000, 79_999]) {
+      const maxRecords = rehearsedMaxRecords(10_000, records, scene);
+      expect(Math.ceil(records / maxRecords)).toBeGreaterThanOrEqual(8);
+    }
+    expect(rehearsedMaxRecords(10_000, 1_000_000, scene)).toBe(10_000);
+    expect(rehearsedMaxRecords(10_000, 3, scene)).toBe(1);
+  });
+  it('is not bought all at once', () => {
+    expect(rehearsedFolios(16, 8, scene)).toBe(2);
+    expect(rehearsedFolios(16, 1, scene)).toBe(1);
+    expect(rehearsedFolios(16, 100, scene)).toBe(16);
+  });
+  it('is left as it is without a scene', () => {
+    expect(rehearsedMaxRecords(10_000, 1_000, { leastChunks: 0 })).toBe(10_000);
+    expect(rehearsedFolios(16, 1, { leastChunks: 0 })).toBe(16);
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { scanRecords } from '../../src/csv/scan-records.js';
+import { fieldText } from '../../src/csv/write-field.js';
+import { type BlockReader, createBlockReader, type RecordBlock } from '../../src/source/record-block.js';
+
+const scan = (content: string) =>
+  scanRecords([Buffer.from(content)], {
+    delimiter: ',',
+    fields: 2,
+    maxRecordBytes: 1_000_000,
+    file: 0,
+    base: 100,
+    firstRecord: 5,
+    onBadRecord: () => undefined,
+  });
+
+function valuesOf(block: RecordBlock): string[][] {
+  return Array.from({ length: block.count }, (_, r) => [
+    String(block.numbers[r]),
+    fieldText(block.bytes, block.starts[r]!, block.ends[2 * r]!),
+    fieldText(block.bytes, block.ends[2 * r]! + 1, block.ends[2 * r + 1]!),
+  ]);
+}
+
+async function takeAll(reader: BlockReader, sizes: readonly number[]): Promise<string[][]> {
+  const values: string[][] = [];
+  for (const size of sizes) values.push(...valuesOf(await reader.take(size)));
+  return values;
+}
+
+describe('blocks', () => {
+  it('have as many records as asked for, fewer only at the end', async () => {
+    const reader = createBlockReader(scan('a,1\n"b\nb",2\nc,3\n'));
+    expect(valuesOf(await reader.take(2))).toEqual([
+      ['5', 'a', '1'],
+      ['6', 'b\nb', '2'],
+    ]);
+    expect(valuesOf(await reader.take(2))).toEqual([['7', 'c', '3']]);
+    expect(await reader.take(2)).toMatchObject({ count: 0 });
+  });
+
+  it('number records by their place in the source, rejected ones between them', async () => {
+    const reader = createBlockReader(scan('a,1\nbad\nb,2\nworse,and,worse\nc,3\n'));
+    expect((await takeAll(reader, [2, 1])).map(([number]) => number)).toEqual(['5', '7', '9']);
+  });
+
+  it('go over the borders of batches, of any size', async () => {
+    const filler = 'x'.repeat(500);
+    const expected = Array.from({ length: 5_000 }, (_, i) => [String(i + 5), `n${i}`, filler]);
+    const content = expected.map(([, name]) => `${name},${filler}\n`).join('');
+    for (const sizes of [[5_000], [1, 1_000, 2_999, 1_000], [4_999, 1]]) {
+      expect(await takeAll(createBlockReader(scan(content)), sizes)).toEqual(expected);
+    }
+  });
+
+  it('have as many bytes as allowed, or one record', async () => {
+    const filler = 'x'.repeat(98);
+    const content = `${filler},1\n`.repeat(6_000);
+    const reader = createBlockReader(scan(content));
+    const counts: number[] = [];
+    for (;;) {
+      const { count } = await reader.take(5_000, 50_000);
+      if (count === 0) break;
+      counts.push(count);
+    }
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(6_000);
+    expect(Math.max(...counts)).toBeLessThan(500);
+    expect(Math.min(...counts.slice(0, -1))).toBeGreaterThan(480);
+    expect(await takeAll(createBlockReader(scan('a,1\nb,2\n')), [1, 1])).toHaveLength(2);
+    expect(await createBlockReader(scan('aaaa,1\nb,2\n')).take(2, 3)).toMatchObject({ count: 1 });
+  });
+
+  it('of more bytes than their places can tell are refused', async () => {
+    const huge = async function* () {
+      yield* scan('a,1\n');
+      const [starts, ends] = [Int32Array.of(0), Int32Array.of(1, 2 ** 31 - 1)];
+      const bytes = new Uint8Array(0);
+      yield { file: 0, bytes, base: 0, firstRecord: 6, count: 1, fields: 2, starts, ends };
+    };
+    await expect(createBlockReader(huge()).take(2)).rejects.toMatchObject({
+      code: 'MEMORY_LIMIT',
+      message: expect.stringContaining('record 6'),
+      hint: expect.stringContaining('chunks.maxBytes'),
+    });
+  });
+
+  it('may be large, and small again', async () => {
+    const large = 'y'.repeat(700_000);
+    const reader = createBlockReader(scan(`a,${large}\nb,2\nc,3\n`));
+    expect(valuesOf(await reader.take(1))).toEqual([['5', 'a', large]]);
+    expect(await takeAll(reader, [1, 1])).toEqual([
+      ['6', 'b', '2'],
+      ['7', 'c', '3'],
+    ]);
+  });
+});
+
+it('closing the reader closes what it reads from', async () => {
+  let closed = false;
+  const batches = async function* () {
+    try {
+      yield* scan('a,1\nb,2\n');
+    } finally {
+      closed = true;
+    }
+  };
+  const reader = createBlockReader(batches());
+  await reader.take(1);
+  await reader.close();
+  expect(closed).toBe(true);
+});

@@ -1,0 +1,71 @@
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
+import { chunkRecords, openChunks } from '../../../src/stages/chunk/chunk-records.js';
+import { addChunk } from '../../helpers/advance-chunk.js';
+import { useFolder } from '../../helpers/folder.js';
+import { collect, createStageRun, numberedSource } from '../../helpers/stage-run.js';
+
+const folder = useFolder();
+
+/** The first chunks, taken as a process takes them that is then killed. */
+async function some(chunks: AsyncGenerator<ChunkRow>, count: number): Promise<ChunkRow[]> {
+  const found: ChunkRow[] = [];
+  for await (const chunk of chunks) {
+    found.push(chunk);
+    if (found.length === count) break;
+  }
+  return found;
+}
+
+describe('cutting', () => {
+  it('writes each chunk file just before it is asked for, and says when all are cut', async () => {
+    const run = await createStageRun(await folder());
+    await some(chunkRecords(run)(), 2);
+    expect(await run.checkpoint.chunk(run.id, 3)).toBeUndefined();
+    expect((await run.checkpoint.run(run.id))!.chunks).toBeNull();
+    const rest = await collect(chunkRecords(run)());
+    expect(rest.map(({ number, firstRecord, lastRecord }) => [number, firstRecord, lastRecord])).toEqual([
+      [1, 1, 2],
+      [2, 3, 4],
+      [3, 5, 6],
+    ]);
+    for (const { number, sha256 } of rest) expect(await run.files.hasChunk(number, sha256)).toBe(true);
+    expect((await run.checkpoint.run(run.id))!.chunks).toBe(3);
+  });
+
+  it.each(['LF', 'CRLF'])('goes on where it was killed, over rejected records, with %s', async (newline) => {
+    const lines = numberedSource(6).replace('n3,', 'bad\nn3,').replace('n5,', 'bad,bad,bad\nn5,');
+    const source = newline === 'LF' ? lines : lines.replaceAll('\n', '\r\n');
+    const config = { source: { path: join(await folder(), 'source.csv'), onBadRecord: 'reject' } };
+    const unbroken = await collect(chunkRecords(await createStageRun(await folder(), { source, config }))());
+    expect(unbroken.map(({ firstRecord, lastRecord }) => [firstRecord, lastRecord])).toEqual([
+      [1, 2],
+      [4, 5],
+      [7, 8],
+    ]);
+    for (const killedAfter of [1, 2, 3]) {
+      const run = await createStageRun(await folder(), { source, config });
+      await some(chunkRecords(run)(), killedAfter);
+      expect(await collect(chunkRecords(run)())).toEqual(unbroken);
+    }
+  });
+
+  it('stops when the source changes under it', async () => {
+    const run = await createStageRun(await folder());
+    const cutting = async () => {
+      for await (const _ of chunkRecords(run)()) await appendFile(run.source.files[0]!.path, 'x,y\n');
+    };
+    await expect(cutting()).rejects.toMatchObject({ code: 'SOURCE_CHANGED', exitCode: 4 });
+  });
+});
+
+it('on a resume chunks with an open folio come first, those that are done or ambiguous not at all', async () => {
+  const run = await createStageRun(await folder());
+  const states = ['cut', 'submitted', 'downloaded', 'finished', 'ambiguous', 'unprocessed', 'cut'] as const;
+  for (const [at, state] of states.entries()) await addChunk(run.checkpoint, run.id, at + 1, state);
+  await run.checkpoint.recordAllCut(run.id);
+  expect((await collect(chunkRecords(run)())).map(({ number }) => number)).toEqual([2, 4, 1, 7]);
+  expect((await collect(openChunks(run)())).map(({ number }) => number)).toEqual([2, 4]);
+});

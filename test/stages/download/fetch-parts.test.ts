@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import type { PredictionApi } from '../../../src/api/prediction-api.js';
+import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
+import { FolioLostError, UntrustedError } from '../../../src/errors.js';
+import { DamagedPartError } from '../../../src/files/run-files.js';
+import { PART_BYTES_AT_MOST } from '../../../src/results/part-table.js';
+import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
+import { downloadParts, fetchParts } from '../../../src/stages/download/download-parts.js';
+import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
+import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
+import type { PartReference } from '../../../src/types.js';
+import { contentOf, createFakeService, report } from '../../helpers/fake-service.js';
+import { useFolder } from '../../helpers/folder.js';
+import { collect, createStageRun, type StageRun } from '../../helpers/stage-run.js';
+
+const folder = useFolder();
+const parts: PartReference[] = [
+  { fileStatus: 'SUCCESSFUL', part: 0 },
+  { fileStatus: 'FAILED', part: 4 },
+];
+const good: Record<string, string> = {
+  'SUCCESSFUL 0': 'id,code\n1,c1\n',
+  'FAILED 4': 'id,reason\n2,"no\nway"\n',
+};
+
+/** One finished chunk of two records; `content` gives what the nth download of a part holds. */
+async function finished(content: (part: string, nth: number) => string | Error) {
+  const service = createFakeService();
+  const download: PredictionApi['download'] = async ({ fileStatus, part }, consume) => {
+    const name = `${fileStatus} ${part}`;
+    service.asked.push(name);
+    const given = content(name, service.asked.filter((asked) => asked === name).length);
+    if (given instanceof Error) throw given;
+    return consume(contentOf(given.slice(0, 7), given.slice(7)), { rehearsal: false });
+  };
+  const track: PredictionApi['track'] = async () => {
+    service.asked.push('track');
+    return report('FINISHED', 1, { counts: { successful: 1, failed: 1 }, failedPart: 4 });
+  };
+  const run = await createStageRun(await folder(), { records: 2, api: { ...service, download, track } });
+  await collect(submitChunks(run)(chunkRecords(run)()));
+  await run.checkpoint.recordFinished(run.id, 1, { successful: 1, failed: 1 }, parts);
+  service.asked.length = 0;
+  return { run, chunk: await chunkOf(run) };
+}
+
+async function chunkOf(run: StageRun): Promise<ChunkRow> {
+  return (await run.checkpoint.chunk(run.id, 1))!;
+}
+
+describe('fetching', () => {
+  it('stores every listed part with its counts, and the chunk is downloaded', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    await fetchParts(run, chunk);
+    expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+    const stored = await run.checkpoint.parts(run.id, 1);
+    expect(stored.map(({ fileStatus, part, records }) => [fileStatus, part, records])).toEqual([
+      ['SUCCESSFUL', 0, 1],
+      ['FAILED', 4, 1],
+    ]);
+    expect((await run.files.readPart(1, stored[1]!)).toString()).toBe(good['FAILED 4']);
+  });
+
+  it('asks only for what is not stored yet', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    const cut = new Error('killed');
+    const at = (point: string) => {
+      if (point === 'after-part-file-before-commit' && run.api.asked.length === 2) throw cut;
+    };
+    await expect(fetchParts({ ...run, at }, chunk)).rejects.toBe(cut);
+    await fetchParts(run, await chunkOf(run));
+    expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4', 'FAILED 4']);
+    expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+  });
+});
+
+it('takes no part that could not be read as a table', async () => {
+  const { run, chunk } = await finished((part) => good[part]!);
+  const asked: number[] = [];
+  const download: PredictionApi['download'] = (request, consume) => {
+    asked.push(request.maxBytes);
+    return run.api.download(request, consume, run.signal);
+  };
+  const large = { ...chunk, bytes: PART_BYTES_AT_MOST };
+  await fetchParts({ ...run, api: { ...run.api, download } }, large);
+  expect(asked).toEqual([PART_BYTES_AT_MOST, PART_BYTES_AT_MOST]);
+});
+
+describe('parts that do not balance', () => {
+  it('are fetched once more, all of them, and then trusted when they do', async () => {
+    const { run, chunk } = await finished((part, nth) => (nth === 1 ? 'id,code\n' : good[part]!));
+    await fetchParts(run, chunk);
+    expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4', 'track', 'SUCCESSFUL 0', 'FAILED 4']);
+    expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+    const stored = await run.checkpoint.parts(run.id, 1);
+    expect((await run.files.readPart(1, stored[0]!)).toString()).toBe(good['SUCCESSFUL 0']);
+  });
+
+  it.each([
+    ['a record too few', 'id,code\n'],
+    ['a record too many', 'id,code\n1,a\n1,b\n'],
+    ['no byte at all', ''],
+  ])('with %s are not trusted a second time', async (_, content) => {
+    const { run, chunk } = await finished((part) => (part === 'SUCCESSFUL 0' ? content : good[part]!));
+    const error = await fetchParts(run, chunk).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UntrustedError);
+    expect(error).toMatchObject({
+      code: 'CHUNK_UNBALANCED',
+      message: expect.stringContaining('2 records were sent, the service counts 1 successful and 1 failed'),
+      facts: { chunk: 1, folio: 'F1' },
+    });
+    expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
+    expect(run.api.asked.filter((asked) => asked === 'SUCCESSFUL 0')).toHaveLength(2);
+  });
+
+  it('stay where they are when the folio is lost meanwhile, and the chunk is not given up', async () => {
+    const { run, chunk } = await finished((part) => (part === 'SUCCESSFUL 0' ? 'id,code\n' : good[part]!));
+    const lost = new FolioLostError('FOLIO_LOST', 'folio F1 is not known');
+    const api = { ...run.api, track: () => Promise.reject(lost) };
+    const error = await collect(downloadParts({ ...run, api })(only(chunk))).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'CHUNK_UNBALANCED', exitCode: 6 });
+    expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
+    const stored = await run.checkpoint.parts(run.id, 1);
+    expect(stored).toHaveLength(2);
+    for (const part of stored) await run.files.readPart(1, part);
+    // Asked once, one answer does not decide that.
+    const until = AbortSignal.abort();
+    const controller = new AbortController();
+    expect(await collect(downloadParts({ ...run, api, controller }, until)(only(chunk)))).toEqual([]);
+    expect(run.setbacks.first).toMatchObject({ code: 'FOLIO_NOT_FOUND' });
+  });
+
+  it('are not trusted where the counts agree with the parts and not with what was sent', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    await expect(fetchParts(run, { ...chunk, records: 3 })).rejects.toMatchObject({
+      code: 'CHUNK_UNBALANCED',
+    });
+  });
+});
+
+describe('fetching anew', () => {
+  it('takes what the service lists now, in place of what is stored, once all of it is here', async () => {
+    const { run, chunk } = await finished((part, nth) => good[part]!.replace('c1', `c${nth}`));
+    await fetchParts(run, chunk);
+    const before = await run.checkpoint.parts(run.id, 1);
+    const replacement = await refetchParts(run, await chunkOf(run));
+    await replacement.fetchAll();
+    expect(run.api.asked.slice(2)).toEqual(['track', 'SUCCESSFUL 0', 'FAILED 4']);
+    expect(await run.checkpoint.parts(run.id, 1)).toEqual(before);
+    expect((await run.files.readPart(1, before[0]!)).toString()).toBe('id,code\n1,c1\n');
+
+    expect(await replacement.commit()).toMatchObject({ state: 'downloaded' });
+    const after = await run.checkpoint.parts(run.id, 1);
+    expect(after).toEqual(replacement.parts);
+    expect((await run.files.readPart(1, after[0]!)).toString()).toBe('id,code\n1,c2\n');
+    await expect(run.files.readPart(1, before[0]!)).rejects.toBeInstanceOf(DamagedPartError);
+    // What has come back as it was is where it was.
+    expect(after[1]).toEqual(before[1]);
+    expect((await run.files.readPart(1, after[1]!)).toString()).toBe(good['FAILED 4']);
+  });
+
+  it('leaves nothing behind where it was in vain', async () => {
+    const { run, chunk } = await finished((part, nth) => good[part]!.replace('c1', `c${nth}`));
+    await fetchParts(run, chunk);
+    const before = await run.checkpoint.parts(run.id, 1);
+    const replacement = await refetchParts(run, await chunkOf(run));
+    await replacement.fetchAll();
+    await replacement.discard();
+    await expect(run.files.readPart(1, replacement.parts[0]!)).rejects.toBeInstanceOf(DamagedPartError);
+    for (const part of before) await run.files.readPart(1, part);
+  });
+
+  it('does not trust a folio that was finished and is so no more', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    const api = { ...run.api, track: async () => report('PROCESSING') };
+    const replacement = await refetchParts({ ...run, api }, chunk);
+    await expect(replacement.fetchAll()).rejects.toMatchObject({ code: 'FOLIO_WENT_BACK' });
+  });
+});
+
+describe('the stage', () => {
+  it('removes the chunk file when its parts are here', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    const [downloaded] = await collect(downloadParts(run)(only(chunk)));
+    expect(downloaded).toMatchObject({ number: 1, state: 'downloaded' });
+    expect(await run.files.hasChunk(1, chunk.sha256)).toBe(false);
+  });
+
+  it('gives up a chunk whose folio is lost', async () => {
+    const { run, chunk } = await finished(() => new FolioLostError('FOLIO_LOST', 'folio F1 is not known'));
+    const [given] = await collect(downloadParts(run)(only(chunk)));
+    expect(given).toMatchObject({ state: 'unprocessed', cause: 'FOLIO_LOST' });
+    expect(run.log.at(-1)).toContain('its 2 records become UNPROCESSED');
+  });
+
+  it('leaves a chunk as it is whose folio is not known, where that was asked once', async () => {
+    const { run, chunk } = await finished(() => new FolioLostError('FOLIO_LOST', 'folio F1 is not known'));
+    expect(await collect(downloadParts(run, AbortSignal.abort())(only(chunk)))).toEqual([]);
+    expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
+    expect(run.setbacks.first).toMatchObject({ code: 'FOLIO_NOT_FOUND', exitCode: 5 });
+  });
+
+  it('passes on what is not finished as it is', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    await run.checkpoint.recordUnprocessed(run.id, 1, 'DEADLINE');
+    const given = { ...chunk, state: 'unprocessed' } as const;
+    expect(await collect(downloadParts(run)(only(given)))).toEqual([given]);
+    expect(run.api.asked).toEqual([]);
+  });
+});
+
+async function* only(chunk: ChunkRow): AsyncGenerator<ChunkRow> {
+  yield chunk;
+}

@@ -1,0 +1,143 @@
+/** Rounds stage by stage: what is cut, what is restored, and what happens to results that are damaged meanwhile. */
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sendRound } from '../../../pipelines/answer-failed.js';
+import { FolioLostError, OutageError } from '../../../src/errors.js';
+import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
+import { retryFailed } from '../../../src/stages/failed/retry-failed.js';
+import { mergeResults } from '../../../src/stages/merge/merge-results.js';
+import { appendMerged } from '../../../src/stages/publish/publish-output.js';
+import { type AttemptsService, createAttemptsService } from '../../helpers/attempts-service.js';
+import { useFolder } from '../../helpers/folder.js';
+import { collect, createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stage-run.js';
+
+const folder = useFolder();
+
+/** Of seven records in chunks of two, 2, 3 and 7 fail at first, and 3 once more. */
+const outcomes = [[true], [false, true], [false, false, true], [true], [true], [true], [false, true]];
+
+async function mergedRun(service: AttemptsService = createAttemptsService(outcomes)): Promise<StageRun> {
+  const run = await createStageRun(await folder(), {
+    records: outcomes.length,
+    api: service.api,
+    config: { failures: { tolerate: '100%' } },
+  });
+  await downloadAll(run);
+  await appendMerged(run)(mergeResults(run)(nothing()));
+  return run;
+}
+
+const open = (run: StageRun) => ({ ...run, found: 'continued' as const, close: async () => undefined });
+
+async function mergedCodes(run: StageRun): Promise<string[]> {
+  const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
+  const rows = await collect(mergeResults(run, refetch)(nothing()));
+  const lines = rows.flatMap(({ bytes }) => bytes.toString().trimEnd().split('\n'));
+  return lines.map((line) => line.split(',').slice(4).join('').trim());
+}
+
+async function removeParts(run: StageRun, chunk: number): Promise<void> {
+  const runFolder = join(run.config.stateDir, 'runs', run.id);
+  const parts = (await readdir(runFolder)).filter((name) => name.startsWith(`part-00000${chunk}`));
+  expect(parts.length).toBeGreaterThan(0);
+  for (const part of parts) await rm(join(runFolder, part));
+}
+
+describe('a round', () => {
+  it('is cut from what failed, under new numbers, with the records picked', async () => {
+    const run = await mergedRun();
+    const chunks = await collect(retryFailed(run, 1)());
+    expect(
+      chunks.map(({ number, round, records, firstRecord, lastRecord }) => [
+        number,
+        round,
+        records,
+        [firstRecord, lastRecord],
+      ]),
+    ).toEqual([
+      [5, 1, 2, [2, 3]],
+      [6, 1, 1, [7, 7]],
+    ]);
+    expect(await run.checkpoint.pickedRecords(run.id, 5)).toEqual([2, 3]);
+    expect((await run.checkpoint.run(run.id))!.chunks).toBe(6);
+    // What is cut is given again, and nothing is cut twice.
+    expect(await collect(retryFailed(run, 1)())).toEqual(chunks);
+  });
+
+  it('goes on where its files are lost: they are cut again as they were', async () => {
+    const run = await mergedRun();
+    for (const { number } of await collect(retryFailed(run, 1)())) await run.files.removeChunk(number);
+    expect(await sendRound(open(run))).toBe(true);
+    expect(await mergedCodes(run)).toEqual(['c1.1', 'c2.2', 'r3.2', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
+  });
+
+  it('is not cut on once uploads are stopped', async () => {
+    const run = await mergedRun();
+    const cutting = retryFailed(run, 1)();
+    await cutting.next();
+    run.uploads.stopped = true;
+    expect((await cutting.next()).done).toBe(true);
+    await expect(sendRound(open(run))).rejects.toMatchObject({ exitCode: 5 });
+  });
+
+  it('of which nothing is left to send is none', async () => {
+    const run = await mergedRun();
+    expect(await sendRound(open(run))).toBe(true);
+    expect(await sendRound(open(run))).toBe(true);
+    expect(await sendRound(open(run))).toBe(false);
+    expect(await run.checkpoint.run(run.id)).toMatchObject({ round: 2, state: 'open' });
+  });
+
+  it('fetches results anew that are damaged, though their rows are written', async () => {
+    const run = await mergedRun();
+    await removeParts(run, 2);
+    expect(await sendRound(open(run))).toBe(true);
+    expect(await mergedCodes(run)).toEqual(['c1.1', 'c2.2', 'r3.2', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
+    expect(run.log.join('\n')).toContain('chunk 2: ');
+  });
+});
+
+describe('results of a settled round that are damaged', () => {
+  const damaged = async (trouble?: Error): Promise<StageRun> => {
+    const service = createAttemptsService(outcomes);
+    let isDamaged = false;
+    const api = {
+      ...service.api,
+      download: ((...args) =>
+        isDamaged && trouble !== undefined
+          ? Promise.reject(trouble)
+          : service.api.download(...args)) as StageRun['api']['download'],
+    };
+    const run = await mergedRun({ ...service, api });
+    await sendRound(open(run));
+    await removeParts(run, 5);
+    isDamaged = true;
+    return run;
+  };
+
+  it('are fetched anew', async () => {
+    const run = await damaged();
+    expect(await mergedCodes(run)).toEqual(['c1.1', 'c2.2', 'r3.2', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
+  });
+
+  it('leave the older answers where the service has forgotten them', async () => {
+    const run = await damaged(new FolioLostError('FOLIO_LOST', 'forgotten'));
+    expect(await mergedCodes(run)).toEqual(['c1.1', 'r2.1', 'r3.1', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
+    expect(run.log.join('\n')).toContain('its 2 records stay FAILED');
+  });
+
+  it('hold back the rows while the service is out, and are never passed over', async () => {
+    const run = await damaged(new OutageError('SERVICE_UNAVAILABLE', 'out'));
+    expect(await mergedCodes(run)).toEqual([]);
+    expect(run.setbacks.first).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    // As version 0.1 left it when it was killed while it fetched the chunk anew.
+    const nextChunk: StageRun['checkpoint']['nextChunk'] = async (...args) => {
+      const chunk = await run.checkpoint.nextChunk(...args);
+      return chunk?.number === 5 ? { ...chunk, state: 'finished' } : chunk;
+    };
+    const older = { ...run, checkpoint: { ...run.checkpoint, nextChunk }, setbacks: { first: undefined } };
+    expect(await mergedCodes(older)).toEqual([]);
+    expect(older.setbacks.first).toMatchObject({ code: 'ANSWERS_FETCHED_ANEW', exitCode: 5 });
+  });
+});

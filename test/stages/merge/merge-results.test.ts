@@ -1,0 +1,184 @@
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
+import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
+import type { Refetch } from '../../../src/stages/download/with-healing.js';
+import { mergeResults } from '../../../src/stages/merge/merge-results.js';
+import { contentOf, createFakeService, type FakeService } from '../../helpers/fake-service.js';
+import { useFolder } from '../../helpers/folder.js';
+import { collect, createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stage-run.js';
+
+const folder = useFolder();
+const refetch = (run: StageRun) => (chunk: ChunkRow) => refetchParts(run, chunk);
+
+async function downloaded(api?: FakeService, config: Record<string, unknown> = {}): Promise<StageRun> {
+  const run = await createStageRun(await folder(), { config, ...(api && { api }) });
+  await downloadAll(run);
+  return run;
+}
+
+async function mergedText(run: StageRun, ...refetching: [] | [Refetch]): Promise<string> {
+  const merged = await collect(mergeResults(run, ...refetching)(nothing()));
+  return merged.map(({ bytes }) => bytes.toString()).join('');
+}
+
+/** A service whose parts are what `content` makes of the ids, by the number of the download. */
+function answering(content: (ids: readonly string[], nth: number) => string): FakeService {
+  const service = createFakeService();
+  let downloads = 0;
+  return {
+    ...service,
+    download: async ({ folio }, consume) => {
+      downloads += 1;
+      return consume(contentOf(content(service.folios.get(folio)!.ids, downloads)), { rehearsal: false });
+    },
+  };
+}
+
+const rowOf = (n: number) => `n${n},${n} Main St,SUCCESSFUL,,,c${n}\n`;
+
+describe('merging', () => {
+  it('gives whole chunks in the order of the source, with the columns that were learned', async () => {
+    const run = await downloaded();
+    const merged = await collect(mergeResults(run)(nothing()));
+    expect(merged.map(({ number, columns, counts }) => [number, columns, counts.successful])).toEqual([
+      [1, ['code'], 2],
+      [2, ['code'], 2],
+      [3, ['code'], 2],
+    ]);
+    expect(merged.map(({ bytes }) => bytes.toString()).join('')).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
+    expect(await run.checkpoint.run(run.id)).toMatchObject({
+      join: { by: 'key', column: 'id' },
+      columns: ['code'],
+    });
+    expect(await run.checkpoint.knownColumns('nightly', 'https://service.test')).toEqual(['code']);
+  });
+
+  it('goes on behind the last chunk that is merged', async () => {
+    const run = await downloaded();
+    const [first] = await collect(mergeResults(run)(nothing()));
+    await run.checkpoint.recordMerged(run.id, 1, first!.counts, 50, 'f00d');
+    expect(await mergedText(run)).toBe([3, 4, 5, 6].map(rowOf).join(''));
+  });
+
+  it('ends before a chunk that is not here, and gives up nothing of its own', async () => {
+    const service = createFakeService();
+    const run = await createStageRun(await folder(), { api: service });
+    await downloadAll(run);
+    await run.checkpoint.recordUnprocessed(run.id, 2, 'FOLIO_LOST');
+    await run.checkpoint.recordFound(run.id, 2);
+    expect(await mergedText(run)).toBe([1, 2].map(rowOf).join(''));
+  });
+});
+
+describe('a part that was stored', () => {
+  const partFiles = async () => {
+    const runs = join(await folder(), 'state', 'runs');
+    const [run] = await readdir(runs);
+    return (await readdir(join(runs, run!)))
+      .filter((name) => name.startsWith('part-'))
+      .map((name) => join(runs, run!, name));
+  };
+
+  it.each([
+    ['missing, the first of all', 0, (path: string) => rm(path)],
+    ['damaged, the first of all', 0, (path: string) => writeFile(path, 'rubbish')],
+    ['missing', 1, (path: string) => rm(path)],
+    ['damaged', 2, (path: string) => writeFile(path, 'rubbish')],
+  ])('and is %s is fetched again', async (_, at, harm) => {
+    const run = await downloaded();
+    await harm((await partFiles()).sort()[at]!);
+    expect(await mergedText(run, refetch(run))).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
+  });
+
+  it('and is damaged is final where nobody can fetch it', async () => {
+    const run = await downloaded();
+    await rm((await partFiles()).sort()[1]!);
+    await expect(mergedText(run)).rejects.toMatchObject({
+      code: 'PART_DAMAGED',
+      exitCode: 6,
+      facts: { chunk: 2 },
+    });
+  });
+});
+
+describe('results that do not match', () => {
+  const swapped = (ids: readonly string[]) =>
+    `id,code\n${ids.map((id) => `${Number(id) + 100},c\n`).join('')}`;
+  const right = (ids: readonly string[]) => `id,code\n${ids.map((id) => `${id},c${id}\n`).join('')}`;
+
+  it('are fetched once more, and are right then', async () => {
+    const run = await downloaded(answering((ids, nth) => (nth <= 3 ? swapped(ids) : right(ids))));
+    expect(await mergedText(run, refetch(run))).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
+  });
+
+  it('are not trusted when they are wrong again; chunk and folio are named', async () => {
+    const run = await downloaded(answering(swapped));
+    await expect(mergedText(run, refetch(run))).rejects.toMatchObject({
+      code: 'RESULTS_DO_NOT_MATCH',
+      exitCode: 6,
+      message: expect.stringMatching(/^chunk 1 \(folio F\d\): 4 results/),
+      hint: expect.any(String),
+    });
+  });
+
+  it('because the columns changed stop the run', async () => {
+    const run = await downloaded(
+      answering((ids) =>
+        ids[0] === '1' ? right(ids) : right(ids).replaceAll(/$/gm, '').replace('code', 'class'),
+      ),
+    );
+    const tracked = run.api.asked.filter((asked) => asked.startsWith('track'));
+    await expect(mergedText(run, refetch(run))).rejects.toMatchObject({
+      code: 'COLUMNS_CHANGED',
+      exitCode: 6,
+    });
+    // Once each, by the download.
+    expect(run.log.join('\n')).not.toContain('fetched once more');
+    expect(run.api.asked.filter((asked) => asked.startsWith('track'))).toEqual(tracked);
+  });
+});
+
+describe('columns', () => {
+  const two = (ids: readonly string[]) => `title,id,code\n${ids.map((id) => `t,${id},c${id}\n`).join('')}`;
+
+  it('that are declared come in their order', async () => {
+    const run = await downloaded(answering(two), { result: { columns: ['code', 'title'] } });
+    expect((await mergedText(run)).split('\n')[0]).toBe('n1,1 Main St,SUCCESSFUL,,,c1,t');
+    expect(await run.checkpoint.knownColumns('nightly', 'https://service.test')).toBeUndefined();
+  });
+
+  it('that the pipeline had before are kept', async () => {
+    const run = await createStageRun(await folder(), { api: answering(two) });
+    await run.checkpoint.recordColumns(run.id, ['code', 'title'], true);
+    await downloadAll(run);
+    expect((await mergedText(run)).split('\n')[0]).toBe('n1,1 Main St,SUCCESSFUL,,,c1,t');
+  });
+
+  it('are none where no record of the run has a success', async () => {
+    const run = await createStageRun(await folder(), { config: { ambiguous: { policy: 'hold' } } });
+    await downloadAll(run);
+    const lost = await createStageRun(await folder(), {
+      api: {
+        ...run.api,
+        track: async () => ({
+          ...(await run.api.track('F1', run.signal)),
+          counts: { successful: 0, failed: 2 },
+          successfulParts: [],
+        }),
+        download: async (_, consume) =>
+          consume(contentOf('name,reason\nx,bad\nx,bad\n'), { rehearsal: false }),
+      },
+      source: 'name,address\nx,1\nx,2\nx,3\nx,4\n',
+      config: { failures: { tolerate: 1 } },
+    });
+    await downloadAll(lost);
+    const text = await mergedText(lost);
+    expect(text).toBe([1, 2, 3, 4].map((n) => `x,${n},FAILED,SERVICE_FAILED,bad\n`).join(''));
+    expect(await lost.checkpoint.run(lost.id)).toMatchObject({
+      columns: null,
+      join: { by: 'echo', columns: ['name'] },
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeAll } from '../../../src/stages/publish/work-file.js';
+import { useFolder } from '../../helpers/folder.js';
+
+const folder = useFolder();
+
+async function written(pieces: Uint8Array[], through = (file: FileHandle) => file): Promise<Buffer> {
+  const path = join(await folder(), 'file');
+  const file = await open(path, 'w');
+  await writeAll(through(file), pieces);
+  await file.close();
+  return readFile(path);
+}
+
+/** A system that takes so many bytes of each call at most. */
+function sparing(file: FileHandle, most: number): FileHandle {
+  return {
+    writev: async (pieces: Uint8Array[]) => {
+      const bytes = Buffer.concat(pieces).subarray(0, most);
+      await file.write(bytes);
+      return { bytesWritten: bytes.length, buffers: pieces };
+    },
+  } as unknown as FileHandle;
+}
+
+describe('writeAll', () => {
+  const pieces = [3, 0, 70_000, 1].map((size) => randomBytes(size));
+
+  it('writes pieces one behind the other', async () => {
+    expect((await written(pieces)).equals(Buffer.concat(pieces))).toBe(true);
+    expect(await written([])).toHaveLength(0);
+  });
+
+  it.each([1, 2, 3, 40_000, 70_004])('gives the system no more than %i bytes at once', async (most) => {
+    const path = join(await folder(), 'file');
+    const file = await open(path, 'w');
+    const calls: number[] = [];
+    const watched = {
+      writev: (given: Uint8Array[]) => {
+        calls.push(given.reduce((sum, { length }) => sum + length, 0));
+        return file.writev(given);
+      },
+    } as unknown as FileHandle;
+    const few = pieces.map((piece) => piece.subarray(0, most * 20));
+    await writeAll(watched, few, most);
+    await file.close();
+    expect((await readFile(path)).equals(Buffer.concat(few))).toBe(true);
+    expect(Math.max(...calls)).toBe(Math.min(most, Buffer.concat(few).length));
+  });
+
+  it.each([1, 2, 3, 4, 69_999])('goes on where the system takes %i bytes at once', async (most) => {
+    const few = pieces.map((piece) => piece.subarray(0, most * 20));
+    const all = await written(few, (file) => sparing(file, most));
+    expect(all.equals(Buffer.concat(few))).toBe(true);
+  });
+});

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { judgeRefusal, type Verdict } from '../../../src/stages/submit/settle-refused.js';
+
+describe('a refusal', () => {
+  it.each<[unknown, number, number, number, Verdict]>([
+    // status, records, accepted, splits
+    [413, 2, 0, 0, 'split'],
+    [413, 2, 0, 99, 'split'],
+    [413, 1, 1, 99, 'give-up'],
+    [413, 1, 0, 0, 'nothing-accepted'],
+    [422, 2, 0, 0, 'nothing-accepted'],
+    [422, 2, 1, 0, 'split'],
+    [422, 2, 1, 2, 'split'],
+    [422, 2, 1, 3, 'too-many'],
+    [422, 1, 1, 3, 'give-up'],
+    [422, 1, 0, 0, 'nothing-accepted'],
+    [400, 2, 1, 0, 'split'],
+    [400, 1, 1, 0, 'give-up'],
+    [401, 2, 1, 0, 'final'],
+    [409, 1, 1, 0, 'final'],
+    [undefined, 2, 1, 0, 'final'],
+  ])(
+    'with %s of %i records, %i uploads accepted, %i splits: %s',
+    (status, records, accepted, splits, verdict) => {
+      expect(judgeRefusal({ status, records, accepted, splits }, 3)).toBe(verdict);
+    },
+  );
+});

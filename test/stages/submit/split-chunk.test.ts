@@ -1,0 +1,137 @@
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
+import { RefusedError } from '../../../src/errors.js';
+import { pickRecords } from '../../../src/source/read-records.js';
+import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
+import { type CutLimits, createUploadLayout, cutChunks } from '../../../src/stages/chunk/cut-chunks.js';
+import { recordsFrom, recordsOf } from '../../../src/stages/read-source.js';
+import { splitChunk } from '../../../src/stages/submit/split-chunk.js';
+import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
+import { restoreChunk } from '../../../src/stages/submit/upload-chunk.js';
+import { createFakeService } from '../../helpers/fake-service.js';
+import { useFolder } from '../../helpers/folder.js';
+import { collect, createStageRun, numberedSource, type StageRun } from '../../helpers/stage-run.js';
+
+const folder = useFolder();
+
+/** Rejected records before, within and behind the second chunk, whose four records are 6, 7, 10 and 11. */
+async function awkward(newline: string): Promise<{ run: StageRun; chunk: ChunkRow }> {
+  const lines = numberedSource(10)
+    .replace('n4,', 'bad\nn4,')
+    .replace('n7,', 'bad\nbad,bad,bad\nn7,')
+    .replace('n9,', 'bad\nn9,');
+  const source = lines.replace('n6,', '"n\n6",').replaceAll('\n', newline);
+  const path = join(await folder(), 'source.csv');
+  const run = await createStageRun(await folder(), {
+    source,
+    config: { source: { path, onBadRecord: 'reject' }, chunks: { maxRecords: 4 } },
+  });
+  const [, chunk] = await collect(chunkRecords(run)());
+  return { run, chunk: chunk! };
+}
+
+describe.each(['\n', '\r\n'])('a chunk between rejected records, with %j', (newline) => {
+  it('is read again with exactly its records', async () => {
+    const { run, chunk } = await awkward(newline);
+    const numbers: number[] = [];
+    for await (const { firstRecord, count } of recordsOf(run, chunk)) {
+      for (let at = 0; at < count; at++) numbers.push(firstRecord + at);
+    }
+    expect([chunk.firstRecord, chunk.lastRecord, chunk.records]).toEqual([6, 11, 4]);
+    expect(numbers).toEqual([6, 7, 10, 11]);
+  });
+
+  it('is split into what a cut would have made, and each half can be restored', async () => {
+    const { run, chunk } = await awkward(newline);
+    const place = { position: chunk.start, record: chunk.firstRecord };
+    const cuts = [];
+    const limits = { maxRecords: 2, maxBytes: 1_000_000 };
+    const layout = createUploadLayout(run.source, run.config.upload);
+    for await (const { chunk: cut, content } of cutChunks(recordsFrom(run, place), layout, limits)) {
+      cuts.push({ ...cut, text: Buffer.from(content).toString() });
+    }
+    const halves = await splitChunk(run, chunk);
+    expect(halves.map(({ number, state }) => `${number} ${state}`)).toEqual(['4 cut', '5 cut']);
+    for (const [at, half] of halves.entries()) {
+      const { text, ...cut } = cuts[at]!;
+      expect(half).toMatchObject(cut);
+      expect(await readFile(run.files.chunkPath(half.number), 'utf8')).toBe(text);
+      await run.files.removeChunk(half.number);
+      await restoreChunk(run, half);
+      expect(await readFile(run.files.chunkPath(half.number), 'utf8')).toBe(text);
+    }
+    await expect(access(run.files.chunkPath(chunk.number))).rejects.toThrow('ENOENT');
+    expect(await run.checkpoint.chunk(run.id, chunk.number)).toMatchObject({ state: 'split' });
+    expect((await run.checkpoint.run(run.id))!.chunks).toBe(4);
+  });
+});
+
+it('a chunk of failed records that go out again is split into these records alone', async () => {
+  const run = await createStageRun(await folder(), { records: 10, config: { chunks: { maxRecords: 10 } } });
+  const [all] = await collect(chunkRecords(run)());
+  const layout = createUploadLayout(run.source, run.config.upload);
+  const numbers = [2, 3, 9];
+  const batches = pickRecords(recordsOf(run, all!), [numbers]);
+  for await (const { chunk } of cutChunks(batches, layout, run.config.chunks as CutLimits)) {
+    await run.checkpoint.recordCut(run.id, {
+      ...chunk,
+      number: run.chunkNumbers.next(),
+      picked: { round: 1, numbers },
+    });
+  }
+  const halves = await splitChunk(run, (await run.checkpoint.chunk(run.id, 2))!);
+  const texts = halves.map(({ number }) => readFile(run.files.chunkPath(number), 'utf8'));
+  expect(await Promise.all(texts)).toEqual(['id,name\n2,n2\n3,n3\n', 'id,name\n9,n9\n']);
+  expect(halves.map(({ round, firstRecord, lastRecord }) => [round, firstRecord, lastRecord])).toEqual([
+    [1, 2, 3],
+    [1, 9, 9],
+  ]);
+  expect(await run.checkpoint.pickedRecords(run.id, 3)).toEqual([2, 3]);
+  expect(await run.checkpoint.pickedRecords(run.id, 4)).toEqual([9]);
+});
+
+describe('submitting what is refused', () => {
+  /** Files with the bad record are refused; the records of every file sent are told to `seen`. */
+  function refusing(bad: string, seen: string[]) {
+    const service = createFakeService();
+    const upload: typeof service.upload = async (request, signal) => {
+      const ids = (await readFile(request.path, 'utf8')).split('\n').slice(1, -1).map(idOf);
+      seen.push(`${ids[0]}-${ids.at(-1)}`);
+      if (!ids.includes(bad)) return service.upload(request, signal);
+      const facts = { status: 422, said: `${'no '.repeat(200)}!` };
+      throw new RefusedError('SERVICE_REFUSED', 'upload: the service refuses', { facts });
+    };
+    return { ...service, upload };
+  }
+  const idOf = (line: string) => line.split(',')[0]!;
+
+  it('sends the halves next, in the order of the source, and passes on the refused record', async () => {
+    const seen: string[] = [];
+    const config = { chunks: { maxRecords: 4 }, concurrency: { uploads: 1 } };
+    const run = await createStageRun(await folder(), { records: 12, config, api: refusing('7', seen) });
+    const passed = await collect(submitChunks(run)(chunkRecords(run)()));
+    expect(seen).toEqual(['1-4', '5-8', '5-6', '7-8', '7-7', '8-8', '9-12']);
+    expect(passed.map(({ firstRecord, state }) => `${firstRecord} ${state}`)).toEqual([
+      '1 submitted',
+      '5 submitted',
+      '7 refused',
+      '8 submitted',
+      '9 submitted',
+    ]);
+    const refused = passed[2]!;
+    expect(refused.refusal).toMatch(/^(no ){150}/);
+    expect(refused.refusal).toHaveLength(500);
+    expect(refused).toMatchObject({ counts: { successful: 0, failed: 1 }, folio: null });
+  });
+
+  it('gives every permit back that was taken for it', async () => {
+    const config = { chunks: { maxRecords: 4 }, concurrency: { uploads: 2, folios: 6 } };
+    const run = await createStageRun(await folder(), { records: 12, config, api: refusing('7', []) });
+    await collect(submitChunks(run)(chunkRecords(run)()));
+    // Four folios are open: there is room for two more.
+    expect(await run.folioPermits.acquire(98, run.signal)).toBe(true);
+    expect(await run.folioPermits.acquire(99, run.signal)).toBe(true);
+  });
+});

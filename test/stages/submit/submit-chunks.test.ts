@@ -1,0 +1,296 @@
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import type { PredictionApi } from '../../../src/api/prediction-api.js';
+import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../../src/errors.js';
+import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
+import { createFakeService } from '../../helpers/fake-service.js';
+import { useFolder } from '../../helpers/folder.js';
+import { turns } from '../../helpers/gates.js';
+import { collect, createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stage-run.js';
+import { attemptsOf, failing, resumed, statesOf, submitAll } from '../../helpers/submit-run.js';
+
+const folder = useFolder();
+const one = { uploads: 1, folios: 16 };
+
+async function open(options: StageRunOptions = {}): Promise<StageRun> {
+  return createStageRun(await folder(), options);
+}
+
+const ambiguous = () =>
+  new AmbiguousUploadError('AMBIGUOUS_UPLOAD', 'the connection was cut', { doubt: 'no-reply' });
+
+describe('submitting', () => {
+  it('uploads every chunk once, commits the intent first and the folio after', async () => {
+    const seen: string[] = [];
+    const service = createFakeService();
+    const run: StageRun = await open({
+      config: { concurrency: one },
+      api: {
+        ...service,
+        upload: async (request, signal) => {
+          seen.push(...(await attemptsOf(run)).slice(-1));
+          return service.upload(request, signal);
+        },
+      },
+    });
+    const submitted = await submitAll(run);
+    expect(seen).toEqual(['1.1 intent', '2.1 intent', '3.1 intent']);
+    expect(submitted.map(({ number, state, folio }) => [number, state, folio])).toEqual([
+      [1, 'submitted', 'F1'],
+      [2, 'submitted', 'F2'],
+      [3, 'submitted', 'F3'],
+    ]);
+    expect([...service.folios.values()].map(({ ids }) => ids)).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+      ['5', '6'],
+    ]);
+    expect(service.folios.get('F1')).toMatchObject({
+      fileName: expect.stringMatching(/^nightly-20261121T031002-4f9c1a-1-1-[0-9a-f]{8}\.csv$/),
+      description: expect.stringMatching(/^nightly 20261121T031002-4f9c1a 1 [0-9a-f]{8}$/),
+    });
+  });
+
+  it('never has more folios open than allowed, and goes on when one is given back', async () => {
+    const run = await open({ config: { concurrency: { uploads: 3, folios: 2 } } });
+    const submitting = submitAll(run);
+    await turns(40);
+    await expect.poll(() => run.api.folios.size).toBe(2);
+    await turns(40);
+    expect(run.api.folios.size).toBe(2);
+    run.folioPermits.release(1);
+    run.folioPermits.release(2);
+    expect(await submitting).toHaveLength(3);
+  });
+
+  it('cuts a chunk file again that is missing or damaged, with the same bytes', async () => {
+    const run = await open({ config: { concurrency: one } });
+    const chunks = await collect(chunkRecords(run)());
+    await run.files.removeChunk(1);
+    await writeFile(run.files.chunkPath(2), 'id,name\n999,x\n');
+    await submitAll(run);
+    expect([...run.api.folios.values()].map(({ ids }) => ids)).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+      ['5', '6'],
+    ]);
+    expect(await run.files.hasChunk(2, chunks[1]!.sha256)).toBe(true);
+  });
+
+  it('passes on what is submitted or finished already, and uploads none of it', async () => {
+    const run = await open();
+    await submitAll(run);
+    const listed = [{ fileStatus: 'SUCCESSFUL', part: 0 } as const];
+    await run.checkpoint.recordFinished(run.id, 2, { successful: 2, failed: 0 }, listed);
+    const again = await submitAll({ ...run, folioPermits: (await open()).folioPermits });
+    expect(again.map(({ number, state }) => `${number} ${state}`).sort()).toEqual([
+      '1 submitted',
+      '2 finished',
+      '3 submitted',
+    ]);
+    expect(run.api.folios.size).toBe(3);
+  });
+});
+
+describe('an ambiguous upload', () => {
+  it('is sent again last of all, once', async () => {
+    const run = await open({ config: { concurrency: one }, api: failing({ '1.1': ambiguous() }) });
+    const submitted = await submitAll(run);
+    expect(submitted.map(({ number }) => number)).toEqual([2, 3, 1]);
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '1.2 accepted', '2.1 accepted', '3.1 accepted']);
+    expect((await run.checkpoint.tally(run.id)).uploads).toEqual({
+      accepted: 3,
+      ambiguous: 1,
+      resubmitted: 1,
+    });
+  });
+
+  it('is not sent a third time by this process, and gives its permit back', async () => {
+    const run = await open({
+      config: { concurrency: { uploads: 1, folios: 3 } },
+      api: failing({ '1.1': ambiguous(), '1.2': ambiguous() }),
+    });
+    expect((await submitAll(run)).map(({ number }) => number)).toEqual([2, 3]);
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '1.2 ambiguous', '2.1 accepted', '3.1 accepted']);
+    await run.folioPermits.acquire(99, run.signal);
+  });
+
+  it('is given up under hold', async () => {
+    const run = await open({
+      config: { concurrency: one, ambiguous: { policy: 'hold' } },
+      api: failing({ '1.1': ambiguous() }),
+    });
+    const passed = await submitAll(run);
+    expect(passed.map(({ number, cause }) => [number, cause])).toEqual([
+      [2, null],
+      [3, null],
+      [1, 'AMBIGUOUS_HELD'],
+    ]);
+  });
+
+  it('is told with the file to look for at the service and the command that binds its folio', async () => {
+    const run = await open({
+      config: { concurrency: one, ambiguous: { policy: 'hold' } },
+      records: 2,
+      api: failing({ '1.1': ambiguous() }),
+    });
+    await submitAll(run);
+    const file = `if the service lists the file nightly-${run.id}-1-1-[0-9a-f]{8}.csv, bind it: `;
+    const how = `${file}foliopipe adopt --run ${run.id} --chunk 1 FOLIO$`;
+    expect(run.log.filter((line) => line.startsWith('warn '))).toEqual([
+      expect.stringMatching(new RegExp(`decided on when everything else is sent; ${how}`)),
+      expect.stringMatching(new RegExp(`ambiguous.policy is hold; ${how}`)),
+    ]);
+  });
+
+  it('is what a chunk becomes whose folio cannot be written down, and the folio is told', async () => {
+    const run = await open({ records: 2 });
+    const checkpoint = { ...run.checkpoint, recordAccepted: () => Promise.reject(new Error('no disk')) };
+    await expect(submitAll({ ...run, checkpoint })).rejects.toMatchObject({
+      code: 'FOLIO_NOT_RECORDED',
+      hint: `mend the state folder, then: foliopipe adopt --run ${run.id} --chunk 1 F1`,
+    });
+    expect(await run.checkpoint.recordInterrupted(run.id)).toBe(1);
+    await run.checkpoint.recordAdopted(run.id, 1, { folio: 'F1', serviceRecords: 2, rehearsal: false }, 1);
+    expect(await statesOf(run)).toEqual(['submitted']);
+  });
+
+  it('is given up beyond the records allowed in a run', async () => {
+    const run = await open({
+      config: { concurrency: one, ambiguous: { maxRecords: 3 } },
+      api: failing({ '1.1': ambiguous(), '2.1': ambiguous() }),
+    });
+    await submitAll(run);
+    expect(await statesOf(run)).toEqual(['unprocessed', 'unprocessed', 'submitted']);
+  });
+
+  it('is decided by nobody once the run is interrupted', async () => {
+    const service = failing({});
+    const run: StageRun = await open({
+      config: { concurrency: one, ambiguous: { policy: 'hold' } },
+      records: 2,
+      api: {
+        ...service,
+        upload: async () => {
+          run.controller.abort(new Error('SIGTERM'));
+          throw ambiguous();
+        },
+      },
+    });
+    await expect(submitAll(run)).rejects.toThrow('SIGTERM');
+    expect(await statesOf(run)).toEqual(['ambiguous']);
+  });
+});
+
+describe('an upload that is redirected', () => {
+  const redirect = (fileName: string) =>
+    new AmbiguousUploadError('SERVICE_REDIRECTS', 'upload: HTTP 303', {
+      doubt: 'redirected',
+      hint: 'write the right address into service.baseUrl',
+      facts: { status: 303, fileName },
+    });
+  const redirecting = (times: number) => {
+    const service = failing({});
+    let count = 0;
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      if (++count <= times) throw redirect(request.fileName);
+      return service.upload(request, signal);
+    };
+    return { ...service, upload };
+  };
+
+  it('is ambiguous, ends the run at once, and is never split', async () => {
+    const run = await open({ config: { concurrency: one }, api: redirecting(1) });
+    await expect(submitAll(run)).rejects.toMatchObject({
+      code: 'SERVICE_REDIRECTS',
+      exitCode: 7,
+      message: 'chunk 1: upload: HTTP 303',
+      hint: expect.stringMatching(
+        /service\.baseUrl; if the service lists the file \S+-1-1-\w+\.csv, bind it: foliopipe adopt/,
+      ),
+    });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous']);
+    expect((await run.checkpoint.uploads(run.id, 0, 9))[0]).toMatchObject({ doubt: 'redirected' });
+    expect((await run.checkpoint.tally(run.id)).ambiguousRecords).toBe(2);
+  });
+
+  it('is decided on last of all by the next process, which is stopped by a redirect at once too', async () => {
+    const run = await open({ config: { concurrency: one }, api: redirecting(1) });
+    await expect(submitAll(run)).rejects.toMatchObject({ exitCode: 7 });
+    const second = resumed(run, redirecting(1));
+    await expect(submitAll(second)).rejects.toMatchObject({ exitCode: 7 });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 ambiguous']);
+    // A minute later the address is right: what is new is sent first, and shows it.
+    await run.clock.sleep(60_000, new AbortController().signal);
+    await submitAll(resumed(run, redirecting(0)));
+    expect(await attemptsOf(run)).toEqual([
+      '1.1 ambiguous',
+      '1.2 accepted',
+      '2.1 ambiguous',
+      '2.2 accepted',
+      '3.1 accepted',
+    ]);
+  });
+
+  it('is never sent again while nothing says that it would not be redirected once more', async () => {
+    const run = await open({ records: 4, config: { concurrency: one }, api: redirecting(2) });
+    for (let process = 1; process <= 4; process++) {
+      const service = process === 1 ? redirecting(1) : redirecting(9);
+      await expect(submitAll(resumed(run, service))).rejects.toMatchObject({
+        code: 'SERVICE_REDIRECTS',
+        exitCode: 7,
+        hint: expect.stringContaining('foliopipe adopt'),
+      });
+    }
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 ambiguous']);
+  });
+
+  it('lets those in flight end, and none begins', async () => {
+    const service = failing({});
+    const seen: string[] = [];
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      const [, chunk] = /-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(request.fileName)!;
+      seen.push(chunk!);
+      if (chunk === '1') throw redirect(request.fileName);
+      await turns(100);
+      return service.upload(request, signal);
+    };
+    const run = await open({
+      records: 12,
+      config: { concurrency: { uploads: 2, folios: 16 } },
+      api: { ...service, upload },
+    });
+    await expect(submitAll(run)).rejects.toMatchObject({ code: 'SERVICE_REDIRECTS' });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', ...(seen[1] ? ['2.1 accepted'] : [])]);
+  });
+});
+
+describe('an upload that fails', () => {
+  it('was certainly not accepted: the chunk is cut as before, and the run stops', async () => {
+    const refused = new RefusedError('SERVICE_REFUSED', 'the token is wrong');
+    const run = await open({ config: { concurrency: one }, api: failing({ '2.1': refused }) });
+    await expect(submitAll(run)).rejects.toBe(refused);
+    expect(await attemptsOf(run)).toEqual(['1.1 accepted', '2.1 dropped']);
+    expect((await statesOf(run)).slice(0, 2)).toEqual(['submitted', 'cut']);
+  });
+
+  it('for a reason that is a fault of ours proves nothing: the chunk is ambiguous', async () => {
+    const run = await open({ config: { concurrency: one }, api: failing({ '1.1': new TypeError('a bug') }) });
+    await expect(submitAll(run)).rejects.toThrow('a bug');
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous']);
+  });
+
+  it('because the service counts other records stops all uploads, and keeps the folio', async () => {
+    const service = createFakeService();
+    const upload: PredictionApi['upload'] = async (request, signal) => ({
+      ...(await service.upload(request, signal)),
+      totalRecords: 3,
+    });
+    const run = await open({ config: { concurrency: one }, api: { ...service, upload } });
+    const error = await submitAll(run).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UntrustedError);
+    expect(error).toMatchObject({ code: 'UPLOAD_MISREAD', facts: { chunk: 1, folio: 'F1' } });
+    expect(service.folios.size).toBe(1);
+    expect(await run.checkpoint.chunk(run.id, 1)).toMatchObject({ state: 'submitted', folio: 'F1' });
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { isComplete, listParts } from '../../../src/stages/track/lost-folios.js';
+import { report } from '../../helpers/fake-service.js';
+
+const counts = (successful: number, failed: number) => ({ counts: { successful, failed } });
+
+describe('a folio is complete', () => {
+  it.each([
+    ['with parts that cover the successes', report('FINISHED', 10)],
+    ['with more listed than successful', report('FINISHED', 10, { listedRecords: 12 })],
+    ['with a part whose range cannot be read', report('FINISHED', 10, { listedRecords: null })],
+    ['with nothing but failures', report('FINISHED', 0, { ...counts(0, 10), successfulParts: [] })],
+  ])('%s', (_, said) => {
+    expect(isComplete(said)).toBe(true);
+  });
+
+  it.each([
+    ['while it is processing, whatever is listed', report('PROCESSING', 10)],
+    ['with a status that nobody knows', report('DONE', 10)],
+    ['without counts', report('FINISHED', 10, { counts: null })],
+    ['before its parts are listed', report('FINISHED', 10, { successfulParts: [], listedRecords: 0 })],
+    ['before all of them are', report('FINISHED', 10, { listedRecords: 9 })],
+  ])('not %s', (_, said) => {
+    expect(isComplete(said)).toBe(false);
+  });
+});
+
+describe('the parts to fetch', () => {
+  it('are the listed ones, and the failed one where records failed', () => {
+    const said = report('FINISHED', 10, { ...counts(10, 2), successfulParts: [0, 3], failedPart: 5 });
+    expect(listParts(said)).toEqual([
+      { fileStatus: 'SUCCESSFUL', part: 0 },
+      { fileStatus: 'SUCCESSFUL', part: 3 },
+      { fileStatus: 'FAILED', part: 5 },
+    ]);
+  });
+
+  it('leave out what holds nothing', () => {
+    expect(listParts(report('FINISHED', 10, { failedPart: 5 }))).toEqual([
+      { fileStatus: 'SUCCESSFUL', part: 0 },
+    ]);
+    expect(listParts(report('FINISHED', 0, { ...counts(0, 3), successfulParts: [0] }))).toEqual([
+      { fileStatus: 'FAILED', part: 0 },
+    ]);
+  });
+});
