@@ -41,7 +41,7 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
   return withLostAskedFor(config, { ...options, existing: true }, async (run) => {
     if (run.found === 'done') {
       const publishedAgain = await publishAgain(run);
-      return summarizeRun(run.checkpoint, run.id, run.found, { publishedAgain });
+      return summarizeRun(run, run.id, run.found, { publishedAgain });
     }
     const setback = await fetchFinished(run);
     if (!wait) {
@@ -70,6 +70,6 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
     await checkAllMerged(run);
     await settleBegunRounds(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
-    return summarizeRun(run.checkpoint, run.id, run.found);
+    return summarizeRun(run, run.id, run.found);
   });
 }

@@ -52,6 +52,6 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
       await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     }
     const publishedAgain = run.found === 'done' ? await publishAgain(run) : null;
-    return summarizeRun(run.checkpoint, run.id, run.found, { publishedAgain });
+    return summarizeRun(run, run.id, run.found, { publishedAgain });
   });
 }

@@ -10,7 +10,10 @@ import {
 } from '../src/index.js';
 
 export interface PruneOptions
-  extends Pick<RunOptions, 'signal' | 'logger' | 'waitLock' | 'holder' | 'clock'> {
+  extends Pick<
+    RunOptions,
+    'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock' | 'files'
+  > {
   /** Runs that ended longer ago than this lose their results; `retention.results` where it is left out. */
   readonly olderThan?: number;
   /** Only say what would be removed. */
@@ -30,24 +33,24 @@ export interface Pruned {
  */
 export async function prune(config: Config, options: PruneOptions = {}): Promise<Pruned> {
   const { olderThan = config.retention.results, dryRun = false } = options;
-  return withState(config, options, async ({ checkpoint, clock, logger }) => {
+  return withState(config, options, async ({ checkpoint, files, clock, logger }) => {
     const now = clock.now();
-    const needs = { checkpoint, logger, stateDir: config.stateDir, pipeline: config.pipeline };
+    const needs = { checkpoint, logger, files, pipeline: config.pipeline };
     const runs: PrunedRun[] = [];
     for await (const run of pruneRuns(needs, { before: now - olderThan, now, dryRun })) runs.push(run);
-    return { runs, unknown: await unknownRunFolders(checkpoint, config.stateDir) };
+    return { runs, unknown: await unknownRunFolders(checkpoint, files) };
   });
 }
 
 /** What `retention.results` says, once a run is done; trouble with it is told and spoils nothing. */
 export async function pruneAfter(run: OpenRun): Promise<void> {
-  const { stateDir, pipeline, retention } = run.config;
-  const { checkpoint, logger } = run;
+  const { pipeline, retention } = run.config;
+  const { checkpoint, logger, fileStore: files } = run;
   const now = run.clock.now();
   const terms = { before: now - retention.results, now, keep: run.id };
   try {
     let count = 0;
-    for await (const _ of pruneRuns({ checkpoint, logger, stateDir, pipeline }, terms)) count += 1;
+    for await (const _ of pruneRuns({ checkpoint, logger, files, pipeline }, terms)) count += 1;
     if (count > 0)
       logger.info({ runs: count }, `the results of ${count} old runs are removed (retention.results)`);
   } catch (error) {

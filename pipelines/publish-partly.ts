@@ -40,14 +40,14 @@ export async function orPublishPartly(
       const { state } = (await run.checkpoint.run(run.id))!;
       if (state === 'done') {
         const publishedAgain = await publishAgain(run);
-        return summarizeRun(run.checkpoint, run.id, 'done', { publishedAgain });
+        return summarizeRun(run, run.id, 'done', { publishedAgain });
       }
       run.logger.warn(
         { run: run.id },
         `${error.message}: what is done is published, the rest is UNPROCESSED`,
       );
       const publication = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
-      return summarizeRun(run.checkpoint, run.id, run.found, { cutShort: publication });
+      return summarizeRun(run, run.id, run.found, { cutShort: publication });
     });
   }
 }

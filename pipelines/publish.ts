@@ -15,6 +15,6 @@ export async function publish(config: Config, id: string, options?: RunOptions):
     await settleBegunRounds(run);
     await unmergeAll(run);
     await mergeAndPublish(run);
-    return summarizeRun(run.checkpoint, run.id, run.found);
+    return summarizeRun(run, run.id, run.found);
   });
 }

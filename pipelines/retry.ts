@@ -1,9 +1,9 @@
 /** Asks once more for the failed records of a run that is published, and publishes what comes of it. */
-import { access } from 'node:fs/promises';
 import {
   type Config,
   ConfigError,
   checkPublished,
+  hasWorkFile,
   isAllMerged,
   isRoundCut,
   isSourceAnswered,
@@ -15,7 +15,6 @@ import {
   rescueFailed,
   rescueProblems,
   summarizeRun,
-  workPathOf,
 } from '../src/index.js';
 import { endBegunRounds, sendRound } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
@@ -54,7 +53,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
           `run ${run.id} has no failed record to ask for again: nothing is sent`,
         );
         const publishedAgain = await publishAgain(run);
-        return summarizeRun(run.checkpoint, run.id, run.found, { publishedAgain });
+        return summarizeRun(run, run.id, run.found, { publishedAgain });
       }
       await run.checkpoint.recordReopened(run.id);
       run.at('after-reopened-before-retry');
@@ -68,17 +67,13 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
     if (by === 'upload' && isReopened && !wasBegun) await sendRound(run);
     if (by === 'search') await rescueFailed(run, refetch);
     await mergeAndPublish(run, refetch);
-    return summarizeRun(run.checkpoint, run.id, run.found);
+    return summarizeRun(run, run.id, run.found);
   });
 }
 
 /** Whether nothing was done since it was opened again: what was published is all in place, none of it rewritten. */
 async function isAsPublished(run: OpenRun): Promise<boolean> {
-  const isRewritten = await access(workPathOf(run.config.output.path, run.id)).then(
-    () => true,
-    () => false,
-  );
-  return !isRewritten && (await isAllMerged(run));
+  return !(await hasWorkFile(run)) && (await isAllMerged(run));
 }
 
 function unfinished(run: string): ConfigError {

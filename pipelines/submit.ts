@@ -41,6 +41,6 @@ export async function submit(config: Config, options?: RunOptions): Promise<RunS
       );
     }
     await checkAllSubmitted(run);
-    return summarizeRun(run.checkpoint, run.id, run.found);
+    return summarizeRun(run, run.id, run.found);
   });
 }

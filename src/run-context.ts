@@ -4,11 +4,12 @@ import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
 import type { FoliopipeError, UntrustedError } from './errors.js';
 import type { AtCrashPoint } from './failpoints.js';
+import type { OutputStore } from './files/output-store.js';
 import type { RunFiles } from './files/run-files.js';
+import type { KnownWork } from './files/work-file.js';
 import type { Logger } from './logger.js';
 import type { Clock } from './streams/clock.js';
 import type { Permits } from './streams/permits.js';
-import type { WrittenHash } from './streams/written-hash.js';
 import type { JoinWay, Source } from './types.js';
 
 export interface RunContext {
@@ -20,6 +21,8 @@ export interface RunContext {
   readonly canary: number;
   readonly checkpoint: Checkpoint;
   readonly files: RunFiles;
+  /** Where what is published stands. */
+  readonly output: OutputStore;
   readonly api: PredictionApi;
   /** Gives numbers that no chunk of the run has. */
   readonly chunkNumbers: { next(): number };
@@ -45,7 +48,7 @@ export interface RunContext {
     judging: Promise<UntrustedError | undefined>;
   };
   /** The hash of the work file, where this process has written it from its first byte on. */
-  readonly work: { written: WrittenHash | undefined };
+  readonly work: KnownWork;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly at: AtCrashPoint;

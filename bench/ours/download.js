@@ -4,7 +4,7 @@
  */
 import { openPredictionApi } from '../../dist/src/api/open-prediction-api.js';
 import { parseConfig } from '../../dist/src/config/load-config.js';
-import { createLocalRunFiles } from '../../dist/src/files/local-run-files.js';
+import { createLocalFiles } from '../../dist/src/files/local-run-files.js';
 import { silentLogger } from '../../dist/src/logger.js';
 import { countResults } from '../../dist/src/results/part-table.js';
 import { jobConfig } from '../job.js';
@@ -15,7 +15,7 @@ const { service, timeouts, retry, stateDir } = parseConfig(
   work,
 );
 const api = openPredictionApi({ ...service, timeouts, retry, logger: silentLogger });
-const files = await createLocalRunFiles(stateDir, 'bench-run');
+const files = await createLocalFiles(stateDir).ofRun('bench-run');
 const part = { part: 0, fileStatus: 'SUCCESSFUL' };
 const request = { folio: 'large', ...part, maxBytes: Number.MAX_SAFE_INTEGER };
 const stored = await api.download(

@@ -3,8 +3,8 @@
  * written at once: that takes less than the work on its records, and much less than waiting for another thread.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -13,7 +13,13 @@ import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile } from '../streams/hash-file.js';
 import { stampAt } from '../streams/stamp.js';
 import type { PartReference, StoredPart } from '../types.js';
-import { DamagedPartError, type RunFiles, type WrittenPart } from './run-files.js';
+import {
+  type ByteStream,
+  DamagedPartError,
+  type FileStore,
+  type RunFiles,
+  type WrittenPart,
+} from './run-files.js';
 import { writeGzipped } from './write-gzipped.js';
 
 const inflate = promisify(gunzip);
@@ -23,9 +29,34 @@ const HASH_DIGITS = 16;
 /** What a part's file is named by. */
 type NamedPart = PartReference & Pick<StoredPart, 'sha256'>;
 
-/** Creates the run's folder where it is missing. */
-export async function createLocalRunFiles(stateDir: string, run: string): Promise<RunFiles> {
-  const folder = join(stateDir, 'runs', run);
+/** Runs are folders below `<stateDir>/runs/`. A checkpoint may keep files of its own in them, which stay. */
+export function createLocalFiles(stateDir: string): FileStore {
+  const runsFolder = join(stateDir, 'runs');
+  const folderOf = (run: string) => join(runsFolder, run);
+  const names = async (run: string) => {
+    const found = await readdir(folderOf(run)).catch(() => []);
+    return found.filter((name) => OWN_NAME.test(name)).map((name) => join(folderOf(run), name));
+  };
+  return {
+    ofRun: (run) => createLocalRunFiles(folderOf(run)),
+    sizeOf: async (run) => {
+      const paths = await names(run);
+      return paths.length === 0 ? undefined : paths.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0);
+    },
+    remove: async (run) => {
+      for (const path of await names(run)) await rm(path, { force: true });
+    },
+    runs: async () => {
+      const found = await readdir(runsFolder).catch(() => []);
+      return found.map((run) => ({ run, location: folderOf(run) }));
+    },
+  };
+}
+
+/** Chunk and part files, half-written ones too. */
+const OWN_NAME = /^(?:chunk|part)-\d+/;
+
+async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
   const partName = (chunk: number, { fileStatus, part }: PartReference) =>
@@ -46,10 +77,10 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
   return {
     chunkPath,
     // Neither synced nor renamed: whatever a crash leaves of it is held to its hash before it is sent.
-    writeChunk: async (number, bytes, sha256) => {
+    writeChunk: async (number, content, sha256) => {
       written.delete(number);
-      writeFileSync(chunkPath(number), bytes, { mode: 0o600 });
-      written.set(number, { sha256, size: bytes.length });
+      const size = await writePieces(chunkPath(number), content);
+      written.set(number, { sha256, size });
     },
     hasChunk: async (number, sha256) => {
       const known = written.get(number);
@@ -80,25 +111,43 @@ export async function createLocalRunFiles(stateDir: string, run: string): Promis
       return written;
     },
 
-    readPart: async (chunk, part) => {
+    readPart: async function* (chunk, part) {
       const known = recent.take(partPath(chunk, part), part.sha256);
-      if (known !== undefined) return known;
-      try {
-        const compressed = readFileSync(storedPath(chunk, part));
-        // One byte more than is right: all of it in one piece, and a longer one is noticed.
-        const size = part.bytes + 1;
-        const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
-        const sha256 = createHash('sha256').update(bytes).digest('hex');
-        if (sha256 !== part.sha256) throw new Error('its content is not what was written');
-        return bytes;
-      } catch (error) {
-        // What the system refuses for another reason may be whole: it is not to be fetched again for that.
-        if (isSystemTrouble(error)) throw error;
-        throw new DamagedPartError(chunk, part, error);
-      }
+      yield known ?? (await readStored(chunk, part));
     },
     removePart: async (chunk, part) => rmSync(storedPath(chunk, part), { force: true }),
   };
+
+  async function readStored(chunk: number, part: StoredPart): Promise<Buffer> {
+    try {
+      const compressed = readFileSync(storedPath(chunk, part));
+      // One byte more than is right: all of it in one piece, and a longer one is noticed.
+      const size = part.bytes + 1;
+      const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      if (sha256 !== part.sha256) throw new Error('its content is not what was written');
+      return bytes;
+    } catch (error) {
+      // What the system refuses for another reason may be whole: it is not to be fetched again for that.
+      if (isSystemTrouble(error)) throw error;
+      throw new DamagedPartError(chunk, part, error);
+    }
+  }
+}
+
+/** Replaces the file; returns its size. */
+async function writePieces(path: string, content: ByteStream): Promise<number> {
+  const file = openSync(path, 'w', 0o600);
+  let size = 0;
+  try {
+    for await (const piece of content) {
+      writeFileSync(file, piece);
+      size += piece.length;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return size;
 }
 
 function copyOf(piece: Uint8Array): Buffer {

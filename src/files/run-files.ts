@@ -1,6 +1,9 @@
 /** The port to a run's files: chunks on their way to the service, and the decoded parts that were bought. */
 import type { FileStatus, PartReference, StoredPart } from '../types.js';
 
+/** Bytes in pieces. A consumer does not look at a piece once it has asked for the next one. */
+export type ByteStream = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
 /** What was written of a part. */
 export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
 
@@ -9,7 +12,7 @@ export interface RunFiles {
    * Writes an uploadable file; an old one of the same number is replaced. It need not outlive a crash: it can be
    * cut again from the source, and `hasChunk` tells whether it is whole.
    */
-  writeChunk(number: number, bytes: Uint8Array, sha256: string): Promise<void>;
+  writeChunk(number: number, content: ByteStream, sha256: string): Promise<void>;
   /** Local path to upload from. */
   chunkPath(number: number): string;
   /** Whether the chunk's file is there with exactly this content; what was written through this port is not read for it. */
@@ -17,16 +20,44 @@ export interface RunFiles {
   removeChunk(number: number): Promise<void>;
   /**
    * Streams a decoded part to the store, compressed; it is there whole or not at all, beside what is stored of the
-   * part with another content. A piece is not looked at once the next one is asked for.
+   * part with another content.
    */
-  writePart(chunk: number, part: PartReference, content: AsyncIterable<Uint8Array>): Promise<WrittenPart>;
+  writePart(chunk: number, part: PartReference, content: ByteStream): Promise<WrittenPart>;
   /**
-   * The decoded bytes of a stored part; whoever reads them no more may give them back to the buffer pool.
-   * @throws DamagedPartError when it is missing or not what was written.
+   * The decoded bytes of a stored part, compared with its hash. Each piece belongs to the reader.
+   * @throws DamagedPartError, while it is read, when it is missing or not what was written.
    */
-  readPart(chunk: number, part: StoredPart): Promise<Buffer>;
+  readPart(chunk: number, part: StoredPart): AsyncIterable<Uint8Array>;
   /** Removes what is stored of a part with this content. */
   removePart(chunk: number, part: StoredPart): Promise<void>;
+}
+
+/** All pieces as one: a single piece, which is the usual case, is not copied. */
+export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of content) pieces.push(piece);
+  const [only] = pieces;
+  if (only === undefined || pieces.length > 1) return Buffer.concat(pieces);
+  return Buffer.isBuffer(only) ? only : Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+}
+
+/** The files of all runs. */
+export interface FileStore {
+  /** The files of one run; makes a place for them where there is none. */
+  ofRun(run: string): Promise<RunFiles>;
+  /** Bytes of all files of a run; undefined where it has none. */
+  sizeOf(run: string): Promise<number | undefined>;
+  /** Removes all files of a run; none there is fine. */
+  remove(run: string): Promise<void>;
+  /** Every run that has a place for files, whether the checkpoint knows it or not. */
+  runs(): Promise<readonly StoredRun[]>;
+}
+
+/** @see FileStore.runs */
+export interface StoredRun {
+  readonly run: string;
+  /** Where its files are, as a person finds them. */
+  readonly location: string;
 }
 
 /** A part that was bought is no longer on the disk as it was written; it can be fetched again. */

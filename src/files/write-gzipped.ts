@@ -3,6 +3,7 @@ import { writeFile, writeFileSync } from 'node:fs';
 import type { TransformOptions } from 'node:stream';
 import { promisify } from 'node:util';
 import { constants, createGzip, type ZlibOptions, type ZlibReset } from 'node:zlib';
+import type { ByteStream } from './run-files.js';
 
 /**
  * Each write is a member of its own, as RFC 1952 allows: a piece is whole when its write has ended, and one call to
@@ -33,7 +34,7 @@ const spare: Gzip[] = [];
  */
 export async function writeGzipped(
   file: number,
-  content: AsyncIterable<Uint8Array>,
+  content: ByteStream,
   look: (piece: Uint8Array) => void,
 ): Promise<void> {
   const gzip = spare.pop() ?? (createGzip(OPTIONS) as Gzip);

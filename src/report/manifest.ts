@@ -1,28 +1,30 @@
 /** `<output>.manifest.json`: what was read, bought and published, chunk by chunk; written as a stream. */
-import { writeFileSync } from 'node:fs';
 import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
+import { waitingPathOf, writeLocalFile } from '../files/local-file.js';
 import { onWordText } from '../results/judge-join.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
-import { writeFileAtomically } from '../streams/atomic-file.js';
 import { manifestPath, markerPath } from './paths.js';
 
-export type ManifestNeeds = Pick<RunContext, 'id' | 'config' | 'source'> & {
+export type ManifestNeeds = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk'>;
 };
 
 export async function writeManifest(run: ManifestNeeds, publication: Publication): Promise<void> {
   const { path, mode } = run.config.output;
+  const name = manifestPath(path);
   const head = await manifestHead(run, publication);
-  await writeFileAtomically(manifestPath(path), mode, async (file) => {
-    writeFileSync(file, `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
+  const waiting = waitingPathOf(name, run.id);
+  await writeLocalFile(waiting, async (append) => {
+    append(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
     let separator = '\n';
     for await (const chunk of settledChunks(run)) {
-      writeFileSync(file, `${separator}    ${JSON.stringify(manifestChunk(chunk))}`);
+      append(`${separator}    ${JSON.stringify(manifestChunk(chunk))}`);
       separator = ',\n';
     }
-    writeFileSync(file, '\n  ]\n}\n');
+    append('\n  ]\n}\n');
   });
+  await run.output.put(waiting, name, mode);
 }
 
 /** The chunks whose records stand in the output with what became of them, in the source's order. */
@@ -100,7 +102,7 @@ function manifestChunk(chunk: ChunkRow) {
 
 /** The small JSON file that tells a loader that an output is complete; written last of all. */
 export async function writeMarker(
-  run: Pick<RunContext, 'id' | 'config'> & { readonly checkpoint: Pick<Checkpoint, 'run'> },
+  run: Pick<RunContext, 'id' | 'config' | 'output'> & { readonly checkpoint: Pick<Checkpoint, 'run'> },
   publication: Publication,
 ): Promise<void> {
   const { path, mode } = run.config.output;
@@ -114,7 +116,8 @@ export async function writeMarker(
     output: { bytes: publication.bytes, records: publication.records, sha256: publication.sha256 },
     manifest: manifestPath(path),
   };
-  await writeFileAtomically(markerPath(path, rehearsal, publication.exitCode), mode, (file) =>
-    writeFileSync(file, `${JSON.stringify(marker)}\n`),
-  );
+  const name = markerPath(path, rehearsal, publication.exitCode);
+  const waiting = waitingPathOf(name, run.id);
+  await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(marker)}\n`));
+  await run.output.put(waiting, name, mode);
 }

@@ -1,7 +1,7 @@
 /** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
+import type { OutputStore } from '../files/output-store.js';
 import { onWordText } from '../results/judge-join.js';
-import { stampAt } from '../streams/stamp.js';
 import type { Counts, Source } from '../types.js';
 import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
 import { manifestPath, markerPath } from './paths.js';
@@ -63,12 +63,18 @@ export interface SummaryNotes {
   readonly publishedAgain?: string | null;
 }
 
+/** The checkpoint, and the store where the output stands. */
+export interface SummaryNeeds {
+  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'publications'>;
+  readonly output: Pick<OutputStore, 'identity'>;
+}
+
 /**
  * @param found how the process that asks has come upon the run.
  * @returns the output's figures as they were published, whatever the config says now.
  */
 export async function summarizeRun(
-  checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'publications'>,
+  { checkpoint, output }: SummaryNeeds,
   id: string,
   found: RunSummary['found'],
   { cutShort, publishedAgain = null }: SummaryNotes = {},
@@ -105,7 +111,7 @@ export async function summarizeRun(
       bytes: published.bytes,
       records: published.records,
       sha256: published.sha256,
-      ...(await findPlace(checkpoint, run.pipeline, published)),
+      ...(await findPlace({ checkpoint, output }, run.pipeline, published)),
     },
     manifest: published && manifestPath(published.output.path),
     marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
@@ -116,16 +122,17 @@ export async function summarizeRun(
 
 /** What stands in the output's place, by stamp and size: no file is read for a summary. */
 async function findPlace(
-  checkpoint: Pick<CheckpointReader, 'publications'>,
+  { checkpoint, output }: SummaryNeeds,
   pipeline: string,
   { number, bytes, output: { path } }: Publication,
 ): Promise<Pick<NonNullable<RunSummary['output']>, 'inPlace' | 'heldBy'>> {
-  const hasSize = stampAt(path, bytes) !== undefined;
+  const there = await output.identity(path);
+  const hasSize = there?.bytes === bytes;
   const newest = (await checkpoint.publications(pipeline)).find((file) => file.path === path);
   if (newest === undefined || newest.number === number) return { inPlace: hasSize, heldBy: null };
   // A file that was only touched has another stamp.
-  const isTouched = !hasSize && stampAt(path, newest.bytes) !== undefined;
-  const isNewest = isTouched || (newest.stamp !== null && newest.stamp === stampAt(path));
+  const isTouched = !hasSize && there?.bytes === newest.bytes;
+  const isNewest = isTouched || (newest.stamp !== null && newest.stamp === there?.stamp);
   if (!isNewest) return { inPlace: hasSize, heldBy: null };
   return { inPlace: false, heldBy: { publication: newest.number, run: newest.run } };
 }

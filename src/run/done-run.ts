@@ -2,8 +2,8 @@
 import type { Run } from '../checkpoint/checkpoint.js';
 import { changedValues, frozenValues } from '../config/frozen.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
+import type { OutputIdentity } from '../files/output-store.js';
 import type { RunContext } from '../run-context.js';
-import { hashFile } from '../streams/hash-file.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
 import { serviceIdentity } from './service.js';
@@ -41,13 +41,19 @@ function decidesWhatIsSent(key: string): boolean {
  * @throws GuardError `RUN_PRUNED`; ConfigError `RUN_DONE_OTHERWISE`; SourceError when the source is another.
  */
 export async function checkDoneSource(
-  { id, config, checkpoint, signal }: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'signal'>,
+  {
+    id,
+    config,
+    checkpoint,
+    output,
+    signal,
+  }: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'signal'>,
   why: string,
 ): Promise<Source> {
   const row = (await checkpoint.run(id))!;
   if (row.prunedAt !== null) throw resultsPruned(row, why);
   chooseDone([row], frozenValues(config, row.service));
-  const source = await checkSource(config, { signal }, row);
+  const source = await checkSource({ config, output, signal }, {}, row);
   if (source.sha256 !== row.source.sha256) throw sourceIsAnother(row, source);
   if (source !== row.source) await checkpoint.recordSourceStamp(id, source);
   return source;
@@ -63,20 +69,27 @@ export async function mayReopen({
   id,
   config,
   checkpoint,
+  output,
   signal,
-}: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'signal'>): Promise<boolean> {
+}: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'signal'>): Promise<boolean> {
   if ((await checkpoint.unfinishedRun(config.pipeline)) !== undefined) return false;
   const run = (await checkpoint.run(id))!;
   if (changedValues(run.frozen, frozenValues(config, serviceIdentity(config))).keys.length > 0) return false;
-  const found = await hashFile(config.output.path);
-  if (found !== undefined && found.sha256 !== run.publication?.sha256) return false;
+  const found = await output.identity(config.output.path);
+  if (found !== undefined && !(await isPublication(found, run))) return false;
   try {
-    const source = await checkSource(config, { signal }, run);
+    const source = await checkSource({ config, output, signal }, {}, run);
     return source.sha256 === run.source.sha256;
   } catch (error) {
     if (error instanceof FoliopipeError) return false;
     throw error;
   }
+}
+
+/** Its stamp says so without reading; where that differs, the content decides. */
+async function isPublication(found: OutputIdentity, { publication }: Run): Promise<boolean> {
+  if (publication === null || found.bytes !== publication.bytes) return false;
+  return (await found.sha256()) === publication.sha256;
 }
 
 // Why a run that is there cannot be gone on with or published again.

@@ -1,14 +1,14 @@
 /** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
+import { removeLocalFile, workPathOf } from '../files/local-file.js';
+import type { OutputStore } from '../files/output-store.js';
 import type { Logger } from '../logger.js';
 import { isJoinedOtherwise } from '../stages/merge/join-chunk.js';
-import { workPathOf } from '../stages/publish/work-file.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
@@ -30,6 +30,7 @@ export interface FindRunNeeds {
   /** Who answers: results are never reused for another service. */
   readonly service: string;
   readonly checkpoint: Checkpoint;
+  readonly output: OutputStore;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -40,7 +41,7 @@ export interface FindRunNeeds {
  *   unfinished run's source changed.
  */
 export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise<FoundRun> {
-  const { config, checkpoint, service, signal } = needs;
+  const { config, checkpoint, output, service, signal } = needs;
   const frozen = frozenValues(config, service);
   const unfinished = await checkpoint.unfinishedRun(config.pipeline);
   if (unfinished !== undefined) await verifyPaid(needs, unfinished);
@@ -54,13 +55,13 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
   if (options.existing !== undefined) return findExisting(needs, options, options.existing);
   if (unfinished !== undefined && !options.fresh) {
     checkFrozen(unfinished.frozen, frozen, unfinished.id);
-    const source = await checkSource(config, { ...options, signal }, unfinished);
+    const source = await checkSource({ config, output, signal }, options, unfinished);
     const changed = source.sha256 !== unfinished.source.sha256;
     if (changed && config.source.onChange === 'supersede') return { run: unfinished, found: 'outdated' };
     return continueRun(needs, unfinished, source);
   }
   const latest = await checkpoint.latestRun(config.pipeline);
-  const source = await checkSource(config, { ...options, signal }, sameParsing(latest, frozen));
+  const source = await checkSource({ config, output, signal }, options, sameParsing(latest, frozen));
   if (!options.fresh) {
     const done = chooseDone(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
     if (done !== undefined) {
@@ -80,7 +81,7 @@ async function findExisting(
   options: RunOptions,
   which: true | string,
 ): Promise<FoundRun> {
-  const { config, checkpoint, service, signal } = needs;
+  const { config, checkpoint, output, service, signal } = needs;
   const run = await (which === true
     ? checkpoint.unfinishedRun(config.pipeline).then((open) => open ?? checkpoint.latestRun(config.pipeline))
     : checkpoint.run(which));
@@ -96,7 +97,7 @@ async function findExisting(
   const compared = which === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
   checkFrozen(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw resultsPruned(run);
-  const source = await checkSource(config, { ...options, signal }, run);
+  const source = await checkSource({ config, output, signal }, options, run);
   return continueRun(needs, run, source, which);
 }
 
@@ -218,5 +219,5 @@ export async function supersede(
 ): Promise<void> {
   await checkpoint.recordSuperseded(run.id, at);
   const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
-  if (output !== null) await rm(workPathOf(output, run.id), { force: true });
+  if (output !== null) await removeLocalFile(workPathOf(output, run.id));
 }

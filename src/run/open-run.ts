@@ -2,7 +2,9 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { DeadlineError, InterruptedError } from '../errors.js';
-import { createLocalRunFiles } from '../files/local-run-files.js';
+import { createLocalOutputStore } from '../files/local-output-store.js';
+import { createLocalFiles } from '../files/local-run-files.js';
+import type { FileStore } from '../files/run-files.js';
 import { silentLogger } from '../logger.js';
 import type { RunContext } from '../run-context.js';
 import { type Clock, systemClock } from '../streams/clock.js';
@@ -14,6 +16,8 @@ import { openApi, serviceIdentity } from './service.js';
 
 export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
+  /** The files of all runs. */
+  readonly fileStore: FileStore;
   close(): Promise<void>;
 }
 
@@ -32,14 +36,15 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     }
     signal.throwIfAborted();
     const checkpoint = await openState(config, options, { clock, signal, logger }, releasers);
-    const api = openApi(config, options);
-    releasers.add(api);
+    const { files = createLocalFiles(config.stateDir), output = createLocalOutputStore() } = options;
+    const api = options.api ?? openApi(config, options);
+    if (options.api === undefined) releasers.add(api);
 
     const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>() };
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
     const service = serviceIdentity(config);
-    const needs = { config, service, checkpoint, signal, clock, logger };
+    const needs = { config, service, checkpoint, output, signal, clock, logger };
     const { run, found } = await findRun(needs, options);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
@@ -50,7 +55,9 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       source: run.source,
       canary: run.canary,
       checkpoint,
-      files: await createLocalRunFiles(config.stateDir, run.id),
+      files: await files.ofRun(run.id),
+      fileStore: files,
+      output,
       api,
       chunkNumbers: await createChunkNumbers(checkpoint, run.id),
       folioPermits: createPermits(config.concurrency.folios),

@@ -4,12 +4,14 @@ import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoin
 import { openPipelineLock } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
 import { LockedError } from '../errors.js';
+import { createLocalFiles } from '../files/local-run-files.js';
+import type { FileStore } from '../files/run-files.js';
 import { type Logger, silentLogger } from '../logger.js';
 import { type Clock, systemClock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
-import type { RunOptions } from './run-options.js';
+import type { RunOptions, RunPorts } from './run-options.js';
 
-type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'clock' | 'logger' | 'signal'>;
+type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | keyof RunPorts>;
 
 export interface StateNeeds {
   readonly clock: Clock;
@@ -23,12 +25,13 @@ export interface StateNeeds {
  */
 export async function openState(
   { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
-  options: Pick<StateOptions, 'holder' | 'waitLock'>,
+  options: Pick<StateOptions, 'holder' | 'waitLock' | 'lock' | 'checkpoint'>,
   needs: StateNeeds,
   releasers: Releasers,
 ): Promise<Checkpoint> {
   const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: needs.clock.now() };
   releasers.add(await waitForLock({ stateDir, pipeline, holder, wait: options.waitLock ?? 0 }, needs));
+  if (options.checkpoint !== undefined) return options.checkpoint;
   const checkpoint = await openSqliteCheckpoint(stateDir);
   releasers.add(checkpoint);
   return checkpoint;
@@ -38,14 +41,15 @@ export async function openState(
 export async function withState<T>(
   config: Pick<Config, 'stateDir' | 'pipeline'>,
   options: StateOptions,
-  body: (state: StateNeeds & { readonly checkpoint: Checkpoint }) => Promise<T>,
+  body: (state: StateNeeds & { readonly checkpoint: Checkpoint; readonly files: FileStore }) => Promise<T>,
 ): Promise<T> {
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   const needs = { clock, logger, signal };
   const releasers = createReleasers();
   try {
     const checkpoint = await openState(config, options, needs, releasers);
-    return await body({ ...needs, checkpoint });
+    const { files = createLocalFiles(config.stateDir) } = options;
+    return await body({ ...needs, checkpoint, files });
   } finally {
     await releasers.close();
   }

@@ -3,6 +3,8 @@ import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFrozen, frozenValues } from '../config/frozen.js';
 import type { Config } from '../config/schema.js';
+import { createLocalOutputStore } from '../files/local-output-store.js';
+import type { OutputStore } from '../files/output-store.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPlace, recordsFrom } from '../stages/read-source.js';
@@ -41,16 +43,23 @@ export interface PlannedStep {
 /** @throws SourceError, ConfigError, GuardError as a run would. */
 export async function planRun(
   config: Config,
-  options: Pick<RunOptions, 'onScan' | 'fresh'> & { readonly signal: AbortSignal },
+  options: Pick<RunOptions, 'onScan' | 'fresh' | 'output'> & { readonly signal: AbortSignal },
 ): Promise<Plan> {
-  const source = await checkSource(config, options);
+  const { output = createLocalOutputStore() } = options;
+  const source = await checkSource({ config, output, signal: options.signal }, options);
   const service = serviceIdentity(config);
   const reader = await openCheckpointReader(config.stateDir);
   try {
     const begun = options.fresh ? undefined : await reader?.unfinishedRun(config.pipeline);
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
     const chunks = await foreseeChunks(config, source, canary, options.signal);
-    const next = await nextStep(config, service, source, chunks, options.fresh ? undefined : reader);
+    const next = await nextStep(
+      { config, output },
+      service,
+      source,
+      chunks,
+      options.fresh ? undefined : reader,
+    );
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
     const budget = await budgetLeft(reader, config, next.run, Date.now());
@@ -78,7 +87,7 @@ async function foreseeChunks(
 }
 
 async function nextStep(
-  config: Config,
+  { config, output: store }: { readonly config: Config; readonly output: OutputStore },
   service: string,
   source: Source,
   all: Plan['chunks'],
@@ -97,7 +106,7 @@ async function nextStep(
   const frozen = frozenValues(config, service);
   const done = chooseDone(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begin;
-  const output = await checkPublished({ config, checkpoint: reader }, done);
+  const output = await checkPublished({ config, output: store, checkpoint: reader }, done);
   const publishedAgain = output.kind === 'publish' ? output.why : null;
   if (publishedAgain !== null && done.prunedAt !== null) throw resultsPruned(done, publishedAgain);
   return { kind: 'done', run: done.id, chunks: 0, records: 0, publishedAgain };

@@ -1,14 +1,12 @@
 /** Removes the results of runs that ended long ago; what they cost stays in the ledger. */
-import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { isJournal } from '../checkpoint/journal/journal-folder.js';
+import { removeLocalFile, workPathOf } from '../files/local-file.js';
+import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
-import { workPathOf } from '../stages/publish/work-file.js';
 
 export interface PruneNeeds {
   readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
-  readonly stateDir: string;
+  readonly files: FileStore;
   readonly pipeline: string;
   readonly logger: Logger;
 }
@@ -41,47 +39,34 @@ export async function* pruneRuns(needs: PruneNeeds, terms: PruneTerms): AsyncGen
   for (const run of await needs.checkpoint.runs(needs.pipeline)) {
     const ended = run.state === 'done' || run.state === 'superseded';
     if (!ended || run.id === terms.keep || (run.finishedAt ?? run.createdAt) >= terms.before) continue;
-    const folder = join(needs.stateDir, 'runs', run.id);
-    const bytes = await sizeOf(folder);
+    const bytes = await needs.files.sizeOf(run.id);
     if (run.prunedAt !== null && !bytes) continue;
     if (!terms.dryRun) {
       await needs.checkpoint.verifyPaid(run.id);
       if (run.prunedAt === null) await needs.checkpoint.recordPruned(run.id, terms.now);
-      await removeFiles(run, folder);
+      await needs.files.remove(run.id);
+      await removeWorkFiles(run);
       needs.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
     }
     yield { run: run.id, state: run.state, finishedAt: run.finishedAt, bytes: bytes ?? 0 };
   }
 }
 
-/** Folders below `runs/` that no run of the checkpoint knows: told, never removed. */
+/** Where files of runs are that the checkpoint does not know: shown to a person, never removed. */
 export async function unknownRunFolders(
   checkpoint: Pick<Checkpoint, 'run'>,
-  stateDir: string,
+  files: FileStore,
 ): Promise<readonly string[]> {
-  const folder = join(stateDir, 'runs');
   const unknown: string[] = [];
-  for (const name of await readdir(folder).catch(() => [])) {
-    if ((await checkpoint.run(name)) === undefined) unknown.push(join(folder, name));
+  for (const { run, location } of await files.runs()) {
+    if ((await checkpoint.run(run)) === undefined) unknown.push(location);
   }
   return unknown;
 }
 
-/** The folder with chunks and parts, and half-written outputs that nothing will go on with. */
-async function removeFiles(run: Run, folder: string): Promise<void> {
-  for (const name of await readdir(folder).catch(() => [])) {
-    if (!isJournal(name)) await rm(join(folder, name), { recursive: true, force: true });
-  }
+/** Half-written outputs that no run goes on with. */
+async function removeWorkFiles(run: Run): Promise<void> {
   const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
   if (output === null) return;
-  for (const cutShort of [false, true]) await rm(workPathOf(output, run.id, cutShort), { force: true });
-}
-
-/** Bytes of a run's files, or undefined where there is none but its journal. */
-async function sizeOf(folder: string): Promise<number | undefined> {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => !isJournal(name));
-  if (names.length === 0) return undefined;
-  let bytes = 0;
-  for (const name of names) bytes += (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0;
-  return bytes;
+  for (const cutShort of [false, true]) await removeLocalFile(workPathOf(output, run.id, cutShort));
 }

@@ -1,5 +1,10 @@
 /** What a caller may hand to a run besides its config. */
+import type { PredictionApi } from '../api/prediction-api.js';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
 import type { AtCrashPoint } from '../failpoints.js';
+import type { OutputStore } from '../files/output-store.js';
+import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
 import type { Clock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
@@ -10,10 +15,30 @@ export interface ServiceEndpoint {
   readonly token: { reveal(): string };
 }
 
-export interface RunOptions {
+/**
+ * The ports of a run. Each has a default, for one machine with a local disk; a caller may hand in another one, and
+ * then closes it itself: a run closes only what it has opened.
+ */
+export interface RunPorts {
+  /** Default: SQLite in `stateDir`. */
+  readonly checkpoint?: Checkpoint;
+  /** Taken before the checkpoint is opened. Default: a lock file in `stateDir`, which the system frees after a kill. */
+  readonly lock?: PipelineLock;
+  /** Chunk and part files. Default: folders in `stateDir`. */
+  readonly files?: FileStore;
+  /** Where the output, its manifest, marker and rejects are put. Default: local folders. */
+  readonly output?: OutputStore;
+  /** The prediction service. Default: the HTTP client of `service.*`. */
+  readonly api?: PredictionApi;
+  /** Default: the system's clock. */
+  readonly clock?: Clock;
+  /** Default: logs nothing. */
+  readonly logger?: Logger;
+}
+
+export interface RunOptions extends RunPorts {
   /** Abort it to stop: nothing more is submitted, uploads in flight are waited for, everything is kept. */
   readonly signal?: AbortSignal;
-  readonly logger?: Logger;
   /** Begin a new run even where one is unfinished or done; what it sends is paid for again. */
   readonly fresh?: boolean;
   /** Never begin a run: take the run of this id, or with `true` the unfinished or else the last one. */
@@ -35,6 +60,5 @@ export interface RunOptions {
   readonly onScan?: (progress: { readonly bytes: number; readonly records: number }) => void;
   /** Called with the run's id as soon as that is known; before it with that of a publishing that must end first. */
   readonly onRun?: (run: string) => void;
-  readonly clock?: Clock;
   readonly at?: AtCrashPoint;
 }

@@ -1,6 +1,4 @@
 /** Runs a body within an open run: closed whatever happens, and the disk's own errors told in our words. */
-import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { ConfigError, TroubleError } from '../errors.js';
@@ -19,7 +17,7 @@ export async function withRun<T>(
   try {
     const run = await openRun(config, options);
     const work = async () => {
-      if (run.found !== 'done') await expectWritable(dirname(config.output.path));
+      if (run.found !== 'done') await run.output.prepare(config.output.path);
       return body(run);
     };
     const result = await work().catch(async (error: unknown) => {
@@ -31,12 +29,6 @@ export async function withRun<T>(
   } catch (error) {
     throw translateDiskError(error, config);
   }
-}
-
-/** Law 5: what would keep the output from being written is found before it is paid for. */
-async function expectWritable(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await access(folder, constants.W_OK | constants.X_OK);
 }
 
 const FULL = /^(ENOSPC|EDQUOT)$/;

@@ -17,7 +17,8 @@ export function stampText({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string 
   return `${size}-${mtimeNs}-${ctimeNs}-${ino}`;
 }
 
-function toStamp(found: BigIntStats, bytes?: number): string | undefined {
+/** The same of what `stat` has told. */
+export function toStamp(found: BigIntStats, bytes?: number): string | undefined {
   const isWhole = bytes === undefined || found.size === BigInt(bytes);
   return isWhole ? `${found.dev}-${stampText(found)}` : undefined;
 }

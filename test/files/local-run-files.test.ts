@@ -3,8 +3,8 @@ import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { createLocalRunFiles } from '../../src/files/local-run-files.js';
-import { DamagedPartError } from '../../src/files/run-files.js';
+import { createLocalFiles } from '../../src/files/local-run-files.js';
+import { DamagedPartError, readWhole } from '../../src/files/run-files.js';
 import type { PartReference } from '../../src/types.js';
 import { contentOf } from '../helpers/fake-service.js';
 import { useFolder } from '../helpers/folder.js';
@@ -14,15 +14,15 @@ const reference: PartReference = { fileStatus: 'FAILED', part: 2 };
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 async function open() {
-  const files = await createLocalRunFiles(await folder(), 'R1');
+  const files = await createLocalFiles(await folder()).ofRun('R1');
   return { files, path: join(await folder(), 'runs', 'R1') };
 }
 
 describe('chunk files', () => {
   it('are private, replaced whole, and known by their content', async () => {
     const { files, path } = await open();
-    await files.writeChunk(7, Buffer.from('one'), sha256('one'));
-    await files.writeChunk(7, Buffer.from('two'), sha256('two'));
+    await files.writeChunk(7, [Buffer.from('one')], sha256('one'));
+    await files.writeChunk(7, [Buffer.from('two')], sha256('two'));
     expect(await readFile(files.chunkPath(7), 'utf8')).toBe('two');
     expect((await stat(files.chunkPath(7))).mode & 0o777).toBe(0o600);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
@@ -33,7 +33,7 @@ describe('chunk files', () => {
 
   it('are not taken for whole when another has cut or removed them', async () => {
     const { files } = await open();
-    await files.writeChunk(7, Buffer.from('one'), sha256('one'));
+    await files.writeChunk(7, [Buffer.from('one')], sha256('one'));
     await truncate(files.chunkPath(7), 2);
     expect(await files.hasChunk(7, sha256('one'))).toBe(false);
     await rm(files.chunkPath(7));
@@ -50,7 +50,7 @@ describe('chunk files', () => {
 
   it('may be removed twice', async () => {
     const { files, path } = await open();
-    await files.writeChunk(7, Buffer.from('one'), sha256('one'));
+    await files.writeChunk(7, [Buffer.from('one')], sha256('one'));
     await files.removeChunk(7);
     await files.removeChunk(7);
     expect(await readdir(path)).toEqual([]);
@@ -67,9 +67,9 @@ describe('part files', () => {
     expect(gunzipSync(await readFile(join(path, name!))).toString()).toBe(text);
     expect((await stat(join(path, name!))).mode & 0o777).toBe(0o600);
     const stored = { ...reference, ...written, records: 1 };
-    expect((await files.readPart(3, stored)).equals(Buffer.from(text))).toBe(true);
+    expect((await readWhole(files.readPart(3, stored))).equals(Buffer.from(text))).toBe(true);
     const later = await open();
-    expect((await later.files.readPart(3, stored)).equals(Buffer.from(text))).toBe(true);
+    expect((await readWhole(later.files.readPart(3, stored))).equals(Buffer.from(text))).toBe(true);
   });
 
   it('of one part with two contents lie beside each other, and either may be removed', async () => {
@@ -85,11 +85,11 @@ describe('part files', () => {
     // The same content once more is the same file.
     await write('two');
     expect(await readdir(path)).toHaveLength(2);
-    expect((await files.readPart(3, older)).toString()).toBe('one');
+    expect((await readWhole(files.readPart(3, older))).toString()).toBe('one');
     await files.removePart(3, older);
     await files.removePart(3, older);
-    await expect(files.readPart(3, older)).rejects.toBeInstanceOf(DamagedPartError);
-    expect((await files.readPart(3, newer)).toString()).toBe('two');
+    await expect(readWhole(files.readPart(3, older))).rejects.toBeInstanceOf(DamagedPartError);
+    expect((await readWhole(files.readPart(3, newer))).toString()).toBe('two');
   });
 
   it('of version 0.1 are read under their old name, until the part is there under its own', async () => {
@@ -97,11 +97,11 @@ describe('part files', () => {
     const old = join(path, 'part-000003-failed-2.csv.gz');
     await writeFile(old, gzipSync('one'));
     const stored = { ...reference, bytes: 3, sha256: sha256('one'), records: 1 };
-    expect((await files.readPart(3, stored)).toString()).toBe('one');
+    expect((await readWhole(files.readPart(3, stored))).toString()).toBe('one');
     await writeFile(old, gzipSync('two'));
-    await expect(files.readPart(3, stored)).rejects.toBeInstanceOf(DamagedPartError);
+    await expect(readWhole(files.readPart(3, stored))).rejects.toBeInstanceOf(DamagedPartError);
     await files.writePart(3, reference, contentOf('one'));
-    expect((await files.readPart(3, stored)).toString()).toBe('one');
+    expect((await readWhole(files.readPart(3, stored))).toString()).toBe('one');
     await files.removePart(3, stored);
     await files.removePart(3, stored);
     expect(await readdir(path)).toEqual([]);
@@ -110,7 +110,7 @@ describe('part files', () => {
   it('may be empty', async () => {
     const { files } = await open();
     const written = await files.writePart(3, reference, contentOf());
-    expect(await files.readPart(3, { ...reference, ...written, records: 0 })).toHaveLength(0);
+    expect(await readWhole(files.readPart(3, { ...reference, ...written, records: 0 }))).toHaveLength(0);
   });
 
   it('are read back though they came in one buffer, again and again, and were stored anew', async () => {
@@ -123,7 +123,7 @@ describe('part files', () => {
         piece.fill(0);
       };
       const stored = { ...reference, ...(await files.writePart(3, reference, given())), records: 1 };
-      for (const _ of [1, 2]) expect((await files.readPart(3, stored)).equals(content)).toBe(true);
+      for (const _ of [1, 2]) expect((await readWhole(files.readPart(3, stored))).equals(content)).toBe(true);
     }
   });
 
@@ -157,7 +157,9 @@ describe('part files', () => {
     const written = await files.writePart(3, reference, contentOf('one, two'));
     const [name] = await readdir(path);
     await harm(join(path, name!));
-    const error = await files.readPart(3, { ...reference, ...written, records: 1 }).catch((thrown) => thrown);
+    const error = await readWhole(files.readPart(3, { ...reference, ...written, records: 1 })).catch(
+      (thrown) => thrown,
+    );
     expect(error).toBeInstanceOf(DamagedPartError);
     expect(error).toMatchObject({ chunk: 3, fileStatus: 'FAILED', part: 2 });
   });

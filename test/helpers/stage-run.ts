@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { frozenValues } from '../../src/config/frozen.js';
 import { parseConfig } from '../../src/config/load-config.js';
 import type { Config } from '../../src/config/schema.js';
-import { createLocalRunFiles } from '../../src/files/local-run-files.js';
+import { createLocalOutputStore } from '../../src/files/local-output-store.js';
+import { createLocalFiles } from '../../src/files/local-run-files.js';
+import type { FileStore } from '../../src/files/run-files.js';
 import type { RunContext } from '../../src/run-context.js';
 import { scanSource } from '../../src/source/scan-source.js';
 import { chunkRecords } from '../../src/stages/chunk/chunk-records.js';
@@ -17,6 +19,7 @@ import { createMemoryCheckpoint } from './memory-checkpoint.js';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.js';
 
 export interface StageRun extends RunContext {
+  readonly fileStore: FileStore;
   readonly api: FakeService;
   readonly clock: VirtualClock;
   /** Everything logged, as `level message`. */
@@ -71,6 +74,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
   const canary = options.canary ?? 0;
   const createdAt = clock.now();
   await checkpoint.recordRun({ id, pipeline, service, label: null, source, frozen, canary, createdAt });
+  const fileStore = createLocalFiles(config.stateDir);
   let lastNumber = 0;
   const log: string[] = [];
   const write = (level: string) => (_: object, message: string) => void log.push(`${level} ${message}`);
@@ -80,7 +84,9 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     source,
     canary,
     checkpoint,
-    files: await createLocalRunFiles(config.stateDir, id),
+    files: await fileStore.ofRun(id),
+    fileStore,
+    output: createLocalOutputStore(),
     api: options.api ?? createFakeService(),
     chunkNumbers: { next: () => ++lastNumber },
     folioPermits: createPermits(config.concurrency.folios),

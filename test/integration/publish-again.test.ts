@@ -2,7 +2,13 @@
 import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, openCheckpointReader, planRun, summarizeRun } from '../../pipelines/index.js';
+import {
+  collect,
+  createLocalOutputStore,
+  openCheckpointReader,
+  planRun,
+  summarizeRun,
+} from '../../pipelines/index.js';
 import { B, enrichB, expectPublication, listen, withDoneJob } from '../helpers/done-job.js';
 import {
   type Changes,
@@ -34,7 +40,11 @@ describe('a done run', () => {
       await expectPublication(job.outputPath, first.run, 3);
       const outputs = async (run: string) => {
         const reader = (await openCheckpointReader(job.config().stateDir))!;
-        const { output } = await summarizeRun(reader, run, 'continued').finally(() => reader.close());
+        const { output } = await summarizeRun(
+          { checkpoint: reader, output: createLocalOutputStore() },
+          run,
+          'continued',
+        ).finally(() => reader.close());
         return output;
       };
       expect(await outputs(first.run)).toMatchObject({ inPlace: true, heldBy: null });

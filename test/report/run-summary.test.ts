@@ -10,7 +10,7 @@ const folder = useFolder();
 
 it('a summary says what was read, bought and published, and nothing of an output that is not there yet', async () => {
   const run = await createStageRun(await folder());
-  const summary = () => summarizeRun(run.checkpoint, run.id, 'new');
+  const summary = () => summarizeRun(run, run.id, 'new');
   await downloadAll(run);
   expect(await summary()).toMatchObject({
     state: 'open',

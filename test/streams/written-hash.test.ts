@@ -3,7 +3,7 @@ import { appendFile, copyFile, type FileHandle, open, rename, rm, truncate, utim
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { writeAll } from '../../src/stages/publish/work-file.js';
+import { writeAll } from '../../src/files/work-file.js';
 import { createWrittenHash, type WrittenHash } from '../../src/streams/written-hash.js';
 import { useFolder } from '../helpers/folder.js';
 

@@ -4,6 +4,7 @@ import {
   adoptHint,
   type CheckpointReader,
   ConfigError,
+  createLocalOutputStore,
   lostText,
   type Run,
   type RunSummary,
@@ -34,7 +35,11 @@ export function addStatus(command: Command, finish: Finish): void {
     const state = await openState(config);
     try {
       const run = await chooseRun(state, config.pipeline, options.run);
-      const summary = await summarizeRun(state, run.id, 'continued');
+      const summary = await summarizeRun(
+        { checkpoint: state, output: createLocalOutputStore() },
+        run.id,
+        'continued',
+      );
       if (options.json) await printJson('summary', { ...summary });
       else if (run.state === 'done') {
         const goOn = resumeCommand(process.argv, 'run');

@@ -34,7 +34,7 @@ export async function keepChunk(
 ): Promise<ChunkRow> {
   await checkSourceStamp(run.source, chunk.start, chunk.end);
   const number = run.chunkNumbers.next();
-  await run.files.writeChunk(number, content, chunk.sha256);
+  await run.files.writeChunk(number, [content], chunk.sha256);
   run.at('after-chunk-file-before-commit');
   const kept = await run.checkpoint.recordCut(run.id, { ...chunk, number, picked });
   run.at('after-cut-before-intent');

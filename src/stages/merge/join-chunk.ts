@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
+import { readWhole } from '../../files/run-files.js';
 import { type Answers, answersOf } from '../../results/answers.js';
 import { type CompareEchoes, compareEchoes } from '../../results/compare-echoes.js';
 import { joinResults } from '../../results/join-results.js';
@@ -54,7 +55,7 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
   ): Promise<Answers> => {
     const tables = [];
     for (const part of parts) {
-      tables.push(readPartTable(part, await run.files.readPart(chunk.number, part)));
+      tables.push(readPartTable(part, await readWhole(run.files.readPart(chunk.number, part))));
     }
     const block = await records();
     // Nothing is waited for between these two lines: another stage may be joining too.

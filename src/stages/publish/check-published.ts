@@ -1,12 +1,10 @@
 /** Whether what stands where a done run's output belongs is what the run has published, and may be replaced. */
-import { access } from 'node:fs/promises';
 import type { CheckpointReader, Publication, PublishedFile, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
+import type { OutputStore } from '../../files/output-store.js';
 import { manifestPath, markerPath } from '../../report/paths.js';
 import type { RunContext } from '../../run-context.js';
-import { hashFile } from '../../streams/hash-file.js';
-import { stampAt } from '../../streams/stamp.js';
 import { isJoinedOtherwise } from '../merge/join-chunk.js';
 
 /**
@@ -26,7 +24,8 @@ export async function checkPublished(
   {
     config,
     checkpoint,
-  }: Pick<RunContext, 'config'> & {
+    output,
+  }: Pick<RunContext, 'config' | 'output'> & {
     readonly checkpoint: Pick<CheckpointReader, 'publications'>;
   },
   row: Run,
@@ -34,17 +33,17 @@ export async function checkPublished(
   const { path } = config.output;
   const publication = row.publication!;
   const files = await checkpoint.publications(row.pipeline);
-  const found = await findFile(path, row, files);
+  const found = await findFile(output, path, row, files);
   const changed = changedKeys(config, row, publication);
   if (changed.length > 0) return again(`the config says otherwise now (${changed.join(', ')})`);
   if (found === undefined) return again('its output was not there');
   const newest = files.find((file) => file.path === path);
   const isOurs = newest?.number === publication.number && isSameContent(found, publication);
   if (!isOurs) return again(`publication ${found.number} (run ${found.run}) stood in its place`);
-  const manifest = await isThere(manifestPath(path));
+  const manifest = (await output.identity(manifestPath(path))) !== undefined;
   // Without its results a run can write no manifest, but its output is as good as it was.
   if (!manifest && row.prunedAt === null) return again('its manifest was not there');
-  const marker = await isThere(markerPath(path, row.rehearsal, publication.exitCode));
+  const marker = (await output.identity(markerPath(path, row.rehearsal, publication.exitCode))) !== undefined;
   return { kind: 'in-place', manifest, marker };
 }
 
@@ -70,19 +69,18 @@ function changedKeys(config: Config, row: Run, { output: then, resultColumns }: 
  * @returns undefined where nothing does.
  */
 async function findFile(
+  output: OutputStore,
   path: string,
   { id }: Run,
   files: readonly PublishedFile[],
 ): Promise<PublishedFile | undefined> {
-  const stamp = stampAt(path);
-  if (stamp === undefined) return undefined;
+  const there = await output.identity(path);
+  if (there === undefined) return undefined;
   const newest = files.find((file) => file.path === path);
-  if (newest?.stamp === stamp) return newest;
-  const known = files.filter(
-    (file) => (file.path === path || file.run === id) && stampAt(path, file.bytes) !== undefined,
-  );
-  const there = known.length === 0 ? undefined : await hashFile(path);
-  const found = there && known.find((file) => isSameContent(file, there));
+  if (newest?.stamp === there.stamp) return newest;
+  const known = files.filter((file) => (file.path === path || file.run === id) && file.bytes === there.bytes);
+  const sha256 = known.length === 0 ? undefined : await there.sha256();
+  const found = known.find((file) => file.sha256 === sha256);
   if (found !== undefined) return found;
   const isOther =
     newest === undefined
@@ -98,11 +96,4 @@ type Content = Pick<PublishedFile, 'bytes' | 'sha256'>;
 
 function isSameContent(a: Content, b: Content): boolean {
   return a.bytes === b.bytes && a.sha256 === b.sha256;
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

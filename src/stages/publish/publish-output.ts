@@ -7,7 +7,7 @@ import type { MergedChunk } from '../merge/merge-results.js';
 import { type RefuseMixedNeeds, refuseMixed } from '../submit/refuse-mixed.js';
 import { checkAllMerged } from './incomplete-error.js';
 import { type PutInPlaceNeeds, preparePublication, putInPlace } from './put-in-place.js';
-import { openWorkFile, type WorkFileNeeds } from './work-file.js';
+import { openMergedWork, type WorkFileNeeds } from './work-file.js';
 
 export type AppendMergedNeeds = WorkFileNeeds &
   Pick<RunContext, 'source'> & { readonly checkpoint: Pick<Checkpoint, 'recordMerged'> };
@@ -45,7 +45,7 @@ export function publishOutput(
 
 async function appendChunks(run: AppendMergedNeeds, chunks: AsyncIterable<MergedChunk>): Promise<void> {
   const layout = createOutputLayout(run.source, run.config.output);
-  const work = await openWorkFile(run);
+  const work = await openMergedWork(run);
   try {
     for await (const { number, bytes, counts, columns } of readAhead(chunks)) {
       const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
@@ -70,7 +70,7 @@ async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, 
   const items = source[Symbol.asyncIterator]();
   const ask = (): Promise<IteratorResult<T>> => {
     const asked = items.next();
-    // Whoever comes to it hears of it; nobody may.
+    // Avoids an unhandled rejection when the consumer stops early.
     asked.catch(() => undefined);
     return asked;
   };

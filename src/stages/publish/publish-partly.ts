@@ -1,12 +1,11 @@
 /** Publishes what a deadline has left: a work file of its own, put in place as any other, and the run stays open. */
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Publication } from '../../checkpoint/checkpoint.js';
+import { workPathOf } from '../../files/local-file.js';
+import { openWorkFile, type WorkFile } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { MergedChunk } from '../merge/merge-results.js';
 import { type RefuseMixedNeeds, refuseMixed } from '../submit/refuse-mixed.js';
 import { type CompleteWork, commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
-import { workPathOf } from './work-file.js';
 
 /**
  * @throws UntrustedError when the rows do not add up to the source, or more than one service has answered;
@@ -18,11 +17,9 @@ export function publishPartly(
   return async (chunks) => {
     await refuseMixed(run);
     const path = workPathOf(run.config.output.path, run.id, true);
-    await mkdir(dirname(path), { recursive: true });
-    const file = await open(path, 'w', 0o600);
+    const file = await openWorkFile(path, { written: undefined }, async () => 0);
     try {
       const { merged, columns } = await writeRows(run, file, chunks);
-      await file.datasync();
       const publication = await commitPublication(run, { path, merged, columns, partial: true });
       await putInPlace(run, publication, true);
       return publication;
@@ -34,16 +31,16 @@ export function publishPartly(
 
 async function writeRows(
   run: Pick<PutInPlaceNeeds, 'source' | 'config'>,
-  file: FileHandle,
+  file: WorkFile,
   chunks: AsyncIterable<Omit<MergedChunk, 'number'>>,
 ): Promise<Pick<CompleteWork, 'merged' | 'columns'>> {
   const layout = createOutputLayout(run.source, run.config.output);
   const sum = { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 };
   let header: readonly string[] | undefined;
   for await (const { bytes, counts, columns } of chunks) {
-    if (header === undefined) await file.writeFile(outputHeader(layout, columns));
+    const head = header === undefined ? [outputHeader(layout, columns)] : [];
     header = columns;
-    await file.writeFile(bytes);
+    await file.append(...head, bytes);
     for (const key of ['successful', 'failed', 'unprocessed', 'indistinct'] as const) sum[key] += counts[key];
   }
   return { merged: sum, columns: header ?? [] };

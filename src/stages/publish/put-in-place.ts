@@ -2,24 +2,24 @@
  * Publishing, by law 7 in this order: the source checked again, "publishing" committed with length and hash,
  * old markers removed, the work file renamed, the folder synced, manifest, marker. A resume goes on from there.
  */
-import { chmod, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Checkpoint, ChunkCounts, Publication } from '../../checkpoint/checkpoint.js';
 import { frozenOutput } from '../../config/frozen.js';
 import { TroubleError, UntrustedError } from '../../errors.js';
+import { isLocalFile, workPathOf } from '../../files/local-file.js';
 import { runExitCode } from '../../report/exit-code.js';
 import { writeManifest, writeMarker } from '../../report/manifest.js';
 import { markerPaths } from '../../report/paths.js';
 import type { RunContext } from '../../run-context.js';
-import { syncFolder } from '../../streams/atomic-file.js';
-import { hashFile } from '../../streams/hash-file.js';
-import { stampAt } from '../../streams/stamp.js';
+import { type HashedFile, hashFile } from '../../streams/hash-file.js';
 import type { Counts } from '../../types.js';
 import { verifySource } from '../read-source.js';
-import { hashWorkFile, workPath, workPathOf } from './work-file.js';
-import { renameRejects, writeRejects } from './write-rejects.js';
+import { hashWorkFile, workPath } from './work-file.js';
+import { putRejects, writeRejects } from './write-rejects.js';
 
-export type PutInPlaceNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'clock' | 'signal' | 'at'> & {
+export type PutInPlaceNeeds = Pick<
+  RunContext,
+  'id' | 'source' | 'config' | 'output' | 'clock' | 'signal' | 'at'
+> & {
   readonly checkpoint: Pick<
     Checkpoint,
     'run' | 'tally' | 'nextChunk' | 'recordUnmerged' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
@@ -112,10 +112,10 @@ export async function putInPlace(
   isFresh = false,
 ): Promise<void> {
   const run = { ...needs, config: { ...needs.config, output: publication.output } };
-  await removeMarkers(publication);
-  const stamp = await renameWorkFile(run, publication, isFresh);
+  await removeMarkers(run, publication);
+  const stamp = await putWorkFile(run, publication, isFresh);
   run.at('after-rename-before-manifest');
-  await renameRejects(run);
+  await putRejects(run);
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
@@ -128,41 +128,35 @@ export async function renewMarker(
   run: Parameters<typeof writeMarker>[0],
   publication: Publication,
 ): Promise<void> {
-  await removeMarkers(publication);
+  await removeMarkers(run, publication);
   await writeMarker(run, publication);
 }
 
-async function removeMarkers({ output }: Publication): Promise<void> {
-  for (const marker of markerPaths(output.path)) await rm(marker, { force: true });
+async function removeMarkers(run: Pick<RunContext, 'output'>, { output }: Publication): Promise<void> {
+  for (const marker of markerPaths(output.path)) await run.output.remove(marker);
 }
 
-/** Gives the stamp of the output, by which it is known again without being read. */
-async function renameWorkFile(
+/** @returns the stamp of the output, by which it is known again without being read. */
+async function putWorkFile(
   run: PutInPlaceNeeds,
   publication: Publication,
   isFresh: boolean,
 ): Promise<string | undefined> {
   const { path, mode } = run.config.output;
-  const isWhole = async (file: string) => {
-    const found = await hashFile(file);
-    return found?.sha256 === publication.sha256 && found.bytes === publication.bytes;
-  };
   const work = workPathOf(path, run.id, publication.partial);
-  const written = await stat(work).then(
-    () => true,
-    () => false,
-  );
-  if (written ? isFresh || (await isWhole(work)) : await isWhole(path)) {
-    if (written) {
-      await chmod(work, mode);
-      await rename(work, path);
-    }
-    const stamp = stampAt(path, publication.bytes);
-    await syncFolder(dirname(path));
-    return stamp;
+  if (await isLocalFile(work)) {
+    if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode);
+  } else {
+    const there = await run.output.identity(path);
+    const sha256 = there?.bytes === publication.bytes ? await there.sha256() : undefined;
+    if (sha256 === publication.sha256) return there!.stamp;
   }
   await run.checkpoint.recordUnpublished(run.id);
   throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {
     hint: 'run the same command again: it writes the file anew from what was bought',
   });
+}
+
+function isContent(found: HashedFile | undefined, { bytes, sha256 }: Publication): boolean {
+  return found?.sha256 === sha256 && found.bytes === bytes;
 }

@@ -2,65 +2,67 @@
  * `<output>.rejects.csv`: the records that were rejected, by reading the source once more. It is written before
  * "publishing" is committed, since the source may change after, and put in place together with the output.
  */
-import { writeFileSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../../csv/byte-writer.js';
+import { QUOTE } from '../../csv/bytes.js';
 import type { BadRecord } from '../../csv/scan-records.js';
+import { isLocalFile, waitingPathOf, writeLocalFile } from '../../files/local-file.js';
 import { rejectsPath } from '../../report/paths.js';
 import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
 import { readRecords } from '../../source/read-records.js';
-import { writeFileAtomically } from '../../streams/atomic-file.js';
 import { drain } from '../../streams/run-stages.js';
 import { maxRecordBytes } from '../chunk/cut-chunks.js';
 import { firstPlace } from '../read-source.js';
 
-/** Writes the file beside its place; without a rejected record there is none. */
+/** Writes the file on this disk, where it waits to be put in place; without a rejected record there is none. */
 export async function writeRejects(
   run: Pick<RunContext, 'id' | 'source' | 'config' | 'signal'>,
 ): Promise<void> {
   if (run.source.rejected === 0) return;
-  const { files } = run.source;
-  const inspected = await Promise.all(files.map(({ path }) => inspectFile(path, run.config.source)));
-  await writeFileAtomically(waitingPath(run), run.config.output.mode, async (file) => {
-    const out = new ByteWriter(64 * 1024);
-    const flush = () => {
-      writeFileSync(file, out.view());
-      out.clear();
-    };
-    out.utf8(stringify([['file', 'record', 'line', 'byte', 'code', 'reason', 'raw']]));
-    const records = readRecords(run.source, firstPlace(run.source), {
-      maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
-      signal: run.signal,
-      firstLines: inspected.map(({ firstLine }) => firstLine),
-      onBadRecord: (bad) => {
-        writeReject(out, files[bad.file]!.path, bad);
-        if (out.length > flushBytes) flush();
-      },
-    });
-    await drain(records);
-    flush();
-  });
+  await writeLocalFile(waitingPath(run), (append) => writeRows(run, append));
 }
 
 /** Puts the written file in place, or takes an old one away where nothing was rejected. */
-export async function renameRejects(run: Pick<RunContext, 'id' | 'source' | 'config'>): Promise<void> {
+export async function putRejects(
+  run: Pick<RunContext, 'id' | 'source' | 'config' | 'output'>,
+): Promise<void> {
   const path = rejectsPath(run.config.output.path);
-  if (run.source.rejected === 0) {
-    await rm(path, { force: true });
-    return;
-  }
-  // Gone already where a killed process came this far.
-  await rename(waitingPath(run), path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
+  if (run.source.rejected === 0) return run.output.remove(path);
+  const waiting = waitingPath(run);
+  // It is gone where a killed process has put it in place already.
+  if (await isLocalFile(waiting)) await run.output.put(waiting, path, run.config.output.mode);
 }
 
-const flushBytes = 1024 * 1024;
-
 function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return `${rejectsPath(run.config.output.path)}.${run.id}.partial`;
+  return waitingPathOf(rejectsPath(run.config.output.path), run.id);
+}
+
+const FLUSH_BYTES = 1024 * 1024;
+
+async function writeRows(
+  run: Pick<RunContext, 'source' | 'config' | 'signal'>,
+  append: (piece: Uint8Array) => void,
+): Promise<void> {
+  const { files } = run.source;
+  const inspected = await Promise.all(files.map(({ path }) => inspectFile(path, run.config.source)));
+  const out = new ByteWriter(64 * 1024);
+  const flush = () => {
+    append(out.view());
+    out.clear();
+  };
+  out.utf8(stringify([['file', 'record', 'line', 'byte', 'code', 'reason', 'raw']]));
+  const records = readRecords(run.source, firstPlace(run.source), {
+    maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
+    signal: run.signal,
+    firstLines: inspected.map(({ firstLine }) => firstLine),
+    onBadRecord: (bad) => {
+      writeReject(out, files[bad.file]!.path, bad);
+      if (out.length > FLUSH_BYTES) flush();
+    },
+  });
+  await drain(records);
+  flush();
 }
 
 /** The raw bytes stand in a quoted field, as they are in the source but for doubled quotes. */
@@ -69,9 +71,7 @@ function writeReject(out: ByteWriter, path: string, bad: BadRecord): void {
   out.utf8(`${known.trimEnd()},"`);
   for (const byte of bad.raw) {
     out.byte(byte);
-    if (byte === quote) out.byte(byte);
+    if (byte === QUOTE) out.byte(byte);
   }
   out.utf8('"\n');
 }
-
-const quote = 0x22;

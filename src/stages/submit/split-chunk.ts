@@ -26,7 +26,7 @@ export async function splitChunk(run: SplitChunkNeeds, chunk: ChunkRow): Promise
   const halves = await run.checkpoint.recordSplit(run.id, chunk.number, [first.chunk, second.chunk]);
   run.at('after-split-before-upload');
   for (const { chunk: half, content } of [first, second]) {
-    await run.files.writeChunk(half.number, content, half.sha256);
+    await run.files.writeChunk(half.number, [content], half.sha256);
   }
   return halves;
 }

@@ -115,7 +115,7 @@ export async function restoreChunk(
   };
   for await (const { chunk: again, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
     if (again.sha256 !== chunk.sha256) break;
-    await run.files.writeChunk(chunk.number, content, chunk.sha256);
+    await run.files.writeChunk(chunk.number, [content], chunk.sha256);
     return;
   }
   throw sourceChanged(

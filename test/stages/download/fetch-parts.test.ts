@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { FolioLostError, UntrustedError } from '../../../src/errors.js';
-import { DamagedPartError } from '../../../src/files/run-files.js';
+import { DamagedPartError, readWhole } from '../../../src/files/run-files.js';
 import { PART_BYTES_AT_MOST } from '../../../src/results/part-table.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { downloadParts, fetchParts } from '../../../src/stages/download/download-parts.js';
@@ -58,7 +58,7 @@ describe('fetching', () => {
       ['SUCCESSFUL', 0, 1],
       ['FAILED', 4, 1],
     ]);
-    expect((await run.files.readPart(1, stored[1]!)).toString()).toBe(good['FAILED 4']);
+    expect((await readWhole(run.files.readPart(1, stored[1]!))).toString()).toBe(good['FAILED 4']);
   });
 
   it('asks only for what is not stored yet', async () => {
@@ -93,7 +93,7 @@ describe('parts that do not balance', () => {
     expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4', 'track', 'SUCCESSFUL 0', 'FAILED 4']);
     expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
     const stored = await run.checkpoint.parts(run.id, 1);
-    expect((await run.files.readPart(1, stored[0]!)).toString()).toBe(good['SUCCESSFUL 0']);
+    expect((await readWhole(run.files.readPart(1, stored[0]!))).toString()).toBe(good['SUCCESSFUL 0']);
   });
 
   it.each([
@@ -124,7 +124,7 @@ describe('parts that do not balance', () => {
     expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
     const stored = await run.checkpoint.parts(run.id, 1);
     expect(stored).toHaveLength(2);
-    for (const part of stored) await run.files.readPart(1, part);
+    for (const part of stored) await readWhole(run.files.readPart(1, part));
     // Asked once, one answer does not decide that.
     const until = AbortSignal.abort();
     const controller = new AbortController();
@@ -149,16 +149,16 @@ describe('fetching anew', () => {
     await replacement.fetchAll();
     expect(run.api.asked.slice(2)).toEqual(['track', 'SUCCESSFUL 0', 'FAILED 4']);
     expect(await run.checkpoint.parts(run.id, 1)).toEqual(before);
-    expect((await run.files.readPart(1, before[0]!)).toString()).toBe('id,code\n1,c1\n');
+    expect((await readWhole(run.files.readPart(1, before[0]!))).toString()).toBe('id,code\n1,c1\n');
 
     expect(await replacement.commit()).toMatchObject({ state: 'downloaded' });
     const after = await run.checkpoint.parts(run.id, 1);
     expect(after).toEqual(replacement.parts);
-    expect((await run.files.readPart(1, after[0]!)).toString()).toBe('id,code\n1,c2\n');
-    await expect(run.files.readPart(1, before[0]!)).rejects.toBeInstanceOf(DamagedPartError);
+    expect((await readWhole(run.files.readPart(1, after[0]!))).toString()).toBe('id,code\n1,c2\n');
+    await expect(readWhole(run.files.readPart(1, before[0]!))).rejects.toBeInstanceOf(DamagedPartError);
     // What has come back as it was is where it was.
     expect(after[1]).toEqual(before[1]);
-    expect((await run.files.readPart(1, after[1]!)).toString()).toBe(good['FAILED 4']);
+    expect((await readWhole(run.files.readPart(1, after[1]!))).toString()).toBe(good['FAILED 4']);
   });
 
   it('leaves nothing behind where it was in vain', async () => {
@@ -168,8 +168,10 @@ describe('fetching anew', () => {
     const replacement = await refetchParts(run, await chunkOf(run));
     await replacement.fetchAll();
     await replacement.discard();
-    await expect(run.files.readPart(1, replacement.parts[0]!)).rejects.toBeInstanceOf(DamagedPartError);
-    for (const part of before) await run.files.readPart(1, part);
+    await expect(readWhole(run.files.readPart(1, replacement.parts[0]!))).rejects.toBeInstanceOf(
+      DamagedPartError,
+    );
+    for (const part of before) await readWhole(run.files.readPart(1, part));
   });
 
   it('does not trust a folio that was finished and is so no more', async () => {

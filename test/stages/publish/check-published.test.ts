@@ -19,8 +19,8 @@ async function published(): Promise<{ run: StageRun; row: Run; path: string }> {
 }
 
 /** As if these were all files that the pipeline has published. */
-function withFiles({ config }: StageRun, ...files: PublishedFile[]) {
-  return { config, checkpoint: { publications: async () => files } };
+function withFiles({ config, output }: StageRun, ...files: PublishedFile[]) {
+  return { config, output, checkpoint: { publications: async () => files } };
 }
 
 const inPlace = { kind: 'in-place', manifest: true, marker: true };

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writeAll } from '../../../src/stages/publish/work-file.js';
-import { useFolder } from '../../helpers/folder.js';
+import { writeAll } from '../../src/files/work-file.js';
+import { useFolder } from '../helpers/folder.js';
 
 const folder = useFolder();
 

@@ -1,0 +1,60 @@
+/** Publications in folders on this disk: a file is renamed into place, and the folder is synced. */
+import { constants, renameSync } from 'node:fs';
+import { access, chmod, mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ConfigError } from '../errors.js';
+import { syncFolder } from '../streams/atomic-file.js';
+import { hashFile } from '../streams/hash-file.js';
+import { stampAt, toStamp } from '../streams/stamp.js';
+import type { OutputStore } from './output-store.js';
+
+/** Names are paths. A local file must be on the same file system as its name. */
+export function createLocalOutputStore(): OutputStore {
+  return {
+    put: async (localFile, name, mode) => {
+      await chmod(localFile, mode);
+      renameSync(localFile, name);
+      // Taken before the folder is synced: whoever replaces the file meanwhile changes the stamp.
+      const stamp = stampAt(name)!;
+      await syncFolder(dirname(name));
+      return stamp;
+    },
+    identity: async (name) => {
+      const found = await stat(name, { bigint: true }).catch(ignoreMissing);
+      if (found === undefined) return undefined;
+      return {
+        bytes: Number(found.size),
+        stamp: toStamp(found)!,
+        sha256: async () => (await hashFile(name))?.sha256,
+      };
+    },
+    remove: (name) => rm(name, { force: true }),
+    check: checkPath,
+    prepare: async (name) => {
+      const folder = dirname(name);
+      await mkdir(folder, { recursive: true });
+      await access(folder, constants.W_OK | constants.X_OK);
+    },
+  };
+}
+
+async function checkPath(output: string, sources: readonly string[]): Promise<void> {
+  const there = await stat(output).catch(() => undefined);
+  if (there?.isDirectory()) {
+    throw new ConfigError('OUTPUT_IS_FOLDER', `output.path ${output} is a folder`, {
+      hint: 'name a file in it, for example enriched.csv',
+    });
+  }
+  const target = there ? await realpath(output) : output;
+  for (const path of sources) {
+    if (target !== (await realpath(path))) continue;
+    throw new ConfigError('OUTPUT_IS_SOURCE', `output.path ${output} is the source itself`, {
+      hint: `write somewhere else, for example ${dirname(output)}/out/enriched.csv`,
+    });
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+  throw error;
+}
