@@ -7,7 +7,7 @@ import { createLocalOutputStore } from '../files/local-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
-import { firstPlace, recordsFrom } from '../stages/read-source.js';
+import { firstPosition, recordsFrom } from '../stages/read-source.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
 import { chooseDone, resultsPruned } from './done-run.js';
@@ -76,7 +76,7 @@ async function foreseeChunks(
   signal: AbortSignal,
 ): Promise<Plan['chunks']> {
   const total = { count: 0, records: 0, bytes: 0 };
-  const records = recordsFrom({ source, config, signal }, firstPlace(source));
+  const records = recordsFrom({ source, config, signal }, firstPosition(source));
   const layout = createUploadLayout(source, config.upload);
   for await (const { chunk } of cutChunks(records, layout, { ...config.chunks, canary })) {
     total.count += 1;

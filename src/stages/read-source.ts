@@ -1,4 +1,4 @@
-/** How stages read a source that was checked before: from where a run stands, and only while it is the same. */
+/** How stages read the checked source: from any position on, and only while its content is what was checked. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import type { Batch } from '../csv/batch.js';
 import { SourceError } from '../errors.js';
@@ -7,26 +7,35 @@ import { pickRecords, readRecords } from '../source/read-records.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { fileStamp } from '../source/source-files.js';
 import { hashFile } from '../streams/hash-file.js';
-import type { Position, Source } from '../types.js';
+import type { Position, Source, SourceFile } from '../types.js';
 import { maxRecordBytes } from './chunk/cut-chunks.js';
 
-/** A place in the source and the number of the record that comes next. */
-export interface Place {
+/** Where to read on: a position in the source, and the number of the record that comes next. */
+export interface ReadPosition {
   readonly position: Position;
   readonly record: number;
 }
 
-/** Before the first record. */
-export function firstPlace(source: Source): Place {
+/** In front of the first record. */
+export function firstPosition(source: Source): ReadPosition {
   return { position: { file: 0, offset: source.files[0]!.dataStart }, record: 1 };
 }
 
-/** Records from a place on; bad ones are passed over where the check allowed them. */
+/** Behind the last record of a chunk; in front of the first record where there is no chunk. */
+export function positionAfter(
+  source: Source,
+  chunk: Pick<ChunkRow, 'end' | 'lastRecord'> | undefined,
+): ReadPosition {
+  if (chunk === undefined) return firstPosition(source);
+  return { position: chunk.end, record: chunk.lastRecord + 1 };
+}
+
+/** Records from a position on; bad ones are skipped where `source.onBadRecord` allows them. */
 export function recordsFrom(
   run: Pick<RunContext, 'source' | 'config' | 'signal'>,
-  place: Place,
+  from: ReadPosition,
 ): AsyncGenerator<Batch> {
-  return readRecords(run.source, place, {
+  return readRecords(run.source, from, {
     maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
     signal: run.signal,
     onBadRecord: (bad) => {
@@ -37,14 +46,29 @@ export function recordsFrom(
 }
 
 /**
- * Looks whether the files between two places are still those that were checked, by size, times and inode.
- * @throws SourceError when one of them changed.
+ * Compares the files between two positions with those that were checked.
+ * @throws SourceError when the content of one of them is another.
  */
-export async function checkSourceStamp(source: Source, from: Position, to: Position): Promise<void> {
-  for (const file of source.files.slice(from.file, to.file + 1)) {
-    const { stamp } = await fileStamp(file.path);
-    if (stamp !== file.stamp) throw sourceChanged(file.path, 'its size or time is not what it was');
-  }
+export async function checkFilesBetween(source: Source, from: Position, to: Position): Promise<void> {
+  for (const file of source.files.slice(from.file, to.file + 1)) await checkFile(file);
+}
+
+/** @throws SourceError when the content of a file is no longer what was checked and sent. */
+export async function checkAllFiles(source: Source): Promise<void> {
+  for (const file of source.files) await checkFile(file);
+}
+
+/** Stamps under which a file was read once more and found to hold what was checked. */
+const provenStamps = new WeakMap<SourceFile, string>();
+
+/** The stamp is a shortcut: a file that was only touched, or copied back, has another one and the same content. */
+async function checkFile(file: SourceFile): Promise<void> {
+  const { stamp, bytes } = await fileStamp(file.path);
+  if (stamp === file.stamp || stamp === provenStamps.get(file)) return;
+  if (bytes !== file.bytes) throw sourceChanged(file.path, `it has ${bytes} bytes instead of ${file.bytes}`);
+  const found = await hashFile(file.path);
+  if (found?.sha256 !== file.sha256) throw sourceChanged(file.path, 'its content is another');
+  provenStamps.set(file, stamp);
 }
 
 export function sourceChanged(path: string, how: string): SourceError {
@@ -54,12 +78,11 @@ export function sourceChanged(path: string, how: string): SourceError {
   });
 }
 
-/** The records of one chunk, read from the source again: whatever is cut out of them has the bytes it had. */
 export type RecordsOfNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'signal'> & {
   readonly checkpoint: Pick<Checkpoint, 'pickedRecords'>;
 };
 
-/** Exactly the chunk's records, in the source's order. */
+/** Reads the records of one chunk again, in the source's order: a chunk cut out of them has the same bytes. */
 export async function* recordsOf(run: RecordsOfNeeds, chunk: ChunkRow): AsyncGenerator<Batch> {
   const batches = recordsFrom(run, { position: chunk.start, record: chunk.firstRecord });
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
@@ -74,21 +97,7 @@ export async function* recordsOf(run: RecordsOfNeeds, chunk: ChunkRow): AsyncGen
   }
 }
 
-// The check of the source just before publishing: the same files, by stamp or else by content.
-
-/** @throws SourceError when the content of a file is no longer what was checked and sent. */
-export async function verifySource(source: Source): Promise<void> {
-  for (const file of source.files) {
-    const { stamp } = await fileStamp(file.path);
-    if (stamp === file.stamp) continue;
-    if ((await hashFile(file.path))?.sha256 !== file.sha256)
-      throw sourceChanged(file.path, 'its content is another');
-  }
-}
-
-// Whether what was read from the source again is what a chunk was cut from.
-
-/** @throws SourceError when the records are not those of the chunk. */
+/** @throws SourceError when the records that were read again are not those that the chunk was cut from. */
 export function checkBlock(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: RecordBlock): void {
   const same =
     block.count === chunk.records &&

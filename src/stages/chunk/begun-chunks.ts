@@ -2,7 +2,7 @@
 import type { Checkpoint, ChunkRow, PickedRecords } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
-import { checkSourceStamp } from '../read-source.js';
+import { checkFilesBetween } from '../read-source.js';
 import type { CutChunk } from './cut-chunks.js';
 
 /**
@@ -32,7 +32,7 @@ export async function keepChunk(
   { chunk, content }: CutChunk,
   picked: PickedRecords | null,
 ): Promise<ChunkRow> {
-  await checkSourceStamp(run.source, chunk.start, chunk.end);
+  await checkFilesBetween(run.source, chunk.start, chunk.end);
   const number = run.chunkNumbers.next();
   await run.files.writeChunk(number, [content], chunk.sha256);
   run.at('after-chunk-file-before-commit');

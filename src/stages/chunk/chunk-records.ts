@@ -2,7 +2,7 @@
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
-import { firstPlace, recordsFrom } from '../read-source.js';
+import { positionAfter, recordsFrom } from '../read-source.js';
 import { begunChunks, eachOfCanary, type KeepChunkNeeds, keepChunk } from './begun-chunks.js';
 import { createUploadLayout, cutChunks } from './cut-chunks.js';
 
@@ -53,10 +53,8 @@ export function openChunks(
 async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow> {
   const layout = createUploadLayout(run.source, run.config.upload);
   const last = await run.checkpoint.lastCut(run.id, 0);
-  const place =
-    last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
   const limits = { ...run.config.chunks, canary: last === undefined ? run.canary : 0 };
-  for await (const cut of cutChunks(recordsFrom(run, place), layout, limits)) {
+  for await (const cut of cutChunks(recordsFrom(run, positionAfter(run.source, last)), layout, limits)) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
     yield await keepChunk(run, cut, null);

@@ -9,7 +9,7 @@ import { createBlockReader, type RecordBlock } from '../../source/record-block.j
 import type { Refetch } from '../download/with-healing.js';
 import { type ChunkAnswersNeeds, openChunkAnswers } from '../merge/chunk-answers.js';
 import { createResultColumns, type ResultColumnsNeeds } from '../merge/result-columns.js';
-import { checkBlock, firstPlace, recordsFrom } from '../read-source.js';
+import { checkBlock, firstPosition, recordsFrom } from '../read-source.js';
 
 export type FailedRecordsNeeds = ChunkAnswersNeeds &
   ResultColumnsNeeds &
@@ -41,7 +41,7 @@ export async function* failedRecords(
   const merged = await run.checkpoint.lastMerged(run.id);
   const columns = await createResultColumns(run, merged?.lastRecord ?? 0, refetch).settle(true);
   const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch });
-  const records = createBlockReader(recordsFrom(run, firstPlace(run.source)));
+  const records = createBlockReader(recordsFrom(run, firstPosition(run.source)));
   try {
     let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
     for (; chunk !== undefined; chunk = await run.checkpoint.nextChunk(run.id, 0, chunk.lastRecord)) {

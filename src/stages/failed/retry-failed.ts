@@ -5,7 +5,7 @@ import { pickRecords } from '../../source/read-records.js';
 import { begunChunks, type KeepChunkNeeds, keepChunk } from '../chunk/begun-chunks.js';
 import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
 import type { Refetch } from '../download/with-healing.js';
-import { firstPlace, recordsFrom } from '../read-source.js';
+import { positionAfter, recordsFrom } from '../read-source.js';
 import { type UnreadRecordsNeeds, unreadRecords } from '../submit/unreadable-replies.js';
 import { type FailedRecords, type FailedRecordsNeeds, failedRecords } from './failed-records.js';
 
@@ -58,9 +58,7 @@ async function* cutRetries(
       yield some;
     }
   };
-  const place =
-    last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
-  const records = pickRecords(recordsFrom(run, place), numbers());
+  const records = pickRecords(recordsFrom(run, positionAfter(run.source, last)), numbers());
   const { maxRecords, maxBytes } = run.config.chunks;
   const layout = createUploadLayout(run.source, run.config.upload);
   let isFirst = last === undefined;

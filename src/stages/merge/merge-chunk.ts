@@ -10,7 +10,7 @@ import { createRowWriter, type Enriched } from '../../results/write-enriched.js'
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/with-healing.js';
-import { checkBlock, type Place, recordsFrom } from '../read-source.js';
+import { checkBlock, type ReadPosition, recordsFrom } from '../read-source.js';
 import { type ChunkAnswersNeeds, openChunkAnswers } from './chunk-answers.js';
 import { sentColumns } from './join-chunk.js';
 
@@ -33,7 +33,7 @@ export interface ChunkMerger {
  */
 export async function openChunkMerger(
   run: ChunkMergerNeeds,
-  from: Place,
+  from: ReadPosition,
   columns: readonly string[],
   refetch?: Refetch,
 ): Promise<ChunkMerger> {

@@ -5,7 +5,7 @@
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
-import { firstPlace } from '../read-source.js';
+import { firstPosition } from '../read-source.js';
 import { type ChunkMergerNeeds, openChunkMerger } from './merge-chunk.js';
 import type { MergedChunk } from './merge-results.js';
 import { learnColumns, learnLateColumns, type ResultColumnsNeeds } from './result-columns.js';
@@ -19,7 +19,7 @@ export type MergePartlyNeeds = ChunkMergerNeeds &
 /** Gives rows for every record of the source. */
 export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Omit<MergedChunk, 'number'>> {
   const columns = await columnsSoFar(run);
-  const merger = await openChunkMerger(run, firstPlace(run.source), columns);
+  const merger = await openChunkMerger(run, firstPosition(run.source), columns);
   try {
     let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
     while (chunk !== undefined) {

@@ -9,7 +9,7 @@ import type { RunContext } from '../../run-context.js';
 import { abortWhenLeft } from '../../streams/abort-when-left.js';
 import { abortable } from '../../streams/abortable.js';
 import type { Refetch } from '../download/with-healing.js';
-import { firstPlace } from '../read-source.js';
+import { positionAfter } from '../read-source.js';
 import { type JudgeArrivedNeeds, judgeArrived } from './judge-arrived.js';
 import { type ChunkMerger, type ChunkMergerNeeds, openChunkMerger } from './merge-chunk.js';
 import { createResultColumns, type ResultColumnsNeeds } from './result-columns.js';
@@ -45,8 +45,6 @@ export function mergeResults(
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedChunk> {
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     const last = await run.checkpoint.lastMerged(run.id);
-    const place =
-      last === undefined ? firstPlace(run.source) : { position: last.end, record: last.lastRecord + 1 };
     let merged = last?.lastRecord ?? 0;
     const columns = createResultColumns(run, merged, refetch);
     let merger: ChunkMerger | undefined;
@@ -70,7 +68,7 @@ export function mergeResults(
       if (refusal !== undefined) held = true;
       const added = held ? undefined : await unlessOutage(() => columns.settle(allSettled));
       if (added === undefined) return;
-      merger ??= await openChunkMerger(run, place, added, refetch);
+      merger ??= await openChunkMerger(run, positionAfter(run.source, last), added, refetch);
       const { merge } = merger;
       for (;;) {
         const chunk = await run.checkpoint.nextChunk(run.id, 0, merged);

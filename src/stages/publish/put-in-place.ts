@@ -12,7 +12,7 @@ import { markerPaths } from '../../report/paths.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/hash-file.js';
 import type { Counts } from '../../types.js';
-import { verifySource } from '../read-source.js';
+import { checkAllFiles } from '../read-source.js';
 import { hashWorkFile, workPath } from './work-file.js';
 import { putRejects, writeRejects } from './write-rejects.js';
 
@@ -67,7 +67,7 @@ export async function commitPublication(
   const counts = { read, successful, failed, unprocessed, rejected };
   const records = successful + failed + unprocessed;
   if (read !== records + rejected) throw unbalanced(run.id, counts);
-  await verifySource(run.source);
+  await checkAllFiles(run.source);
   await writeRejects(run);
   const work = await hash();
   if (work === undefined) {

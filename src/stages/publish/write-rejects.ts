@@ -13,7 +13,7 @@ import { inspectFile } from '../../source/inspect-file.js';
 import { readRecords } from '../../source/read-records.js';
 import { drain } from '../../streams/run-stages.js';
 import { maxRecordBytes } from '../chunk/cut-chunks.js';
-import { firstPlace } from '../read-source.js';
+import { firstPosition } from '../read-source.js';
 
 /** Writes the file on this disk, where it waits to be put in place; without a rejected record there is none. */
 export async function writeRejects(
@@ -52,7 +52,7 @@ async function writeRows(
     out.clear();
   };
   out.utf8(stringify([['file', 'record', 'line', 'byte', 'code', 'reason', 'raw']]));
-  const records = readRecords(run.source, firstPlace(run.source), {
+  const records = readRecords(run.source, firstPosition(run.source), {
     maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
     signal: run.signal,
     firstLines: inspected.map(({ firstLine }) => firstLine),

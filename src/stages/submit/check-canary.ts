@@ -16,7 +16,7 @@ import type { Refetch } from '../download/with-healing.js';
 import { type ChunkMergerNeeds, openChunkMerger } from '../merge/merge-chunk.js';
 import { createResultColumns, type ResultColumnsNeeds } from '../merge/result-columns.js';
 import { incompleteError } from '../publish/incomplete-error.js';
-import { firstPlace } from '../read-source.js';
+import { firstPosition } from '../read-source.js';
 
 export type CheckCanaryNeeds = ChunkMergerNeeds &
   ResultColumnsNeeds &
@@ -40,7 +40,7 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
   const reasons = new Map<string, number>();
   const sum = { records: 0, failed: 0 };
   const columns = (await createResultColumns(run, 0, refetch).settle(false)) ?? [];
-  const merger = await openChunkMerger(run, firstPlace(run.source), columns, refetch);
+  const merger = await openChunkMerger(run, firstPosition(run.source), columns, refetch);
   try {
     const names = outputColumns(createOutputLayout(run.source, run.config.output), columns);
     for (const chunk of chunks) {

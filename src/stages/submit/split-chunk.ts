@@ -2,7 +2,7 @@
 import type { Checkpoint, ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
 import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
-import { checkSourceStamp, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
+import { checkFilesBetween, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
 
 export type SplitChunkNeeds = RecordsOfNeeds &
   Pick<RunContext, 'files' | 'chunkNumbers' | 'at'> & {
@@ -15,7 +15,7 @@ export type SplitChunkNeeds = RecordsOfNeeds &
  * @throws SourceError when the source is no longer the one that was checked.
  */
 export async function splitChunk(run: SplitChunkNeeds, chunk: ChunkRow): Promise<readonly ChunkRow[]> {
-  await checkSourceStamp(run.source, chunk.start, chunk.end);
+  await checkFilesBetween(run.source, chunk.start, chunk.end);
   const [first, second] = await cutHalves(run, chunk);
   if (first === undefined || second === undefined) {
     throw sourceChanged(run.source.files[chunk.start.file]!.path, `chunk ${chunk.number} has lost records`);

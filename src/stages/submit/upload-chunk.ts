@@ -9,7 +9,7 @@ import { adoptCommand } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
 import type { Doubt } from '../../types.js';
 import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
-import { checkSourceStamp, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
+import { checkFilesBetween, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
 import { type RefuseMixedNeeds, refuseMixed } from './refuse-mixed.js';
 import { uploadNames } from './upload-names.js';
 
@@ -106,7 +106,7 @@ export async function restoreChunk(
   chunk: ChunkRow,
 ): Promise<void> {
   if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
-  await checkSourceStamp(run.source, chunk.start, chunk.end);
+  await checkFilesBetween(run.source, chunk.start, chunk.end);
   const layout = createUploadLayout(run.source, run.config.upload);
   const limits = {
     maxRecords: chunk.records,

@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises';
+import { appendFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
@@ -50,6 +50,18 @@ describe('cutting', () => {
       await some(chunkRecords(run)(), killedAfter);
       expect(await collect(chunkRecords(run)())).toEqual(unbroken);
     }
+  });
+
+  it('goes on when the source is only touched or copied back: its content decides', async () => {
+    const run = await createStageRun(await folder());
+    const { path } = run.source.files[0]!;
+    const unbroken = await collect(chunkRecords(await createStageRun(await folder()))());
+    const cut: unknown[] = [];
+    for await (const chunk of chunkRecords(run)()) {
+      cut.push(chunk);
+      await utimes(path, cut.length, cut.length);
+    }
+    expect(cut).toEqual(unbroken);
   });
 
   it('stops when the source changes under it', async () => {
