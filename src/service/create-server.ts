@@ -1,4 +1,4 @@
-/** The HTTP side of the service: its four operations, each a route that answers, and one way out. */
+/** The HTTP server of the service: one route for each of its four operations, and one place for errors. */
 import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
@@ -6,7 +6,7 @@ import { answerWithFaults } from './faults/answer-with-faults.js';
 import type { FaultPlan } from './faults/rule.js';
 import { type Answer, sendAnswer } from './http/answer.js';
 import { HttpRefusal, refusalAnswer } from './http/http-refusal.js';
-import { answerHonestly } from './http/operation.js';
+import { answerWithoutFaults } from './http/operation.js';
 import { parameters, requestToken } from './http/parameters.js';
 import type { Predictor } from './predictors/predictor.js';
 import { download } from './routes/download.js';
@@ -22,15 +22,16 @@ const SEARCH_PATH = '/naics/naics/search/additional/';
 export interface ServerContext extends UploadContext {
   readonly predictor: Predictor;
   readonly time: TimeScale;
-  /** None: the service behaves. */
+  /** Undefined: no faults. */
   readonly faults: FaultPlan | undefined;
   readonly logger: ServiceLogger | undefined;
 }
 
-/** Not yet listening. Closing it cuts the connections that are open. */
+/** Creates a server that does not listen yet. Closing it closes open connections at once. */
 export async function createServer(context: ServerContext): Promise<FastifyInstance> {
   const app = fastify({ forceCloseConnections: true });
-  await app.register(multipart, { throwFileSizeLimit: false }); // 413 is told by receiveUpload
+  // `receiveUpload` answers 413 itself.
+  await app.register(multipart, { throwFileSizeLimit: false });
 
   const refuse = (error: unknown): Answer => {
     const refusal = refusalAnswer(error);
@@ -45,32 +46,32 @@ export async function createServer(context: ServerContext): Promise<FastifyInsta
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
   const { faults, store } = context;
-  const answering =
+  const handler =
     faults === undefined
-      ? answerHonestly(store)
+      ? answerWithoutFaults(store)
       : answerWithFaults({ ...context, plan: faults, refuse, closing: closing.signal });
 
   app.post(
     BULK_PATH,
-    answering('upload', (request, _folios, screen) => upload(request, context, screen)),
+    handler('upload', (request, _folios, checkUpload) => upload(request, context, checkUpload)),
   );
   app.get(
     `${BULK_PATH}/file/info`,
-    answering('track', (request, folios) => {
+    handler('track', (request, folios) => {
       context.checkToken(requestToken(request));
       return track(request, folios);
     }),
   );
   app.get(
     `${BULK_PATH}/file/download`,
-    answering('download', (request, folios) => {
+    handler('download', (request, folios) => {
       context.checkToken(requestToken(request));
       return download(request, folios);
     }),
   );
   app.post(
     SEARCH_PATH,
-    answering('search', (request) => {
+    handler('search', (request) => {
       context.checkToken(parameters(request.body).token);
       return search(request, context.predictor);
     }),

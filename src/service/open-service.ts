@@ -1,4 +1,4 @@
-/** The local prediction service: the four operations of the interface over real HTTP, with its own memory. */
+/** The local prediction service: the four operations of the interface over real HTTP, with persistent folios. */
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -10,10 +10,10 @@ import { createTokenCheck } from './http/parameters.js';
 import { createHashPredictor } from './predictors/hash-predictor.js';
 import type { Predictor } from './predictors/predictor.js';
 import { openProcessor } from './processing/open-processor.js';
-import { createAdmission } from './routes/upload.js';
 import type { ServiceLogger } from './service-logger.js';
 import { openFolioStore } from './store/folio-store.js';
 import { TimeScale } from './time-scale.js';
+import { createFolioLimit } from './uploads/folio-limit.js';
 import { createUploadFolder } from './uploads/upload-folder.js';
 
 export interface ServiceOptions {
@@ -21,35 +21,38 @@ export interface ServiceOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly token: string;
-  /** Folder of the service's memory: `service.db` and the uploads in work; for one service at a time. */
+  /** Holds `service.db` and the uploads being processed; used by one service at a time. */
   readonly dataDir: string;
   readonly predictor: PredictorName;
-  /** Successful records a part. */
+  /** Successful records per part. */
   readonly segmentRecords: number;
-  /** Shared alike by the open folios; 0: as fast as it goes. */
+  /** Shared equally by the open folios; 0: no limit. */
   readonly recordsPerSecond: number;
-  /** Folios PROCESSING at once; one more upload is refused with 429. */
+  /** Limit of folios PROCESSING at once; further uploads are refused with 429. */
   readonly maxOpen: number;
-  /** A larger file is refused with 413. */
+  /** Larger files are refused with 413. */
   readonly maxUploadBytes: Bytes;
   readonly logger?: ServiceLogger;
-  /** How the service misbehaves; see `parseFaults`. Left out: not at all. */
+  /** How the service misbehaves; see `parseFaults`. Default: no faults. */
   readonly faults?: FaultPlan;
-  /** How many seconds of the service's time pass in one of ours; left out: one. */
+  /** Seconds of the service's time per second of real time. Default: 1. */
   readonly timeScale?: number;
 }
 
+/** `naics` ranks industries by the words of the name. `hash` is fast, and its predictions mean nothing. */
+export type PredictorName = 'naics' | 'hash';
+
 export interface Service {
-  /** Where it listens, without a slash at the end. */
+  /** Where it listens, without a trailing slash. */
   readonly url: string;
-  /** Stops at once; whatever is PROCESSING goes on when a service is opened on the same folder. */
+  /** Stops at once. Folios that are PROCESSING continue when a service is opened on the same folder. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the service and goes on with the folios that an earlier one left PROCESSING.
- * @throws LockedError when another service has the data folder; ConfigError when that cannot be used, or when
- * the service cannot listen.
+ * Opens the service and continues the folios that an earlier one left PROCESSING.
+ * @throws LockedError when another service uses the data folder; ConfigError when the folder cannot be used or the
+ * service cannot listen.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
   await makeDataDir(options.dataDir);
@@ -62,7 +65,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const processor = openProcessor({ store, uploads, predictor }, recordsPerSecond, logger);
   const app = await createServer({
     checkToken: createTokenCheck(options.token),
-    admission: createAdmission(processor, { maxOpen: options.maxOpen, recordsPerSecond }),
+    folioLimit: createFolioLimit(processor, { maxOpen: options.maxOpen, recordsPerSecond }),
     store,
     uploads,
     processor,
@@ -97,11 +100,18 @@ async function makeDataDir(dataDir: string): Promise<void> {
     await chmod(dataDir, 0o700);
   } catch (error) {
     throw new ConfigError('SERVICE_DATA_DIR', `the local service cannot use the data folder ${dataDir}`, {
-      hint: 'name a folder of your own, on a local disk',
+      hint: 'name a folder that you own, on a local disk',
       facts: { path: dataDir },
       cause: error,
     });
   }
+}
+
+/** Loads the dictionary of industries only when it is used. */
+export async function createPredictor(name: PredictorName): Promise<Predictor> {
+  if (name === 'hash') return createHashPredictor();
+  const { createNaicsPredictor } = await import('./predictors/naics-predictor.js');
+  return createNaicsPredictor();
 }
 
 async function listen(app: FastifyInstance, { host, port }: ServiceOptions): Promise<string> {
@@ -114,15 +124,4 @@ async function listen(app: FastifyInstance, { host, port }: ServiceOptions): Pro
       cause: error,
     });
   }
-}
-
-// Chooses the predictor by its name; the dictionary of industries is loaded only where it is used.
-
-/** `naics`: by the words of the name. `hash`: as fast as can be, without meaning. */
-export type PredictorName = 'naics' | 'hash';
-
-export async function createPredictor(name: PredictorName): Promise<Predictor> {
-  if (name === 'hash') return createHashPredictor();
-  const { createNaicsPredictor } = await import('./predictors/naics-predictor.js');
-  return createNaicsPredictor();
 }

@@ -1,4 +1,4 @@
-/** What the service asks of a logger; pino's fits as it is. */
+/** The logger that the service needs; a pino logger fits. */
 export interface ServiceLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { openService, type Service, type ServiceOptions } from '../../src/service/open-service.js';
 
 export const TOKEN = 'a-token-of-the-tests';
@@ -118,4 +119,12 @@ export async function partText(
 ): Promise<string> {
   const { body } = await download(url, { folio, part: String(part), fileStatus });
   return Buffer.from(body.response.content, 'base64').toString();
+}
+
+/** Expects the one shape of every refusal. */
+export function expectRefusal(reply: Reply, status: number, reason: RegExp): void {
+  expect(reply.body).toEqual({ message: expect.stringMatching(reason), response: null });
+  expect(reply.status).toBe(status);
+  expect(reply.headers.get('foliopipe-service')).toBe('local');
+  expect(reply.headers.get('content-type')).toContain('application/json');
 }

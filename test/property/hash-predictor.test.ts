@@ -1,9 +1,9 @@
-/** The hash predictor answers alike for a name as text and as a raw CSV field, quoted or not. */
+/** The hash predictor gives the same answer for a name as text and as a raw CSV field, quoted or not. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createHashPredictor } from '../../src/service/predictors/hash-predictor.js';
 
-it('predictRaw is predict', () => {
+it('predictRaw answers as predict', () => {
   const predictor = createHashPredictor();
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (name, quote) => {

@@ -1,174 +1,126 @@
-/** The four operations of the interface, field by field, over real HTTP. */
-import { readdir, stat } from 'node:fs/promises';
+/** A service opened on the folder of a killed one knows its folios and gives the same results. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LockedError } from '../../src/errors.js';
+import { openService, type ServiceOptions } from '../../src/service/open-service.js';
 import {
   acceptedFolio,
-  download,
+  makeDataDir,
   partText,
-  search,
-  send,
-  TOKEN,
+  removeDataDir,
+  serviceOptions,
   track,
   trackFinished,
   trackUntil,
-  upload,
-  uploadForm,
   withService,
 } from '../helpers/service-client.js';
 import { expectedResults, FAILED_HEADER, SUCCESSFUL_HEADER, uploadCsv } from '../helpers/service-results.js';
 
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/;
+const CHILD = fileURLToPath(new URL('../helpers/service-child.js', import.meta.url));
+const RECORDS = 20_000;
+
+async function startChild(options: ServiceOptions) {
+  const child = spawn(process.execPath, [CHILD, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(child.stdout, 'data');
+  return { url: String(line).trim(), child };
+}
+
+describe('a service on the folder of an earlier one', () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await makeDataDir();
+  });
+  afterEach(() => removeDataDir(dataDir));
+
+  async function expectFinishedAlike(options: ServiceOptions, folio: string): Promise<void> {
+    const service = await openService(options);
+    try {
+      const { progressInfo } = await trackFinished(service.url, folio);
+      const { successful, failed } = expectedResults(RECORDS);
+      expect(progressInfo).toMatchObject({
+        successfulRecords: successful.length,
+        failedRecords: failed.length,
+      });
+      for (let part = 0; part * 3000 < successful.length; part++) {
+        const expected = SUCCESSFUL_HEADER + successful.slice(part * 3000, (part + 1) * 3000).join('');
+        expect((await partText(service.url, folio, part)) === expected).toBe(true);
+      }
+      const failedText = await partText(service.url, folio, 0, 'FAILED');
+      expect(failedText).toBe(FAILED_HEADER + failed.join(''));
+    } finally {
+      await service.close();
+    }
+  }
+
+  it('continues where a killed process stopped', async () => {
+    const slow = serviceOptions(dataDir, { recordsPerSecond: 10_000, segmentRecords: 3000 });
+    const { url, child } = await startChild(slow);
+    const folio = await acceptedFolio(url, uploadCsv(RECORDS));
+    const before = await trackUntil(url, folio, ({ segmentation }) => segmentation.length > 1);
+    expect(before.progressInfo.status).toBe('PROCESSING');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const idle = await openService({ ...slow, recordsPerSecond: 1 });
+    const after = (await track(idle.url, folio)).body.response;
+    await idle.close();
+    expect(after.progressInfo.processedRecords).toBeGreaterThanOrEqual(before.progressInfo.processedRecords);
+    expect(after.createdAt).toBe(before.createdAt);
+
+    await expectFinishedAlike({ ...slow, recordsPerSecond: 0 }, folio);
+  });
+
+  it('continues from a copy of the folder made in the middle, with the part size that the folio began with', async () => {
+    const slow = serviceOptions(dataDir, { recordsPerSecond: 20_000, segmentRecords: 3000 });
+    const service = await openService(slow);
+    const folio = await acceptedFolio(service.url, uploadCsv(RECORDS));
+    await trackUntil(service.url, folio, ({ progressInfo }) => progressInfo.processedRecords > 5000);
+    await service.close();
+    const image = await makeDataDir();
+    await cp(dataDir, image, { recursive: true });
+    await expectFinishedAlike(serviceOptions(image, { segmentRecords: 7 }), folio);
+    await removeDataDir(image);
+  });
+
+  it('removes half uploads', async () => {
+    await (await openService(serviceOptions(dataDir))).close();
+    await writeFile(path.join(dataDir, 'uploads', 'half.csv'), 'name\nAc');
+    await (await openService(serviceOptions(dataDir))).close();
+    expect(await readdir(path.join(dataDir, 'uploads'))).toEqual([]);
+  });
+
+  it('is refused while the earlier one is running', async () => {
+    const service = await openService(serviceOptions(dataDir));
+    await expect(openService(serviceOptions(dataDir))).rejects.toThrow(LockedError);
+    await service.close();
+  });
+
+  it('refuses a data folder that cannot be used', async () => {
+    const file = path.join(dataDir, 'file');
+    await writeFile(file, '');
+    await expect(openService(serviceOptions(file))).rejects.toMatchObject({ code: 'SERVICE_DATA_DIR' });
+  });
+
+  it('refuses a port that is taken, and releases the folder', async () => {
+    const service = await openService(serviceOptions(dataDir));
+    const other = await makeDataDir();
+    const port = Number(new URL(service.url).port);
+    const taken = openService(serviceOptions(other, { port }));
+    await expect(taken).rejects.toMatchObject({ code: 'SERVICE_CANNOT_LISTEN', exitCode: 2 });
+    await (await openService(serviceOptions(other))).close();
+    await service.close();
+    await removeDataDir(other);
+  });
+});
 
 describe('openService', () => {
-  it('gives a folio for an upload', async () => {
-    await withService({}, async ({ url }) => {
-      const { status, headers, body } = await upload(url, uploadCsv(3), {
-        token: TOKEN,
-        description: 'ours',
-      });
-      expect(status).toBe(200);
-      expect(headers.get('foliopipe-service')).toBe('local');
-      expect(body).toEqual({
-        response: {
-          folio: expect.stringMatching(/^[0-9a-z]{20,}$/),
-          fileName: 'businesses.csv',
-          dateUpload: expect.stringMatching(TIMESTAMP),
-          status: 'PROCESSING',
-          totalRecords: 3,
-        },
-        message: expect.any(String),
-      });
-    });
-  });
-
-  it('tracks a folio to its end and lists its parts', async () => {
-    const { successful, failed } = expectedResults(250);
-    await withService({ segmentRecords: 100 }, async ({ url }) => {
-      const { body } = await upload(url, uploadCsv(250), { token: TOKEN, description: 'ours' });
-      const { folio } = body.response;
-      await trackFinished(url, folio);
-      const tracked = await track(url, folio);
-      expect(tracked.headers.get('foliopipe-service')).toBe('local');
-      expect(failed.length).toBeGreaterThan(0);
-      expect(tracked.body).toEqual({
-        response: {
-          folio,
-          filename: 'businesses.csv',
-          description: 'ours',
-          createdAt: expect.stringMatching(TIMESTAMP),
-          records: 250,
-          progressInfo: {
-            status: 'FINISHED',
-            processedPercentage: 100,
-            processedRecords: 250,
-            successfulRecords: successful.length,
-            failedRecords: failed.length,
-          },
-          segmentation: [
-            { part: 0, range: '[1-100]', filename: `${folio}-successful-0.csv` },
-            { part: 1, range: '[101-200]', filename: `${folio}-successful-1.csv` },
-            { part: 2, range: `[201-${successful.length}]`, filename: `${folio}-successful-2.csv` },
-          ],
-          failedInfo: { part: 0, range: `[1-${failed.length}]`, filename: `${folio}-failed-0.csv` },
-        },
-        message: expect.stringContaining('can be downloaded'),
-      });
-    });
-  });
-
-  it('gives every record back, as it came, in exactly one part', async () => {
-    const { successful, failed } = expectedResults(250);
-    await withService({ segmentRecords: 100 }, async ({ url }) => {
-      const folio = await acceptedFolio(url, uploadCsv(250));
-      await trackFinished(url, folio);
-      for (const part of [0, 1, 2]) {
-        const records = successful.slice(part * 100, (part + 1) * 100).join('');
-        expect(await partText(url, folio, part)).toBe(SUCCESSFUL_HEADER + records);
-      }
-      expect(await partText(url, folio, 0, 'FAILED')).toBe(FAILED_HEADER + failed.join(''));
-    });
-  });
-
-  it('reads a BOM, CRLF and a last record without a line end', async () => {
-    await withService({}, async ({ url }) => {
-      const folio = await acceptedFolio(url, '\u{feff}NAME\r\nAcme\r\n\r\nOther');
-      await trackFinished(url, folio);
-      const lines = (await partText(url, folio, 0)).split('\n');
-      expect(lines.map((line) => line.split(',')[0])).toEqual(['NAME', 'Acme', 'Other', '']);
-      expect(lines[0]).toBe('NAME,naics_code,naics_title,confidence');
-    });
-  });
-
-  it('names the failed part even where nothing failed', async () => {
-    await withService({}, async ({ url }) => {
-      const folio = await acceptedFolio(url, 'name\nAcme\n');
-      const { progressInfo, failedInfo } = await trackFinished(url, folio);
-      expect(progressInfo.failedRecords).toBe(0);
-      expect(failedInfo).toEqual({ part: 0, range: '[0-0]', filename: `${folio}-failed-0.csv` });
-      expect(await partText(url, folio, 0, 'FAILED')).toBe('name,reason\n');
-    });
-  });
-
-  it('lists no successful part where everything failed', async () => {
-    await withService({}, async ({ url }) => {
-      const folio = await acceptedFolio(url, 'id,name\n1,\n2,""\n');
-      const { progressInfo, segmentation, failedInfo } = await trackFinished(url, folio);
-      expect(progressInfo).toMatchObject({ successfulRecords: 0, failedRecords: 2 });
-      expect(segmentation).toEqual([]);
-      expect(failedInfo.range).toBe('[1-2]');
-    });
-  });
-
-  it('shows honest progress and refuses parts while PROCESSING', async () => {
-    await withService({ recordsPerSecond: 2000, segmentRecords: 50 }, async ({ url }) => {
-      const folio = await acceptedFolio(url, uploadCsv(2000));
-      const response = await trackUntil(url, folio, ({ segmentation }) => segmentation.length > 0);
-      const { progressInfo } = response;
-      expect(progressInfo.status).toBe('PROCESSING');
-      expect(progressInfo.processedRecords).toBe(progressInfo.successfulRecords + progressInfo.failedRecords);
-      expect(progressInfo.processedPercentage).toBe(Math.floor(progressInfo.processedRecords / 20));
-      expect((await track(url, folio)).body.message).toContain('cannot yet be downloaded');
-      const refused = await download(url, { folio, part: '0', fileStatus: 'SUCCESSFUL' });
-      expect(refused.status).toBe(409);
-      expect(refused.body.response).toBeNull();
-    });
-  });
-
-  it('takes the token as a query parameter, as a header, or as a field', async () => {
-    await withService({}, async ({ url }) => {
-      const path = `${url}/naics/naics/external/upload`;
-      const post = { method: 'POST', body: uploadForm(uploadCsv(1), {}) };
-      const byQuery = await send(`${path}?token=${TOKEN}`, post);
-      const byHeader = await send(path, { ...post, headers: { token: TOKEN } });
-      const byField = await upload(url, uploadCsv(1));
-      expect([byQuery.status, byHeader.status, byField.status]).toEqual([200, 200, 200]);
-      const { folio } = byField.body.response;
-      const info = await send(`${path}/file/info?folio=${folio}`, { headers: { token: TOKEN } });
-      expect(info.status).toBe(200);
-    });
-  });
-
-  it('answers a single search', async () => {
-    await withService({ predictor: 'naics' }, async ({ url }) => {
-      const { status, headers, body } = await search(url, {
-        token: TOKEN,
-        name: 'Billings Veterinary Clinic',
-        address: '1 Main St',
-        state: 'MT',
-      });
-      expect(status).toBe(200);
-      expect(headers.get('foliopipe-service')).toBe('local');
-      expect(body.response).toEqual({
-        naics_code: '541940',
-        naics_title: 'Veterinary Services',
-        confidence: expect.any(Number),
-      });
-      expect(body.message).toEqual(expect.any(String));
-    });
-  });
-
-  it('keeps its folder to its owner, and no upload of a finished folio', async () => {
+  it('keeps its folder private, and removes the upload of a finished folio', async () => {
     await withService({}, async ({ url }, dataDir) => {
       await trackFinished(url, await acceptedFolio(url, uploadCsv(10)));
       expect((await stat(dataDir)).mode & 0o777).toBe(0o700);

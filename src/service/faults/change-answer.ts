@@ -1,4 +1,4 @@
-/** What faults make of an answer: pages instead of JSON, numbers that lie, parts that are not what they were. */
+/** Applies faults to an answer: HTML pages instead of JSON, wrong counts and statuses, changed parts. */
 import { type Answer, isDownload } from '../http/answer.js';
 import type { Operation } from '../http/operation.js';
 import type { TrackedFolio } from '../routes/track.js';
@@ -6,7 +6,7 @@ import type { UploadedFolio } from '../routes/upload.js';
 import { changePart } from './change-part.js';
 import type { Fault } from './fault.js';
 
-/** @param seed names the part: with the same seed the same records are changed. */
+/** @param seed identifies the part: the same seed changes the same records. */
 export function changeAnswer(
   answer: Answer,
   operation: Operation,
@@ -58,7 +58,7 @@ function sum(count: number, difference = 0): number {
   return Math.max(0, count + difference);
 }
 
-/** The page of a proxy that stands in front of the service, where JSON was wanted. */
+/** A page such as a proxy in front of the service sends. */
 function htmlPage(status: number): string {
   const title = status < 400 ? 'Please sign in' : `${status} Service trouble`;
   return `<!doctype html>\n<html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`;

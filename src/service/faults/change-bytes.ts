@@ -1,21 +1,21 @@
-/** What faults make of a reply's bytes on their way out: broken, short, cut or slow. */
+/** Applies faults to a reply's bytes as they are sent: invalid base64, truncated, cut or slow. */
 import { setTimeout } from 'node:timers/promises';
 import { CONTENT_OFFSET, type ReplyBytes } from '../http/answer.js';
 import type { TimeScale } from '../time-scale.js';
 import type { Fault } from './fault.js';
 
-/** Share of a reply that leaves before the connection is cut in it. */
+/** Share of the reply that is sent before the connection is cut. */
 const CUT_SHARE = 0.5;
-/** A slow reply comes in pieces of so much time. */
+/** A slow reply is sent in one piece per interval of this length. */
 const PIECE_MS = 50;
-/** No letter of the base64 alphabet. */
-const RUBBISH = '*'.charCodeAt(0);
+/** Not in the base64 alphabet. */
+const INVALID_BASE64 = '*'.charCodeAt(0);
 
 export interface BytesOptions {
   /** The reply carries a part. */
   readonly hasContent: boolean;
   readonly time: TimeScale;
-  /** Ends a slow reply: the client or the service has gone. */
+  /** Ends a slow reply: the connection or the service is closed. */
   readonly signal: AbortSignal;
 }
 
@@ -23,29 +23,30 @@ export function changeBytes(bytes: ReplyBytes, fault: Fault, options: BytesOptio
   let changed = bytes;
   if (fault.brokenBase64 && options.hasContent) changed = breakBase64(changed);
   if (fault.truncate !== undefined) changed = truncate(changed, fault.truncate);
-  if (fault.cut === 'in-reply') changed = cutWithin(changed);
-  if (fault.slow)
+  if (fault.cut === 'in-reply') changed = cutInReply(changed);
+  if (fault.slow) {
     changed = slowDown(changed, options.time.ratePerSecond(fault.slow.bytesPerSecond), options.signal);
+  }
   return changed;
 }
 
 async function* breakBase64(bytes: ReplyBytes): ReplyBytes {
-  const broken = CONTENT_OFFSET + 1;
+  const brokenOffset = CONTENT_OFFSET + 1;
   let offset = 0;
   for await (const piece of bytes) {
-    const at = broken - offset;
+    const index = brokenOffset - offset;
     offset += piece.length;
-    if (at < 0 || at >= piece.length) {
+    if (index < 0 || index >= piece.length) {
       yield piece;
       continue;
     }
     const copy = Buffer.from(piece);
-    copy[at] = RUBBISH;
+    copy[index] = INVALID_BASE64;
     yield copy;
   }
 }
 
-/** Only what is known whole can be cut at a share. */
+/** Collects the whole reply first: a share needs its full length. */
 async function* truncate(bytes: ReplyBytes, share: number): ReplyBytes {
   const pieces: Buffer[] = [];
   for await (const piece of bytes) pieces.push(piece);
@@ -53,8 +54,8 @@ async function* truncate(bytes: ReplyBytes, share: number): ReplyBytes {
   yield whole.subarray(0, Math.floor(whole.length * share));
 }
 
-/** An error behind the first bytes makes the server close the connection before the reply's end. */
-async function* cutWithin(bytes: ReplyBytes): ReplyBytes {
+/** An error after the first bytes makes the server close the connection before the reply is complete. */
+async function* cutInReply(bytes: ReplyBytes): ReplyBytes {
   yield* truncate(bytes, CUT_SHARE);
   await setTimeout(PIECE_MS);
   throw new Error('a fault cuts the connection');

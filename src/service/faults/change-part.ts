@@ -1,72 +1,91 @@
-/** A part with records missing, doubled, strange or shuffled, with wrong keys, and with other columns; it is read whole. */
+/** Applies faults to a part's records, keys and columns. Reads the whole part; unchanged fields keep their bytes. */
 import { ByteWriter } from '../../csv/byte-writer.js';
+import { COMMA, LF } from '../../csv/bytes.js';
 import { readHeader } from '../../csv/read-header.js';
 import { scanBuffer } from '../../csv/scan-records.js';
 import { writeValue } from '../../csv/write-field.js';
-import { rollDice } from './decide-faults.js';
 import type { Fault } from './fault.js';
+import { seededRandom } from './seeded-random.js';
 
 type RecordFaults = NonNullable<Fault['records']>;
+type KeyFault = NonNullable<Fault['keys']>;
 type ColumnFaults = NonNullable<Fault['columns']>;
 type Seed = readonly (string | number)[];
 
-/** @param seed with the same seed the same records are chosen. */
+/** A part as raw fields, quotes included. */
+interface RawPart {
+  readonly columns: readonly string[];
+  readonly records: readonly RawRecord[];
+}
+
+type RawRecord = readonly RawField[];
+type RawField = Uint8Array;
+
+/** @param seed the same seed chooses the same records. */
 export function changePart(content: Iterable<Uint8Array>, fault: Fault, seed: Seed): Iterable<Uint8Array> {
   const { records, keys, columns } = fault;
   if (records === undefined && keys === undefined && columns === undefined) return content;
-  return changed(content, (part) =>
-    changeColumns(changeKeys(changeRecords(part, records ?? {}, seed), keys), columns ?? {}),
-  );
+  return changed(content, (part) => {
+    const withRecords = records === undefined ? part : changeRecords(part, records, seed);
+    const withKeys = keys === undefined ? withRecords : changeKeys(withRecords, keys);
+    return columns === undefined ? withKeys : changeColumns(withKeys, columns);
+  });
 }
 
 function* changed(content: Iterable<Uint8Array>, change: (part: RawPart) => RawPart): Generator<Uint8Array> {
   yield writeRawPart(change(readRawPart(Buffer.concat([...content]))));
 }
 
-export function changeRecords(part: RawPart, faults: RecordFaults, seed: Seed): RawPart {
-  const order = part.records.map((_, index) => index);
-  const chosen = byDice(order, [...seed, 'chosen']);
+function changeRecords(part: RawPart, faults: RecordFaults, seed: Seed): RawPart {
+  const indexes = part.records.map((_, index) => index);
+  const chosen = shuffle(indexes, [...seed, 'chosen']);
   const missing = new Set(chosen.slice(0, faults.missing ?? 0));
   const doubled = new Set(chosen.slice(missing.size, missing.size + (faults.doubled ?? 0)));
   const records = part.records.flatMap((record, index) => {
     if (missing.has(index)) return [];
     return doubled.has(index) ? [record, record] : [record];
   });
-  for (let number = 1; number <= (faults.strange ?? 0); number++) records.push(strange(part, number));
-  return { ...part, records: faults.shuffled ? byDice(records, [...seed, 'shuffled']) : records };
+  for (let number = 1; number <= (faults.strange ?? 0); number++) records.push(strangeRecord(part, number));
+  return { ...part, records: faults.shuffled ? shuffle(records, [...seed, 'shuffled']) : records };
 }
 
-/** A record that was never sent: other in every field, whichever the client goes by. */
-function strange({ columns, records }: RawPart, number: number): RawRecord {
+/** A record that was never sent. It differs in every field, so that clients notice it whatever they join by. */
+function strangeRecord({ columns, records }: RawPart, number: number): RawRecord {
   return columns.map((_, field) => {
-    const like = Buffer.from(records[0]?.[field] ?? []).toString('latin1');
-    return rawField(/^\d+$/.test(like) ? String(999_999_999 - number) : `strange ${number}`);
+    const sample = Buffer.from(records[0]?.[field] ?? []).toString('latin1');
+    return rawField(/^\d+$/.test(sample) ? String(999_999_999 - number) : `strange ${number}`);
   });
 }
 
+function shuffle<Item>(items: readonly Item[], seed: Seed): Item[] {
+  return items
+    .map((item, index) => ({ item, order: seededRandom(...seed, index) }))
+    .sort((one, other) => one.order - other.order)
+    .map(({ item }) => item);
+}
+
 /**
- * Other first fields, by which the records are known: each record has that of the next one, or the records are sorted
- * by their other fields and get them in the old order.
+ * Changes the first field of each record, its key. `shifted`: each record gets the key of the next one.
+ * `renumbered`: the records are sorted by their other fields and get the keys in the old order.
  */
-export function changeKeys(part: RawPart, how: Fault['keys']): RawPart {
-  if (how === undefined) return part;
+function changeKeys(part: RawPart, fault: KeyFault): RawPart {
   const { records } = part;
-  if (how === 'shifted') {
-    const keyAfter = (at: number) => records[(at + 1) % records.length]![0]!;
-    return { ...part, records: records.map((record, at) => [keyAfter(at), ...record.slice(1)]) };
+  if (fault === 'shifted') {
+    const keyAfter = (index: number) => records[(index + 1) % records.length]![0]!;
+    return { ...part, records: records.map((record, index) => [keyAfter(index), ...record.slice(1)]) };
   }
   const sorted = records
     .map((record) => record.slice(1))
-    .sort((a, b) => Buffer.compare(textOf(a), textOf(b)));
-  return { ...part, records: sorted.map((rest, at) => [records[at]![0]!, ...rest]) };
+    .sort((one, other) => Buffer.compare(sortKey(one), sortKey(other)));
+  return { ...part, records: sorted.map((rest, index) => [records[index]![0]!, ...rest]) };
 }
 
-function textOf(record: RawRecord): Buffer {
+function sortKey(record: RawRecord): Buffer {
   return Buffer.concat(record.flatMap((field) => [field, Buffer.from([0])]));
 }
 
-/** Renamed, then dropped by the new name, then added to; what the part does not have is passed over. */
-export function changeColumns(part: RawPart, { rename, add, drop }: ColumnFaults): RawPart {
+/** Renames columns, drops columns by their new names, then adds columns. Ignores columns that the part does not have. */
+function changeColumns(part: RawPart, { rename, add, drop }: ColumnFaults): RawPart {
   const renamed = part.columns.map((name) => (rename && Object.hasOwn(rename, name) ? rename[name]! : name));
   const kept = [...renamed.keys()].filter((index) => !drop?.includes(renamed[index]!));
   const added = add ?? [];
@@ -77,22 +96,6 @@ export function changeColumns(part: RawPart, { rename, add, drop }: ColumnFaults
       ...added.map(() => rawField('added')),
     ]),
   };
-}
-
-function byDice<Item>(items: readonly Item[], seed: Seed): Item[] {
-  return items
-    .map((item, index) => ({ item, rolled: rollDice(...seed, index) }))
-    .sort((one, other) => one.rolled - other.rolled)
-    .map(({ item }) => item);
-}
-
-/** A part taken apart into raw fields, quotes included, so that what is not changed stays byte for byte. */
-export type RawField = Uint8Array;
-type RawRecord = readonly RawField[];
-
-interface RawPart {
-  readonly columns: readonly string[];
-  readonly records: readonly RawRecord[];
 }
 
 /** @param bytes a part as the service writes it. */
@@ -107,7 +110,7 @@ function readRawPart(bytes: Buffer): RawPart {
     base: 0,
     firstRecord: 1,
     onBadRecord: ({ record, message }) => {
-      throw new Error(`record ${record} of a part that the service made is malformed: ${message}`);
+      throw new Error(`record ${record} of a part that the service wrote is malformed: ${message}`);
     },
   });
   for (const { bytes: data, count, fields, starts, ends } of batches) {
@@ -125,8 +128,8 @@ function readRawPart(bytes: Buffer): RawPart {
 
 function writeRawPart({ columns, records }: RawPart): Uint8Array {
   const out = new ByteWriter(64 * 1024);
-  writeLine(out, columns.map(rawField));
-  for (const record of records) writeLine(out, record);
+  writeRecord(out, columns.map(rawField));
+  for (const record of records) writeRecord(out, record);
   return out.view();
 }
 
@@ -137,12 +140,12 @@ function rawField(value: string): RawField {
   return out.view();
 }
 
-function writeLine(out: ByteWriter, fields: readonly RawField[]): void {
+function writeRecord(out: ByteWriter, fields: RawRecord): void {
   for (const [index, field] of fields.entries()) {
-    if (index > 0) out.ascii(',');
+    if (index > 0) out.byte(COMMA);
     out.copy(field, 0, field.length);
   }
-  // A lone empty field would be an empty line, which is no record.
+  // A single empty field is quoted, because an empty line is not a record.
   if (fields.length === 1 && fields[0]!.length === 0) out.ascii('""');
-  out.ascii('\n');
+  out.byte(LF);
 }

@@ -1,56 +1,55 @@
-/** The pure core: which faults hit a call. Same plan and same call, same faults, whatever came between. */
-import { createHash } from 'node:crypto';
+/** Decides which faults hit a call: a pure function of plan and call, whatever other calls there were. */
 import type { FileStatus, Milliseconds } from '../../types.js';
 import type { Operation } from '../http/operation.js';
-import type { Failure } from '../predictors/predictor.js';
-import type { Folio } from '../store/folio.js';
 import { type Fault, type FaultName, faultNames, isFolioFault, operationsOf } from './fault.js';
 import { type FaultPlan, isInSet, type Rule } from './rule.js';
+import { seededRandom } from './seeded-random.js';
 
 export interface Call {
   readonly operation: Operation;
-  /** 1-based place among all calls of the operation. */
+  /** 1-based number among all calls of the operation. */
   readonly number: number;
   /** The service's time since it was opened. */
   readonly elapsed: Milliseconds;
-  /** Of a GET that names a folio that was accepted. */
+  /** The folio that a GET names, if that was accepted. */
   readonly folio?: CalledFolio;
   /** Of a download. */
   readonly fileStatus?: FileStatus;
-  /** Of an upload, where a rule asks for it and the file could be read. */
+  /** Of an upload, where a rule has a file condition and the file could be read. */
   readonly file?: UploadedFile;
 }
 
 export interface CalledFolio {
-  /** 1-based place among all folios that were accepted. */
+  /** 1-based number among all accepted folios. */
   readonly ordinal: number;
-  /** 1-based place among the calls of the operation for this folio. */
+  /** 1-based number among the calls of the operation for this folio. */
   readonly call: number;
 }
 
 export interface UploadedFile {
   readonly records: number;
-  /** Those of the texts that rules look for which the file contains. */
+  /** The `contains` texts of rules that the file contains. */
   readonly texts: ReadonlySet<string>;
 }
 
-/** @returns all faults together; of two rules that say something of the same, the first one's. */
+/** @returns the faults of all rules together. Where two rules set the same fault, the first rule wins. */
 export function decideFaults(plan: FaultPlan, call: Call): Fault {
   let decided: Fault = {};
   for (const [index, rule] of plan.rules.entries()) {
-    if (!isMeant(rule, call)) continue;
+    if (!matches(rule, call)) continue;
     const hits = faultNames(rule.fault).filter(
       (name) =>
         canHit(name, rule.fault, call) &&
+        // `retryAfter` belongs to the status of its own rule.
         !(name === 'retryAfter' && decided.status !== undefined) &&
-        isRolled(name, rule, call, [plan.seed, index]),
+        isDrawn(name, rule, call, [plan.seed, index]),
     );
-    decided = { ...only(rule.fault, hits), ...decided };
+    decided = { ...pick(rule.fault, hits), ...decided };
   }
   return decided;
 }
 
-function isMeant(rule: Rule, { operation, number, elapsed, folio, fileStatus, file }: Call): boolean {
+function matches(rule: Rule, { operation, number, elapsed, folio, fileStatus, file }: Call): boolean {
   const { on, calls, folioCalls, folio: folios, records, contains, between } = rule;
   return (
     (on === 'any' || on === operation) &&
@@ -70,35 +69,16 @@ function canHit(name: FaultName, fault: Fault, { operation, folio }: Call): bool
   return operationsOf(name, fault).includes(operation) && !(needsFolio && folio === undefined);
 }
 
-/** What belongs to a folio is rolled once a folio, anything else once a call. */
-function isRolled(name: FaultName, rule: Rule, call: Call, seed: readonly number[]): boolean {
+/** Whether the rule's probability selects the call. Faults of a folio are drawn once per folio, others once per call. */
+function isDrawn(name: FaultName, rule: Rule, call: Call, seed: readonly number[]): boolean {
   if (rule.probability === undefined) return true;
-  const rolledFor =
+  const drawnFor =
     isFolioFault(name) && call.folio !== undefined
       ? ['folio', call.folio.ordinal]
       : [call.operation, call.number];
-  return rollDice(...seed, ...rolledFor) < rule.probability;
+  return seededRandom(...seed, ...drawnFor) < rule.probability;
 }
 
-function only(fault: Fault, names: readonly FaultName[]): Fault {
+function pick(fault: Fault, names: readonly FaultName[]): Fault {
   return Object.fromEntries(names.map((name) => [name, fault[name]]));
-}
-
-// Chance that can be repeated: the same seed and the same names always give the same number.
-
-/** @returns a number from 0 up to, but not, 1; independent of what was rolled before. */
-export function rollDice(...names: readonly (string | number)[]): number {
-  return createHash('sha256').update(names.join('|')).digest().readUInt32BE(0) / 2 ** 32;
-}
-
-/** The fault `fail`: decided by seed, folio and record alone, so that a folio gives the same whatever comes between. */
-export const MADE_TO_FAIL: Failure = { reason: 'made to fail by a fault rule' };
-
-/** @returns which records (1-based in the upload) are made to fail; undefined where none are. */
-export function recordsMadeToFail(
-  folio: Pick<Folio, 'id' | 'failShare' | 'failSeed'>,
-): ((record: number) => boolean) | undefined {
-  const { id, failShare, failSeed } = folio;
-  if (failShare === 0) return undefined;
-  return (record) => rollDice(failSeed, 'fail', id, record) < failShare;
 }

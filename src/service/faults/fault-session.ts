@@ -1,4 +1,4 @@
-/** Counts the calls, asks the plan about each, and remembers the folios that are forgotten or never finish. */
+/** The faults of one run of the service: counts calls, and remembers folios that are forgotten or never finish. */
 import type { FileStatus } from '../../types.js';
 import type { Operation } from '../http/operation.js';
 import type { TimeScale } from '../time-scale.js';
@@ -6,14 +6,13 @@ import { type Call, decideFaults } from './decide-faults.js';
 import type { Fault } from './fault.js';
 import type { FaultPlan } from './rule.js';
 
-/** What a request says of itself. */
+/** What is read from a request. */
 export interface CallFacts {
-  /** Of the folio that it names, where that was accepted. */
+  /** Of the folio that it names, if that was accepted. */
   readonly ordinal?: number | undefined;
   readonly fileStatus?: FileStatus | undefined;
 }
 
-/** Counts and memory begin with the service's start. */
 export class FaultSession {
   readonly #plan: FaultPlan;
   readonly #time: TimeScale;
@@ -26,30 +25,30 @@ export class FaultSession {
     this.#time = time;
   }
 
-  /** Counts a call: once, when it comes in. */
+  /** Counts a call. To be called once per request, when it arrives. */
   count(operation: Operation, { ordinal, fileStatus }: CallFacts): Call {
     return {
       operation,
-      number: this.#count(operation),
+      number: this.#increment(operation),
       elapsed: this.#time.elapsed(performance.now()),
-      ...(ordinal !== undefined && { folio: { ordinal, call: this.#count(`${operation} ${ordinal}`) } }),
+      ...(ordinal !== undefined && { folio: { ordinal, call: this.#increment(`${operation} ${ordinal}`) } }),
       ...(fileStatus !== undefined && { fileStatus }),
     };
   }
 
-  /** What hits a call. */
+  /** The faults that hit a call. */
   decide(call: Call): Fault {
     const fault = decideFaults(this.#plan, call);
     return call.folio === undefined ? fault : this.#withLasting(fault, call.folio.ordinal);
   }
 
-  #count(what: string): number {
-    const number = (this.#calls.get(what) ?? 0) + 1;
-    this.#calls.set(what, number);
+  #increment(counter: string): number {
+    const number = (this.#calls.get(counter) ?? 0) + 1;
+    this.#calls.set(counter, number);
     return number;
   }
 
-  /** A folio that was forgotten once stays so, whatever the rule says of later calls. */
+  /** Once hit, a folio stays forgotten or unfinished, whatever rules say of later calls. */
   #withLasting(fault: Fault, ordinal: number): Fault {
     if (fault.forget) this.#forgotten.add(ordinal);
     if (fault.neverFinishes) this.#neverFinishing.add(ordinal);

@@ -1,42 +1,42 @@
-/** Every way in which the service can be told to misbehave, as checked data; docs/faults.md shows each. */
+/** The schema of a fault: all ways in which the service can misbehave. docs/faults.md shows each with an example. */
 import { z } from 'zod';
 import { OPERATIONS, type Operation } from '../http/operation.js';
-import { choice, duration, mapOf, share, text, told, wholeNumber, yes } from './fault-values.js';
+import { choice, duration, enabled, expects, share, strictMap, text, wholeNumber } from './value-schemas.js';
 
 const records = wholeNumber(1, 1_000_000);
 const difference = wholeNumber(-1_000_000_000, 1_000_000_000);
 const column = text('the name of a column');
-const columns = z.array(column, { error: told('a list of column names') });
+const columns = z.array(column, { error: expects('a list of column names') });
 
 export const faultSchema = notEmpty(
-  mapOf({
+  strictMap({
     status: wholeNumber(300, 599).optional(),
     retryAfter: duration.optional(),
-    html: yes.optional(),
+    html: enabled.optional(),
     cut: choice(['before-reply', 'after-accepting', 'in-reply']).optional(),
     stall: duration.optional(),
-    slow: mapOf({ bytesPerSecond: wholeNumber(1, 1_000_000_000) }).optional(),
+    slow: strictMap({ bytesPerSecond: wholeNumber(1, 1_000_000_000) }).optional(),
     truncate: share.optional(),
-    foreign: yes.optional(),
-    brokenBase64: yes.optional(),
+    foreign: enabled.optional(),
+    brokenBase64: enabled.optional(),
     records: notEmpty(
-      mapOf({
+      strictMap({
         missing: records.optional(),
         doubled: records.optional(),
         strange: records.optional(),
-        shuffled: yes.optional(),
+        shuffled: enabled.optional(),
       }),
     ).optional(),
     keys: choice(['shifted', 'renumbered']).optional(),
     columns: notEmpty(
-      mapOf({
-        rename: z.record(z.string(), column, { error: told('a map of old names to new ones') }).optional(),
+      strictMap({
+        rename: z.record(z.string(), column, { error: expects('a map of old names to new ones') }).optional(),
         add: columns.optional(),
         drop: columns.optional(),
       }),
     ).optional(),
     counts: notEmpty(
-      mapOf({
+      strictMap({
         successful: difference.optional(),
         failed: difference.optional(),
         total: difference.optional(),
@@ -44,14 +44,14 @@ export const faultSchema = notEmpty(
     ).optional(),
     percentage: choice(['back']).optional(),
     unknownStatus: text('a status, such as QUEUED').optional(),
-    forget: yes.optional(),
-    neverFinishes: yes.optional(),
+    forget: enabled.optional(),
+    neverFinishes: enabled.optional(),
     expire: duration.optional(),
     fail: share.optional(),
   }),
 );
 
-/** One fault, or several at once. Spans are milliseconds of the service's time. */
+/** One fault, or several at once. Durations are milliseconds of the service's time. */
 export type Fault = Readonly<z.infer<typeof faultSchema>>;
 
 export type FaultName = keyof Fault;
@@ -78,7 +78,7 @@ const OPERATIONS_OF: Readonly<Record<FaultName, readonly Operation[]>> = {
   fail: ['upload'],
 };
 
-/** Faults that belong to a folio: it has them or not, so that it says the same whenever it is asked. */
+/** Faults that a folio has or has not, so that each call for it sees the same. Other faults are per call. */
 const FOLIO_FAULTS: ReadonlySet<FaultName> = new Set([
   'records',
   'keys',
@@ -105,5 +105,5 @@ export function operationsOf(name: FaultName, fault: Fault): readonly Operation[
 }
 
 function notEmpty<Schema extends z.ZodType<object>>(schema: Schema) {
-  return schema.refine((map) => Object.keys(map).length > 0, { error: 'says nothing' });
+  return schema.refine((map) => Object.keys(map).length > 0, { error: 'is empty' });
 }

@@ -1,4 +1,4 @@
-/** Reads rules from a YAML file; every problem is told with its line. */
+/** Reads and checks fault rules, from a YAML file or as data. A message lists all problems at once, with lines. */
 import { readFile } from 'node:fs/promises';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { ConfigError } from '../../errors.js';
@@ -34,7 +34,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** The line of a key, or of the nearest map around one that is missing. */
+/** The line of a key, or of the nearest map around it when the key is missing. */
 function lineOf(document: Document, path: readonly PropertyKey[], lines: LineCounter): number | undefined {
   for (let size = path.length; size > 0; size--) {
     const node = document.getIn(path.slice(0, size), true);
@@ -43,14 +43,12 @@ function lineOf(document: Document, path: readonly PropertyKey[], lines: LineCou
   return undefined;
 }
 
-// Checks what is said of faults, once, at the edge.
-
-/** Where a key stands, for messages; undefined where that is not known. */
+/** Where a key is, for messages; undefined when that is not known. */
 export type Locate = (path: readonly PropertyKey[]) => string | undefined;
 
 /**
- * @param given `{ seed, rules }`, with durations and shares as people write them.
- * @returns the plan, with every span in milliseconds.
+ * @param given `{ seed, rules }`, with durations such as `30s` and shares such as `10%`.
+ * @returns the plan, with durations in milliseconds.
  * @throws ConfigError `FAULTS_INVALID` that lists every problem.
  */
 export function parseFaults(given: unknown, locate: Locate = () => undefined): FaultPlan {
@@ -59,9 +57,9 @@ export function parseFaults(given: unknown, locate: Locate = () => undefined): F
   const problems = new Map<string, string>();
   for (const { path, message } of parsed.error.issues) {
     const key = keyText(path);
-    const place = locate(path);
-    // A key's first problem is its cause, later ones are its consequences.
-    if (!problems.has(key)) problems.set(key, `${message}${place === undefined ? '' : ` (${place})`}`);
+    const position = locate(path);
+    // Only the first problem of a key: further ones follow from it.
+    if (!problems.has(key)) problems.set(key, `${message}${position === undefined ? '' : ` (${position})`}`);
   }
   const lines = [...problems].map(([key, problem]) => `\n  ${key}: ${problem}`);
   const count = lines.length === 1 ? 'a problem' : `${lines.length} problems`;
@@ -70,7 +68,7 @@ export function parseFaults(given: unknown, locate: Locate = () => undefined): F
   });
 }
 
-/** `rules[1].fault.stall`. */
+/** Such as `rules[1].fault.stall`. */
 function keyText(path: readonly PropertyKey[]): string {
   const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
   return text === '' ? 'the file' : text.replace(/^\./, '');

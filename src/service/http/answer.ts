@@ -1,78 +1,51 @@
-/** What an operation answers, before it becomes an HTTP reply. */
+/** What an operation answers, and how that is sent as an HTTP reply. */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+
+export interface Answer {
+  readonly status: number;
+  /** An object is sent as JSON, a string as an HTML page. */
+  readonly body: JsonBody | DownloadBody | string;
+  /** Seconds, sent as `Retry-After`. */
+  readonly retryAfter?: number | undefined;
+  /** A fault: leaves out the header that identifies the local service. */
+  readonly foreign?: boolean | undefined;
+}
 
 export interface JsonBody {
   readonly response: object | null;
   readonly message: string;
 }
 
-export interface Answer {
-  readonly status: number;
-  /** Goes out as JSON; a text goes out as an HTML page. */
-  readonly body: JsonBody | DownloadBody | string;
-  /** Seconds, sent as `Retry-After`. */
-  readonly retryAfter?: number | undefined;
-  /** Leaves out that a local service answers, as a fault. */
-  readonly foreign?: boolean | undefined;
-}
-
-/** The reply shape of the interface, section 4: `response` and `message`. */
-export function answer(response: object, message: string): Answer {
-  return { status: 200, body: { response, message } };
-}
-
-/** Whether the answer carries a part. */
-export function isDownload(body: Answer['body']): body is DownloadBody {
-  return typeof body === 'object' && 'content' in body;
-}
-
-/** A JSON body with base64 content written piece by piece, so that a part of any size passes in flat memory. */
+/** A part, to be sent in base64 within JSON. */
 interface DownloadBody {
-  /** The part's bytes, asked for only as fast as the client reads. */
+  /** The part's bytes, read only as fast as the client reads the reply. */
   readonly content: Iterable<Uint8Array>;
   readonly filename: string;
   readonly message: string;
 }
 
-const HEAD = Buffer.from('{"response":{"content":"');
-
-/** Where the base64 begins in the reply's bytes. */
-export const CONTENT_OFFSET = HEAD.length;
-
-/** The download reply of the interface, 4.3: `{"response":{"content","filename"},"message"}`. */
-export function base64Json(body: DownloadBody): Readable {
-  return Readable.from(writeJson(body), { objectMode: false });
-}
-
-function* writeJson(body: DownloadBody): Generator<Buffer> {
-  yield HEAD;
-  for (const text of encodeBase64(body.content)) yield Buffer.from(text, 'latin1');
-  const tail = `","filename":${JSON.stringify(body.filename)}},"message":${JSON.stringify(body.message)}}`;
-  yield Buffer.from(tail);
-}
-
-/** Encodes whole groups of three bytes and carries the rest over: padding stands only at the very end. */
-function* encodeBase64(pieces: Iterable<Uint8Array>): Generator<string> {
-  let carried = Buffer.alloc(0);
-  for (const piece of pieces) {
-    const bytes = Buffer.concat([carried, piece]);
-    const whole = bytes.length - (bytes.length % 3);
-    carried = bytes.subarray(whole);
-    if (whole > 0) yield bytes.toString('base64', 0, whole);
-  }
-  if (carried.length > 0) yield carried.toString('base64');
-}
-
-// The one place where a reply leaves the service.
-
-/** Law 11: every reply says that it comes from a rehearsal, unless a fault has it lie. */
-const SERVICE_HEADER = 'foliopipe-service';
-
-/** A reply's body, piece by piece. */
+/** A reply's body in pieces. */
 export type ReplyBytes = AsyncIterable<Buffer>;
 
-/** Sends the answer. @param alter changes the body's bytes on their way out. */
+/** Rule "A rehearsal never looks real" (docs/architecture.md#a-rehearsal-never-looks-real): every reply has it. */
+const SERVICE_HEADER = 'foliopipe-service';
+
+/** A reply of the interface, section 4: `response` and `message`. */
+export function answer(response: object, message: string): Answer {
+  return { status: 200, body: { response, message } };
+}
+
+/** A timestamp of the interface, 2.1: ISO 8601 with milliseconds and an explicit UTC offset. @param at ms since the epoch. */
+export function isoTimestamp(at: number): string {
+  return new Date(at).toISOString().replace('Z', '+00:00');
+}
+
+export function isDownload(body: Answer['body']): body is DownloadBody {
+  return typeof body === 'object' && 'content' in body;
+}
+
+/** All replies are sent here. @param alter changes the body's bytes as they are sent. */
 export function sendAnswer(
   reply: FastifyReply,
   answer: Answer,
@@ -90,4 +63,36 @@ export function sendAnswer(
 
 function bytesOf(body: object | string): Buffer {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+const BASE64_JSON_HEAD = Buffer.from('{"response":{"content":"');
+
+/** Offset of the base64 text in the reply's bytes. */
+export const CONTENT_OFFSET = BASE64_JSON_HEAD.length;
+
+/**
+ * The download reply of the interface, 4.3: `{"response":{"content","filename"},"message"}`, written in pieces, so
+ * that a part of any size passes in flat memory.
+ */
+export function base64Json(body: DownloadBody): Readable {
+  return Readable.from(writeJson(body), { objectMode: false });
+}
+
+function* writeJson(body: DownloadBody): Generator<Buffer> {
+  yield BASE64_JSON_HEAD;
+  for (const text of encodeBase64(body.content)) yield Buffer.from(text, 'latin1');
+  const tail = `","filename":${JSON.stringify(body.filename)}},"message":${JSON.stringify(body.message)}}`;
+  yield Buffer.from(tail);
+}
+
+/** Encodes whole groups of three bytes and carries the rest over, so that padding occurs only at the end. */
+function* encodeBase64(pieces: Iterable<Uint8Array>): Generator<string> {
+  let carried = Buffer.alloc(0);
+  for (const piece of pieces) {
+    const bytes = Buffer.concat([carried, piece]);
+    const whole = bytes.length - (bytes.length % 3);
+    carried = bytes.subarray(whole);
+    if (whole > 0) yield bytes.toString('base64', 0, whole);
+  }
+  if (carried.length > 0) yield carried.toString('base64');
 }

@@ -1,4 +1,4 @@
-/** A request that the service refuses, thrown by routes and turned into a reply in one place. */
+/** A request that the service refuses: thrown by operations, turned into an answer in one place. */
 import type { Answer } from './answer.js';
 
 export interface RefusalDetails {
@@ -7,7 +7,7 @@ export interface RefusalDetails {
   readonly cause?: unknown;
 }
 
-/** `message` is told to the client; `status` is the HTTP status, 4xx. */
+/** `status` is the HTTP status, 4xx; `message` is sent to the client. */
 export class HttpRefusal extends Error {
   readonly status: number;
   readonly retryAfter: number | undefined;
@@ -20,9 +20,10 @@ export class HttpRefusal extends Error {
   }
 }
 
-// Turns whatever an operation threw into an answer; nothing of our inside reaches the client.
-
-/** A refusal keeps its status; a 4xx of the framework (broken JSON, no multipart) too; anything else is a 500. */
+/**
+ * The answer for an error of an operation. A refusal keeps its status, and so does a 4xx of the framework (broken
+ * JSON, not multipart). Any other error becomes a 500 that tells the client nothing of its cause.
+ */
 export function refusalAnswer(error: unknown): Answer {
   if (error instanceof HttpRefusal) {
     return { ...refused(error.status, error.message), retryAfter: error.retryAfter };

@@ -1,30 +1,41 @@
-/** The four operations of the interface (section 4), as rules name them. */
+/** The four operations of the interface (section 4), and how one becomes the handler of a route. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ToldFolios } from '../routes/find-folio.js';
-import { acceptAll, type Screen } from '../routes/screen.js';
+import type { ForcedFailures } from '../store/folio.js';
+import type { FolioReader } from '../store/folio-store.js';
 import { type Answer, sendAnswer } from './answer.js';
 
+/** Their names, as fault rules use them. */
 export const OPERATIONS = ['upload', 'track', 'download', 'search'] as const;
 
 export type Operation = (typeof OPERATIONS)[number];
 
-// What stands between a request and its reply: an operation, and who sends what it answers.
-
-/** @throws HttpRefusal for what it refuses. */
+/** Carries out an operation. @throws HttpRefusal when it refuses the request. */
 export type Operate = (
   request: FastifyRequest,
-  folios: ToldFolios,
-  screen: Screen,
+  folios: FolioReader,
+  checkUpload: CheckUpload,
 ) => Answer | Promise<Answer>;
 
-/** Makes a route's handler of an operation. */
-export type Answering = (
+/**
+ * The last check of a well-formed upload, before it gets a folio.
+ * @returns which of its records must fail. @throws when the file is refused; nothing of it is kept.
+ */
+export type CheckUpload = (file: {
+  readonly path: string;
+  readonly records: number;
+}) => Promise<ForcedFailures>;
+
+/** Makes the handler of a route from its operation. */
+export type CreateHandler = (
   operation: Operation,
   operate: Operate,
 ) => (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Every operation is answered with what it says. */
-export function answerHonestly(folios: ToldFolios): Answering {
+/** Handlers of a service without faults: each sends what the operation answers. */
+export function answerWithoutFaults(folios: FolioReader): CreateHandler {
   return (_operation, operate) => async (request, reply) =>
-    sendAnswer(reply, await operate(request, folios, acceptAll));
+    sendAnswer(reply, await operate(request, folios, acceptUpload));
 }
+
+/** Accepts every file; only the predictor decides which records fail. */
+const acceptUpload: CheckUpload = async () => ({ failShare: 0, failSeed: 0 });

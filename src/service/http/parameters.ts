@@ -1,9 +1,9 @@
-/** Reads the parameters of a request, of which nothing is known yet. */
+/** Reads and checks the parameters of a request, the token included. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { HttpRefusal } from './http-refusal.js';
 
-/** The members of a query or a JSON body; none where it is no object. */
+/** The members of a query or a JSON body; empty when it is not an object. */
 export function parameters(given: unknown): Readonly<Record<string, unknown>> {
   return typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
 }
@@ -15,30 +15,28 @@ export function requiredText(given: unknown, name: string): string {
   return value;
 }
 
-/** @throws HttpRefusal 400 when the parameter is no whole number from 0 on. */
+/** @throws HttpRefusal 400 when the parameter is not a whole number from 0 on. */
 export function requiredNumber(given: unknown, name: string): number {
   const text = requiredText(given, name);
   if (!/^\d{1,9}$/.test(text)) throw new HttpRefusal(400, `${name} is not a whole number from 0 on`);
   return Number(text);
 }
 
-// The API token of a request (interface, section 5), compared in constant time.
+/** The token in the query or in a header named `token` (interface, section 5); undefined without either. */
+export function requestToken(request: FastifyRequest): unknown {
+  return parameters(request.query).token ?? request.headers.token;
+}
 
-/** @throws HttpRefusal 401 when the given token is missing or another. */
+/** @throws HttpRefusal 401 when the given token is missing or wrong. */
 export type TokenCheck = (given: unknown) => void;
 
-/** Both sides are hashed first, so that neither length nor common prefix shows in the time taken. */
+/** Compares hashes in constant time: the time taken reveals neither the token's length nor a common prefix. */
 export function createTokenCheck(token: string): TokenCheck {
   const expected = digest(token);
   return (given) => {
     if (typeof given !== 'string') throw new HttpRefusal(401, 'the token is missing');
     if (!timingSafeEqual(digest(given), expected)) throw new HttpRefusal(401, 'the token is not known');
   };
-}
-
-/** The token in the query or in a header named `token`; undefined where there is neither. */
-export function requestToken(request: FastifyRequest): unknown {
-  return parameters(request.query).token ?? request.headers.token;
 }
 
 function digest(token: string): Buffer {

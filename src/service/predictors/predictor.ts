@@ -1,7 +1,7 @@
-/** The port to what predicts: one business in, its industry or the reason for having none out. */
+/** Port of a predictor: takes a business and returns its industry, or the reason why it has none. */
 
 export interface Prediction {
-  /** A six-digit NAICS code of 2017. */
+  /** Six digits, NAICS 2017. */
   readonly code: string;
   readonly title: string;
   /** 0 to 1. */
@@ -13,16 +13,15 @@ export interface Failure {
 }
 
 export interface Predictor {
-  /** Same business, same answer. */
+  /** Deterministic: the same business always gets the same answer. */
   predict(name: string, address: string, state: string): Prediction | Failure;
-  /** The answer of `predict` straight from the name's raw CSV field, where the name alone decides. */
+  /** The same answer from the name's raw CSV field, for predictors that use only the name. */
   predictRaw?(bytes: Uint8Array, start: number, end: number): Prediction | Failure;
 }
 
-/** Whether a prediction was made. */
 export function isPrediction(outcome: Prediction | Failure): outcome is Prediction {
   return !('reason' in outcome);
 }
 
-/** Both predictors fail a record without a name so. */
+/** How every predictor fails a record without a name. */
 export const NAME_EMPTY: Failure = { reason: 'the name is empty' };

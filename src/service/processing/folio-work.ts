@@ -1,20 +1,19 @@
-/** Works on one folio, slice by slice; what is committed is all that it needs to go on after a kill. */
+/** Processes one folio, slice by slice. The committed state is all that it needs to continue after a kill. */
 import type { Batch } from '../../csv/batch.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { readHeader } from '../../csv/read-header.js';
-import { recordsMadeToFail } from '../faults/decide-faults.js';
 import type { Predictor } from '../predictors/predictor.js';
 import type { Folio } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';
 import { readUpload, uploadLayout } from '../uploads/read-upload.js';
 import type { UploadFolder } from '../uploads/upload-folder.js';
-import { processSlice, type SliceTools } from './process-slice.js';
+import { forcedFailures, processSlice, type SliceTools } from './process-slice.js';
 
-/** How long a slice may hold up the event loop, commit not counted. */
+/** How long a slice may block the event loop, not counting its commit. */
 const SLICE_MS = 15;
 const WRITER_BYTES = 64 * 1024;
 
-/** What all folios share. */
+/** What the work on all folios shares. */
 export interface WorkResources {
   readonly store: FolioStore;
   readonly uploads: UploadFolder;
@@ -27,7 +26,7 @@ export class FolioWork {
   #folio: Folio;
   #batches: AsyncGenerator<Batch> | undefined;
   #batch: Batch | undefined;
-  /** The batch's next record, 0-based. */
+  /** 0-based index of the batch's next record. */
   #next = 0;
 
   constructor(folio: Folio, resources: WorkResources) {
@@ -36,7 +35,7 @@ export class FolioWork {
     this.#tools = {
       predictor: resources.predictor,
       layout: uploadLayout(readHeader(folio.header, ',').columns),
-      isMadeToFail: recordsMadeToFail(folio),
+      mustFail: forcedFailures(folio),
       successful: new ByteWriter(WRITER_BYTES),
       failed: new ByteWriter(WRITER_BYTES),
     };
@@ -51,7 +50,11 @@ export class FolioWork {
     return this.#folio.records - this.#folio.successful - this.#folio.failed;
   }
 
-  /** Processes and commits up to `limit` records of the upload. @returns how many: at least one. @throws UploadLostError. */
+  /**
+   * Processes and commits up to `limit` records of the upload.
+   * @returns how many, at least one.
+   * @throws UploadLostError
+   */
   async processSlice(limit: number): Promise<number> {
     const batch = await this.#currentBatch();
     const { successful, failed } = this.#tools;
@@ -79,18 +82,18 @@ export class FolioWork {
     return processed;
   }
 
-  /** Takes the folio, with every record processed, to FINISHED. */
+  /** Sets the folio, whose records are all processed, to FINISHED. */
   finish(): void {
     this.#resources.store.recordFinished(this.#folio);
   }
 
-  /** Closes and removes the upload, which a finished folio no longer needs. */
+  /** Closes and removes the upload of a finished folio. */
   async removeUpload(): Promise<void> {
     await this.close();
     await this.#resources.uploads.remove(this.#folio.folio);
   }
 
-  /** Lets go of the file and of what is not committed; `processSlice` may be called again. */
+  /** Closes the upload and drops results that are not committed. `processSlice` may be called again. */
   async close(): Promise<void> {
     const batches = this.#batches;
     this.#batches = undefined;
@@ -108,7 +111,7 @@ export class FolioWork {
       offset,
       record: successful + failed + 1,
     });
-    const next = await this.#batches.next().catch(throwAsLost);
+    const next = await this.#batches.next().catch(throwUploadLost);
     if (next.done) throw new UploadLostError('the upload ended before its last record');
     this.#batch = next.value;
     this.#next = 0;
@@ -116,12 +119,12 @@ export class FolioWork {
   }
 }
 
-function throwAsLost(error: unknown): never {
+function throwUploadLost(error: unknown): never {
   if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-  throw new UploadLostError('the upload is not there', { cause: error });
+  throw new UploadLostError('the upload does not exist', { cause: error });
 }
 
-/** A folio's upload is gone, or shorter than it was: trying again does not bring it back. */
+/** A folio's upload is missing or shorter than before. Permanent: another attempt cannot succeed. */
 export class UploadLostError extends Error {
   override readonly name = 'UploadLostError';
 }

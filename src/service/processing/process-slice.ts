@@ -1,22 +1,23 @@
-/** The hot loop: predicts records of a batch and writes their results as bytes. Nothing here waits. */
+/** Predicts records of a batch and writes their results as bytes. The hot loop of the service: nothing here waits. */
 import type { Batch } from '../../csv/batch.js';
 import type { ByteWriter } from '../../csv/byte-writer.js';
+import { COMMA, LF } from '../../csv/bytes.js';
 import { fieldText, writeValue } from '../../csv/write-field.js';
-import { MADE_TO_FAIL } from '../faults/decide-faults.js';
+import { seededRandom } from '../faults/seeded-random.js';
 import { type Failure, isPrediction, type Prediction, type Predictor } from '../predictors/predictor.js';
+import type { Folio } from '../store/folio.js';
 import type { UploadLayout } from '../uploads/read-upload.js';
 
-const COMMA = 0x2c;
-const LF = 0x0a;
-/** The clock is read once in so many records. */
+/** The clock is read once per this many records. */
 const CLOCK_RECORDS = 16;
+const FORCED_FAILURE: Failure = { reason: 'made to fail by a fault rule' };
 
 export interface SliceLimits {
-  /** Records at most. */
+  /** Most records to process. */
   readonly records: number;
-  /** Successful records at most: what the part that is being filled has room for. */
+  /** Most successful records: the room left in the part that is being filled. */
   readonly successful: number;
-  /** `performance.now()` at which to stop, so that the event loop is not held up. */
+  /** `performance.now()` at which to stop, so that the event loop is not blocked. */
   readonly until: number;
 }
 
@@ -25,17 +26,17 @@ export interface SliceCounts {
   readonly failed: number;
 }
 
-/** What turns records into results, for one folio. */
+/** What turns a folio's records into results. */
 export interface SliceTools {
   readonly predictor: Predictor;
   readonly layout: UploadLayout;
-  /** Says of a record (1-based in the upload) whether it fails whatever the predictor says. */
-  readonly isMadeToFail: ((record: number) => boolean) | undefined;
+  /** See `forcedFailures`. */
+  readonly mustFail: ((record: number) => boolean) | undefined;
   readonly successful: ByteWriter;
   readonly failed: ByteWriter;
 }
 
-/** Processes the batch's records from number `from` (0-based) on, until a limit is met. */
+/** Processes the batch's records from index `from` (0-based) on, until a limit is reached. */
 export function processSlice(
   batch: Batch,
   from: number,
@@ -60,8 +61,8 @@ export function processSlice(
 }
 
 function predictRecord(batch: Batch, record: number, tools: SliceTools): Prediction | Failure {
-  const { predictor, layout, isMadeToFail } = tools;
-  if (isMadeToFail?.(batch.firstRecord + record)) return MADE_TO_FAIL;
+  const { predictor, layout, mustFail } = tools;
+  if (mustFail?.(batch.firstRecord + record)) return FORCED_FAILURE;
   if (predictor.predictRaw !== undefined) {
     return predictor.predictRaw(
       batch.bytes,
@@ -105,8 +106,21 @@ function writeFailed(out: ByteWriter, batch: Batch, record: number, failure: Fai
   out.byte(LF);
 }
 
-/** The record's bytes as they came, and the comma behind them. */
+/** The record's bytes unchanged, and a comma. */
 function writeRecord(out: ByteWriter, batch: Batch, record: number): void {
   out.copy(batch.bytes, batch.starts[record]!, fieldEnd(batch, record, batch.fields - 1));
   out.byte(COMMA);
+}
+
+/**
+ * The records that the fault `fail` makes fail: decided by seed, folio and record only, so that a folio has the same
+ * failures after a restart.
+ * @returns whether a record (1-based in the upload) must fail; undefined when none must.
+ */
+export function forcedFailures(
+  folio: Pick<Folio, 'id' | 'failShare' | 'failSeed'>,
+): ((record: number) => boolean) | undefined {
+  const { id, failShare, failSeed } = folio;
+  if (failShare === 0) return undefined;
+  return (record) => seededRandom(failSeed, 'fail', id, record) < failShare;
 }

@@ -5,17 +5,18 @@ import type { Answer } from '../http/answer.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 import { requiredNumber, requiredText } from '../http/parameters.js';
 import type { Folio } from '../store/folio.js';
-import { findFolio, type ToldFolios } from './find-folio.js';
+import type { FolioReader } from '../store/folio-store.js';
+import { findFolio } from './find-folio.js';
 import { findSegment } from './track.js';
 
-/** What the service adds to the uploaded columns. */
+/** The columns that the service adds to the uploaded ones. */
 const ADDED_COLUMNS: Readonly<Record<FileStatus, string>> = {
   SUCCESSFUL: 'naics_code,naics_title,confidence',
   FAILED: 'reason',
 };
 
-/** Refuses with 400, 404 for an unknown folio or part, 409 while the folio is PROCESSING. */
-export function download(request: FastifyRequest, folios: ToldFolios): Answer {
+/** @throws HttpRefusal 400; 404 for an unknown folio or part; 409 while the folio is PROCESSING. */
+export function download(request: FastifyRequest, folios: FolioReader): Answer {
   const folio = findFolio(request, folios);
   const fileStatus = requiredText(request.query, 'fileStatus');
   if (!isFileStatus(fileStatus)) throw new HttpRefusal(400, 'fileStatus is neither SUCCESSFUL nor FAILED');
@@ -28,7 +29,7 @@ export function download(request: FastifyRequest, folios: ToldFolios): Answer {
   return { status: 200, body: { content, filename: segment.filename, message } };
 }
 
-function* partContent(folio: Folio, fileStatus: FileStatus, part: number, folios: ToldFolios) {
+function* partContent(folio: Folio, fileStatus: FileStatus, part: number, folios: FolioReader) {
   yield Buffer.concat([folio.header, Buffer.from(`,${ADDED_COLUMNS[fileStatus]}\n`)]);
   yield* folios.content({ folioId: folio.id, fileStatus, part });
 }

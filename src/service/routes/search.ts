@@ -1,11 +1,11 @@
-/** POST of one business (interface, 4.4), answered at once by the same predictor. */
+/** POST of one business (interface, 4.4), answered at once by the predictor that folios use too. */
 import type { FastifyRequest } from 'fastify';
 import { type Answer, answer } from '../http/answer.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 import { parameters, requiredText } from '../http/parameters.js';
 import { isPrediction, type Predictor } from '../predictors/predictor.js';
 
-/** Refuses with 400 without a name, 404 with the reason when nothing matches. */
+/** @throws HttpRefusal 400 without a name; 404 with the reason when there is no prediction. */
 export function search(request: FastifyRequest, predictor: Predictor): Answer {
   const { address, state } = parameters(request.body);
   const outcome = predictor.predict(requiredText(request.body, 'name'), textOr(address), textOr(state));

@@ -1,9 +1,10 @@
-/** GET of a folio's progress (interface, 4.2). */
+/** GET of a folio's progress and of the parts that its results are divided into (interface, 4.2). */
 import type { FastifyRequest } from 'fastify';
 import type { FileStatus } from '../../types.js';
-import { type Answer, answer } from '../http/answer.js';
+import { type Answer, answer, isoTimestamp } from '../http/answer.js';
 import type { Folio, FolioStatus } from '../store/folio.js';
-import { findFolio, type ToldFolios } from './find-folio.js';
+import type { FolioReader } from '../store/folio-store.js';
+import { findFolio } from './find-folio.js';
 
 /** The interface's tracking response object, 2.1. */
 export interface TrackedFolio {
@@ -13,7 +14,7 @@ export interface TrackedFolio {
   readonly createdAt: string;
   readonly records: number;
   readonly progressInfo: {
-    /** A `FolioStatus`; a service with faults may say anything. */
+    /** A `FolioStatus`; any text when a fault rule sets it. */
     readonly status: string;
     readonly processedPercentage: number;
     readonly processedRecords: number;
@@ -24,13 +25,21 @@ export interface TrackedFolio {
   readonly failedInfo: Segment;
 }
 
+/** One part of the results (interface, 2.1, segment object). */
+interface Segment {
+  readonly part: number;
+  /** `[<first>-<last>]`: 1-based positions among the records of the same status; `[0-0]` when there are none. */
+  readonly range: string;
+  readonly filename: string;
+}
+
 const MESSAGES: Readonly<Record<FolioStatus, string>> = {
   PROCESSING: 'the file is being processed: the parts listed cannot yet be downloaded',
   FINISHED: 'the file is processed: the parts listed can be downloaded',
 };
 
-/** Refuses with 400 without a folio, 404 when it is not known. */
-export function track(request: FastifyRequest, folios: ToldFolios): Answer {
+/** @throws HttpRefusal 400 without a folio, 404 when it is not known. */
+export function track(request: FastifyRequest, folios: FolioReader): Answer {
   const folio = findFolio(request, folios);
   const processed = folio.successful + folio.failed;
   const tracked: TrackedFolio = {
@@ -52,15 +61,7 @@ export function track(request: FastifyRequest, folios: ToldFolios): Answer {
   return answer(tracked, MESSAGES[folio.status]);
 }
 
-/** How a folio's results are cut into parts, and how the interface shows them (2.1, segment object). */
-interface Segment {
-  readonly part: number;
-  /** `[<first>-<last>]`, 1-based positions among the records of its status; `[0-0]` when there are none. */
-  readonly range: string;
-  readonly filename: string;
-}
-
-/** Parts of successful records, filled one after the other; the last one grows while the folio is PROCESSING. */
+/** The parts of successful records, filled in order. The last one grows while the folio is PROCESSING. */
 export function successfulSegments(folio: Folio): Segment[] {
   const parts = Math.ceil(folio.successful / folio.segmentRecords);
   return Array.from({ length: parts }, (_, part) => {
@@ -70,13 +71,13 @@ export function successfulSegments(folio: Folio): Segment[] {
   });
 }
 
-/** The one part of failed records, there even when it is empty. */
+/** The single part of failed records, which exists even when it is empty. */
 export function failedSegment(folio: Folio): Segment {
   const first = folio.failed > 0 ? 1 : 0;
   return { part: 0, range: `[${first}-${folio.failed}]`, filename: segmentName(folio, 'FAILED', 0) };
 }
 
-/** The segment that a download asks for; undefined where the folio has none. */
+/** The segment that a download asks for; undefined when the folio has none. */
 export function findSegment(folio: Folio, fileStatus: FileStatus, part: number): Segment | undefined {
   const segments = fileStatus === 'SUCCESSFUL' ? successfulSegments(folio) : [failedSegment(folio)];
   return segments[part];
@@ -84,11 +85,4 @@ export function findSegment(folio: Folio, fileStatus: FileStatus, part: number):
 
 function segmentName(folio: Folio, fileStatus: FileStatus, part: number): string {
   return `${folio.folio}-${fileStatus.toLowerCase()}-${part}.csv`;
-}
-
-// Timestamps as the interface shows them, 2.1: ISO 8601, milliseconds, an explicit UTC offset.
-
-/** @param at milliseconds since the epoch. */
-export function isoTimestamp(at: number): string {
-  return new Date(at).toISOString().replace('Z', '+00:00');
 }

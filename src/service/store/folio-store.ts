@@ -1,6 +1,6 @@
 /**
- * Everything that the service remembers. Progress and the results it speaks of are one transaction:
- * after a kill there is never a result without its progress, nor progress without its results.
+ * The service's folios and results in SQLite. Progress and its results are committed in one transaction, so that
+ * after a kill neither is there without the other.
  */
 import type Database from 'better-sqlite3';
 import { TroubleError } from '../../errors.js';
@@ -12,7 +12,7 @@ const FOLIO_COLUMNS = `id, folio, file_name AS fileName, description, created_at
   segment_records AS segmentRecords, fail_share AS failShare, fail_seed AS failSeed, status, "offset", successful,
   failed, finished_at AS finishedAt`;
 
-/** Which part of a folio. */
+/** Identifies a part of a folio. */
 export interface PartKey {
   readonly folioId: number;
   readonly fileStatus: FileStatus;
@@ -49,7 +49,7 @@ export class FolioStore {
       AND file_status = @fileStatus AND part = @part AND processed > @after ORDER BY processed LIMIT 1`);
   }
 
-  /** A new folio, PROCESSING; on disk when this returns. */
+  /** Adds a folio as PROCESSING; on disk when this returns. */
   recordUploaded(folio: NewFolio): Folio {
     this.#durably(() => this.#insertFolio.run(folio));
     return this.find(folio.folio)!;
@@ -59,7 +59,7 @@ export class FolioStore {
     return this.#selectFolio.get(folio);
   }
 
-  /** All folios that are PROCESSING, oldest first. */
+  /** The folios that are PROCESSING, oldest first. */
   processing(): Folio[] {
     return this.#db
       .prepare<[], Folio>(`SELECT ${FOLIO_COLUMNS} FROM folios WHERE status = 'PROCESSING' ORDER BY id`)
@@ -67,8 +67,10 @@ export class FolioStore {
   }
 
   /**
-   * Takes a PROCESSING folio from the state given to the one returned. Survives a kill of the process;
-   * a crash of the machine may take back the last slices, each whole, and they are processed again.
+   * Adds a slice's results and advances the progress of a PROCESSING folio. Survives a kill of the process. A crash of
+   * the machine may undo the last slices, each as a whole; they are then processed again.
+   * @param folio as last committed. @returns the folio after the slice.
+   * @throws TroubleError when the stored folio is in another state.
    */
   recordSlice(folio: Folio, slice: Slice): Folio {
     const next: Folio = {
@@ -91,13 +93,16 @@ export class FolioStore {
     return next;
   }
 
-  /** PROCESSING, with every record processed, to FINISHED; on disk when this returns. */
+  /**
+   * Sets a PROCESSING folio, whose records are all processed, to FINISHED; on disk when this returns.
+   * @throws TroubleError when the stored folio is in another state.
+   */
   recordFinished(folio: Folio): void {
     const row = { id: folio.id, finishedAt: Date.now() };
     this.#durably(() => this.#expectOne(this.#updateFinished.run(row), folio));
   }
 
-  /** The results of a part, one slice in memory at a time. */
+  /** The results of a part. Holds one slice in memory at a time. */
   *content(part: PartKey): Generator<Buffer> {
     let slice = this.#selectNextSlice.get({ ...part, after: 0 });
     while (slice !== undefined) {
@@ -110,7 +115,7 @@ export class FolioStore {
     this.#db.close();
   }
 
-  /** Waits for the disk, which the many slices do not. */
+  /** Commits with a sync to disk. Slices are committed without one, as there are many. */
   #durably(change: () => void): void {
     this.#db.pragma('synchronous = FULL');
     try {
@@ -120,14 +125,22 @@ export class FolioStore {
     }
   }
 
+  /** Throws unless exactly one row was updated. */
   #expectOne(result: Database.RunResult, folio: Folio): void {
     if (result.changes === 1) return;
-    throw new TroubleError('SERVICE_STATE', `folio ${folio.folio} is not in the state that the work left`, {
-      hint: 'start the service again: it goes on from what its data folder holds',
-      facts: { folio: folio.folio, offset: folio.offset, records: folio.records },
-    });
+    throw new TroubleError(
+      'SERVICE_STATE',
+      `folio ${folio.folio} is not in the state that was last committed`,
+      {
+        hint: 'start the service again: it continues from its data folder',
+        facts: { folio: folio.folio, offset: folio.offset, records: folio.records },
+      },
+    );
   }
 }
+
+/** What operations read of the folios. */
+export type FolioReader = Pick<FolioStore, 'find' | 'content'>;
 
 /** Must be closed. @throws LockedError, ConfigError: see `openDatabase`. */
 export function openFolioStore(path: string): FolioStore {

@@ -1,44 +1,54 @@
-/** A folio as the service keeps it. */
+/** A folio as the service stores it. */
 import type { Bytes } from '../../types.js';
-import type { MadeToFail } from '../routes/screen.js';
 
-/** What is known when the upload has been read. */
-export interface NewFolio extends MadeToFail {
+/** Which records fail whatever the predictor says. Stored with the folio, so that a restart changes nothing. */
+export interface ForcedFailures {
+  /** Share of the records, 0 to 1. */
+  readonly failShare: number;
+  /** Decides, together with the folio and the record's number, which ones. */
+  readonly failSeed: number;
+}
+
+/** What is known once the upload has been read. */
+export interface NewFolio extends ForcedFailures {
   /** Random, alphanumeric. */
   readonly folio: string;
-  /** As the client called it; told back, never used as a path. */
+  /** The client's file name: sent back, never used as a path. */
   readonly fileName: string;
   readonly description: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** The upload's header record as it came, without BOM and line end. */
+  /** The upload's header record, without BOM and line end. */
   readonly header: Buffer;
   readonly records: number;
-  /** Successful records a part. */
+  /** Successful records per part. */
   readonly segmentRecords: number;
-  /** Where the first record begins in the uploaded file. */
+  /** Offset of the first record in the uploaded file. */
   readonly offset: Bytes;
 }
 
 export type FolioStatus = 'PROCESSING' | 'FINISHED';
 
-/** `offset`, `successful` and `failed` say how far the processing has come. */
+/** `offset`, `successful` and `failed` are the progress. */
 export interface Folio extends NewFolio {
   readonly id: number;
   readonly status: FolioStatus;
+  /** Offset of the next record to process. */
+  readonly offset: Bytes;
   readonly successful: number;
   readonly failed: number;
-  /** Milliseconds since the epoch; null while PROCESSING. */
+  /** Milliseconds since the epoch; null while PROCESSING, and when an older version finished the folio. */
   readonly finishedAt: number | null;
 }
 
-/** The next records of a folio, processed: counts, results and where to go on. */
+/** Consecutive processed records of a folio: their results, and where to go on. */
 export interface Slice {
   /** End of the last processed record in the uploaded file. */
   readonly offset: Bytes;
   readonly successful: number;
   readonly failed: number;
-  /** CSV records for the part that is being filled, and for the failed part; may be empty. */
+  /** CSV records for the successful part being filled; may be empty. */
   readonly successfulBytes: Uint8Array;
+  /** CSV records for the failed part; may be empty. */
   readonly failedBytes: Uint8Array;
 }

@@ -1,15 +1,16 @@
-/** Opens the service's database for this process alone, brought to the newest version. */
+/** Opens the service's database for this process only and migrates it to the newest version. */
 import { closeSync, openSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { ConfigError, LockedError } from '../../errors.js';
 import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 
 /**
- * The lock is SQLite's exclusive locking mode: the system frees it with the process, even after kill -9.
- * @throws LockedError when another service has the file open; ConfigError when a newer version made it.
+ * Must be closed. Locks with SQLite's exclusive locking mode, which the system releases with the process, even after
+ * kill -9.
+ * @throws LockedError when another service has the file open; ConfigError when a newer version wrote it.
  */
 export function openDatabase(path: string): Database {
-  closeSync(openSync(path, 'a', 0o600)); // SQLite gives its other files the mode of this one
+  closeSync(openSync(path, 'a', 0o600)); // SQLite gives its WAL file the mode of this one.
   const db = openSqlite(path, { timeout: 100 });
   try {
     db.pragma('locking_mode = EXCLUSIVE');
@@ -20,7 +21,7 @@ export function openDatabase(path: string): Database {
   } catch (error) {
     db.close();
     if (!isBusy(error)) throw error;
-    throw new LockedError('SERVICE_LOCKED', `another local service works on ${path}`, {
+    throw new LockedError('SERVICE_LOCKED', `another local service uses ${path}`, {
       hint: 'stop it, or give this one another data folder',
       facts: { path },
       cause: error,
@@ -33,7 +34,7 @@ function migrate(db: Database, path: string): void {
   if (version > MIGRATIONS.length) {
     throw new ConfigError(
       'SERVICE_DATA_NEWER',
-      `${path} was made by a newer foliopipe (version ${version})`,
+      `${path} was written by a newer foliopipe (version ${version})`,
       {
         hint: 'use that foliopipe, or another data folder',
         facts: { path, version, known: MIGRATIONS.length },
@@ -48,9 +49,7 @@ function isBusy(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith('SQLITE_BUSY');
 }
 
-// The numbered steps that make the service's database; only ever added to.
-
-/** Step n brings `user_version` from n to n + 1. */
+/** Numbered migrations: the n-th (0-based) raises `user_version` from n to n + 1. Never changed, only added to. */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE folios (
     id INTEGER PRIMARY KEY,

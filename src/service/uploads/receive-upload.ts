@@ -1,8 +1,9 @@
-/** Streams the multipart body of an upload to disk: fields, then one file, never whole in memory. */
+/** Streams the multipart body of an upload to disk: the fields, then one file, which is never whole in memory. */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
+import type { Bytes } from '../../types.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 
 export interface ReceivedUpload {
@@ -11,10 +12,10 @@ export interface ReceivedUpload {
 }
 
 export interface ReceiveOptions {
-  readonly maxUploadBytes: number;
-  /** Where the file goes; on disk when `receiveUpload` returns. */
+  readonly maxUploadBytes: Bytes;
+  /** Where to write the file; its bytes are on disk when `receiveUpload` returns. */
   readonly path: string;
-  /** Sees the token of a field, if any, when the file begins; throws to refuse it. */
+  /** Called with the token field, if there was one, when the file begins; throws to refuse the upload. */
   readonly admit: (fieldToken: unknown) => void;
 }
 
@@ -45,9 +46,9 @@ export async function receiveUpload(
 async function receiveFile(part: MultipartFile, token: unknown, options: ReceiveOptions): Promise<void> {
   try {
     options.admit(token);
-    if (part.fieldname !== 'file') throw new HttpRefusal(400, `${part.fieldname} is no file of an upload`);
+    if (part.fieldname !== 'file') throw new HttpRefusal(400, `unexpected file field ${part.fieldname}`);
   } catch (error) {
-    part.file.resume(); // the rest is read and dropped, so that the client gets round to reading the reply
+    part.file.resume(); // Drops the rest of the body: most clients read the reply only after sending all of it.
     throw error;
   }
   await pipeline(part.file, createWriteStream(options.path, { mode: 0o600, flags: 'wx', flush: true }));

@@ -1,4 +1,4 @@
-/** Parts with faults: what is changed, and that the rest stays byte for byte. */
+/** What faults change in a part, and that everything else keeps its bytes. */
 import { describe, expect, it } from 'vitest';
 import { changePart } from '../../../src/service/faults/change-part.js';
 import type { Fault } from '../../../src/service/faults/fault.js';
@@ -15,7 +15,7 @@ function change(fault: Fault, text = HEADER + RECORDS.join(''), seed: (string | 
 const linesOf = (text: string) => text.slice(HEADER.length).split(/(?<=\n)(?=\d|strange)/);
 
 describe('changePart', () => {
-  it('leaves out records, the same ones for the same seed', () => {
+  it('removes records, the same ones for the same seed', () => {
     const lines = linesOf(change({ records: { missing: 1 } }));
     expect(lines).toHaveLength(3);
     expect(RECORDS).toEqual(expect.arrayContaining(lines));
@@ -26,25 +26,25 @@ describe('changePart', () => {
     expect(new Set(choices).size).toBeGreaterThan(1);
   });
 
-  it('takes all where there are no more', () => {
+  it('removes all records when there are no more', () => {
     expect(change({ records: { missing: 9 } })).toBe(HEADER);
     expect(change({ records: { missing: 1, doubled: 1 } }, HEADER)).toBe(HEADER);
   });
 
-  it('doubles records in their place, and others than those that are missing', () => {
+  it('doubles records in place, and never those that are missing', () => {
     const lines = linesOf(change({ records: { missing: 1, doubled: 3 } }));
     expect(lines).toHaveLength(6);
     expect(new Set(lines).size).toBe(3);
     expect(lines[0]).toBe(lines[1]);
   });
 
-  it('shuffles, and loses nothing', () => {
+  it('shuffles without losing a record', () => {
     const lines = linesOf(change({ records: { shuffled: true } }));
     expect(lines).not.toEqual(RECORDS);
     expect([...lines].sort()).toEqual([...RECORDS].sort());
   });
 
-  it('adds strange records, numbers where there were numbers', () => {
+  it('adds strange records, with numbers in number columns', () => {
     const added = linesOf(change({ records: { strange: 2 } })).slice(4);
     expect(added).toEqual(['999999998,strange 1,999999998\n', '999999997,strange 2,999999997\n']);
     expect(change({ records: { strange: 1 } }, HEADER)).toBe(`${HEADER}strange 1,strange 1,strange 1\n`);
@@ -60,7 +60,7 @@ describe('changePart', () => {
     expect(change({ keys: 'shifted' }, HEADER)).toBe(HEADER);
   });
 
-  it('numbers the records anew, after sorting them', () => {
+  it('renumbers the records after sorting them', () => {
     expect(linesOf(change({ keys: 'renumbered' }))).toEqual([
       '1,,333\n',
       '2,"Bell, ""Bob""",111\n',
@@ -80,7 +80,7 @@ describe('changePart', () => {
     );
   });
 
-  it('keeps a record whose only column is empty', () => {
+  it('writes a record whose only column is empty', () => {
     expect(change({ columns: { drop: ['record_id', 'naics_code'] } })).toContain('\n""\nCafé\n');
   });
 });

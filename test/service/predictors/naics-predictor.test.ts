@@ -1,4 +1,4 @@
-/** Predictions from names that leave no doubt, their confidence, and the reasons for having none. */
+/** Predictions from unambiguous names, their confidence, and the reasons for failures. */
 import { describe, expect, it } from 'vitest';
 import { createNaicsPredictor } from '../../../src/service/predictors/naics-predictor.js';
 

@@ -1,4 +1,4 @@
-/** What the store remembers, and the changes of state that it refuses, on a real SQLite file. */
+/** What the store keeps, and the state changes that it refuses, on a real SQLite file. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -49,7 +49,7 @@ describe('FolioStore', () => {
   const contentOf = (folioId: number, fileStatus: 'SUCCESSFUL' | 'FAILED', part: number) =>
     Buffer.concat([...store.content({ folioId, fileStatus, part })]).toString();
 
-  it('remembers a folio with its progress and its results', () => {
+  it('keeps a folio with its progress and its results', () => {
     let folio = store.recordUploaded(NEW);
     expect(folio.finishedAt).toBeNull();
     folio = store.recordSlice(folio, slice(7, 'a', 'x'));
@@ -81,7 +81,7 @@ describe('FolioStore', () => {
     expect(store.processing().map(({ folio }) => folio)).toEqual(['f3', 'f2']);
   });
 
-  it('refuses a slice that does not go on from the committed state, and keeps nothing of it', () => {
+  it('refuses a slice that does not follow the committed state, and stores nothing of it', () => {
     const folio = store.recordUploaded(NEW);
     store.recordSlice(folio, slice(7, 'a'));
     expect(() => store.recordSlice(folio, slice(8, 'bc'))).toThrow(TroubleError);
@@ -97,11 +97,11 @@ describe('FolioStore', () => {
     expect(() => store.recordFinished(whole)).toThrow(TroubleError);
   });
 
-  it('is for one process at a time', () => {
+  it('can be opened once at a time', () => {
     expect(() => openFolioStore(file)).toThrow(LockedError);
   });
 
-  it('goes on with a file of an older version, whose folios are not made to fail', () => {
+  it('migrates a file of an older version, whose folios have no forced failures', () => {
     const older = path.join(folder, 'older.db');
     const db = openSqlite(older);
     db.exec(MIGRATIONS[0]!);

@@ -1,4 +1,4 @@
-/** `serve --faults` and `--time-scale` in a process of their own. */
+/** `serve` with `--faults` and `--time-scale`, in a process of its own. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { useFolder } from '../../helpers/folder.js';
 const folder = useFolder();
 const flags = ['serve', '--port', '0', '--predictor', 'hash', '--token', 'demo'];
 
-it('misbehaves as the file says, in scaled time', async () => {
+it('applies the faults of the file, in scaled time', async () => {
   const faults = join(await folder(), 'faults.yaml');
   await writeFile(faults, 'rules:\n  - on: search\n    fault: { status: 429, retryAfter: 10m }\n');
   const data = join(await folder(), 'data');
@@ -22,7 +22,7 @@ it('misbehaves as the file says, in scaled time', async () => {
   expect(stderr).toContain('faults hit a call');
 });
 
-it('refuses rules that are wrong, and opens nothing', async () => {
+it('refuses invalid rules before it opens anything', async () => {
   const faults = join(await folder(), 'faults.yaml');
   await writeFile(faults, 'rules:\n  - on: search\n    fault: { stal: 10m }\n');
   const { code, stdout, stderr } = await runCli([...flags, '--faults', faults], { cwd: await folder() });

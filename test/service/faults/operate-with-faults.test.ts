@@ -1,10 +1,15 @@
-/** What a service does with an uploaded file that a rule means: refuse it, or fail a share of its records. */
-import { readdir } from 'node:fs/promises';
+/** Rules on uploaded files, which refuse a file or fail a share of its records; and folios as a faulty call sees them. */
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
+import type { Fault } from '../../../src/service/faults/fault.js';
+import { findTexts, withFolioFaults } from '../../../src/service/faults/operate-with-faults.js';
 import { parseFaults } from '../../../src/service/faults/read-faults.js';
 import { openService, type ServiceOptions } from '../../../src/service/open-service.js';
+import type { Folio } from '../../../src/service/store/folio.js';
+import { TimeScale } from '../../../src/service/time-scale.js';
+import { useFolder } from '../../helpers/folder.js';
 import {
   acceptedFolio,
   makeDataDir,
@@ -18,27 +23,28 @@ import {
 } from '../../helpers/service-client.js';
 import { expectedResults, uploadCsv } from '../../helpers/service-results.js';
 
+const HOUR = 3_600_000;
 const REASON = 'made to fail by a fault rule';
 
 function rules(...given: readonly object[]): Pick<ServiceOptions, 'faults'> {
   return { faults: parseFaults({ seed: 7, rules: given }) };
 }
 
-/** Numbers of the records that a folio's failed part says were made to fail. */
-async function madeToFail(url: string, folio: string): Promise<number[]> {
+/** Numbers of the records that the failed part gives the reason of a forced failure for. */
+async function forcedToFail(url: string, folio: string): Promise<number[]> {
   await trackFinished(url, folio);
   const failed: Record<string, string>[] = parse(await partText(url, folio, 0, 'FAILED'), { columns: true });
   return failed.filter(({ reason }) => reason === REASON).map(({ record_id }) => Number(record_id));
 }
 
-describe('a rule on uploads of at least so many records', () => {
+describe('a rule on uploads with at least so many records', () => {
   it.each([413, 400, 422])('refuses them with %i, keeps nothing and takes smaller ones', async (status) => {
     const faults = rules({ on: 'upload', records: { from: 10 }, fault: { status } });
     await withService({ ...faults, maxOpen: 1, recordsPerSecond: 1 }, async ({ url }, dataDir) => {
       const refused = await upload(url, uploadCsv(10));
       expect(refused).toMatchObject({ status, body: { response: null } });
       expect(await readdir(join(dataDir, 'uploads'))).toEqual([]);
-      expect((await upload(url, uploadCsv(9))).status).toBe(200); // the one place was still free
+      expect((await upload(url, uploadCsv(9))).status).toBe(200); // The one slot is still free.
       expect(await readdir(join(dataDir, 'uploads'))).toHaveLength(1);
     });
   });
@@ -48,7 +54,7 @@ describe('a rule on uploads that contain a text', () => {
   const bad = 'record_id,name\n1,Good\n2,"Very Bad, Inc"\n';
   const good = 'record_id,name\n1,Good\n';
 
-  it('refuses them, and neither the note nor the name of a file counts', async () => {
+  it('refuses them; the description and the file name do not count', async () => {
     const faults = rules({ contains: 'Very Bad', fault: { status: 422 } });
     await withService(faults, async ({ url }) => {
       expect((await upload(url, bad)).status).toBe(422);
@@ -65,7 +71,7 @@ describe('a rule on uploads that contain a text', () => {
     });
   });
 
-  it('leaves other faults, the first one first, and the count of the calls', async () => {
+  it('still counts the calls, and the first rule wins', async () => {
     const faults = rules(
       { on: 'upload', contains: 'Very Bad', fault: { status: 422 } },
       { on: 'upload', calls: { from: 2 }, fault: { status: 503 } },
@@ -77,7 +83,7 @@ describe('a rule on uploads that contain a text', () => {
     });
   });
 
-  it('still refuses what the service itself would refuse', async () => {
+  it('still refuses what the service itself refuses', async () => {
     const faults = rules({ on: 'upload', contains: 'Bad', fault: { html: true } });
     await withService(faults, async ({ url }) => {
       expect((await upload(url, 'record_id,title\n1,Bad\n')).status).toBe(400);
@@ -87,10 +93,10 @@ describe('a rule on uploads that contain a text', () => {
 });
 
 describe('a share of records that fail', () => {
-  it('fails them with a reason, beside those that the predictor fails', async () => {
+  it('fails them with a reason, besides those that the predictor fails', async () => {
     await withService(rules({ on: 'upload', fault: { fail: '30%' } }), async ({ url }) => {
       const folio = await acceptedFolio(url, uploadCsv(1000));
-      const made = await madeToFail(url, folio);
+      const made = await forcedToFail(url, folio);
       expect(made.length).toBeGreaterThan(230);
       expect(made.length).toBeLessThan(370);
       const { successful, failed } = expectedResults(1000);
@@ -102,15 +108,15 @@ describe('a share of records that fail', () => {
     });
   });
 
-  it('is decided by seed, folio and record, and by the text in a file', async () => {
+  it('is decided by seed, folio and record, for files with the text', async () => {
     const failing = rules({ contains: 'Baker', fault: { fail: 0.5 } });
     const made = async (faults: Pick<ServiceOptions, 'faults'>) => {
       const all: number[][] = [];
       await withService(faults, async ({ url }) => {
         for (let folio = 1; folio <= 2; folio++) {
-          all.push(await madeToFail(url, await acceptedFolio(url, uploadCsv(40))));
+          all.push(await forcedToFail(url, await acceptedFolio(url, uploadCsv(40))));
         }
-        all.push(await madeToFail(url, await acceptedFolio(url, 'record_id,name\n1,Acme\n')));
+        all.push(await forcedToFail(url, await acceptedFolio(url, 'record_id,name\n1,Acme\n')));
       });
       return all;
     };
@@ -122,7 +128,7 @@ describe('a share of records that fail', () => {
     expect((await made({ faults: reseeded }))[0]).not.toEqual(first);
   });
 
-  it('stays with the folio when the service is started again without any rules', async () => {
+  it('is kept with the folio when the service is restarted without rules', async () => {
     const dataDir = await makeDataDir();
     const csv = uploadCsv(4000);
     const options = { ...rules({ fault: { fail: '20%' } }), recordsPerSecond: 20_000 };
@@ -131,12 +137,92 @@ describe('a share of records that fail', () => {
     await trackUntil(first.url, folio, ({ progressInfo }) => progressInfo.processedRecords > 100);
     await first.close();
     const second = await openService(serviceOptions(dataDir));
-    const made = await madeToFail(second.url, folio);
+    const made = await forcedToFail(second.url, folio);
     await second.close();
     await removeDataDir(dataDir);
     await withService(rules({ fault: { fail: '20%' } }), async ({ url }) => {
-      expect(await madeToFail(url, await acceptedFolio(url, csv))).toEqual(made);
+      expect(await forcedToFail(url, await acceptedFolio(url, csv))).toEqual(made);
     });
     expect(Math.max(...made)).toBeGreaterThan(3900);
+  });
+});
+
+/** What a call with this fault finds when it asks for a folio of 3 records, finished an hour of the service ago. */
+function find(fault: Fault, changes: Partial<Folio> = {}): Folio | undefined {
+  const folio: Folio = {
+    id: 1,
+    folio: 'f1',
+    fileName: 'a.csv',
+    description: '',
+    createdAt: Date.now() - HOUR,
+    header: Buffer.from('name'),
+    records: 3,
+    segmentRecords: 10,
+    failShare: 0,
+    failSeed: 0,
+    status: 'FINISHED',
+    offset: 5,
+    successful: 2,
+    failed: 1,
+    finishedAt: Date.now() - HOUR / 60,
+    ...changes,
+  };
+  return withFolioFaults({ find: () => folio, *content() {} }, fault, new TimeScale(60, 0)).find('f1');
+}
+
+describe('withFolioFaults', () => {
+  it('expires results by service time, counted from when they were finished', () => {
+    expect(() => find({ expire: HOUR })).toThrow('expired');
+    expect(find({ expire: 2 * HOUR })?.status).toBe('FINISHED');
+  });
+
+  it('goes by the upload when it is not known when the folio was finished', () => {
+    expect(() => find({ expire: 59 * HOUR }, { finishedAt: null })).toThrow('expired');
+    expect(find({ expire: 61 * HOUR }, { finishedAt: null })?.status).toBe('FINISHED');
+  });
+
+  it('expires nothing that is not finished', () => {
+    expect(find({ expire: 0 }, { status: 'PROCESSING', finishedAt: null })?.status).toBe('PROCESSING');
+  });
+
+  it.each([
+    [
+      { successful: 2, failed: 1 },
+      { successful: 2, failed: 0 },
+    ],
+    [
+      { successful: 3, failed: 0 },
+      { successful: 2, failed: 0 },
+    ],
+    [
+      { successful: 1, failed: 0 },
+      { successful: 1, failed: 0 },
+    ],
+  ])('never finishes %j', (counts, seen) => {
+    expect(find({ neverFinishes: true }, counts)).toMatchObject({ status: 'PROCESSING', ...seen });
+  });
+
+  it('forgets a folio', () => {
+    expect(find({ forget: true })).toBeUndefined();
+  });
+});
+
+describe('findTexts', () => {
+  const folder = useFolder();
+  const PIECE = 64 * 1024;
+
+  it('finds texts at the beginning, at the end, and across the pieces that are read', async () => {
+    const path = join(await folder(), 'upload.csv');
+    const middle = 'a'.repeat(PIECE - 'first'.length - 3);
+    await writeFile(path, `first${middle}Größe${'b'.repeat(2 * PIECE)}last`);
+    const found = await findTexts(path, ['first', 'Größe', 'last', 'firsta', 'Größer', 'ebb', 'x']);
+    expect([...found].sort()).toEqual(['Größe', 'ebb', 'first', 'firsta', 'last']);
+  });
+
+  it('finds nothing when nothing is sought, nor in an empty file', async () => {
+    const path = join(await folder(), 'empty.csv');
+    await writeFile(path, '');
+    expect(await findTexts(path, [])).toEqual(new Set());
+    expect(await findTexts(path, ['a'])).toEqual(new Set());
   });
 });

@@ -1,4 +1,4 @@
-/** What is said of rules that are wrong, and what becomes of those that are right. */
+/** What valid rules are parsed to, and the messages for invalid ones. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ describe('parseFaults', () => {
     });
   });
 
-  it('lists every problem, each with its place', () => {
+  it('lists every problem, each with its key', () => {
     const rules = [
       { on: 'uplaod', fault: { stall: 3 } },
       { calls: { form: 2 }, fault: { records: { mising: 1 } } },
@@ -71,25 +71,25 @@ describe('parseFaults', () => {
 
   it.each([
     [{ fault: undefined }, 'rules[0].fault: is missing; expected a map with the keys status,'],
-    [{ fault: {} }, 'rules[0].fault: says nothing'],
-    [{ fault: { records: {} } }, 'rules[0].fault.records: says nothing'],
+    [{ fault: {} }, 'rules[0].fault: is empty'],
+    [{ fault: { records: {} } }, 'rules[0].fault.records: is empty'],
     [{ fault: { html: false } }, 'rules[0].fault.html: expected true, got false'],
-    [{ fault: { retryAfter: '3s' } }, 'rules[0].fault.retryAfter: stands beside a status'],
+    [{ fault: { retryAfter: '3s' } }, 'rules[0].fault.retryAfter: needs a status'],
     [{ fault: { status: 200 } }, 'rules[0].fault.status: expected a whole number from 300 to 599, got 200'],
     [{ calls: 0 }, 'rules[0].calls: expected a whole number from 1'],
     [{ calls: [2, 'x'] }, 'rules[0].calls[1]: expected a whole number from 1'],
     [{ calls: { from: 4, to: 2 } }, 'rules[0].calls: ends before it begins'],
     [{ between: { after: '2h', until: '1h' } }, 'rules[0].between: ends before it begins'],
-    [{ on: 'upload', folio: 2, fault: { status: 503 } }, 'rules[0].folio: cannot stand with on: upload'],
-    [{ on: 'track', fileStatus: 'FAILED' }, 'rules[0].fileStatus: is known of downloads only'],
     [
-      { on: 'download', contains: 'a', fault: { status: 413 } },
-      'rules[0].contains: is known of uploads only',
+      { on: 'upload', folio: 2, fault: { status: 503 } },
+      'rules[0].folio: cannot be combined with on: upload',
     ],
-    [{ on: 'track', records: { from: 1 } }, 'rules[0].records: is known of uploads only'],
+    [{ on: 'track', fileStatus: 'FAILED' }, 'rules[0].fileStatus: applies to downloads only'],
+    [{ on: 'download', contains: 'a', fault: { status: 413 } }, 'rules[0].contains: applies to uploads only'],
+    [{ on: 'track', records: { from: 1 } }, 'rules[0].records: applies to uploads only'],
     [{ records: { from: 0 } }, 'rules[0].records.from: expected a whole number from 1'],
     [{ records: 5 }, 'rules[0].records: expected a map with the keys from'],
-    [{ contains: '' }, 'rules[0].contains: expected a text that stands in the file'],
+    [{ contains: '' }, 'rules[0].contains: expected a text that the file contains'],
     [{ fault: { fail: '101%' } }, 'rules[0].fault.fail: expected a share such as 10%'],
     [{ on: 'track', fault: { fail: '7%' } }, 'rules[0].fault.fail: fail cannot hit on: track, only upload'],
     [
@@ -108,7 +108,7 @@ describe('parseFaults', () => {
     expect(problemOf(rule)).toContain(problem);
   });
 
-  it.each([[undefined], [null], [[]], ['rules']])('refuses %j for the whole', (given) => {
+  it.each([[undefined], [null], [[]], ['rules']])('refuses %j instead of rules', (given) => {
     expect(messageOf(given)).toContain('the file: ');
   });
 });
@@ -120,7 +120,7 @@ describe('readFaults', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('tells the line of a problem', async () => {
+  it('gives the line of a problem', async () => {
     const file = join(folder, 'wrong.yaml');
     await writeFile(
       file,
@@ -131,7 +131,7 @@ describe('readFaults', () => {
     await expect(readFaults(file)).rejects.toThrow(`(${file}:6)`);
   });
 
-  it('tells of a file that is no YAML, or not there', async () => {
+  it('refuses a file that is not YAML, or missing', async () => {
     const file = join(folder, 'broken.yaml');
     await writeFile(file, 'rules: [\n');
     await expect(readFaults(file)).rejects.toMatchObject({ code: 'FAULTS_INVALID', exitCode: 2 });
@@ -145,7 +145,7 @@ describe('readFaults', () => {
 });
 
 describe('docs/faults.md', () => {
-  it('shows every fault in an example that is right', async () => {
+  it('shows every fault in a valid example', async () => {
     const text = await readFile(join(root, 'docs/faults.md'), 'utf8');
     const examples = [...text.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml]) => parseFaults(parse(yaml!)));
     const shown = new Set(examples.flatMap(({ rules }) => rules.flatMap(({ fault }) => Object.keys(fault))));

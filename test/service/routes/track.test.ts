@@ -1,4 +1,4 @@
-/** Parts and ranges at their edges. */
+/** Parts and ranges at their limits. */
 import { describe, expect, it } from 'vitest';
 import { failedSegment, findSegment, successfulSegments } from '../../../src/service/routes/track.js';
 import type { Folio } from '../../../src/service/store/folio.js';
@@ -48,7 +48,7 @@ describe('failedSegment', () => {
 });
 
 describe('findSegment', () => {
-  it('finds what is listed and nothing else', () => {
+  it('finds only the parts that are listed', () => {
     const folio = folioWith(12_345, 0);
     expect(findSegment(folio, 'SUCCESSFUL', 1)?.range).toBe('[10001-12345]');
     expect(findSegment(folio, 'SUCCESSFUL', 2)).toBeUndefined();

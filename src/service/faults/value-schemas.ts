@@ -1,4 +1,4 @@
-/** The values that stand in rules, and what is said of those that cannot. */
+/** Schemas of the values in rules, with messages that say what was expected and what was given. */
 import { closest, distance } from 'fastest-levenshtein';
 import type { StringValue } from 'ms';
 import ms from 'ms';
@@ -6,53 +6,54 @@ import { z } from 'zod';
 import type { Milliseconds } from '../../types.js';
 
 /** The longest time that Node's timers can wait. */
-const LONGEST: Milliseconds = 2 ** 31 - 1;
+const MAX_DURATION: Milliseconds = 2 ** 31 - 1;
 
-/** A map with these keys and no others; the nearest known name stands beside an unknown one. */
-export function mapOf<Shape extends z.ZodRawShape>(shape: Shape) {
+/** A map with these keys only. The message for an unknown key suggests the nearest known one. */
+export function strictMap<Shape extends z.ZodRawShape>(shape: Shape) {
   const names = Object.keys(shape);
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
         ? unknownKeys((issue as z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>).keys, names)
-        : told(`a map with the keys ${names.join(', ')}`)(issue),
+        : expects(`a map with the keys ${names.join(', ')}`)(issue),
   });
 }
 
-/** Gives the message of whatever is wrong with a value, from what was expected. */
-export function told(expected: string) {
+/** Creates the error message for a missing or wrong value from what is expected. */
+export function expects(expected: string) {
   return ({ input }: { readonly input?: unknown }): string =>
     input === undefined ? `is missing; expected ${expected}` : `expected ${expected}, got ${show(input)}`;
 }
 
-export function wholeNumber(least: number, most: number) {
-  const error = told(`a whole number from ${least} to ${most}`);
-  return z.int({ error }).min(least, { error }).max(most, { error });
+export function wholeNumber(min: number, max: number) {
+  const error = expects(`a whole number from ${min} to ${max}`);
+  return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
 export function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
-  return z.enum(words, { error: told(words.join(' or ')) });
+  return z.enum(words, { error: expects(words.join(' or ')) });
 }
 
-/** A fault that has no more to say is written `forget: true`. */
-export const yes = z.literal(true, { error: told('true') });
+/** The value of a fault that has no parameters, such as `forget: true`. */
+export const enabled = z.literal(true, { error: expects('true') });
 
+/** A text that is not empty. */
 export function text(expected: string) {
-  const error = told(expected);
+  const error = expects(expected);
   return z.string({ error }).min(1, { error });
 }
 
-/** `500ms`, `30s`, `2m`, `1h`, in milliseconds of the service's time. */
+/** `500ms`, `30s`, `2m`, `1h`: parsed to milliseconds of the service's time. */
 export const duration = parsedText(
   'a duration with its unit, such as 30s, 2m or 1h, of at most 24d',
   (given) => {
     if (!/^\d+(\.\d+)? ?[a-z]+$/i.test(given)) return undefined;
     const value = Math.round(ms(given as StringValue));
-    return value >= 0 && value <= LONGEST ? value : undefined;
+    return value >= 0 && value <= MAX_DURATION ? value : undefined;
   },
 );
 
-/** A share of a whole: `50%` or 0.5. */
+/** `50%` or 0.5: parsed to a number from 0 to 1. */
 export const share = parsedText('a share such as 10% or 0.1, from 0 to 1', (given) => {
   const found = /^(\d+(?:\.\d+)?) ?(%?)$/.exec(given);
   const value = found === null ? Number.NaN : Number(found[1]) / (found[2] === '%' ? 100 : 1);
@@ -60,7 +61,7 @@ export const share = parsedText('a share such as 10% or 0.1, from 0 to 1', (give
 });
 
 function parsedText(expected: string, parse: (given: string) => number | undefined) {
-  const error = told(expected);
+  const error = expects(expected);
   return z.union([z.string(), z.number()], { error }).transform((given, context): number => {
     const value = parse(String(given).trim());
     if (value !== undefined) return value;

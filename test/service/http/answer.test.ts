@@ -1,4 +1,4 @@
-/** The streamed download reply is exactly the JSON it should be, in flat memory. */
+/** The streamed download reply is the same JSON as one made in memory, and is read only as fast as it is sent. */
 import { createHash, randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
@@ -19,7 +19,7 @@ describe('base64Json', () => {
     );
   });
 
-  it('asks for content only as fast as it is read', async () => {
+  it('reads the content only as fast as the reply is read', async () => {
     const piece = randomBytes(100_000);
     let given = 0;
     function* content() {

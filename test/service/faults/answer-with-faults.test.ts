@@ -66,7 +66,7 @@ describe('a reply fault', () => {
         expect(refused.headers.get('foliopipe-service')).toBe('local');
         expect(await refused.text()).toContain('<html>');
         const next = await postFile(url);
-        expect(next.status).toBe(200); // the one place was still free
+        expect(next.status).toBe(200); // The one slot is still free.
       },
       { maxOpen: 1, recordsPerSecond: 1 },
     );
@@ -85,7 +85,7 @@ describe('a reply fault', () => {
     });
   });
 
-  it('leaves out that a local service answers', async () => {
+  it('leaves out the header of the local service', async () => {
     const rules = [
       { on: 'upload', calls: 2, fault: { foreign: true } },
       { on: 'track', calls: 1, fault: { foreign: true, unknownStatus: 'QUEUED' } },
@@ -118,14 +118,14 @@ describe('a reply fault', () => {
         await expect(postFile(url)).rejects.toThrow();
         expect((await postFile(url)).status).toBe(200);
         await expect(postFile(url)).rejects.toThrow();
-        // Both places are taken: by the second upload, and by the third, of which nobody was told.
+        // Both slots are taken: by the second upload, and by the third, whose reply was cut.
         expect((await postFile(url)).status).toBe(429);
       },
       { maxOpen: 2, recordsPerSecond: 1 },
     );
   });
 
-  it('cuts a reply in the middle, or gives half of it for the whole', async () => {
+  it('cuts a reply in the middle, or ends it after half', async () => {
     const rules = [
       { on: 'download', calls: 1, fault: { cut: 'in-reply' } },
       { on: 'download', calls: 2, fault: { truncate: '50%' } },
@@ -140,7 +140,7 @@ describe('a reply fault', () => {
     });
   });
 
-  it('stalls, answers others meanwhile, and lets go when the service is closed', async () => {
+  it('stalls one call while others are answered, until the service closes', async () => {
     const rules = [
       { on: 'track', calls: 1, fault: { stall: '1m' } },
       { on: 'track', calls: 2, fault: { stall: '10h' } },
@@ -162,7 +162,7 @@ describe('a reply fault', () => {
     expect(await stalled).toBeInstanceOf(Error);
   });
 
-  it('sends a reply in slow pieces, all of it', async () => {
+  it('sends a whole reply in slow pieces', async () => {
     await withFaults([{ on: 'track', fault: { slow: { bytesPerSecond: 2000 } } }], async (url) => {
       const folio = await acceptedFolio(url, uploadCsv(1));
       const reply = await fetch(`${url}${BULK}/file/info?${new URLSearchParams({ folio, token: TOKEN })}`);
@@ -196,8 +196,8 @@ describe('a reply fault', () => {
   });
 });
 
-describe('a fault of what is told', () => {
-  it('lies about counts, while the parts stay right', async () => {
+describe('a fault of the content', () => {
+  it('changes counts but not the parts', async () => {
     const counts = { successful: 1, failed: -1, total: 2 };
     await withFaults([{ fault: { counts } }], async (url) => {
       const { body } = await upload(url, uploadCsv(RECORDS));
@@ -213,7 +213,7 @@ describe('a fault of what is told', () => {
     });
   });
 
-  it('tells a lower percentage than before, and a status of its own', async () => {
+  it('sends a lower percentage than before, and an unknown status', async () => {
     const rules = [
       { on: 'track', folioCalls: { from: 2, to: 3 }, fault: { percentage: 'back' } },
       { on: 'track', folioCalls: 3, fault: { unknownStatus: 'QUEUED' } },
@@ -235,23 +235,23 @@ describe('a fault of what is told', () => {
     });
   });
 
-  it('changes the records of a part, alike at each download until the calls are over', async () => {
+  it('changes the records of a part in the same way at each matching download', async () => {
     const records = { missing: 1, doubled: 2, strange: 1, shuffled: true };
     const rules = [{ on: 'download', fileStatus: 'SUCCESSFUL', folioCalls: [1, 2], fault: { records } }];
     await withFaults(rules, async (url) => {
       const folio = await finishedFolio(url);
       const changed = await partText(url, folio, 0);
       expect(await partText(url, folio, 0)).toBe(changed);
-      const healed: string[][] = parse(await partText(url, folio, 0));
+      const unchanged: string[][] = parse(await partText(url, folio, 0));
       const rows: string[][] = parse(changed);
-      expect(rows[0]).toEqual(healed[0]);
-      const sent = new Set(healed.slice(1).map(String));
-      const told = rows.slice(1).map(String);
-      expect(told).toHaveLength(sent.size + 2);
-      expect(told.filter((row) => !sent.has(row))).toHaveLength(1);
-      expect(new Set(told).size).toBe(sent.size);
-      expect(told.map((row) => Number.parseInt(row, 10))).not.toEqual(
-        told.map((row) => Number.parseInt(row, 10)).sort((one, other) => one - other),
+      expect(rows[0]).toEqual(unchanged[0]);
+      const sent = new Set(unchanged.slice(1).map(String));
+      const received = rows.slice(1).map(String);
+      expect(received).toHaveLength(sent.size + 2);
+      expect(received.filter((row) => !sent.has(row))).toHaveLength(1);
+      expect(new Set(received).size).toBe(sent.size);
+      expect(received.map((row) => Number.parseInt(row, 10))).not.toEqual(
+        received.map((row) => Number.parseInt(row, 10)).sort((one, other) => one - other),
       );
       expect(await partRows(url, folio, 'FAILED')).toHaveLength(failed.length + 1);
     });
@@ -272,7 +272,7 @@ describe('a fault of what is told', () => {
 });
 
 describe('a fault of a folio', () => {
-  it('forgets it for good', async () => {
+  it('forgets it until the service ends', async () => {
     await withFaults([{ on: 'track', folio: 1, folioCalls: 2, fault: { forget: true } }], async (url) => {
       const [lost, kept] = [await acceptedFolio(url, uploadCsv(1)), await acceptedFolio(url, uploadCsv(1))];
       const statuses = [];
@@ -291,14 +291,14 @@ describe('a fault of a folio', () => {
       const { progressInfo } = await trackUntil(
         url,
         stuck,
-        (told) => told.progressInfo.processedPercentage === 99,
+        (response) => response.progressInfo.processedPercentage === 99,
       );
       expect(progressInfo.status).toBe('PROCESSING');
       expect((await getPart(url, stuck)).status).toBe(409);
     });
   });
 
-  it('lets its results expire', async () => {
+  it('expires its results', async () => {
     const rules = [
       { on: 'download', folio: 1, fault: { expire: '24d' } },
       { on: 'download', folio: 2, fault: { expire: '1ms' } },
@@ -311,7 +311,7 @@ describe('a fault of a folio', () => {
     });
   });
 
-  it('waits for its time, and tells Retry-After in ours', async () => {
+  it('begins at its time, and sends Retry-After in real time', async () => {
     const rules = [{ between: { after: '1m' }, fault: { status: 503, retryAfter: '30m' } }];
     await withFaults(
       rules,
@@ -325,7 +325,7 @@ describe('a fault of a folio', () => {
 });
 
 describe('a service with faults', () => {
-  it('answers calls that no rule means as ever', async () => {
+  it('answers calls that no rule matches as without faults', async () => {
     await withFaults([{ on: 'search', calls: 2, fault: { status: 500 } }], async (url) => {
       const body = { token: TOKEN, name: 'Acme' };
       const [first, second, third] = [
@@ -339,7 +339,7 @@ describe('a service with faults', () => {
     });
   });
 
-  it('still refuses what it would refuse', async () => {
+  it('still refuses what it refuses without faults', async () => {
     await withFaults([{ on: 'track', fault: { percentage: 'back' } }], async (url) => {
       expect((await track(url, 'f', 'another-token')).status).toBe(401);
       expect((await track(url, 'unknown')).status).toBe(404);

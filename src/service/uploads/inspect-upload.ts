@@ -1,0 +1,62 @@
+/** Checks an uploaded file before it is accepted: its header, the shape of every record, and their number. */
+import { open } from 'node:fs/promises';
+import { readHeader } from '../../csv/read-header.js';
+import { SourceError } from '../../errors.js';
+import type { Bytes } from '../../types.js';
+import { HttpRefusal } from '../http/http-refusal.js';
+import { readUpload, uploadLayout } from './read-upload.js';
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const MAX_HEADER_BYTES = 64 * 1024;
+
+export interface InspectedUpload {
+  /** The header record's bytes, without BOM and line end. */
+  readonly header: Buffer;
+  /** Offset of the first record. */
+  readonly offset: Bytes;
+  readonly records: number;
+}
+
+/** @throws HttpRefusal 400 with the reason when the file cannot be predicted. */
+export async function inspectUpload(path: string): Promise<InspectedUpload> {
+  const beginning = await readBeginning(path);
+  const bom = beginning.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
+  const { columns, bytes } = parseHeader(beginning.subarray(bom));
+  const { fields, name } = uploadLayout(columns);
+  if (name < 0) throw new HttpRefusal(400, 'the file has no column called name');
+  const offset = bom + bytes;
+  const records = await countRecords(path, offset, fields);
+  if (records === 0) throw new HttpRefusal(400, 'the file has a header but no records');
+  return { header: withoutLineEnds(beginning.subarray(bom, offset)), offset, records };
+}
+
+async function readBeginning(path: string): Promise<Buffer> {
+  const handle = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_HEADER_BYTES), 0, MAX_HEADER_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+function parseHeader(beginning: Buffer): ReturnType<typeof readHeader> {
+  if (beginning.length === 0) throw new HttpRefusal(400, 'the file is empty');
+  try {
+    return readHeader(beginning, ',');
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    throw new HttpRefusal(400, `the header is malformed: ${error.message}`, { cause: error });
+  }
+}
+
+async function countRecords(path: string, offset: Bytes, fields: number): Promise<number> {
+  let records = 0;
+  for await (const batch of readUpload(path, { fields, offset, record: 1 })) records += batch.count;
+  return records;
+}
+
+/** Removes the line end, and empty lines before the header. */
+function withoutLineEnds(header: Buffer): Buffer {
+  return Buffer.from(header.toString('latin1').replace(/^[\r\n]+|[\r\n]+$/g, ''), 'latin1');
+}
