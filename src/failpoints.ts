@@ -2,7 +2,7 @@
 
 export const crashPoints = [
   'after-run-before-chunk',
-  'after-chunk-file-before-commit',
+  'after-cut-before-chunk-file',
   'after-cut-before-intent',
   'after-split-before-upload',
   'after-intent-before-post',

@@ -24,8 +24,6 @@ export interface RunContext {
   /** Where what is published stands. */
   readonly output: OutputStore;
   readonly api: PredictionApi;
-  /** Gives numbers that no chunk of the run has. */
-  readonly chunkNumbers: { next(): number };
   /** Folios open at the service: taken before a POST, given back when FINISHED is committed. */
   readonly folioPermits: Permits;
   /** Aborts everything when the caller, or a failing stage, says so. */

@@ -15,8 +15,8 @@ export function createMemoryCheckpoint() {
   return {
     recordCut: async (_, chunk) => {
       const row = { state: 'cut', round: 0, attempt: 0, folio: null, submittedAt: null, counts: null };
-      const cut = { ...chunk, ...row };
-      chunks.set(chunk.number, cut);
+      const cut = { ...chunk, ...row, number: chunks.size + 1 };
+      chunks.set(cut.number, cut);
       return cut;
     },
     recordIntent: async (_, number, fileName, startedAt) => {

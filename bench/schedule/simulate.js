@@ -94,9 +94,7 @@ function configOf({ concurrency, model, requestsPerSecond }) {
 async function* cutChunks({ id, checkpoint, files }, chunks, records) {
   for (let number = 1; number <= chunks; number++) {
     const firstRecord = (number - 1) * records + 1;
-    await files.writeChunk(number);
-    yield checkpoint.recordCut(id, {
-      number,
+    const chunk = await checkpoint.recordCut(id, {
       firstRecord,
       lastRecord: firstRecord + records - 1,
       records,
@@ -106,6 +104,8 @@ async function* cutChunks({ id, checkpoint, files }, chunks, records) {
       sha256: number.toString(16).padStart(64, '0'),
       picked: null,
     });
+    await files.writeChunk(chunk.number);
+    yield chunk;
   }
 }
 

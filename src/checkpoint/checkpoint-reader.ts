@@ -37,8 +37,6 @@ export interface CheckpointReader {
   nextChunk(run: string, round: number, afterRecord: number): Promise<ChunkRow | undefined>;
   /** The chunk of a round, not split, that comes last in the source. */
   lastCut(run: string, round: number): Promise<ChunkRow | undefined>;
-  /** The highest number that a chunk has; 0 where there is none. */
-  lastChunkNumber(run: string): Promise<number>;
   /** The highest round that has chunks; 0 where none was begun. */
   lastRound(run: string): Promise<number>;
   /** The last merged chunk in the order of the source, of those that begin before a record or of all. */

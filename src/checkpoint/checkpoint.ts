@@ -52,15 +52,16 @@ export interface Checkpoint extends CheckpointReader {
   recordInterrupted(run: string): Promise<number>;
 
   /**
-   * Adds a `cut` chunk under a number that none has. One of the source begins behind all others of it, while
-   * the source is not cut whole; one of a round behind all others of the round, which is the first unsettled one.
-   * Redoable: its upload begins with the intent.
+   * Adds a `cut` chunk under the run's next number: one more than its highest, from 1. A chunk of the source begins
+   * behind all others of it, and is added only while the source is not cut whole. A chunk of a round begins behind all
+   * others of the round, which is the first unsettled one. Redoable: its upload begins with the intent.
    */
   recordCut(run: string, chunk: NewChunk): Promise<ChunkRow>;
   /** The whole source is cut: fixes the run's number of chunks. */
   recordAllCut(run: string): Promise<void>;
   /**
-   * A `cut` or `ambiguous` chunk of several records of an open run to `split`; returns the two in its place, `cut`.
+   * A `cut` or `ambiguous` chunk of several records of an open run to `split`; adds the two chunks in its place under
+   * the run's next two numbers, and returns them, `cut`.
    */
   recordSplit(
     run: string,

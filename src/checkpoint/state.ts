@@ -127,8 +127,9 @@ export interface PickedRecords {
   readonly numbers: readonly number[];
 }
 
-/** A chunk as it is added: with the records picked for it, where it is not simply the source's next ones. */
-export interface NewChunk extends Chunk {
+/** A chunk before it is added; the checkpoint gives it its number. */
+export interface NewChunk extends Omit<Chunk, 'number'> {
+  /** Null where the chunk simply holds the source's next records. */
   readonly picked: PickedRecords | null;
 }
 

@@ -108,7 +108,7 @@ async function findExisting(
 async function verifyPaid({ checkpoint, logger }: FindRunNeeds, run: Run): Promise<void> {
   // Of a pruned run there is nothing left to go on with.
   if (run.prunedAt !== null || (await checkpoint.verifyPaid(run.id)) === 'whole') return;
-  if ((await checkpoint.lastChunkNumber(run.id)) === 0) return;
+  if ((await checkpoint.lastCut(run.id, 0)) === undefined) return;
   logger.warn(
     { run: run.id },
     `the journal of run ${run.id} was missing or empty; it is written again from the checkpoint`,

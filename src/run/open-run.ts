@@ -1,5 +1,4 @@
 /** Opens everything that a run needs, finds or begins it, and closes it all again in reverse order. */
-import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { DeadlineError, InterruptedError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
@@ -59,7 +58,6 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       fileStore: files,
       output,
       api,
-      chunkNumbers: await createChunkNumbers(checkpoint, run.id),
       folioPermits: createPermits(config.concurrency.folios),
       controller,
       signal,
@@ -85,17 +83,6 @@ async function endUploads(
 ): Promise<void> {
   if (inFlight.size > 0) controller.abort(new InterruptedError());
   while (inFlight.size > 0) await Promise.allSettled(inFlight);
-}
-
-/** The run has one writer (law 12), so what is counted here is given out once. */
-async function createChunkNumbers(checkpoint: Checkpoint, run: string): Promise<OpenRun['chunkNumbers']> {
-  let last = await checkpoint.lastChunkNumber(run);
-  return {
-    next: () => {
-      last += 1;
-      return last;
-    },
-  };
 }
 
 /** A controller of the run's own that follows the caller's signal. */

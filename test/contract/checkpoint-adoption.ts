@@ -1,11 +1,12 @@
 /** Contract: a folio that a person found for an upload in doubt. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addAs, addChunk, beginUpload } from '../helpers/advance-chunk.js';
+import { addAs, addChunk, advanceChunk, beginUpload } from '../helpers/advance-chunk.js';
 import {
   allSuccessful,
   allUnprocessed,
   sampleChunk,
+  sampleHalves,
   samplePicked,
   samplePublication,
   sampleRun,
@@ -106,16 +107,20 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
 
     it('leaves what comes before it in the source merged, whatever the numbers are', () =>
       withRun(async (checkpoint) => {
-        await addAs(checkpoint, 'r1', sampleChunk(9, { firstRecord: 1, lastRecord: 10 }), 'downloaded');
-        await addAs(checkpoint, 'r1', sampleChunk(4, { firstRecord: 11, lastRecord: 20 }), 'ambiguous');
-        await addAs(checkpoint, 'r1', sampleChunk(2, { firstRecord: 21, lastRecord: 30 }), 'downloaded');
+        const records = { firstRecord: 1, lastRecord: 20, records: 20 };
+        await addAs(checkpoint, 'r1', sampleChunk(1, records), 'cut');
+        await addAs(checkpoint, 'r1', sampleChunk(3), 'downloaded');
+        await checkpoint.recordSplit('r1', 1, sampleHalves(records));
+        // In the order of the source: 3, 4, 2.
+        await advanceChunk(checkpoint, 'r1', 3, 'downloaded');
+        await advanceChunk(checkpoint, 'r1', 4, 'ambiguous');
         await checkpoint.recordUnprocessed('r1', 4, 'AMBIGUOUS_HELD');
         await checkpoint.recordColumns('r1', ['code'], true);
-        await checkpoint.recordMerged('r1', 9, allSuccessful, 100, 'f00d');
+        await checkpoint.recordMerged('r1', 3, allSuccessful, 100, 'f00d');
         await checkpoint.recordMerged('r1', 4, allUnprocessed, 200, 'f00d');
         await checkpoint.recordMerged('r1', 2, allSuccessful, 300, 'f00d');
         await checkpoint.recordAdopted('r1', 4, found, 9);
-        expect((await checkpoint.lastMerged('r1'))?.number).toBe(9);
+        expect((await checkpoint.lastMerged('r1'))?.number).toBe(3);
         expect((await checkpoint.tally('r1')).merged).toEqual({ chunks: 1, records: 10 });
       }));
 
@@ -133,18 +138,18 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await addChunk(checkpoint, 'r1', 1, 'downloaded');
         await checkpoint.recordAllCut('r1');
         for (const round of [1, 2, 3]) {
-          await addAs(checkpoint, 'r1', samplePicked(round + 10, round, [4, 6]), 'ambiguous');
-          await checkpoint.recordUnprocessed('r1', round + 10, 'AMBIGUOUS_HELD');
+          const chunk = await addAs(checkpoint, 'r1', samplePicked(round, round, [4, 6]), 'ambiguous');
+          await checkpoint.recordUnprocessed('r1', chunk, 'AMBIGUOUS_HELD');
           await checkpoint.recordRoundSettled('r1', round);
         }
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 8);
-        await checkpoint.recordAdopted('r1', 12, found, 9);
+        await checkpoint.recordAdopted('r1', 3, found, 9);
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'open', round: 1, publication: null });
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
         // Of a round behind the settled ones nothing is taken back.
-        await checkpoint.recordAdopted('r1', 13, found, 9);
+        await checkpoint.recordAdopted('r1', 4, found, 9);
         expect((await checkpoint.run('r1'))?.round).toBe(1);
         await expectRefused(checkpoint, 'r1', () => checkpoint.recordRoundSettled('r1', 2));
       }));
@@ -220,12 +225,12 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await addChunk(checkpoint, 'r1', 1, 'downloaded');
         await checkpoint.recordAllCut('r1');
         for (const round of [1, 2]) {
-          await addAs(checkpoint, 'r1', samplePicked(round + 10, round, [4, 6]), 'submitted');
-          await checkpoint.recordUnprocessed('r1', round + 10, 'FOLIO_LOST');
+          const chunk = await addAs(checkpoint, 'r1', samplePicked(round, round, [4, 6]), 'submitted');
+          await checkpoint.recordUnprocessed('r1', chunk, 'FOLIO_LOST');
           await checkpoint.recordRoundSettled('r1', round);
         }
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
-        await checkpoint.recordFound('r1', 11);
+        await checkpoint.recordFound('r1', 2);
         expect((await checkpoint.run('r1'))?.round).toBe(0);
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
       }));

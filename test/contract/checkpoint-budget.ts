@@ -99,7 +99,7 @@ export function budgetContract(withCheckpoint: WithCheckpoint): void {
     it('of a chunk stays when it is split or given up', () =>
       withRun(async (checkpoint) => {
         for (const chunk of [1, 2]) await addChunk(checkpoint, 'r1', chunk, 'ambiguous');
-        await checkpoint.recordSplit('r1', 1, sampleHalves(sampleChunk(1), [3, 4]));
+        await checkpoint.recordSplit('r1', 1, sampleHalves(sampleChunk(1)));
         await checkpoint.recordUnprocessed('r1', 2, 'AMBIGUOUS_HELD');
         await checkpoint.recordSuperseded('r1', 9);
         expect(await spent(checkpoint, 'r1', '2026-11-21')).toEqual([20, 20, 20]);

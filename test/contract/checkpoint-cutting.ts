@@ -4,6 +4,7 @@ import { addAs, addChunk } from '../helpers/advance-chunk.js';
 import {
   newlyCut,
   sampleChunk,
+  sampleHalves,
   samplePicked,
   samplePublication,
   sampleRun,
@@ -21,33 +22,39 @@ export function cuttingContract(withCheckpoint: WithCheckpoint): void {
   describe('cutting', () => {
     it('gives back a chunk as it was cut, with nothing known', () =>
       withRun(async (checkpoint) => {
-        expect(await checkpoint.recordCut('r1', sampleChunk(1))).toEqual(newlyCut(sampleChunk(1)));
-        expect(await checkpoint.chunk('r1', 1)).toEqual(newlyCut(sampleChunk(1)));
+        expect(await checkpoint.recordCut('r1', sampleChunk(1))).toEqual(newlyCut(1, sampleChunk(1)));
+        expect(await checkpoint.chunk('r1', 1)).toEqual(newlyCut(1, sampleChunk(1)));
         expect(await checkpoint.chunk('r1', 2)).toBeUndefined();
         expect(await checkpoint.chunk('r2', 1)).toBeUndefined();
         expect(await checkpoint.pickedRecords('r1', 1)).toBeUndefined();
       }));
 
-    it('takes any number that no chunk has, and only a positive whole one', () =>
+    it('numbers chunks from 1 in the order in which they are cut, in each run', () =>
       withRun(async (checkpoint) => {
-        expect(await checkpoint.lastChunkNumber('r1')).toBe(0);
-        await checkpoint.recordCut('r1', sampleChunk(7, { firstRecord: 1, lastRecord: 10 }));
-        await checkpoint.recordCut('r1', sampleChunk(3, { firstRecord: 11, lastRecord: 20 }));
-        expect(await checkpoint.lastChunkNumber('r1')).toBe(7);
-        const cut = (number: number) => () =>
-          checkpoint.recordCut('r1', sampleChunk(number, { firstRecord: 21, lastRecord: 30 }));
-        await expectRefused(checkpoint, 'r1', ...[7, 3, 0, -1, 1.5].map(cut));
+        await checkpoint.recordRun(sampleRun('r2'));
+        const cut = async (run: string, nth: number) =>
+          (await checkpoint.recordCut(run, sampleChunk(nth))).number;
+        expect([await cut('r1', 7), await cut('r2', 1), await cut('r1', 8)]).toEqual([1, 1, 2]);
+        await expectRefused(checkpoint, 'r1', () => cut('r1', 3));
+        expect([await cut('r1', 9), await cut('r2', 4)]).toEqual([3, 2]);
+      }));
+
+    it('numbers chunks that are cut at once, each once', () =>
+      withRun(async (checkpoint) => {
+        const cuts = Array.from({ length: 20 }, (_, at) => checkpoint.recordCut('r1', sampleChunk(at + 1)));
+        const numbers = (await Promise.all(cuts)).map(({ number }) => number);
+        expect(numbers).toEqual(cuts.map((_, at) => at + 1));
       }));
 
     it('takes chunks of the source only behind all others of it, gaps allowed', () =>
       withRun(async (checkpoint) => {
-        const cut = (number: number, firstRecord: number) =>
-          checkpoint.recordCut('r1', sampleChunk(number, { firstRecord, lastRecord: firstRecord + 9 }));
-        await expectRefused(checkpoint, 'r1', () => cut(1, 0));
-        await cut(1, 3);
-        await expectRefused(checkpoint, 'r1', ...[1, 3, 12].map((record) => () => cut(2, record)));
-        await cut(2, 13);
-        await cut(3, 40);
+        const cut = (firstRecord: number) =>
+          checkpoint.recordCut('r1', sampleChunk(1, { firstRecord, lastRecord: firstRecord + 9 }));
+        await expectRefused(checkpoint, 'r1', () => cut(0));
+        await cut(3);
+        await expectRefused(checkpoint, 'r1', ...[1, 3, 12].map((record) => () => cut(record)));
+        await cut(13);
+        await cut(40);
         expect((await checkpoint.lastCut('r1', 0))?.number).toBe(3);
       }));
 
@@ -105,9 +112,9 @@ export function cuttingContract(withCheckpoint: WithCheckpoint): void {
         for (const [index, state] of states.entries()) await addChunk(checkpoint, 'r1', index + 1, state);
         const numbers = async (...args: Parameters<typeof checkpoint.chunksIn>) =>
           (await checkpoint.chunksIn(...args)).map((chunk) => chunk.number);
-        expect(await numbers('r1', ['submitted', 'cut'], 0, 10)).toEqual([1, 2, 3, 5, 6, 1007, 2007]);
+        expect(await numbers('r1', ['submitted', 'cut'], 0, 10)).toEqual([1, 2, 3, 5, 6, 8, 9]);
         expect(await numbers('r1', ['submitted', 'cut'], 1, 2)).toEqual([2, 3]);
-        expect(await numbers('r1', ['cut', 'cut'], 3, 10)).toEqual([5, 1007, 2007]);
+        expect(await numbers('r1', ['cut', 'cut'], 3, 10)).toEqual([5, 8, 9]);
         expect(await numbers('r1', ['split'], 0, 10)).toEqual([7]);
         expect(await numbers('r1', [], 0, 10)).toEqual([]);
         expect(await numbers('r2', ['cut'], 0, 10)).toEqual([]);
@@ -116,35 +123,37 @@ export function cuttingContract(withCheckpoint: WithCheckpoint): void {
     it('goes through a round in the order of the source, split chunks left out', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'split');
-        await addAs(checkpoint, 'r1', sampleChunk(5, { firstRecord: 11, lastRecord: 20 }), 'cut');
-        await addAs(checkpoint, 'r1', sampleChunk(4, { firstRecord: 23, lastRecord: 30 }), 'unprocessed');
+        await addChunk(checkpoint, 'r1', 2, 'split');
+        await addAs(checkpoint, 'r1', sampleChunk(3, { firstRecord: 23, lastRecord: 30 }), 'unprocessed');
+        await checkpoint.recordSplit('r1', 2, sampleHalves(sampleChunk(1, { lastRecord: 5, records: 5 })));
         await checkpoint.recordAllCut('r1');
         await checkpoint.recordCut('r1', samplePicked(8, 1, [2, 12]));
         await checkpoint.recordCut('r1', samplePicked(6, 1, [13, 29]));
         const next = async (round: number, after: number) =>
           (await checkpoint.nextChunk('r1', round, after))?.number;
-        expect(await next(0, 0)).toBe(1001);
-        expect(await next(0, 1)).toBe(2001);
-        expect(await next(0, 5)).toBe(2001);
+        // Chunk 1 is in the halves 2 and 3, chunk 2 in 8 and 9, chunk 4 in 5 and 6.
+        expect(await next(0, 0)).toBe(8);
+        expect(await next(0, 1)).toBe(9);
+        expect(await next(0, 3)).toBe(3);
+        expect(await next(0, 5)).toBe(3);
         expect(await next(0, 6)).toBe(5);
-        expect(await next(0, 11)).toBe(4);
-        expect(await next(0, 22)).toBe(4);
+        expect(await next(0, 11)).toBe(6);
+        expect(await next(0, 22)).toBe(7);
         expect(await next(0, 23)).toBeUndefined();
-        expect([await next(1, 0), await next(1, 2), await next(1, 13)]).toEqual([8, 6, undefined]);
+        expect([await next(1, 0), await next(1, 2), await next(1, 13)]).toEqual([10, 11, undefined]);
         expect(await next(2, 0)).toBeUndefined();
-        expect(await checkpoint.nextChunk('r1', 0, 11)).toEqual(await checkpoint.chunk('r1', 4));
+        expect(await checkpoint.nextChunk('r1', 0, 16)).toEqual(await checkpoint.chunk('r1', 7));
         const last = async (round: number) => (await checkpoint.lastCut('r1', round))?.number;
-        expect([await last(0), await last(1), await last(2)]).toEqual([4, 6, undefined]);
-        expect(await checkpoint.lastChunkNumber('r1')).toBe(2001);
+        expect([await last(0), await last(1), await last(2)]).toEqual([7, 11, undefined]);
       }));
 
     it('leaves out a split chunk that comes last in the source', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'split');
-        expect((await checkpoint.lastCut('r1', 0))?.number).toBe(2001);
+        expect((await checkpoint.lastCut('r1', 0))?.number).toBe(3);
         expect(await checkpoint.nextChunk('r2', 0, 0)).toBeUndefined();
         expect(await checkpoint.lastCut('r2', 0)).toBeUndefined();
-        expect([await checkpoint.lastChunkNumber('r2'), await checkpoint.lastRound('r2')]).toEqual([0, 0]);
+        expect(await checkpoint.lastRound('r2')).toBe(0);
       }));
   });
 }

@@ -1,11 +1,12 @@
 /** Contract: columns, join and merged chunks. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addAs, addChunk } from '../helpers/advance-chunk.js';
+import { addAs, addChunk, advanceChunk } from '../helpers/advance-chunk.js';
 import {
   allSuccessful,
   allUnprocessed,
   sampleChunk,
+  sampleHalves,
   samplePicked,
   sampleRun,
 } from '../helpers/checkpoint-samples.js';
@@ -146,25 +147,26 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
     it('follows the order of the source, whatever the numbers are', () =>
       withCheckpoint(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('r1'));
-        for (const [at, number] of [7, 3, 5].entries()) {
-          const records = { firstRecord: at * 10 + 1, lastRecord: at * 10 + 10 };
-          await addAs(checkpoint, 'r1', sampleChunk(number, records), 'downloaded');
-        }
+        const records = { firstRecord: 1, lastRecord: 20, records: 20 };
+        await addAs(checkpoint, 'r1', sampleChunk(1, records), 'cut');
+        await addAs(checkpoint, 'r1', sampleChunk(3), 'downloaded');
+        await checkpoint.recordSplit('r1', 1, sampleHalves(records));
+        for (const chunk of [3, 4]) await advanceChunk(checkpoint, 'r1', chunk, 'downloaded');
         const merge = (chunk: number, end: number) =>
           checkpoint.recordMerged('r1', chunk, allSuccessful, end, 'f00d');
-        await expectRefused(checkpoint, 'r1', ...[3, 5].map((chunk) => () => merge(chunk, 100)));
-        await merge(7, 100);
-        await expectRefused(checkpoint, 'r1', () => merge(5, 200));
-        await merge(3, 200);
-        await merge(5, 300);
+        await expectRefused(checkpoint, 'r1', ...[4, 2].map((chunk) => () => merge(chunk, 100)));
+        await merge(3, 100);
+        await expectRefused(checkpoint, 'r1', () => merge(2, 200));
+        await merge(4, 200);
+        await merge(2, 300);
         const last = async (before?: number) => (await checkpoint.lastMerged('r1', before))?.number;
-        expect(await last()).toBe(5);
-        expect(await last(22)).toBe(5);
-        expect(await last(21)).toBe(3);
-        expect(await last(11)).toBe(7);
+        expect(await last()).toBe(2);
+        expect(await last(22)).toBe(2);
+        expect(await last(21)).toBe(4);
+        expect(await last(11)).toBe(3);
         expect(await last(1)).toBeUndefined();
         await checkpoint.recordUnmerged('r1', 11);
-        expect(await last()).toBe(7);
+        expect(await last()).toBe(3);
       }));
 
     it('takes a refused chunk, and no chunk of a round', () =>
@@ -193,14 +195,14 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         await addChunk(checkpoint, 'r1', 1, 'split');
         await addChunk(checkpoint, 'r1', 2, 'unprocessed');
         const half = { successful: 0, failed: 0, unprocessed: 5, indistinct: 0 };
-        for (const chunk of [1001, 2001]) await checkpoint.recordUnprocessed('r1', chunk, 'DEADLINE');
+        for (const chunk of [2, 3]) await checkpoint.recordUnprocessed('r1', chunk, 'DEADLINE');
         const merge = (chunk: number, end: number) =>
-          checkpoint.recordMerged('r1', chunk, chunk < 1000 ? allUnprocessed : half, end, 'f00d');
-        await expectRefused(checkpoint, 'r1', ...[1, 2, 2001].map((chunk) => () => merge(chunk, 50)));
-        await merge(1001, 50);
-        await expectRefused(checkpoint, 'r1', ...[1, 2].map((chunk) => () => merge(chunk, 50)));
-        await merge(2001, 100);
-        await merge(2, 200);
+          checkpoint.recordMerged('r1', chunk, chunk === 4 ? allUnprocessed : half, end, 'f00d');
+        await expectRefused(checkpoint, 'r1', ...[1, 3, 4].map((chunk) => () => merge(chunk, 50)));
+        await merge(2, 50);
+        await expectRefused(checkpoint, 'r1', ...[1, 4].map((chunk) => () => merge(chunk, 50)));
+        await merge(3, 100);
+        await merge(4, 200);
         expect((await checkpoint.tally('r1')).merged).toEqual({ chunks: 3, records: 20 });
       }));
   });

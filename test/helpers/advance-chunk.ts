@@ -19,40 +19,50 @@ export const sampleReply = (chunk: number) => ({
   rehearsal: false,
 });
 
-/** Cuts the next chunk of a run and takes it to the state; the halves of a split one are 1000 and 2000 behind. */
-export async function addChunk(
+/**
+ * Cuts the n-th ten records of a run's source and takes the chunk to the state.
+ * @returns its number; the halves of a split one have the next two.
+ */
+export function addChunk(
   checkpoint: Checkpoint,
   run: string,
-  chunk: number,
+  nth: number,
   state: ChunkState,
-): Promise<void> {
-  const added = state === 'refused' ? sampleSingle(chunk) : sampleChunk(chunk);
-  await addAs(checkpoint, run, added, state);
+): Promise<number> {
+  return addAs(checkpoint, run, state === 'refused' ? sampleSingle(nth) : sampleChunk(nth), state);
 }
 
-/** Cuts a chunk and takes it to the state. */
+/** Cuts a chunk and takes it to the state; returns its number. */
 export async function addAs(
   checkpoint: Checkpoint,
   run: string,
   added: NewChunk,
   state: ChunkState,
+): Promise<number> {
+  const { number } = await checkpoint.recordCut(run, added);
+  await advanceChunk(checkpoint, run, number, state);
+  return number;
+}
+
+/** Takes a chunk that was just cut to the state. */
+export async function advanceChunk(
+  checkpoint: Checkpoint,
+  run: string,
+  chunk: number,
+  state: ChunkState,
 ): Promise<void> {
-  const { number: chunk, records } = added;
-  await checkpoint.recordCut(run, added);
   if (state === 'cut') return;
   if (state === 'unprocessed') return void (await checkpoint.recordUnprocessed(run, chunk, 'DEADLINE'));
   if (state === 'refused') return void (await checkpoint.recordRefused(run, chunk, 'not ours'));
-  if (state === 'split') {
-    const halves = sampleHalves(added, [chunk + 1000, chunk + 2000]);
-    return void (await checkpoint.recordSplit(run, chunk, halves));
-  }
+  const row = (await checkpoint.chunk(run, chunk))!;
+  if (state === 'split') return void (await checkpoint.recordSplit(run, chunk, sampleHalves(row)));
   await beginUpload(checkpoint, run, chunk);
   if (state === 'uploading') return;
   if (state === 'ambiguous') return checkpoint.recordAmbiguous(run, chunk, 2, 'no-reply');
   await checkpoint.recordAccepted(run, chunk, sampleReply(chunk), 2);
   if (state === 'submitted') return;
   const listed = [{ fileStatus: 'SUCCESSFUL' as const, part: 0 }];
-  await checkpoint.recordFinished(run, chunk, { successful: records, failed: 0 }, listed);
+  await checkpoint.recordFinished(run, chunk, { successful: row.records, failed: 0 }, listed);
   if (state === 'finished') return;
   await checkpoint.recordPart(run, chunk, samplePart(0));
   await checkpoint.recordDownloaded(run, chunk);

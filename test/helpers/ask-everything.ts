@@ -29,7 +29,7 @@ export async function askEverything(checkpoint: Checkpoint, runs: readonly strin
     answers.push(await checkpoint.chunksIn(run, ALL_STATES, 0, 100));
     answers.push(await checkpoint.chunksIn(run, ['cut', 'split', 'downloaded', 'unprocessed'], 1, 2));
     answers.push(await checkpoint.searches(run, 0, 100), await checkpoint.searches(run, 2, 2));
-    answers.push(await checkpoint.lastChunkNumber(run), await checkpoint.lastRound(run));
+    answers.push(await checkpoint.lastRound(run));
     answers.push(await checkpoint.lastMerged(run), await checkpoint.lastMerged(run, 3));
     for (const round of [0, 1, 2]) {
       answers.push(await checkpoint.lastCut(run, round));

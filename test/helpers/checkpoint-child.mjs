@@ -33,7 +33,6 @@ if (task === 'lock') {
     const place = { file: 0, offset: 0 };
     const records = { firstRecord: number, lastRecord: number, records: 1 };
     await checkpoint.recordCut(name, {
-      number,
       ...records,
       start: place,
       end: place,

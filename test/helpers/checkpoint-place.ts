@@ -29,8 +29,6 @@ export interface Seen {
   /** The last record that is cut, of the source and of the first round that is not settled. */
   readonly lastOfSource: number;
   readonly lastOfRound: number;
-  /** Two numbers that no chunk has. */
-  readonly free: readonly [number, number];
 }
 
 export const ALL_STATES = Object.keys(nothingTallied) as ChunkState[];
@@ -38,17 +36,12 @@ export const ALL_STATES = Object.keys(nothingTallied) as ChunkState[];
 /** Looks at a place. */
 export async function seeAt(checkpoint: Checkpoint, { run: id, chunk }: Place): Promise<Seen> {
   const run = await checkpoint.run(id);
-  const taken = (await checkpoint.chunksIn(id, ALL_STATES, 0, 1_000)).map(({ number }) => number);
-  const [one, other] = Array.from({ length: taken.length + 2 }, (_, at) => at + 1).filter(
-    (number) => !taken.includes(number),
-  );
   return {
     run,
     row: await checkpoint.chunk(id, chunk),
     picked: await checkpoint.pickedRecords(id, chunk),
     lastOfSource: (await checkpoint.lastCut(id, 0))?.lastRecord ?? 0,
     lastOfRound: (await checkpoint.lastCut(id, nextRound(run)))?.lastRecord ?? 0,
-    free: [one!, other!],
   };
 }
 
@@ -58,7 +51,6 @@ export const nextRound = (run: Run | undefined) => (run?.round ?? 0) + 1;
 /** States that a change of a chunk leaves. */
 const LEAVES: Readonly<Record<string, readonly ChunkState[]>> = {
   recordSplit: ['cut', 'ambiguous'],
-  splitUnderTakenNumber: ['cut', 'ambiguous'],
   splitOtherRecords: ['cut', 'ambiguous'],
   splitInOtherRound: ['cut', 'ambiguous'],
   recordRefused: ['cut', 'ambiguous'],
@@ -126,9 +118,7 @@ export async function aim(checkpoint: Checkpoint, name: string, place: Place): P
     const asked = (await checkpoint.searches(run, 0, 100)).filter(({ state }) => state === 'intent');
     return pick(asked.map(({ record }) => record));
   }
-  if (name === 'recordCut' || name === 'recordCutInRound') {
-    return pick((await seeAt(checkpoint, place)).free);
-  }
+  if (name === 'recordCut' || name === 'recordCutInRound') return place;
   const left = await checkpoint.chunksIn(run, LEAVES[name] ?? [], 0, 100);
   return pick(left.filter((row) => suits(name, row)).map(({ number }) => number));
 }

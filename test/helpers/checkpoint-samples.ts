@@ -35,51 +35,55 @@ export function sampleRun(id: string, changes: Partial<NewRun> = {}): NewRun {
   };
 }
 
-/** Ten records of the source each, in the order of the numbers; the offsets do not fit into 32 bits. */
-export function sampleChunk(number: number, changes: Partial<NewChunk> = {}): NewChunk {
-  const offset = 5_000_000_000 + number * 100;
+/** The n-th ten records of the source; the offsets do not fit into 32 bits. */
+export function sampleChunk(nth: number, changes: Partial<NewChunk> = {}): NewChunk {
+  const offset = 5_000_000_000 + nth * 100;
   return {
-    number,
-    firstRecord: number * 10 - 9,
-    lastRecord: number * 10,
+    firstRecord: nth * 10 - 9,
+    lastRecord: nth * 10,
     records: 10,
     start: { file: 0, offset },
     end: { file: 1, offset: offset + 99 },
     bytes: 120,
-    sha256: `chunk-${number}`,
+    sha256: `chunk-${nth}`,
     picked: null,
     ...changes,
   };
 }
 
 /** One record of the source: all that is in a chunk which the service may refuse. */
-export function sampleSingle(number: number, record = number * 10 - 9): NewChunk {
-  return sampleChunk(number, { firstRecord: record, lastRecord: record, records: 1 });
+export function sampleSingle(nth: number, record = nth * 10 - 9): NewChunk {
+  return sampleChunk(nth, { firstRecord: record, lastRecord: record, records: 1 });
 }
 
-/** Some records, ascending, that are sent again in a round. */
-export function samplePicked(number: number, round: number, numbers: readonly number[]): NewChunk {
+/**
+ * Some records, ascending, that are sent again in a round.
+ * @param nth varies offsets and hash.
+ */
+export function samplePicked(nth: number, round: number, numbers: readonly number[]): NewChunk {
   const edges = { firstRecord: numbers[0] ?? 0, lastRecord: numbers.at(-1) ?? 0 };
-  return sampleChunk(number, { ...edges, records: numbers.length, picked: { round, numbers } });
+  return sampleChunk(nth, { ...edges, records: numbers.length, picked: { round, numbers } });
 }
 
 /** The first and the second half of ten records or so. */
-export function sampleHalves(
-  { firstRecord, lastRecord, records }: Pick<NewChunk, 'firstRecord' | 'lastRecord' | 'records'>,
-  numbers: readonly [number, number],
-): [NewChunk, NewChunk] {
+export function sampleHalves({
+  firstRecord,
+  lastRecord,
+  records,
+}: Pick<NewChunk, 'firstRecord' | 'lastRecord' | 'records'>): [NewChunk, NewChunk] {
   const inFirst = Math.floor(records / 2);
   const middle = firstRecord + inFirst;
   return [
-    sampleChunk(numbers[0], { firstRecord, lastRecord: middle - 1, records: inFirst }),
-    sampleChunk(numbers[1], { firstRecord: middle, lastRecord, records: records - inFirst }),
+    sampleChunk(firstRecord, { firstRecord, lastRecord: middle - 1, records: inFirst }),
+    sampleChunk(middle, { firstRecord: middle, lastRecord, records: records - inFirst }),
   ];
 }
 
-/** What is said of a chunk that was only cut. */
-export function newlyCut({ picked, ...chunk }: NewChunk): ChunkRow {
+/** The row of a chunk that was only cut. */
+export function newlyCut(number: number, { picked, ...chunk }: NewChunk): ChunkRow {
   return {
     ...chunk,
+    number,
     state: 'cut',
     round: picked?.round ?? 0,
     attempt: 0,

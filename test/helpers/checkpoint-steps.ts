@@ -30,12 +30,13 @@ function ofRound({ chunk, vary }: Place, { run, lastOfRound }: Seen): NewChunk {
   return samplePicked(chunk, nextRound(run), numbers);
 }
 
-function halvesOf({ vary }: Place, { row, picked, free }: Seen): [NewChunk, NewChunk] {
-  const numbers: [number, number] = vary === 1 ? [free[1], free[0]] : [free[0], free[1]];
-  if (picked === undefined) return sampleHalves(row ?? sampleChunk(1), numbers);
+function halvesOf({ row, picked }: Seen): [NewChunk, NewChunk] {
+  if (picked === undefined) return sampleHalves(row ?? sampleChunk(1));
   const middle = Math.floor(picked.length / 2);
-  const parts = [picked.slice(0, middle), picked.slice(middle)] as const;
-  return [samplePicked(numbers[0], row!.round, parts[0]), samplePicked(numbers[1], row!.round, parts[1])];
+  return [
+    samplePicked(1, row!.round, picked.slice(0, middle)),
+    samplePicked(2, row!.round, picked.slice(middle)),
+  ];
 }
 
 function endsOf({ vary }: Place, { row }: Seen) {
@@ -94,7 +95,7 @@ export const runChanges: Readonly<Record<string, Change>> = {
 export const chunkChanges: Readonly<Record<string, Change>> = {
   recordCut: (to, place, seen) => to.recordCut(place.run, ofSource(place, seen)),
   recordCutInRound: (to, place, seen) => to.recordCut(place.run, ofRound(place, seen)),
-  recordSplit: (to, place, seen) => to.recordSplit(place.run, place.chunk, halvesOf(place, seen)),
+  recordSplit: (to, place, seen) => to.recordSplit(place.run, place.chunk, halvesOf(seen)),
   recordRefused: (to, { run, chunk, vary }) => to.recordRefused(run, chunk, `no ${vary}`),
   recordIntent: (to, { run, chunk, vary, budget }) => beginUpload(to, run, chunk, vary, sampleBudget(budget)),
   recordAccepted: (to, { run, chunk, vary }) =>
@@ -130,25 +131,18 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
 export const wrongChanges: Readonly<Record<string, Change>> = {
   cutInFront: (to, place, seen) => {
     const firstRecord = Math.max(seen.lastOfSource - place.vary, 0);
-    return to.recordCut(place.run, sampleChunk(seen.free[0], { firstRecord, lastRecord: firstRecord + 50 }));
+    return to.recordCut(place.run, sampleChunk(1, { firstRecord, lastRecord: firstRecord + 50 }));
   },
-  cutUnderNoNumber: (to, place, seen) =>
-    to.recordCut(place.run, { ...ofSource(place, seen), number: [0, -1, 1.5][place.vary]! }),
   cutInOtherRound: (to, place, seen) =>
-    to.recordCut(place.run, samplePicked(seen.free[0], nextRound(seen.run) + place.vary - 3, [900])),
+    to.recordCut(place.run, samplePicked(1, nextRound(seen.run) + place.vary - 3, [900])),
   cutOtherRecords: (to, place, seen) => {
-    const chunk = { ...ofRound(place, seen), number: seen.free[0] };
+    const chunk = ofRound(place, seen);
     const { firstRecord, lastRecord, records } = chunk;
     const ends = [{ firstRecord: firstRecord - 1 }, { lastRecord: lastRecord + 1 }, { records: records + 1 }];
     return to.recordCut(place.run, { ...chunk, ...ends[place.vary] });
   },
-  splitUnderTakenNumber: (to, place, seen) => {
-    const [first, second] = halvesOf(place, seen);
-    const number = place.vary === 0 ? first.number : place.chunk;
-    return to.recordSplit(place.run, place.chunk, [first, { ...second, number }]);
-  },
   splitOtherRecords: (to, place, seen) => {
-    const [first, second] = halvesOf(place, seen);
+    const [first, second] = halvesOf(seen);
     const more = { ...second, records: second.records + 1 };
     const later = { ...second, lastRecord: second.lastRecord + 1 };
     const wrong = [[second, first] as const, [first, more] as const, [first, later] as const];
@@ -156,9 +150,9 @@ export const wrongChanges: Readonly<Record<string, Change>> = {
   },
   splitInOtherRound: (to, place, seen) => {
     const round = (seen.row?.round ?? 0) + 1;
-    const [first, second] = halvesOf(place, seen).map((half): NewChunk => {
+    const [first, second] = halvesOf(seen).map((half, at): NewChunk => {
       const numbers = Array.from({ length: half.records }, (_, at) => half.firstRecord + at);
-      return { ...samplePicked(half.number, round, numbers), lastRecord: half.lastRecord };
+      return { ...samplePicked(at, round, numbers), lastRecord: half.lastRecord };
     });
     return to.recordSplit(place.run, place.chunk, [first!, second!]);
   },

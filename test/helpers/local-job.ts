@@ -17,6 +17,7 @@ import {
 import { parseFaults } from '../../src/service/faults/read-faults.js';
 import { openService } from '../../src/service/open-service.js';
 import { createHashPredictor } from '../../src/service/predictors/hash-predictor.js';
+import { ALL_STATES } from './checkpoint-place.js';
 import { type ServedFolio, servedFolios } from './serve.js';
 import { serviceOptions, TOKEN } from './service-client.js';
 
@@ -121,11 +122,7 @@ function createJob(
     const reader = (await openCheckpointReader(config().stateDir))!;
     try {
       const run = (await reader.latestRun('nightly'))!;
-      const chunks: ChunkRow[] = [];
-      for (let number = 1; number <= (await reader.lastChunkNumber(run.id)); number++) {
-        const chunk = await reader.chunk(run.id, number);
-        if (chunk !== undefined) chunks.push(chunk);
-      }
+      const chunks = await reader.chunksIn(run.id, ALL_STATES, 0, Number.MAX_SAFE_INTEGER);
       return { run, tally: await reader.tally(run.id), chunks };
     } finally {
       await reader.close();

@@ -8,7 +8,7 @@ export function memoryCutChanges(memory: Memory) {
     recordCut(id: string, chunk: NewChunk) {
       const run = runIn(memory, 'recordCut', id, 'open');
       const round = chunk.picked?.round ?? 0;
-      must('recordCut', isFree(run, chunk.number) && holdsWhatWasPicked(chunk));
+      must('recordCut', holdsWhatWasPicked(chunk));
       must(
         'recordCut',
         chunk.picked === null
@@ -32,12 +32,12 @@ export function memoryCutChanges(memory: Memory) {
       const { row, picked } = chunkIn(memory, 'recordSplit', id, number, 'cut', 'ambiguous');
       const [first, second] = halves;
       for (const half of halves) {
-        must('recordSplit', isFree(run, half.number) && holdsWhatWasPicked(half) && half.records > 0);
+        must('recordSplit', holdsWhatWasPicked(half) && half.records > 0);
         must('recordSplit', (half.picked?.round ?? 0) === row.round);
       }
       const ends = [first.firstRecord, second.lastRecord, first.records + second.records];
       must('recordSplit', isDeepStrictEqual(ends, [row.firstRecord, row.lastRecord, row.records]));
-      must('recordSplit', first.number !== second.number && first.lastRecord < second.firstRecord);
+      must('recordSplit', first.lastRecord < second.firstRecord);
       if (picked !== undefined) {
         const both = [...first.picked!.numbers, ...second.picked!.numbers];
         must('recordSplit', isDeepStrictEqual(both, picked));
@@ -54,10 +54,6 @@ export function memoryCutChanges(memory: Memory) {
   };
 }
 
-function isFree(run: MemoryRun, number: number): boolean {
-  return Number.isInteger(number) && number > 0 && !run.chunks.has(number);
-}
-
 function holdsWhatWasPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
   if (picked === null) return true;
   const { numbers } = picked;
@@ -66,7 +62,9 @@ function holdsWhatWasPicked({ picked, firstRecord, lastRecord, records }: NewChu
   return ascending && isDeepStrictEqual(edges, [firstRecord, lastRecord, records]);
 }
 
+/** Adds the chunk under the next number. */
 function addChunk(run: MemoryRun, { picked, ...chunk }: NewChunk, round: number): ChunkRow {
+  const number = Math.max(0, ...run.chunks.keys()) + 1;
   const unknown = {
     folio: null,
     submittedAt: null,
@@ -77,8 +75,8 @@ function addChunk(run: MemoryRun, { picked, ...chunk }: NewChunk, round: number)
     mergedSha256: null,
     merged: null,
   };
-  const row = { ...structuredClone(chunk), state: 'cut' as const, round, attempt: 0, ...unknown };
-  run.chunks.set(chunk.number, {
+  const row = { ...structuredClone(chunk), number, state: 'cut' as const, round, attempt: 0, ...unknown };
+  run.chunks.set(number, {
     row,
     picked: picked === null ? undefined : [...picked.numbers],
     listed: [],

@@ -59,7 +59,6 @@ export function memoryReads(memory: Memory) {
       chunksInOrder(memory.runs.get(run), round).find(({ row }) => row.firstRecord > afterRecord)?.row,
     lastCut: (run: string, round: number): ChunkRow | undefined =>
       chunksInOrder(memory.runs.get(run), round).at(-1)?.row,
-    lastChunkNumber: (run: string): number => chunksOf(run).at(-1)?.row.number ?? 0,
     lastRound: (run: string): number => Math.max(0, ...chunksOf(run).map(({ row }) => row.round)),
     lastMerged: (run: string, beforeRecord = Number.POSITIVE_INFINITY): ChunkRow | undefined =>
       chunksInOrder(memory.runs.get(run), 0).findLast(

@@ -75,7 +75,6 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
   const createdAt = clock.now();
   await checkpoint.recordRun({ id, pipeline, service, label: null, source, frozen, canary, createdAt });
   const fileStore = createLocalFiles(config.stateDir);
-  let lastNumber = 0;
   const log: string[] = [];
   const write = (level: string) => (_: object, message: string) => void log.push(`${level} ${message}`);
   return {
@@ -88,7 +87,6 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     fileStore,
     output: createLocalOutputStore(),
     api: options.api ?? createFakeService(),
-    chunkNumbers: { next: () => ++lastNumber },
     folioPermits: createPermits(config.concurrency.folios),
     controller,
     setbacks: { first: undefined },

@@ -15,7 +15,7 @@ const chunks = 6;
 
 /** Which passing of a window is deadly: in the middle of the work where it is passed more than once. */
 const passing: Readonly<Partial<Record<CrashPoint, number>>> = {
-  'after-chunk-file-before-commit': 3,
+  'after-cut-before-chunk-file': 3,
   'after-cut-before-intent': 3,
   'after-intent-before-post': 3,
   'after-post-before-commit': 3,
@@ -48,6 +48,7 @@ const ambiguousWindows: readonly CrashPoint[] = ['after-intent-before-post', 'af
 
 /** Windows behind changes that wait for no disk, so that a power failure takes them back. */
 const redoableWindows: readonly CrashPoint[] = [
+  'after-cut-before-chunk-file',
   'after-cut-before-intent',
   'after-finished-before-download',
   'after-part-before-downloaded',

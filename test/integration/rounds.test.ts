@@ -213,7 +213,7 @@ describe('a job with rounds that is killed', () => {
   };
 
   it.each([
-    ['after-chunk-file-before-commit:5', 0],
+    ['after-cut-before-chunk-file:5', 0],
     ['after-intent-before-post:5', 1],
     ['after-round-answered-before-settled', 0],
     ['after-settled-before-merge', 0],

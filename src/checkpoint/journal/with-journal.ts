@@ -2,7 +2,7 @@
  * The checkpoint with a journal beside it. Law 2 with a second witness: the database commits, then the journal's
  * line is on the disk, then the caller may send. Stages see no difference.
  */
-import type { Checkpoint, Upload } from '../checkpoint.js';
+import type { Checkpoint, ChunkRow, PickedRecords, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { attemptsOf } from '../walk-run.js';
 import type { JournalLine } from './journal-line.js';
@@ -61,15 +61,6 @@ export function withJournal(checkpoint: OneWitness, journals: RunJournals): Chec
     return { [method]: changeAndNote } as unknown as Pick<Checkpoint, M>;
   }
   const attemptOf = async (run: string, chunk: number) => (await checkpoint.chunk(run, chunk))!.attempt;
-  const cutLine = async (run: string, number: number): Promise<JournalLine> => {
-    const { round, firstRecord, lastRecord, records, start, end, bytes, sha256 } = (await checkpoint.chunk(
-      run,
-      number,
-    ))!;
-    const numbers = round === 0 ? null : ((await checkpoint.pickedRecords(run, number)) ?? null);
-    const span = { firstRecord, lastRecord, records, start, end, bytes, sha256 };
-    return { type: 'cut', chunk: number, round, ...span, numbers };
-  };
 
   return {
     ...checkpoint,
@@ -77,12 +68,12 @@ export function withJournal(checkpoint: OneWitness, journals: RunJournals): Chec
       await checkpoint.recordRun(run);
       journals.rewrite(run.id);
     },
-    ...noted('recordCut', async ([run, { number }]) => [await cutLine(run, number)]),
+    ...noted('recordCut', ([, { picked }], chunk) => [cutLine(chunk, picked)]),
     ...noted('recordAllCut', () => [{ type: 'all-cut' }]),
-    ...noted('recordSplit', async ([run, chunk], [first, second]) => [
+    ...noted('recordSplit', ([, chunk, halves], [first, second]) => [
       { type: 'split', chunk },
-      await cutLine(run, first.number),
-      await cutLine(run, second.number),
+      cutLine(first, halves[0].picked),
+      cutLine(second, halves[1].picked),
     ]),
     ...noted('recordRefused', ([, chunk, refusal]) => [{ type: 'refused', chunk, refusal }]),
     ...noted('recordUnprocessed', ([, chunk, cause]) => [{ type: 'unprocessed', chunk, cause }]),
@@ -165,6 +156,12 @@ export function withJournal(checkpoint: OneWitness, journals: RunJournals): Chec
       await checkpoint.close();
     },
   };
+}
+
+function cutLine(chunk: ChunkRow, picked: PickedRecords | null): JournalLine {
+  const { number, round, firstRecord, lastRecord, records, start, end, bytes, sha256 } = chunk;
+  const span = { firstRecord, lastRecord, records, start, end, bytes, sha256 };
+  return { type: 'cut', chunk: number, round, ...span, numbers: picked?.numbers ?? null };
 }
 
 function intentLine(

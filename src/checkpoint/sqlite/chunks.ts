@@ -26,7 +26,7 @@ export function cutChanges(db: StateDatabase): Pick<Checkpoint, 'recordCut' | 'r
     recordCut: db.redoableChange((run: string, chunk: NewChunk) => {
       const round = chunk.picked?.round ?? 0;
       const admitted = admit.run({ run, round, firstRecord: chunk.firstRecord });
-      const missing = `run ${run} is not open, or chunk ${chunk.number} is not the next of round ${round}`;
+      const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
       expectOne(admitted, 'recordCut', missing);
       return insertChunk('recordCut', run, chunk);
     }),
@@ -36,17 +36,19 @@ export function cutChanges(db: StateDatabase): Pick<Checkpoint, 'recordCut' | 'r
   };
 }
 
-/** Adds a chunk's row, and the records picked for it, under a number that the run does not have yet. */
+/** Adds a chunk's row, and the records picked for it, under the run's next number. */
 export type InsertChunk = (method: string, run: string, chunk: NewChunk) => ChunkRow;
 
 /** The statements are prepared once; the insertion belongs into a transaction. */
 export function chunkInsertion(db: StateDatabase): InsertChunk {
+  const nextNumber = db
+    .prepare<[string], number>('SELECT coalesce(max(number), 0) + 1 FROM chunks WHERE run = ?')
+    .pluck();
   const insert = db.prepare(`
     INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
       end_file, end_offset, bytes, sha256)
     VALUES (@run, @number, @round, @firstRecord, @lastRecord, @records, @startFile, @startOffset,
-      @endFile, @endOffset, @bytes, @sha256)
-    ON CONFLICT DO NOTHING`);
+      @endFile, @endOffset, @bytes, @sha256)`);
   const insertPicked = db.prepare(
     'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)',
   );
@@ -55,29 +57,26 @@ export function chunkInsertion(db: StateDatabase): InsertChunk {
 
   return (method, run, added) => {
     const { start, end, picked, ...chunk } = added;
-    if (!isNumbered(chunk.number) || !holdsWhatIsPicked(added)) {
-      const other = `chunk ${chunk.number} of run ${run} has no such number, or other records than were picked`;
-      throw new CheckpointStateError(method, other);
+    if (!holdsWhatIsPicked(added)) {
+      throw new CheckpointStateError(
+        method,
+        `a chunk of run ${run} has other records than were picked for it`,
+      );
     }
-    const inserted = insert.run({
-      run,
+    const number = nextNumber.get(run)!;
+    insert.run({
       ...chunk,
+      run,
+      number,
       round: picked?.round ?? 0,
       startFile: start.file,
       startOffset: start.offset,
       endFile: end.file,
       endOffset: end.offset,
     });
-    expectOne(inserted, method, `run ${run} has a chunk ${chunk.number} already`);
-    if (picked !== null) {
-      insertPicked.run({ run, number: chunk.number, numbers: packNumbers(picked.numbers) });
-    }
-    return chunkOf(run, chunk.number)!;
+    if (picked !== null) insertPicked.run({ run, number, numbers: packNumbers(picked.numbers) });
+    return chunkOf(run, number)!;
   };
-}
-
-function isNumbered(number: number): boolean {
-  return Number.isSafeInteger(number) && number > 0;
 }
 
 /** What is packed can be unpacked only where it ascends. */
@@ -127,7 +126,6 @@ type ChunkRead =
   | 'chunksIn'
   | 'nextChunk'
   | 'lastCut'
-  | 'lastChunkNumber'
   | 'lastRound'
   | 'lastMerged'
   | 'pickedRecords';
@@ -153,9 +151,6 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
   const last = db.prepare<[string, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_in_order
     WHERE run = ? AND round = ? AND state <> 'split' ORDER BY first_record DESC LIMIT 1`);
-  const lastNumber = db
-    .prepare<[string], number>('SELECT coalesce(max(number), 0) FROM chunks WHERE run = ?')
-    .pluck();
   const lastRound = db
     .prepare<[string], number>(
       "SELECT coalesce(max(round), 0) FROM chunks INDEXED BY chunks_in_order WHERE run = ? AND state <> 'split'",
@@ -182,7 +177,6 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
       toChunkIfAny(next.get(run, round, afterRecord)),
     ),
     lastCut: db.read((run: string, round: number) => toChunkIfAny(last.get(run, round))),
-    lastChunkNumber: db.read((run: string) => lastNumber.get(run)!),
     lastRound: db.read((run: string) => lastRound.get(run)!),
     lastMerged: db.read((run: string, beforeRecord = Number.MAX_SAFE_INTEGER) =>
       toChunkIfAny(lastMerged.get(run, beforeRecord)),

@@ -18,12 +18,13 @@ export async function* begunChunks(
   }
 }
 
-/** Keeps a chunk that was just cut: its file first, then its row, so that no row is without what it stands for. */
-export type KeepChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'chunkNumbers' | 'at'> & {
+/** Keeps a chunk that was just cut: its row first, which gives it its number, then its file under that number. */
+export type KeepChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'at'> & {
   readonly checkpoint: Pick<Checkpoint, 'recordCut'>;
 };
 
 /**
+ * A kill between the two leaves a row without a file: `restoreChunk` cuts it again before the upload.
  * @param picked the chunk's records, where it is not simply the source's next ones.
  * @throws SourceError when the source is no longer the one that was checked.
  */
@@ -33,10 +34,9 @@ export async function keepChunk(
   picked: PickedRecords | null,
 ): Promise<ChunkRow> {
   await checkFilesBetween(run.source, chunk.start, chunk.end);
-  const number = run.chunkNumbers.next();
-  await run.files.writeChunk(number, [content], chunk.sha256);
-  run.at('after-chunk-file-before-commit');
-  const kept = await run.checkpoint.recordCut(run.id, { ...chunk, number, picked });
+  const kept = await run.checkpoint.recordCut(run.id, { ...chunk, picked });
+  run.at('after-cut-before-chunk-file');
+  await run.files.writeChunk(kept.number, [content], kept.sha256);
   run.at('after-cut-before-intent');
   return kept;
 }

@@ -5,7 +5,7 @@ import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
 import { checkFilesBetween, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
 
 export type SplitChunkNeeds = RecordsOfNeeds &
-  Pick<RunContext, 'files' | 'chunkNumbers' | 'at'> & {
+  Pick<RunContext, 'files' | 'at'> & {
     readonly checkpoint: Pick<Checkpoint, 'recordSplit'>;
   };
 
@@ -25,8 +25,9 @@ export async function splitChunk(run: SplitChunkNeeds, chunk: ChunkRow): Promise
   await run.files.removeChunk(chunk.number);
   const halves = await run.checkpoint.recordSplit(run.id, chunk.number, [first.chunk, second.chunk]);
   run.at('after-split-before-upload');
-  for (const { chunk: half, content } of [first, second]) {
-    await run.files.writeChunk(half.number, [content], half.sha256);
+  for (const [at, { content }] of [first, second].entries()) {
+    const { number, sha256 } = halves[at]!;
+    await run.files.writeChunk(number, [content], sha256);
   }
   return halves;
 }
@@ -48,10 +49,7 @@ async function cutHalves(run: SplitChunkNeeds, chunk: ChunkRow): Promise<Half[]>
   for await (const { chunk: half, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
     const isHere = (record: number) => record >= half.firstRecord && record <= half.lastRecord;
     const picked = numbers === undefined ? null : { round: chunk.round, numbers: numbers.filter(isHere) };
-    halves.push({
-      chunk: { ...half, number: run.chunkNumbers.next(), picked },
-      content: Buffer.from(content),
-    });
+    halves.push({ chunk: { ...half, picked }, content: Buffer.from(content) });
   }
   return halves;
 }

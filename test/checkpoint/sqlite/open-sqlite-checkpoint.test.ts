@@ -9,7 +9,7 @@ import {
 } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { addChunk } from '../../helpers/advance-chunk.js';
-import { sampleRun, withFolder } from '../../helpers/checkpoint-samples.js';
+import { sampleChunk, sampleHalves, sampleRun, withFolder } from '../../helpers/checkpoint-samples.js';
 import { spawnCheckpointChild } from '../../helpers/spawn-checkpoint-child.js';
 
 describe('openSqliteCheckpoint', () => {
@@ -58,6 +58,21 @@ describe('openSqliteCheckpoint', () => {
       const reader = await openCheckpointReader(folder);
       for (const run of runs) expect((await reader?.tally(run))?.chunks.cut).toBe(50);
       await reader?.close();
+    }));
+
+  it('gives each chunk its own number where two cut the same run', () =>
+    withFolder(async (folder) => {
+      const [one, other] = [await openSqliteCheckpoint(folder), await openSqliteCheckpoint(folder)];
+      await one.recordRun(sampleRun('r1'));
+      const numbers: number[] = [];
+      for (let nth = 1; nth <= 6; nth++) {
+        numbers.push(await addChunk(nth % 2 === 0 ? one : other, 'r1', nth, 'cut'));
+      }
+      const halves = await other.recordSplit('r1', 2, sampleHalves(sampleChunk(2)));
+      numbers.push(...halves.map(({ number }) => number), await addChunk(one, 'r1', 7, 'cut'));
+      expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      await one.close();
+      await other.close();
     }));
 
   it('waits for another process that has begun to write a new file', () =>

@@ -63,7 +63,7 @@ export const elsewhere = {
  */
 export const windows = {
   'after-run-before-chunk': { nth: 1, ...usual },
-  'after-chunk-file-before-commit': { nth: 3, ...usual },
+  'after-cut-before-chunk-file': { nth: 3, ...usual },
   'after-cut-before-intent': { nth: 3, ...usual },
   'after-split-before-upload': {
     nth: 2,

@@ -6,6 +6,7 @@ import { chunkRecords, openChunks } from '../../../src/stages/chunk/chunk-record
 import { addChunk } from '../../helpers/advance-chunk.js';
 import { useFolder } from '../../helpers/folder.js';
 import { collect, createStageRun, numberedSource } from '../../helpers/stage-run.js';
+import { resumed, submitAll } from '../../helpers/submit-run.js';
 
 const folder = useFolder();
 
@@ -80,4 +81,17 @@ it('on a resume chunks with an open folio come first, those that are done or amb
   await run.checkpoint.recordAllCut(run.id);
   expect((await collect(chunkRecords(run)())).map(({ number }) => number)).toEqual([2, 4, 1, 7]);
   expect((await collect(openChunks(run)())).map(({ number }) => number)).toEqual([2, 4]);
+});
+
+it('a kill before the chunk file is written costs nothing: the upload writes it', async () => {
+  const run = await createStageRun(await folder(), { records: 3 });
+  const at = (point: string) => {
+    if (point === 'after-cut-before-chunk-file') throw new Error('killed');
+  };
+  await expect(collect(chunkRecords({ ...run, at })())).rejects.toThrow('killed');
+  const [cut] = await run.checkpoint.chunksIn(run.id, ['cut'], 0, 9);
+  expect(await run.files.hasChunk(1, cut!.sha256)).toBe(false);
+  const next = resumed(run, run.api);
+  expect((await submitAll(next)).map(({ number }) => number).sort()).toEqual([1, 2]);
+  expect([...run.api.folios.values()].map(({ ids }) => ids.join()).sort()).toEqual(['1,2', '3']);
 });

@@ -77,7 +77,6 @@ it('a chunk of failed records that go out again is split into these records alon
   for await (const { chunk } of cutChunks(batches, layout, run.config.chunks as CutLimits)) {
     await run.checkpoint.recordCut(run.id, {
       ...chunk,
-      number: run.chunkNumbers.next(),
       picked: { round: 1, numbers },
     });
   }
