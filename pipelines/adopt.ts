@@ -147,7 +147,7 @@ function checkAdoptedFile(
     run.logger.warn(facts, text);
     return;
   }
-  const { fileName } = uploadNames(run, chunk);
+  const { before, after } = uploadNames(run, chunk).fileName;
   const show = createServiceText(run.config.service.token ?? { reveal: () => '' });
   const named = [
     ...(told.fileName === null ? [] : [`file ${show(told.fileName)}`]),
@@ -155,7 +155,7 @@ function checkAdoptedFile(
   ];
   throw new ConfigError(
     'ADOPT_FILE_DIFFERS',
-    `folio ${folio} has the ${named.join(' and the ')}; the file of chunk ${chunk.number} of run ${run.id} is ${fileName(1)}, or a later attempt of it`,
+    `folio ${folio} has the ${named.join(' and the ')}; the file of chunk ${chunk.number} of run ${run.id} is ${before}1${after}, or a later attempt of it`,
     { hint: hintFor(run, chunk, folio, found.named), facts },
   );
 }

@@ -19,9 +19,9 @@ export function createMemoryCheckpoint() {
       chunks.set(cut.number, cut);
       return cut;
     },
-    recordIntent: async (_, number, fileName, startedAt) => {
+    recordIntent: async (_, number, { before, after }, startedAt) => {
       change(number, ['cut'], { state: 'uploading', attempt: 1 });
-      return { chunk: number, attempt: 1, fileName: fileName(1), startedAt };
+      return { chunk: number, attempt: 1, fileName: `${before}1${after}`, startedAt };
     },
     recordAccepted: async (_, number, { folio }, submittedAt) => {
       accepted += 1;

@@ -17,6 +17,7 @@ import type {
 import type { CheckpointReader } from './checkpoint-reader.js';
 import type {
   AcceptedReply,
+  AttemptFileName,
   Budget,
   ChunkCounts,
   ChunkRow,
@@ -73,14 +74,14 @@ export interface Checkpoint extends CheckpointReader {
 
   /**
    * `cut` or `ambiguous` to `uploading`, with the intent's row, and its records taken out of the budget (law 2);
-   * returns the attempt.
+   * returns the attempt, its file name put together with its number.
    * @throws GuardError `BUDGET_REACHED` when a cap would be passed; nothing is changed then. TroubleError when the
    *   second place in which it is to be known cannot be written: the attempt is `dropped` then.
    */
   recordIntent(
     run: string,
     chunk: number,
-    fileName: (attempt: number) => string,
+    fileName: AttemptFileName,
     at: number,
     budget: Budget,
   ): Promise<Upload>;

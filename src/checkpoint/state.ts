@@ -153,6 +153,12 @@ export interface Upload {
   readonly endedAt: number | null;
 }
 
+/** The file name of an upload as data: `<before><attempt's number><after>`. */
+export interface AttemptFileName {
+  readonly before: string;
+  readonly after: string;
+}
+
 /** What the service said of an upload that it accepted. */
 export interface AcceptedReply {
   readonly folio: string;

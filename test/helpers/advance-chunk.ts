@@ -10,7 +10,8 @@ export function beginUpload(
   at = 1,
   budget: Budget = sampleBudget(),
 ): Promise<Upload> {
-  return checkpoint.recordIntent(run, chunk, (attempt) => `${run}-${chunk}-${attempt}.csv`, at, budget);
+  const fileName = { before: `${run}-${chunk}-`, after: '.csv' };
+  return checkpoint.recordIntent(run, chunk, fileName, at, budget);
 }
 
 export const sampleReply = (chunk: number) => ({

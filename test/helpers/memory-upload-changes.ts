@@ -1,5 +1,11 @@
 /** The model's upload attempts: begun, accepted, dropped, in doubt, and found after all. */
-import type { AcceptedReply, Budget, ChunkRow, Upload } from '../../src/checkpoint/checkpoint.js';
+import type {
+  AcceptedReply,
+  AttemptFileName,
+  Budget,
+  ChunkRow,
+  Upload,
+} from '../../src/checkpoint/checkpoint.js';
 import type { Doubt } from '../../src/types.js';
 import { holdToBudget } from './memory-budget.js';
 import { attemptsOf, chunkIn, type Memory, type MemoryRun, must, runIn, unmerge } from './memory-state.js';
@@ -13,7 +19,7 @@ export function memoryUploadChanges(memory: Memory) {
     recordIntent(
       id: string,
       number: number,
-      fileName: (attempt: number) => string,
+      { before, after }: AttemptFileName,
       at: number,
       budget: Budget,
     ): Upload {
@@ -25,7 +31,7 @@ export function memoryUploadChanges(memory: Memory) {
         run: id,
         chunk: number,
         attempt: row.attempt,
-        fileName: fileName(row.attempt),
+        fileName: `${before}${row.attempt}${after}`,
         records: row.records,
         state: 'intent' as const,
         doubt: null,

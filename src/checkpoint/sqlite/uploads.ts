@@ -1,6 +1,13 @@
 /** The life of an upload attempt. Its row and its chunk's state change together (law 2). */
 import type { Doubt } from '../../types.js';
-import type { AcceptedReply, Budget, Checkpoint, CheckpointReader, Upload } from '../checkpoint.js';
+import type {
+  AcceptedReply,
+  AttemptFileName,
+  Budget,
+  Checkpoint,
+  CheckpointReader,
+  Upload,
+} from '../checkpoint.js';
 import { chunkRead } from './chunks.js';
 import { spendChanges } from './spending.js';
 import { expectOne, type StateDatabase } from './state-database.js';
@@ -67,14 +74,15 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
       (
         run: string,
         chunk: number,
-        fileName: (attempt: number) => string,
+        { before, after }: AttemptFileName,
         at: number,
         budget: Budget,
       ): Upload => {
         const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
         expectOne(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
         const { attempt, records } = begun.get({ run, chunk })!;
-        const upload = { run, chunk, attempt, fileName: fileName(attempt), records, startedAt: at };
+        const fileName = `${before}${attempt}${after}`;
+        const upload = { run, chunk, attempt, fileName, records, startedAt: at };
         insertUpload.run({ ...upload, day: budget.day });
         spend.take(run, records, budget);
         return { ...upload, ...nothingAccepted, state: 'intent', doubt: null, endedAt: null };

@@ -1,11 +1,12 @@
 /** What an uploaded file is called, so that a person, or a later adoption, can recognise it at the service. */
 import type { FolioReport } from '../../api/prediction-api.js';
+import type { AttemptFileName } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
 import type { Chunk } from '../../types.js';
 
 export interface UploadNames {
-  /** `<pipeline>-<run>-<chunk>-<attempt>-<hash8>.csv` */
-  readonly fileName: (attempt: number) => string;
+  /** `<pipeline>-<run>-<chunk>-<attempt>-<hash8>.csv`, the attempt's number left to the checkpoint. */
+  readonly fileName: AttemptFileName;
   /** The configured template, filled in. */
   readonly description: string;
 }
@@ -23,7 +24,7 @@ export function uploadNames(
     hash,
   };
   return {
-    fileName: (attempt) => `${pipeline}-${run.id}-${chunk.number}-${attempt}-${hash}.csv`,
+    fileName: { before: `${pipeline}-${run.id}-${chunk.number}-`, after: `-${hash}.csv` },
     description: run.config.upload.description.replace(
       /\{(\w+)\}/g,
       (whole, name: string) => values[name] ?? whole,

@@ -25,10 +25,12 @@ const foreign = { is: 'other', named: undefined };
 
 it('knows what upload-names has written', () => {
   for (const template of [undefined, '{run}{hash}', 'v1 ({chunk}{hash}) [{pipeline}|{chunk}] of\t {run}. ']) {
-    const names = uploadNames(contextOf(run, template), chunk);
-    for (const attempt of [1, 2, 31]) expect(judge(names.fileName(attempt), null, template)).toEqual(same);
-    expect(judge(null, names.description, template)).toEqual(same);
-    expect(judge('a1b2.csv', ` ${names.description}\n`, template)).toEqual(same);
+    const { fileName, description } = uploadNames(contextOf(run, template), chunk);
+    const { before, after } = fileName;
+    for (const attempt of [1, 2, 31])
+      expect(judge(`${before}${attempt}${after}`, null, template)).toEqual(same);
+    expect(judge(null, description, template)).toEqual(same);
+    expect(judge('a1b2.csv', ` ${description}\n`, template)).toEqual(same);
   }
 });
 

@@ -11,7 +11,8 @@ function namesWith(description?: string) {
 }
 
 it('a file is called by pipeline, run, chunk, attempt and hash', () => {
-  expect(namesWith().fileName(3)).toBe('nightly-R1-12-3-01234567.csv');
+  const { before, after } = namesWith().fileName;
+  expect(`${before}3${after}`).toBe('nightly-R1-12-3-01234567.csv');
 });
 
 it('a description is the template, filled in', () => {
