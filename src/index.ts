@@ -4,6 +4,7 @@ export type {
   FolioReport,
   PredictionApi,
   SearchRecord,
+  UploadFile,
   UploadReceipt,
   UploadRequest,
 } from './api/prediction-api.js';

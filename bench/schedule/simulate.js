@@ -1,4 +1,5 @@
 /** One night on the virtual clock: the real stages between modelled chunks and a modelled service. */
+import { Readable } from 'node:stream';
 import {
   downloadParts,
   drain,
@@ -132,7 +133,7 @@ function createModelledFiles() {
       atMost = Math.max(atMost, kept.size);
     },
     hasChunk: async (number) => kept.has(number),
-    chunkPath: (number) => `${number}.csv`,
+    chunkContent: async () => ({ bytes: 0, open: () => Readable.from([]) }),
     removeChunk: async (number) => void kept.delete(number),
     writePart: async (_chunk, _part, content) => {
       let bytes = 0;

@@ -84,7 +84,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
 
   return {
     upload: async (upload, signal) =>
-      call('upload', requests.upload(upload), { fileName: upload.fileName }, signal, async (reply) => ({
+      call('upload', requests.upload(upload), { fileName: upload.file.name }, signal, async (reply) => ({
         ...(await readJson(reply.body, uploadReply)),
         rehearsal: isRehearsal(reply),
       })),

@@ -1,11 +1,21 @@
 /** The port to the prediction service: its four operations and nothing of how they travel. */
 import type { Bytes, FileStatus, FolioCounts } from '../types.js';
 
+/** A file to upload, wherever it is stored: on a disk, in a database or in an object store. */
+export interface UploadFile {
+  /** The name that the service is given. */
+  readonly name: string;
+  readonly bytes: Bytes;
+  /**
+   * Gives the content from its first byte on, exactly `bytes` of it; called once for each attempt. The content is
+   * streamed. A piece must keep its bytes after it is given: nothing says when the network has sent it. An error
+   * counts as a cut connection: the upload is tried again if nothing was sent, otherwise it is ambiguous.
+   */
+  open(): AsyncIterable<Uint8Array>;
+}
+
 export interface UploadRequest {
-  /** The chunk file on disk; streamed, never read whole. */
-  readonly path: string;
-  /** Name told to the service. */
-  readonly fileName: string;
+  readonly file: UploadFile;
   readonly description: string;
 }
 

@@ -1,11 +1,10 @@
 /** The requests of the four operations (interface, section 4): where each input is placed. */
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { type FileLike, FormDataEncoder, type FormDataLike } from 'form-data-encoder';
 import { ConfigError } from '../errors.js';
-import type { FileStatus, Milliseconds } from '../types.js';
+import type { Bytes, FileStatus, Milliseconds } from '../types.js';
 import type { Operation } from './failure.js';
-import type { SearchRecord, UploadRequest } from './prediction-api.js';
+import type { SearchRecord, UploadFile, UploadRequest } from './prediction-api.js';
 import type { HttpRequest } from './send-request.js';
 import type { TokenSecret } from './service-text.js';
 
@@ -18,7 +17,7 @@ export interface RequestsOptions {
 }
 
 export interface Requests {
-  /** The file is read from disk while it is sent; one that cannot be opened fails here. */
+  /** The file is opened when it is sent, and again for each further attempt. */
   upload(upload: UploadRequest): HttpRequest;
   track(folio: string): HttpRequest;
   download(folio: string, part: number, fileStatus: FileStatus): HttpRequest;
@@ -51,7 +50,7 @@ export function createRequests(options: RequestsOptions): Requests {
         // Before the file, so that a service which reads in order knows at once who sends it.
         token: token.reveal(),
         description: upload.description,
-        file: fileOnDisk(upload.path, upload.fileName, 'text/csv'),
+        file: formFile(upload.file, 'text/csv'),
       });
       return {
         method: 'POST',
@@ -96,41 +95,37 @@ class Form extends Map<string, string | FileLike> implements FormDataLike {
   }
 }
 
-// A file of the disk as a form's encoder takes one, read while it is sent.
+/** form-data-encoder 4.1 cuts a larger piece itself, and takes wrong bytes where the piece is a view into a buffer. */
+const MAX_PIECE_BYTES = 64 * 1024;
 
-/** Read at once: that takes less than waiting for another thread. The encoder would copy what is larger. */
-const PIECE_BYTES = 64 * 1024;
-
-/** @throws the system's error when there is no such file. */
-export function fileOnDisk(path: string, name: string, type: string): FileLike {
-  const { size } = statSync(path);
+/**
+ * A file as the form's encoder takes one.
+ * @throws from its stream, when `open` gives more or fewer bytes than the form says: the service would wait for the
+ * rest, or take the rest for the next part.
+ */
+export function formFile({ name, bytes, open }: UploadFile, type: string): FileLike {
   return {
     name,
     type,
-    size,
+    size: bytes,
     lastModified: 0,
     [Symbol.toStringTag]: 'File',
-    stream: () => readPieces(path, size),
+    stream: () => exactly(bytes, open(), name),
   };
 }
 
-/**
- * Each piece has memory of its own: when it has been sent nobody tells.
- * @throws when the file has become shorter.
- */
-async function* readPieces(path: string, size: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const file = openSync(path, 'r');
-  try {
-    for (let at = 0; at < size; ) {
-      const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, size - at));
-      const length = readSync(file, piece, 0, piece.length, at);
-      if (length === 0) throw new Error(`${path} is shorter than it was`);
-      yield piece.subarray(0, length);
-      at += length;
-    }
-  } finally {
-    closeSync(file);
+async function* exactly(
+  bytes: Bytes,
+  content: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  let given = 0;
+  for await (const piece of content) {
+    given += piece.length;
+    if (given > bytes) break;
+    for (let at = 0; at < piece.length; at += MAX_PIECE_BYTES) yield piece.subarray(at, at + MAX_PIECE_BYTES);
   }
+  if (given !== bytes) throw new Error(`the content of ${name} does not have ${bytes} bytes`);
 }
 
 // The addresses of the four operations. Plain http:// leads to this machine only (law 10).

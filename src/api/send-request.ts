@@ -95,8 +95,13 @@ async function receiveReply(
       if (request.reusedSocket) begin();
       else socket.once(isSecure ? 'secureConnect' : 'connect', begin);
     });
-    if (typeof body === 'object') pipeline(Readable.from(body), request, () => undefined);
-    else request.end(body);
+    if (typeof body === 'object') {
+      // Listened to before the pipeline does: a request that it destroys only says "socket hang up".
+      const content = Readable.from(body).once('error', reject);
+      pipeline(content, request, () => undefined);
+    } else {
+      request.end(body);
+    }
   }).finally(() => {
     limit.end();
     signal.removeEventListener('abort', onAbort);

@@ -20,6 +20,7 @@ import {
   type RunFiles,
   type WrittenPart,
 } from './run-files.js';
+import { contentOnDisk } from './content-on-disk.js';
 import { writeGzipped } from './write-gzipped.js';
 
 const inflate = promisify(gunzip);
@@ -75,13 +76,13 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   const written = new Map<number, { readonly sha256: string; readonly size: number }>();
 
   return {
-    chunkPath,
     // Neither synced nor renamed: whatever a crash leaves of it is held to its hash before it is sent.
     writeChunk: async (number, content, sha256) => {
       written.delete(number);
       const size = await writePieces(chunkPath(number), content);
       written.set(number, { sha256, size });
     },
+    chunkContent: async (number) => contentOnDisk(chunkPath(number)),
     hasChunk: async (number, sha256) => {
       const known = written.get(number);
       if (known?.sha256 === sha256) return sizeOf(chunkPath(number)) === known.size;

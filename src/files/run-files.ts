@@ -1,5 +1,5 @@
 /** The port to a run's files: chunks on their way to the service, and the decoded parts that were bought. */
-import type { FileStatus, PartReference, StoredPart } from '../types.js';
+import type { Bytes, FileStatus, PartReference, StoredPart } from '../types.js';
 
 /** Bytes in pieces. A consumer does not look at a piece once it has asked for the next one. */
 export type ByteStream = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -7,14 +7,27 @@ export type ByteStream = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 /** What was written of a part. */
 export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
 
+/** Bytes to upload, wherever they are stored: on a disk, in a database or in an object store. */
+export interface UploadContent {
+  readonly bytes: Bytes;
+  /**
+   * Gives the content from its first byte on, exactly `bytes` of it, as often as it is called. A piece keeps its
+   * bytes after it is given: nothing says when the network has sent it.
+   */
+  open(): AsyncIterable<Uint8Array>;
+}
+
 export interface RunFiles {
   /**
    * Writes an uploadable file; an old one of the same number is replaced. It need not outlive a crash: it can be
    * cut again from the source, and `hasChunk` tells whether it is whole.
    */
   writeChunk(number: number, content: ByteStream, sha256: string): Promise<void>;
-  /** Local path to upload from. */
-  chunkPath(number: number): string;
+  /**
+   * The content of the chunk's file, to be uploaded.
+   * @throws when there is no such file.
+   */
+  chunkContent(number: number): Promise<UploadContent>;
   /** Whether the chunk's file is there with exactly this content; what was written through this port is not read for it. */
   hasChunk(number: number, sha256: string): Promise<boolean>;
   removeChunk(number: number): Promise<void>;

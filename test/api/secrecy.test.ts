@@ -1,12 +1,9 @@
 /** Law 10: whatever goes wrong, and whatever the service echoes, the token shows up nowhere. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { buffer as collect } from 'node:stream/consumers';
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { TroubleError } from '../../src/errors.js';
-import { errorOf, noSignal, openTestClient, TOKEN } from '../helpers/api-client.js';
+import { errorOf, noSignal, openTestClient, TOKEN, uploadFile } from '../helpers/api-client.js';
 import { type Answer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
 
 const ECHO = `?token=${encodeURIComponent(TOKEN)}&${new URLSearchParams({ token: TOKEN })} ${TOKEN}`;
@@ -35,20 +32,13 @@ const answers: [string, Answer][] = [
   ['a silent service', () => undefined],
 ];
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'foliopipe-api-'));
-  await writeFile(path.join(folder, 'chunk.csv'), 'a\n1\n');
-});
-afterAll(() => rm(folder, { recursive: true }));
-
 test.each(answers)('%s', async (_name, answer) => {
   const server = await openApiServer(answer);
   const client = openTestClient(server.url, {
     timeouts: { connect: 500, idle: 60, upload: 60, shutdown: 0 },
     retry: { first: 1, max: 2, giveUpAfter: 30 },
   });
-  const upload = { path: path.join(folder, 'chunk.csv'), fileName: 'chunk.csv', description: '' };
+  const upload = { file: uploadFile('chunk.csv', 'a\n1\n'), description: '' };
   const part = { folio: 'F', part: 0, fileStatus: 'SUCCESSFUL' as const, maxBytes: 1000 };
   const calls = [
     client.upload(upload, noSignal),

@@ -1,27 +1,23 @@
 /** The paid POST: what is sent, what is tried again, and what is ambiguous (law 3). */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
-import type { UploadRequest } from '../../src/api/prediction-api.js';
 import { AmbiguousUploadError, RefusedError, TroubleError } from '../../src/errors.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../helpers/api-client.js';
+import {
+  errorOf,
+  noSignal,
+  openTestClient,
+  type TestClient,
+  TOKEN,
+  uploadFile,
+} from '../helpers/api-client.js';
 import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
 
+const file = uploadFile('nightly-1-1.csv', 'record_id,name\n1,Ä\n2,b\n');
 const ACCEPTED = { response: { folio: 'F-1', totalRecords: 2, status: 'PROCESSING' }, message: 'read' };
 
-let folder: string;
-let file: UploadRequest;
 let server: ApiServer;
 let client: TestClient;
 
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'foliopipe-api-'));
-  file = { path: path.join(folder, 'chunk.csv'), fileName: 'nightly-1-1.csv', description: 'néw "run"' };
-  await writeFile(file.path, 'record_id,name\n1,Ä\n2,b\n');
-});
-afterAll(() => rm(folder, { recursive: true }));
 afterEach(async () => {
   await client.close();
   await server.close();
@@ -32,7 +28,8 @@ async function open(answer: Answer, changes: Partial<ApiOptions> = {}): Promise<
   client = openTestClient(server.url, changes);
 }
 
-const upload = (signal: AbortSignal = noSignal) => client.upload(file, signal);
+const upload = (signal: AbortSignal = noSignal, sent = file) =>
+  client.upload({ file: sent, description: 'néw "run"' }, signal);
 
 test('sends token and description before the file, on a path below the base', async () => {
   server = await openApiServer((response) => sendJson(response, ACCEPTED));
@@ -99,7 +96,7 @@ test.each([
   await open((response) => sendJson(response, { message: 'column\u0007  name\nis missing' }, status));
   const error = await errorOf(upload());
   expect(error).toBeInstanceOf(RefusedError);
-  expect(error).toMatchObject({ code, facts: { status, fileName: file.fileName } });
+  expect(error).toMatchObject({ code, facts: { status, fileName: file.name } });
   expect((error as Error).message).toContain('column name is missing');
   expect(server.seen).toHaveLength(1);
 });
@@ -220,9 +217,26 @@ test('an abort after the request began is ambiguous, one before it is just the a
   expect(server.seen).toHaveLength(1);
 });
 
-test('a file that cannot be opened fails before anything is sent', async () => {
+test('opens the file again for each attempt', async () => {
+  await open((response, _request, nth) =>
+    nth < 3 ? sendJson(response, {}, 429) : sendJson(response, ACCEPTED),
+  );
+  await upload();
+  expect(server.seen.map(({ body }) => body.includes('\r\n\r\nrecord_id,name\n1,Ä\n2,b\n\r\n'))).toEqual([
+    true,
+    true,
+    true,
+  ]);
+});
+
+test.each([
+  ['shorter', 1],
+  ['longer', -1],
+])('a file that is %s than it says is no whole upload, and ambiguous', async (_, more) => {
   await open((response) => sendJson(response, ACCEPTED));
-  const error = await errorOf(client.upload({ ...file, path: path.join(folder, 'none.csv') }, noSignal));
-  expect(error).not.toBeInstanceOf(AmbiguousUploadError);
-  expect(server.seen).toHaveLength(0);
+  const large = uploadFile('large.csv', Buffer.alloc(600_000, 'a'));
+  const error = await errorOf(upload(noSignal, { ...large, bytes: large.bytes + more }));
+  expect(error).toBeInstanceOf(AmbiguousUploadError);
+  expect((error as Error).message).toContain('large.csv');
+  expect(server.seen).toEqual([]);
 });

@@ -15,16 +15,17 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 async function open() {
   const files = await createLocalFiles(await folder()).ofRun('R1');
-  return { files, path: join(await folder(), 'runs', 'R1') };
+  const path = join(await folder(), 'runs', 'R1');
+  return { files, path, chunk: join(path, 'chunk-000007.csv') };
 }
 
 describe('chunk files', () => {
   it('are private, replaced whole, and known by their content', async () => {
-    const { files, path } = await open();
+    const { files, path, chunk } = await open();
     await files.writeChunk(7, [Buffer.from('one')], sha256('one'));
     await files.writeChunk(7, [Buffer.from('two')], sha256('two'));
-    expect(await readFile(files.chunkPath(7), 'utf8')).toBe('two');
-    expect((await stat(files.chunkPath(7))).mode & 0o777).toBe(0o600);
+    expect(await readFile(chunk, 'utf8')).toBe('two');
+    expect((await stat(chunk)).mode & 0o777).toBe(0o600);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
     expect(await files.hasChunk(7, sha256('two'))).toBe(true);
     expect(await files.hasChunk(7, sha256('one'))).toBe(false);
@@ -32,19 +33,19 @@ describe('chunk files', () => {
   });
 
   it('are not taken for whole when another has cut or removed them', async () => {
-    const { files } = await open();
+    const { files, chunk } = await open();
     await files.writeChunk(7, [Buffer.from('one')], sha256('one'));
-    await truncate(files.chunkPath(7), 2);
+    await truncate(chunk, 2);
     expect(await files.hasChunk(7, sha256('one'))).toBe(false);
-    await rm(files.chunkPath(7));
+    await rm(chunk);
     expect(await files.hasChunk(7, sha256('one'))).toBe(false);
   });
 
   it('of another process are held to their content', async () => {
-    const { files } = await open();
-    await writeFile(files.chunkPath(7), 'one');
+    const { files, chunk } = await open();
+    await writeFile(chunk, 'one');
     expect(await files.hasChunk(7, sha256('one'))).toBe(true);
-    await writeFile(files.chunkPath(7), 'two');
+    await writeFile(chunk, 'two');
     expect(await files.hasChunk(7, sha256('one'))).toBe(false);
   });
 

@@ -1,6 +1,6 @@
 /** The client under test with short times and a log that can be looked into. */
 import { type ApiOptions, openPredictionApi } from '../../src/api/open-prediction-api.js';
-import type { PredictionApi } from '../../src/api/prediction-api.js';
+import type { PredictionApi, UploadFile } from '../../src/api/prediction-api.js';
 
 export const TOKEN = 'tok/en+of=the tests';
 
@@ -32,6 +32,18 @@ export function openTestClient(baseUrl: string, changes: Partial<ApiOptions> = {
     ...changes,
   });
   return { ...api, log };
+}
+
+/** A file in memory, in pieces of one byte less than a page. */
+export function uploadFile(name: string, content: string | Uint8Array): UploadFile {
+  const bytes = Buffer.from(content);
+  return {
+    name,
+    bytes: bytes.length,
+    open: async function* () {
+      for (let at = 0; at < bytes.length; at += 4095) yield bytes.subarray(at, at + 4095);
+    },
+  };
 }
 
 /** The error that a call ends with; fails where there is none. */

@@ -1,5 +1,5 @@
 /** A service whose answer to a record depends on how often the record was sent. */
-import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { parse } from 'csv-parse/sync';
 import { contentOf, createFakeService, type FakeService, report } from './fake-service.js';
 
@@ -30,8 +30,8 @@ export function createAttemptsService(successes: readonly (readonly boolean[])[]
     return { row, isSuccess, text: `${isSuccess ? 'c' : 'r'}${number}.${attempt}` };
   };
   const api = createFakeService({
-    upload: async ({ path }) => {
-      const rows = parse(await readFile(path), { columns: true }) as Record<string, string>[];
+    upload: async ({ file }) => {
+      const rows = parse(await text(file.open()), { columns: true }) as Record<string, string>[];
       const folio = `F${answers.size + 1}`;
       answers.set(folio, rows.map(answerTo));
       return { folio, totalRecords: rows.length, rehearsal: false };

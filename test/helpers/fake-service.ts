@@ -1,5 +1,5 @@
 /** The port to the service as a plain object that a test bends: uploads, polls and downloads in memory. */
-import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { parse } from 'csv-parse/sync';
 import type { FolioReport, PredictionApi } from '../../src/api/prediction-api.js';
 import { FolioLostError } from '../../src/errors.js';
@@ -32,11 +32,11 @@ export function createFakeService(changes: Partial<PredictionApi> = {}): FakeSer
   };
 
   const service: PredictionApi = {
-    upload: async ({ path, fileName, description }) => {
-      const rows = parse(await readFile(path), { columns: true }) as { id: string }[];
+    upload: async ({ file, description }) => {
+      const rows = parse(await text(file.open()), { columns: true }) as { id: string }[];
       const folio = `F${folios.size + 1}`;
       asked.push(`upload ${folio}`);
-      folios.set(folio, { folio, fileName, description, ids: rows.map(({ id }) => id), polls: 0 });
+      folios.set(folio, { folio, fileName: file.name, description, ids: rows.map(({ id }) => id), polls: 0 });
       return { folio, totalRecords: rows.length, rehearsal: false };
     },
     track: async (folio) => {
@@ -47,8 +47,8 @@ export function createFakeService(changes: Partial<PredictionApi> = {}): FakeSer
     },
     download: async ({ folio, fileStatus, part }, consume) => {
       asked.push(`download ${folio} ${fileStatus} ${part}`);
-      const text = known(folio).ids.map((id) => `${id},c${id}\n`);
-      return consume(contentOf(`id,code\n${text.join('')}`), { rehearsal: false });
+      const lines = known(folio).ids.map((id) => `${id},c${id}\n`);
+      return consume(contentOf(`id,code\n${lines.join('')}`), { rehearsal: false });
     },
     search: async () => ({}),
     close: async () => undefined,

@@ -26,7 +26,7 @@ export function failing(errors: Record<string, Error>) {
   const service = createFakeService();
   const { upload } = service;
   const fails: PredictionApi['upload'] = async (request, signal) => {
-    const [, chunk, attempt] = /-(\d+)-(\d+)-[0-9a-f]{8}\.csv$/.exec(request.fileName)!;
+    const [, chunk, attempt] = /-(\d+)-(\d+)-[0-9a-f]{8}\.csv$/.exec(request.file.name)!;
     const error = errors[`${chunk}.${attempt}`];
     if (error) throw error;
     return upload(request, signal);

@@ -1,7 +1,8 @@
 /** Whichever records a service refuses, and however a source is cut: every other record is bought once. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RefusedError } from '../../src/errors.js';
@@ -42,7 +43,7 @@ it('a chunk is halved until its bad records stand alone, whatever is sent beside
       async ({ records, bad, maxRecords, uploads, status, largest }, seed) => {
         const service = createFakeService();
         const upload: typeof service.upload = async (request, signal) => {
-          const ids = (await readFile(request.path, 'utf8')).split('\n').slice(1, -1).map(Number.parseFloat);
+          const ids = (await text(request.file.open())).split('\n').slice(1, -1).map(Number.parseFloat);
           await turns((seed + ids[0]!) % 4);
           const refusal =
             ids.length > largest ? 413 : ids.some((id) => bad.includes(id)) ? status : undefined;

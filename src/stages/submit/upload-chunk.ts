@@ -5,6 +5,7 @@
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
 import { budgetAt } from '../../config/budget-at.js';
 import { AmbiguousUploadError, FoliopipeError, TroubleError, UntrustedError } from '../../errors.js';
+import type { UploadContent } from '../../files/run-files.js';
 import { adoptCommand } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
 import type { Doubt } from '../../types.js';
@@ -30,12 +31,14 @@ export type UploadChunkNeeds = RecordsOfNeeds &
 export async function uploadChunk(run: UploadChunkNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
   run.signal.throwIfAborted();
+  // Before the intent: a file that cannot be read leaves no upload in doubt.
+  const content = await run.files.chunkContent(chunk.number);
   const names = uploadNames(run, chunk);
   const now = run.clock.now();
   const budget = budgetAt(run.config.budget, now);
   const intent = await run.checkpoint.recordIntent(run.id, chunk.number, names.fileName, now, budget);
   run.at('after-intent-before-post');
-  const receipt = await post(run, intent, names.description);
+  const receipt = await post(run, intent, content, names.description);
   run.at('after-post-before-commit');
   const reply = { folio: receipt.folio, serviceRecords: receipt.totalRecords, rehearsal: receipt.rehearsal };
   const accepted = await recordAccepted(run, chunk, reply);
@@ -67,10 +70,10 @@ export async function refuseMisread(run: Pick<UploadChunkNeeds, 'id' | 'checkpoi
   );
 }
 
-async function post(run: UploadChunkNeeds, intent: Upload, description: string) {
-  const path = run.files.chunkPath(intent.chunk);
+async function post(run: UploadChunkNeeds, intent: Upload, content: UploadContent, description: string) {
+  const file = { ...content, name: intent.fileName };
   try {
-    return await run.api.upload({ path, fileName: intent.fileName, description }, run.signal);
+    return await run.api.upload({ file, description }, run.signal);
   } catch (error) {
     const now = run.clock.now();
     const doubt = doubtOf(error, run.signal);

@@ -131,8 +131,8 @@ describe('a reply that cannot be read', () => {
   it('costs one more chunk a process at most, and never a record twice, however often the run is repeated', async () => {
     const service = failing({});
     const sent: string[] = [];
-    const upload: PredictionApi['upload'] = async ({ fileName }) => {
-      sent.push(/-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(fileName)![1]!);
+    const upload: PredictionApi['upload'] = async ({ file }) => {
+      sent.push(/-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(file.name)![1]!);
       throw unreadable();
     };
     let run = await open({ records: 12, config: { concurrency: one }, api: { ...service, upload } });

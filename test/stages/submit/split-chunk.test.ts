@@ -1,5 +1,5 @@
-import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { RefusedError } from '../../../src/errors.js';
@@ -15,6 +15,8 @@ import { useFolder } from '../../helpers/folder.js';
 import { collect, createStageRun, numberedSource, type StageRun } from '../../helpers/stage-run.js';
 
 const folder = useFolder();
+
+const textOf = async (run: StageRun, chunk: number) => text((await run.files.chunkContent(chunk)).open());
 
 /** Rejected records before, within and behind the second chunk, whose four records are 6, 7, 10 and 11. */
 async function awkward(newline: string): Promise<{ run: StageRun; chunk: ChunkRow }> {
@@ -57,12 +59,12 @@ describe.each(['\n', '\r\n'])('a chunk between rejected records, with %j', (newl
     for (const [at, half] of halves.entries()) {
       const { text, ...cut } = cuts[at]!;
       expect(half).toMatchObject(cut);
-      expect(await readFile(run.files.chunkPath(half.number), 'utf8')).toBe(text);
+      expect(await textOf(run, half.number)).toBe(text);
       await run.files.removeChunk(half.number);
       await restoreChunk(run, half);
-      expect(await readFile(run.files.chunkPath(half.number), 'utf8')).toBe(text);
+      expect(await textOf(run, half.number)).toBe(text);
     }
-    await expect(access(run.files.chunkPath(chunk.number))).rejects.toThrow('ENOENT');
+    await expect(textOf(run, chunk.number)).rejects.toThrow('ENOENT');
     expect(await run.checkpoint.chunk(run.id, chunk.number)).toMatchObject({ state: 'split' });
     expect((await run.checkpoint.run(run.id))!.chunks).toBe(4);
   });
@@ -81,7 +83,7 @@ it('a chunk of failed records that go out again is split into these records alon
     });
   }
   const halves = await splitChunk(run, (await run.checkpoint.chunk(run.id, 2))!);
-  const texts = halves.map(({ number }) => readFile(run.files.chunkPath(number), 'utf8'));
+  const texts = halves.map(({ number }) => textOf(run, number));
   expect(await Promise.all(texts)).toEqual(['id,name\n2,n2\n3,n3\n', 'id,name\n9,n9\n']);
   expect(halves.map(({ round, firstRecord, lastRecord }) => [round, firstRecord, lastRecord])).toEqual([
     [1, 2, 3],
@@ -96,7 +98,7 @@ describe('submitting what is refused', () => {
   function refusing(bad: string, seen: string[]) {
     const service = createFakeService();
     const upload: typeof service.upload = async (request, signal) => {
-      const ids = (await readFile(request.path, 'utf8')).split('\n').slice(1, -1).map(idOf);
+      const ids = (await text(request.file.open())).split('\n').slice(1, -1).map(idOf);
       seen.push(`${ids[0]}-${ids.at(-1)}`);
       if (!ids.includes(bad)) return service.upload(request, signal);
       const facts = { status: 422, said: `${'no '.repeat(200)}!` };

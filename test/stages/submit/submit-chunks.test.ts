@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../../src/errors.js';
@@ -67,7 +68,7 @@ describe('submitting', () => {
     const run = await open({ config: { concurrency: one } });
     const chunks = await collect(chunkRecords(run)());
     await run.files.removeChunk(1);
-    await writeFile(run.files.chunkPath(2), 'id,name\n999,x\n');
+    await writeFile(join(run.config.stateDir, 'runs', run.id, 'chunk-000002.csv'), 'id,name\n999,x\n');
     await submitAll(run);
     expect([...run.api.folios.values()].map(({ ids }) => ids)).toEqual([
       ['1', '2'],
@@ -75,6 +76,15 @@ describe('submitting', () => {
       ['5', '6'],
     ]);
     expect(await run.files.hasChunk(2, chunks[1]!.sha256)).toBe(true);
+  });
+
+  it('leaves no intent where the chunk file cannot be read', async () => {
+    const run = await open({ config: { concurrency: one } });
+    const failure = new Error('no such file');
+    const files = { ...run.files, chunkContent: () => Promise.reject(failure) };
+    await expect(submitAll({ ...run, files })).rejects.toThrow(failure);
+    expect(await attemptsOf(run)).toEqual([]);
+    expect(await statesOf(run)).toEqual(['cut']);
   });
 
   it('passes on what is submitted or finished already, and uploads none of it', async () => {
@@ -193,7 +203,7 @@ describe('an upload that is redirected', () => {
     const service = failing({});
     let count = 0;
     const upload: PredictionApi['upload'] = async (request, signal) => {
-      if (++count <= times) throw redirect(request.fileName);
+      if (++count <= times) throw redirect(request.file.name);
       return service.upload(request, signal);
     };
     return { ...service, upload };
@@ -249,9 +259,9 @@ describe('an upload that is redirected', () => {
     const service = failing({});
     const seen: string[] = [];
     const upload: PredictionApi['upload'] = async (request, signal) => {
-      const [, chunk] = /-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(request.fileName)!;
+      const [, chunk] = /-(\d+)-\d+-[0-9a-f]{8}\.csv$/.exec(request.file.name)!;
       seen.push(chunk!);
-      if (chunk === '1') throw redirect(request.fileName);
+      if (chunk === '1') throw redirect(request.file.name);
       await turns(100);
       return service.upload(request, signal);
     };
