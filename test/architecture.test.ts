@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
-const base = ['types', 'errors', 'logger', 'failpoints'];
+const base = ['types', 'errors', 'text', 'logger', 'failpoints'];
 const middle = ['results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
 
 /**
@@ -25,12 +25,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   api: ['streams', ...base],
   service: ['csv', 'streams', 'sqlite-driver', 'types', 'errors'],
   checkpoint: ['streams', 'sqlite-driver', 'types', 'errors'],
-  source: ['csv', 'streams', 'types', 'errors'],
-  csv: ['streams', 'kernel', 'types', 'errors'],
+  source: ['csv', 'streams', 'text', 'types', 'errors'],
+  csv: ['streams', 'kernel', 'text', 'types', 'errors'],
   streams: ['kernel', 'types', 'errors'],
-  config: ['types', 'errors'],
+  config: ['text', 'types', 'errors'],
   'sqlite-driver': ['errors'],
   errors: ['type types'],
+  text: [],
   types: [],
   kernel: ['errors'],
   logger: [],

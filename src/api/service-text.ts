@@ -1,4 +1,5 @@
 /** Makes what the service says fit to be shown: one short line, no control characters, never the token. */
+import { oneLine, shorten } from '../text.js';
 
 /** A secret that can be read only by asking for it. */
 export interface TokenSecret {
@@ -25,12 +26,7 @@ export function createServiceText(token: TokenSecret): ServiceText {
         .filter((form) => form !== '')
         .sort((a, b) => b.length - a.length)
         .reduce((rest, form) => rest.replaceAll(form, HIDDEN), line);
-    // Hidden before and after: the cleaning may put together what stood apart.
-    const line = hide(
-      hide(text)
-        .replace(/[\p{C}\p{Z}\s]+/gu, ' ')
-        .trim(),
-    );
-    return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
+    // Hidden before and after: making one line of the text may join the parts of a token that was split.
+    return shorten(hide(oneLine(hide(text))), MAX_LENGTH);
   };
 }

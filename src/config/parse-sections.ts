@@ -1,5 +1,7 @@
 /** Checks a tree section by section, so that a problem in one does not hide those of another. */
+
 import type { z } from 'zod';
+import { shorten } from '../text.js';
 import { expectedAt, keysOf, unknownKey } from './known-keys.js';
 import { configSchema, type ParsedConfig } from './schema.js';
 import type { Key, Tree } from './settings.js';
@@ -90,7 +92,7 @@ function isMapOrList(value: unknown): boolean {
 }
 
 function shortened(text: string): string {
-  return text.length > SHOWN_AT_MOST ? `${text.slice(0, SHOWN_AT_MOST)}...` : text;
+  return shorten(text, SHOWN_AT_MOST, { keep: SHOWN_AT_MOST, ellipsis: '...' });
 }
 
 /** Addresses are written with user, password or token in them by mistake. */

@@ -1,5 +1,6 @@
 /** Everything that is wrong with a config, gathered so that a person mends it in one go. */
 import { ConfigError } from '../errors.js';
+import { escapeUnprintable } from '../text.js';
 
 interface Problem {
   readonly text: string;
@@ -37,8 +38,5 @@ export class Problems {
 
 /** Keys come from files: what could act on a terminal, or change the order of what it shows, is written as its code. */
 function printable(line: string): string {
-  return line.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
-  );
+  return escapeUnprintable(line, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu);
 }

@@ -1,8 +1,8 @@
 /** A record that cannot be used: what is wrong with it, where it stands, and the error that says so. */
 import { isUtf8 } from 'node:buffer';
 import { SourceError } from '../errors.js';
+import { showText } from '../text.js';
 import { NUL } from './bytes.js';
-import { showText } from './show-text.js';
 
 export type BadRecordCode =
   | 'SOURCE_QUOTE_NOT_CLOSED'

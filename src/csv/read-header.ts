@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { SourceError } from '../errors.js';
+import { showText } from '../text.js';
 import { LF, NUL } from './bytes.js';
-import { showText } from './show-text.js';
 
 export interface Header {
   /** Distinct and not empty. */

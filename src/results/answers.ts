@@ -2,6 +2,7 @@
 import type { Search } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { writeValue } from '../csv/write-field.js';
+import { oneLine } from '../text.js';
 import type { ColumnKinds } from '../types.js';
 import type { Joined } from './joined.js';
 import type { PartTable } from './part-table.js';
@@ -147,5 +148,5 @@ function valueAt(reply: unknown, path: string): string {
   }
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   // No part may hold control characters that no CSV reader takes, and neither may the output.
-  return typeof value === 'string' ? value.replace(/\p{Cc}+/gu, ' ').trim() : '';
+  return typeof value === 'string' ? oneLine(value, /\p{Cc}+/gu) : '';
 }

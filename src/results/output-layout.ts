@@ -1,7 +1,7 @@
 /** Which columns the output has, in which order, and where the source's ones come from (contract, "Files"). */
 import { stringify } from 'csv-stringify/sync';
-import { showText } from '../csv/show-text.js';
 import { ConfigError, UntrustedError } from '../errors.js';
+import { showText } from '../text.js';
 import type { ColumnKinds, Dialect } from '../types.js';
 import type { SentColumns } from './join-way.js';
 import type { PartTable } from './part-table.js';

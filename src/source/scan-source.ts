@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { type BadRecord, badRecordError } from '../csv/bad-record.js';
 import { scanRecords } from '../csv/scan-records.js';
-import { showText } from '../csv/show-text.js';
 import { ConfigError, SourceError } from '../errors.js';
+import { showText } from '../text.js';
 import type { Source, SourceFile } from '../types.js';
 import { type InspectedFile, inspectFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';

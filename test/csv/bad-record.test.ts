@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { badRecordError } from '../../src/csv/bad-record.js';
-import { showText } from '../../src/csv/show-text.js';
 
 const bad = {
   code: 'SOURCE_ENCODING',
@@ -24,16 +23,4 @@ it('says file, record, line, byte and what to do', () => {
 
 it('leaves out a line that is not known', () => {
   expect(badRecordError({ ...bad, line: 0 }, 'in.csv').message).toContain('record 12 (byte 345)');
-});
-
-it.each([
-  ['a"b', '"a"b"'],
-  ['a\r\n\tb', '"a\\u{d}\\u{a}\\u{9}b"'],
-  ['\u{202e}evil\u{2028}', '"\\u{202e}evil\\u{2028}"'],
-  ['0123456789ab', '"0123456789…"'],
-  ['📒'.repeat(11), `"${'📒'.repeat(10)}…"`],
-  ['📒'.repeat(10), `"${'📒'.repeat(10)}"`],
-])('shows %j as %s', (text, shown) => {
-  expect(showText(text, 10)).toBe(shown);
-  expect(showText(Buffer.from(text), 10)).toBe(shown);
 });

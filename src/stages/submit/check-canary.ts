@@ -5,12 +5,12 @@
 import { parse } from 'csv-parse/sync';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
-import { showText } from '../../csv/show-text.js';
 import { GuardError } from '../../errors.js';
 import { adoptHint, findAdoptable } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseHint } from '../../report/exit-code.js';
 import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
+import { showText } from '../../text.js';
 import { eachOfCanary } from '../chunk/begun-chunks.js';
 import type { Refetch } from '../download/with-healing.js';
 import { type ChunkMergerNeeds, openChunkMerger } from '../merge/merge-chunk.js';

@@ -2,6 +2,7 @@
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { AttemptFileName } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
+import { oneLine } from '../../text.js';
 import type { Chunk } from '../../types.js';
 
 export interface UploadNames {
@@ -119,11 +120,6 @@ const placeholders: Readonly<Record<string, string>> = {
   '{chunk}': '\\d{1,9}',
   '{hash}': hash,
 };
-
-/** Services trim and fold blanks. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{C}\p{Z}\s]+/gu, ' ').trim();
-}
 
 function escapeForPattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
