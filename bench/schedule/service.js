@@ -16,7 +16,7 @@ const told = {
  *   answered 429),
  *   `percentage` (how honest), `records` of a chunk.
  */
-export function createModelledService({ clock, gate, work, model }) {
+export function createModelledService({ clock, limiter, work, model }) {
   const servers = createServers(work);
   const folios = [];
   const uploadWaits = [];
@@ -28,7 +28,7 @@ export function createModelledService({ clock, gate, work, model }) {
 
   const enter = async (signal) => {
     for (;;) {
-      await gate.enter(signal);
+      await limiter.wait(signal);
       requests += 1;
       if (clock.now() < throttlesAt) return;
       throttlesAt = clock.now() + model.throttledEach;
@@ -37,7 +37,7 @@ export function createModelledService({ clock, gate, work, model }) {
   };
   const refuse = async (signal) => {
     await clock.sleep(model.reply, signal);
-    gate.pause(model.retryAfter);
+    limiter.pause(model.retryAfter);
   };
   const isFull = () => {
     if (model.openAtMost === undefined) return false;

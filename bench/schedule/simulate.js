@@ -11,7 +11,7 @@ import {
 import { createPermits } from '../../dist/src/streams/permits.js';
 import { lowerBound } from './lower-bound.js';
 import { createMemoryCheckpoint } from './memory-checkpoint.js';
-import { createRequestGate } from './request-gate.js';
+import { createRateLimiter } from './rate-limiter.js';
 import { createModelledService } from './service.js';
 import { createVirtualClock } from './virtual-clock.js';
 import { createWork } from './work.js';
@@ -27,8 +27,8 @@ export async function simulate(scenario, checkpoint = createMemoryCheckpoint()) 
   const config = configOf(scenario);
   const clock = createVirtualClock();
   const work = createWork(model);
-  const gate = createRequestGate(clock, requestsPerSecond);
-  const api = createModelledService({ clock, gate, work, model });
+  const limiter = createRateLimiter(clock, requestsPerSecond);
+  const api = createModelledService({ clock, limiter, work, model });
   const controller = new AbortController();
   const files = createModelledFiles();
   const run = {

@@ -1,31 +1,31 @@
-/** What can go wrong with one attempt at an operation, in the words of law 3: how far did the request get? */
+/** What can go wrong with one attempt at an operation. It says how far the request got, which decides on a retry. */
 import type { Milliseconds } from '../types.js';
 
 /** The four operations of the interface (section 4). */
 export type Operation = 'upload' | 'track' | 'download' | 'search';
 
-/** Messages are cleaned for people: without control characters, short, and never with the token. */
+/** Messages are fit to be shown: without control characters, short, and never with the token. */
 export type Failure =
-  /** Nothing of the request left this machine: no address, refused, no TLS. */
+  /** Nothing of the request left this machine: no address, connection refused, no TLS. */
   | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
   /** Cut or timed out after the request began. */
   | { readonly kind: 'cut'; readonly code: string; readonly message: string }
   /** The service's certificate does not verify; nothing was sent. */
   | { readonly kind: 'certificate'; readonly code: string; readonly message: string }
-  /** A reply with a status that is no success. */
+  /** A reply whose status is not a success. */
   | {
       readonly kind: 'status';
       readonly status: number;
-      /** Time the service asks us to wait, where a 429 or 503 says so. */
+      /** How long the service asks us to wait, if a 429 or 503 says so. */
       readonly retryAfter: Milliseconds | null;
-      /** Whether the body is one of the service: a JSON object with `message` or `response`. A proxy's is none. */
+      /** Whether the service itself wrote the body: a JSON object with `message` or `response`, unlike a proxy's page. */
       readonly fromService: boolean;
       readonly message: string;
     }
-  /** A reply of success that is cut, not JSON or of another shape than promised. */
+  /** A success whose body is cut, not JSON or not of the promised shape. */
   | { readonly kind: 'malformed'; readonly message: string };
 
-/** Carries a failure from the attempt to the loop that judges it; never leaves this folder. */
+/** Carries a failure from an attempt to the retry loop; never leaves this folder. */
 export class AttemptError extends Error {
   readonly failure: Failure;
 
@@ -35,3 +35,41 @@ export class AttemptError extends Error {
     this.failure = failure;
   }
 }
+
+/**
+ * The failure behind what Node's HTTP client throws. The error itself is not kept: it may hold the address.
+ * @param began whether the request may have reached the service, even in part.
+ * @param show makes the message fit to be shown.
+ */
+export function networkFailure(error: unknown, began: boolean, show: (text: string) => string): Failure {
+  const { code, message } = describe(error);
+  if (!began && CERTIFICATE_CODES.has(code)) return { kind: 'certificate', code, message: show(message) };
+  return { kind: began ? 'cut' : 'unsent', code, message: show(message) };
+}
+
+/** An error that wraps another one (of a proxy, or of one address among several) is described by its cause. */
+function describe(error: unknown): { code: string; message: string } {
+  if (!(error instanceof Error)) return { code: 'UNKNOWN', message: String(error) };
+  if (error.cause instanceof Error) return describe(error.cause);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return { code, message: error.message || code };
+}
+
+/** The codes that OpenSSL and Node give to a certificate that does not verify. */
+const CERTIFICATE_CODES = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);

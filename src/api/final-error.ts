@@ -1,4 +1,4 @@
-/** The error that a call ends with once its last failure is judged. */
+/** The error that a call ends with, made from its last failure and from what that failure means. */
 import {
   AmbiguousUploadError,
   ConfigError,
@@ -12,7 +12,7 @@ import type { Doubt } from '../types.js';
 import type { Failure, Operation } from './failure.js';
 import type { Decision } from './retry-decision.js';
 
-/** One call of an operation, for messages and logs. Facts never hold the token. */
+/** One call of an operation, for messages and logs. Nothing in it holds the token. */
 export interface Call {
   readonly operation: Operation;
   /** Path of the request, without its query. */
@@ -22,48 +22,43 @@ export interface Call {
   readonly facts: ErrorFacts;
 }
 
-/** How a call ends that is not tried again; `gave-up` is a retry whose time is over. */
+/** How a call ends that is not tried again; `gave-up` is a retry after its time is over. */
 export type Ending = Exclude<Decision['kind'], 'retry'> | 'gave-up';
-
-const AGAIN = 'run the same command again: it goes on where this one stopped';
 
 export function finalError(ending: Ending, failure: Failure, call: Call): FoliopipeError {
   const what = describeFailure(failure);
-  const details = { facts: callFacts(call, failure) };
+  const facts = callFacts(call, failure);
   switch (ending) {
     case 'refused':
-      return refusal(failure, call, { ...details.facts, said: failure.message });
+      return refusedError(failure, call, { ...facts, said: failure.message });
     case 'no-reply':
     case 'unreadable':
     case 'redirected':
-      return inDoubt(ending, what, call, details.facts);
+      return ambiguousError(ending, what, call, facts);
     case 'lost':
       return new FolioLostError(
         'FOLIO_LOST',
         `${call.operation}: the service does not know folio ${call.facts.folio}: ${what}`,
         {
-          ...details,
           hint: 'ask the service provider about this folio; a later foliopipe run asks for it again',
+          facts,
         },
       );
     case 'misconfigured':
       return new ConfigError('CONFIG_CERTIFICATE', `the service's certificate does not verify: ${what}`, {
-        ...details,
         hint: 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
+        facts,
       });
     case 'gave-up':
       return new OutageError(
         'SERVICE_UNAVAILABLE',
         `${call.operation}: still failing after retry.giveUpAfter: ${what}`,
-        {
-          ...details,
-          hint: AGAIN,
-        },
+        { hint: 'run the same command again: it goes on where this one stopped', facts },
       );
   }
 }
 
-/** What happened, in one line. */
+/** A failure in one line. */
 export function describeFailure(failure: Failure): string {
   if (failure.kind === 'malformed') return failure.message;
   if (failure.kind !== 'status') return `${failure.message} (${failure.code})`;
@@ -79,7 +74,7 @@ export function callFacts(call: Call, failure: Failure): ErrorFacts {
   return { operation: call.operation, path: call.path, ...call.facts, ...cause };
 }
 
-function inDoubt(doubt: Doubt, what: string, call: Call, facts: ErrorFacts): AmbiguousUploadError {
+function ambiguousError(doubt: Doubt, what: string, call: Call, facts: ErrorFacts): AmbiguousUploadError {
   const isSearch = call.operation === 'search';
   const message = `${call.operation}: nobody can know whether the service accepted it: ${what}`;
   if (doubt === 'redirected') {
@@ -94,33 +89,18 @@ function inDoubt(doubt: Doubt, what: string, call: Call, facts: ErrorFacts): Amb
   return new AmbiguousUploadError(code, message, { doubt, hint, facts });
 }
 
-function refusal(failure: Failure, call: Call, facts: ErrorFacts): RefusedError {
+function refusedError(failure: Failure, call: Call, facts: ErrorFacts): RefusedError {
   const status = failure.kind === 'status' ? failure.status : 0;
   const message = `${call.operation}: the service refuses: ${describeFailure(failure)}`;
   if (status >= 300 && status <= 399) {
-    return new RefusedError('SERVICE_REDIRECTS', message, {
-      hint: 'redirects are never followed; write the right address into service.baseUrl',
-      facts,
-    });
+    const hint = 'redirects are never followed; write the right address into service.baseUrl';
+    return new RefusedError('SERVICE_REDIRECTS', message, { hint, facts });
   }
-  const known = REFUSALS[status];
-  if (known === undefined) {
-    return new RefusedError('SERVICE_REFUSED', message, { hint: refusalHint(status, call), facts });
-  }
-  return new RefusedError(known.code, message, { hint: known.hint, facts });
+  const { code, hint } = REFUSALS[status] ?? { code: 'SERVICE_REFUSED', hint: refusalHint(status, call) };
+  return new RefusedError(code, message, { hint, facts });
 }
 
-/** What may lie in the request is for the provider to say; all else looks as if something else answers there. */
-function refusalHint(status: number, { operation, request }: Call): string {
-  const answered = `${request} answered ${status}`;
-  if (status === 400 || status === 409 || status === 422) {
-    return `${answered}: ask the service provider why, then run the same command again`;
-  }
-  const key = operation === 'search' ? 'service.legacyBaseUrl' : 'service.baseUrl';
-  return `is ${key} right? ${answered}`;
-}
-
-const REFUSALS: Readonly<Record<number, { code: string; hint: string }>> = {
+const REFUSALS: Readonly<Record<number, { readonly code: string; readonly hint: string }>> = {
   401: {
     code: 'TOKEN_REFUSED',
     hint: 'check service.token and service.tokenIn, then run the same command again',
@@ -132,3 +112,13 @@ const REFUSALS: Readonly<Record<number, { code: string; hint: string }>> = {
   403: { code: 'TOKEN_REFUSED', hint: 'ask the service provider what this token may do' },
   413: { code: 'FILE_TOO_LARGE', hint: 'lower chunks.maxBytes and start with --new' },
 };
+
+/** 400, 409 and 422 may be about the request itself; any other status suggests that the address is wrong. */
+function refusalHint(status: number, { operation, request }: Call): string {
+  const answered = `${request} answered ${status}`;
+  if (status === 400 || status === 409 || status === 422) {
+    return `${answered}: ask the service provider why, then run the same command again`;
+  }
+  const key = operation === 'search' ? 'service.legacyBaseUrl' : 'service.baseUrl';
+  return `is ${key} right? ${answered}`;
+}

@@ -1,4 +1,7 @@
-/** The HTTP client: which connection a request goes over. A paid POST never goes over a used one. */
+/**
+ * The HTTP client: which connection a request goes over, direct or through a proxy. Invariant: each POST has a
+ * connection of its own.
+ */
 import type { Agent } from 'node:http';
 import http from 'node:http';
 import https from 'node:https';
@@ -10,7 +13,7 @@ import { isLoopback } from './requests.js';
 import { type HttpReply, type HttpRequest, sendRequest } from './send-request.js';
 
 export interface HttpClientOptions {
-  /** Until a connection stands, TLS and a proxy's tunnel included. */
+  /** Until a connection is open, including TLS and a proxy's tunnel. */
   readonly connectTimeout: Milliseconds;
   /** Longest time without a byte of a reply's body. */
   readonly idleTimeout: Milliseconds;
@@ -25,7 +28,7 @@ export interface HttpClient {
   close(): void;
 }
 
-/** @throws ConfigError when a proxy's address is none. */
+/** @throws ConfigError when a proxy's address is not valid. */
 export function openHttpClient(options: HttpClientOptions): HttpClient {
   const chooseProxy = createProxyChoice(options.proxies);
   const agents = new Map<string, Agent>();
@@ -33,9 +36,9 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     const key = `${method} ${url.origin}`;
     const agent =
       agents.get(key) ??
-      openAgent({
+      createAgent({
         protocol: url.protocol,
-        // A socket that the service closes while we write on it would make an upload ambiguous for nothing.
+        // A kept connection may close while we write to it, which would make an upload ambiguous.
         keepAlive: method === 'GET',
         proxy: isLoopback(url) ? undefined : chooseProxy(url),
         connectTimeout: options.connectTimeout,
@@ -51,17 +54,15 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** The connections under the HTTP client: direct, or through a proxy's tunnel. */
-export interface AgentOptions {
+interface AgentOptions {
   readonly protocol: string;
-  /** False: each request has a connection of its own, so that no closing one can make it ambiguous. */
   readonly keepAlive: boolean;
   /** For https:// only. */
   readonly proxy: URL | undefined;
   readonly connectTimeout: Milliseconds;
 }
 
-function openAgent({ protocol, keepAlive, proxy, connectTimeout }: AgentOptions): http.Agent {
+function createAgent({ protocol, keepAlive, proxy, connectTimeout }: AgentOptions): Agent {
   if (protocol !== 'https:') return new http.Agent({ keepAlive });
   if (proxy === undefined) return new https.Agent({ keepAlive });
   return new TunnelAgent({ keepAlive, proxy, timeout: connectTimeout });
@@ -69,7 +70,7 @@ function openAgent({ protocol, keepAlive, proxy, connectTimeout }: AgentOptions)
 
 type Connected = (error: NodeJS.ErrnoException | null, socket: Duplex) => void;
 
-/** What a proxy does wrong has no code of its own. */
+/** Adds a code to a proxy's errors, which have none. */
 class TunnelAgent extends HttpsProxyAgent {
   override createConnection(
     options: http.ClientRequestArgs,
@@ -83,19 +84,17 @@ class TunnelAgent extends HttpsProxyAgent {
   }
 }
 
-// Which proxy an address is reached through, as the variables of the environment say by custom.
-
-/** Values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY, read by whoever may read the environment. */
+/** Values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; the caller reads the environment. */
 export interface Proxies {
   readonly httpsProxy?: string | undefined;
   readonly httpProxy?: string | undefined;
-  /** Hosts and domains, each perhaps with a port, parted by commas or blanks; `*` names all. */
+  /** Hosts and domains, with or without a port, separated by commas or spaces; `*` matches all. */
   readonly noProxy?: string | undefined;
 }
 
 /**
- * @returns the proxy for an https:// address; undefined where it is reached without one.
- * @throws ConfigError when the address of a proxy is none.
+ * @returns a function that gives the proxy of an https:// address, or undefined if it is reached directly.
+ * @throws ConfigError when a proxy's address is not valid.
  */
 export function createProxyChoice(proxies: Proxies): (url: URL) => URL | undefined {
   const [https, http] = [proxies.httpsProxy, proxies.httpProxy].map(proxyAddress);
@@ -104,24 +103,24 @@ export function createProxyChoice(proxies: Proxies): (url: URL) => URL | undefin
     .toLowerCase()
     .split(/[\s,]+/)
     .filter((entry) => entry !== '');
-  return (url) => (exempt.some((entry) => isNamed(url, entry)) ? undefined : proxy);
+  return (url) => (exempt.some((entry) => matches(url, entry)) ? undefined : proxy);
 }
 
-/** An address without a scheme is taken for http://, as other programs do. */
+/** An address without a scheme means http://, as in other programs. */
 function proxyAddress(value: string | undefined): URL | undefined {
   if (!value) return undefined;
   const address = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new ConfigError('CONFIG_PROXY', 'the address of the proxy in HTTPS_PROXY or HTTP_PROXY is none', {
+    throw new ConfigError('CONFIG_PROXY', 'the proxy in HTTPS_PROXY or HTTP_PROXY is not a valid address', {
       hint: 'write it as http://host:port',
     });
   }
   return url;
 }
 
-/** A domain stands for itself and all below it, with or without a dot or `*.` before it. */
-function isNamed(url: URL, entry: string): boolean {
+/** A domain matches itself and everything below it, with or without a dot or `*.` before it. */
+function matches(url: URL, entry: string): boolean {
   if (entry === '*') return true;
   const [, domain, port] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(entry)!;
   if (port !== undefined && port !== (url.port || '443')) return false;

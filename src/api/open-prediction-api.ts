@@ -1,13 +1,14 @@
-/** The four operations over HTTP: the only place where the network is reached. */
+/** The four operations over HTTP. Nothing else in the program reaches the network. */
 import { setMaxListeners } from 'node:events';
 import { ConfigError, type ErrorFacts } from '../errors.js';
 import type { Milliseconds } from '../types.js';
-import { consumePart } from './consume-part.js';
+import { statusFailure } from './error-reply.js';
 import { AttemptError, type Operation } from './failure.js';
 import { openHttpClient, type Proxies } from './http-client.js';
 import type { PredictionApi } from './prediction-api.js';
-import { RequestGate } from './rate-limiter.js';
-import { readJson, searchReply, statusFailure, trackReply, uploadReply } from './read-reply.js';
+import { RateLimiter } from './rate-limiter.js';
+import { readJson, readPart } from './read-reply.js';
+import { searchReply, trackReply, uploadReply } from './reply-schemas.js';
 import { createRequests } from './requests.js';
 import { type ApiLogger, RetryLoop, type RetryTimes } from './retry-loop.js';
 import type { HttpReply, HttpRequest } from './send-request.js';
@@ -15,24 +16,24 @@ import { createServiceText, type TokenSecret } from './service-text.js';
 
 export interface ApiOptions {
   readonly baseUrl: string;
-  /** Needed by `search` only. */
+  /** Only `search` needs it. */
   readonly legacyBaseUrl: string | null;
   readonly token: TokenSecret;
-  /** Where the two GETs carry the token; the two POSTs have it in their body (interface, 4.1 and 4.4). */
+  /** Where the two GETs carry the token; the two POSTs carry it in their body (interface, 4.1 and 4.4). */
   readonly tokenIn: 'query' | 'header';
   readonly requestsPerSecond: number;
   readonly timeouts: {
-    /** Until a connection stands, TLS included. */
+    /** Until a connection is open, including TLS. */
     readonly connect: Milliseconds;
-    /** Without a byte from the service. Does not cut an upload that waits for its reply: that costs money. */
+    /** Longest time without a byte from the service. Does not apply to an upload that waits for its reply. */
     readonly idle: Milliseconds;
-    /** For a whole upload, its reply included. */
+    /** For a whole upload, including its reply. */
     readonly upload: Milliseconds;
-    /** What an upload in flight is left when the call is aborted: it may be paid for already. */
+    /** How long an upload in flight may go on after the call is aborted: it may be paid for already. */
     readonly shutdown: Milliseconds;
   };
   readonly retry: RetryTimes;
-  /** How long the service must keep saying that it does not know a folio before that is believed. */
+  /** How long the service must keep saying that it does not know a folio before the folio counts as lost. */
   readonly lostAfter: Milliseconds;
   readonly proxies?: Proxies | undefined;
   readonly logger: ApiLogger;
@@ -40,14 +41,14 @@ export interface ApiOptions {
 
 /**
  * Opens the client; nothing is sent before the first call.
- * @throws ConfigError when an address is none, or http:// and not on this machine.
+ * @throws ConfigError when an address is not valid, or is http:// to another machine.
  */
 export function openPredictionApi(options: ApiOptions): PredictionApi {
   const { timeouts, retry, lostAfter, logger } = options;
   const show = createServiceText(options.token);
   const requests = createRequests(options);
-  const gate = new RequestGate(options.requestsPerSecond);
-  const loop = new RetryLoop({ gate, retry, lostAfter, logger, show });
+  const limiter = new RateLimiter(options.requestsPerSecond);
+  const loop = new RetryLoop({ limiter, retry, lostAfter, logger, show });
   const client = openHttpClient({
     connectTimeout: timeouts.connect,
     idleTimeout: timeouts.idle,
@@ -55,7 +56,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     show,
   });
 
-  /** Makes attempts at an operation: each sends the request and hands a reply of success to `read`. */
+  /** Runs an operation: each attempt sends the request and passes a success to `read`. */
   const call = <T>(
     operation: Operation,
     request: HttpRequest,
@@ -64,7 +65,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     read: (reply: HttpReply) => Promise<T>,
     until?: AbortSignal,
   ): Promise<T> => {
-    // Every call in flight and everything it waits for listens to the same signal.
+    // Avoids a warning: every call in flight, and everything it waits for, listens to the same signal.
     setMaxListeners(0, signal);
     const attempt = async (attemptSignal: AbortSignal): Promise<T> => {
       const reply = await client.send(request, attemptSignal);
@@ -101,7 +102,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       const facts = { folio, part, fileStatus };
       const read = (reply: HttpReply) => {
         const rehearsal = isRehearsal(reply);
-        return consumePart(reply, (content) => consume(content, { rehearsal }), maxBytes, facts);
+        return readPart(reply, (content) => consume(content, { rehearsal }), maxBytes, facts);
       };
       return call('download', requests.download(folio, part, fileStatus), facts, signal, read, until);
     },
@@ -120,25 +121,18 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
   };
 }
 
-/** Law 11: a local service says in each reply what it is. */
+/** A local service says so in each reply: rule "A rehearsal never looks real". */
 function isRehearsal(reply: HttpReply): boolean {
   return reply.header('foliopipe-service') === 'local';
 }
 
-/** A signal for work that is paid for: it ends after a time, and follows another signal only after a grace. */
-export interface DeadlineTimes {
-  /** For the whole of the work. */
-  readonly time: Milliseconds;
-  /** What is left to work that has begun when the other signal aborts. */
-  readonly grace: Milliseconds;
-}
-
 /**
- * Runs `work` under such a signal; timers and listener are gone when it has ended.
- * @throws the signal's reason when that is aborted already: nothing begins then.
+ * Runs paid work under a signal of its own, which aborts after `time`, or `grace` after `signal` aborted. Removes its
+ * timers and its listener when the work has ended.
+ * @throws the signal's reason if it is aborted already: the work does not begin then.
  */
 async function withDeadline<T>(
-  { time, grace }: DeadlineTimes,
+  { time, grace }: { readonly time: Milliseconds; readonly grace: Milliseconds },
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

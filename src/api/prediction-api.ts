@@ -1,4 +1,4 @@
-/** The port to the prediction service: its four operations and nothing of how they travel. */
+/** The port to the prediction service: its four operations, without anything about HTTP. */
 import type { Bytes, FileStatus, FolioCounts } from '../types.js';
 
 /** A file to upload, wherever it is stored: on a disk, in a database or in an object store. */
@@ -22,31 +22,31 @@ export interface UploadRequest {
 /** What the upload's reply says (interface, 2.1). */
 export interface UploadReceipt {
   readonly folio: string;
-  /** Records that the service read in our file, where it says so. */
+  /** How many records the service read in our file, or null if it does not say. */
   readonly totalRecords: number | null;
   /** The reply says that it comes from a local service. */
   readonly rehearsal: boolean;
 }
 
-/** One poll of a folio (interface, 2.1), cleaned of what we do not rely on. */
+/** One poll of a folio (interface, 2.1), reduced to what we rely on. */
 export interface FolioReport {
   /** As the service wrote it, shortened and free of control characters: `PROCESSING`, `FINISHED` or unknown. */
   readonly status: string;
-  /** Name and annotation of the uploaded file as the service wrote them: to be compared, not to be shown. */
+  /** Name and description of the uploaded file as the service wrote them. Compare them; do not show them. */
   readonly fileName: string | null;
   readonly description: string | null;
-  /** Records that the service has to predict, where it says so. */
+  /** How many records the service has to predict, or null if it does not say. */
   readonly records: number | null;
-  /** 0 to 100, or null where it is missing or no number. */
+  /** 0 to 100, or null if it is missing or not a number. */
   readonly percentage: number | null;
   readonly processed: number | null;
-  /** Null while the service does not give both counts. */
+  /** Null until the service gives both counts. */
   readonly counts: FolioCounts | null;
-  /** Numbers of the successful parts listed, ascending, each once. */
+  /** Numbers of the listed successful parts, ascending, each once. */
   readonly successfulParts: readonly number[];
-  /** Records that the listed ranges add up to, or null where a range is missing or unreadable. Only waited by. */
+  /** The sum of the listed ranges, or null if a range is missing or unreadable. Decides only how long to wait. */
   readonly listedRecords: number | null;
-  /** Number of the failed part: `failedInfo.part`, or 0 where that is missing. */
+  /** Number of the failed part: `failedInfo.part`, or 0 if that is missing. */
   readonly failedPart: number;
   readonly rehearsal: boolean;
 }
@@ -65,33 +65,34 @@ export interface DownloadRequest {
   readonly maxBytes: Bytes;
 }
 
-/** The business asked for by the single-record search: values by field name. */
+/** The business to search for: values by field name. */
 export type SearchRecord = Readonly<Record<string, string>>;
 
 /**
  * The four operations. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx),
- * `TroubleError` (given up after an outage) or the signal's reason; more is said at the methods.
+ * `TroubleError` (given up after an outage) or the signal's reason. The methods name what else they throw.
  */
 export interface PredictionApi {
   /**
-   * The paid POST (interface, 4.1). Tried again only when it certainly was not accepted (law 3).
-   * @throws AmbiguousUploadError when nobody can know whether the service took the file, with the reason: no
-   *   reply, one that cannot be read, or a redirect (exit 7).
+   * The paid POST (interface, 4.1). It is tried again only if it was certainly not accepted: rule "Paid requests are
+   * not retried blindly" (docs/architecture.md#paid-requests-are-not-retried-blindly).
+   * @throws AmbiguousUploadError when the service may or may not have accepted the file, with the reason: no reply,
+   *   an unreadable reply, or a redirect (exit 7).
    */
   upload(request: UploadRequest, signal: AbortSignal): Promise<UploadReceipt>;
 
   /**
-   * One poll (interface, 4.2), tried again freely.
-   * @param until once aborted, a single answer that the folio is not known decides.
+   * One poll (interface, 4.2), retried freely.
+   * @param until once aborted, a single reply that the folio is not known ends the call.
    * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio (404 or 410).
    */
   track(folio: string, signal: AbortSignal, until?: AbortSignal): Promise<FolioReport>;
 
   /**
-   * Fetches one part (interface, 4.3) and hands its decoded bytes to `consume` as they arrive; each piece is
-   * valid until the next one is asked for. A cut or malformed reply is fetched again, so `consume` may be called
-   * several times, each time from the start; the result of the one that ran to its end is returned.
-   * @param until as `track` takes it.
+   * Fetches one part (interface, 4.3) and passes its decoded bytes to `consume` as they arrive. Each piece is valid
+   * until the next one is requested. A cut or malformed reply is fetched again: `consume` is then called again, from
+   * the start. Returns the result of the call that read the whole part.
+   * @param until as for `track`.
    * @throws FolioLostError when the service says, and keeps saying, that it does not know folio or part.
    */
   download<T>(
@@ -101,7 +102,7 @@ export interface PredictionApi {
     until?: AbortSignal,
   ): Promise<T>;
 
-  /** The single-record search (interface, 4.4); any JSON comes back. Costs money: never retried when ambiguous. */
+  /** The single-record search (interface, 4.4); gives any JSON. It costs money: never retried when ambiguous. */
   search(record: SearchRecord, signal: AbortSignal): Promise<unknown>;
 
   close(): Promise<void>;

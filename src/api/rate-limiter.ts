@@ -1,72 +1,75 @@
-/** One gate before all requests: so many a second, first come first served, and none at all during a pause. */
+/**
+ * The rate limiter of all requests: a number of them each second, first come, first served, and none during a pause.
+ *
+ * It is written by hand because p-limit and p-retry limit concurrency and attempts, not a rate, and because one 429
+ * must hold back every request that waits already.
+ */
 import type { Milliseconds } from '../types.js';
 
-/** Lets one request pass. */
+/** Starts one waiting request. */
 type Waiter = () => void;
 
 const MAX_TIMER: Milliseconds = 2 ** 31 - 1;
 
-export class RequestGate {
+export class RateLimiter {
   readonly #interval: Milliseconds;
   readonly #waiters = new Set<Waiter>();
-  /** On the clock of `performance.now()`. */
-  #opensAt = 0;
+  /** When the next request may start, on the clock of `performance.now()`. */
+  #nextAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(requestsPerSecond: number) {
     this.#interval = 1000 / requestsPerSecond;
   }
 
-  /** Resolves when a request may start; throws the signal's reason when that aborts first. */
-  async enter(signal: AbortSignal): Promise<void> {
+  /** Resolves when a request may start; throws the signal's reason if that aborts first. */
+  async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const leave = (): void => {
+      const onAbort = (): void => {
         this.#waiters.delete(waiter);
         this.#stopIdleTimer();
         reject(signal.reason);
       };
       const waiter: Waiter = () => {
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', onAbort);
         resolve();
       };
-      signal.addEventListener('abort', leave, { once: true });
+      signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
-      this.#open();
+      this.#startNext();
     });
   }
 
-  /** No request starts before this time has passed; a pause already longer stays. */
+  /** No request starts before this time has passed; a longer pause that is set already stays. */
   pause(time: Milliseconds): void {
-    this.#opensAt = Math.max(this.#opensAt, performance.now() + time);
+    this.#nextAt = Math.max(this.#nextAt, performance.now() + time);
   }
 
-  #open(): void {
+  #startNext(): void {
     const [next] = this.#waiters;
-    if (next === undefined || this.#timer !== undefined) {
-      return;
-    }
+    if (next === undefined || this.#timer !== undefined) return;
     const now = performance.now();
-    if (now < this.#opensAt) {
-      this.#timer = setTimeout(() => this.#reopen(), Math.min(Math.ceil(this.#opensAt - now), MAX_TIMER));
+    if (now < this.#nextAt) {
+      this.#timer = setTimeout(
+        () => {
+          this.#timer = undefined;
+          this.#startNext();
+        },
+        Math.min(Math.ceil(this.#nextAt - now), MAX_TIMER),
+      );
       return;
     }
-    this.#opensAt = now + this.#interval;
+    this.#nextAt = now + this.#interval;
     this.#waiters.delete(next);
     next();
-    this.#open();
+    this.#startNext();
   }
 
-  #reopen(): void {
-    this.#timer = undefined;
-    this.#open();
-  }
-
-  /** A pause of an hour must not keep a process alive for which nobody waits. */
+  /** A timer of a long pause must not keep the process alive when no request waits. */
   #stopIdleTimer(): void {
-    if (this.#waiters.size === 0) {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-    }
+    if (this.#waiters.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }

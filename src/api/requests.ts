@@ -1,4 +1,4 @@
-/** The requests of the four operations (interface, section 4): where each input is placed. */
+/** The requests of the four operations (interface, section 4): their addresses, and where each input is placed. */
 import { isIPv4 } from 'node:net';
 import { type FileLike, FormDataEncoder, type FormDataLike } from 'form-data-encoder';
 import { ConfigError } from '../errors.js';
@@ -17,17 +17,17 @@ export interface RequestsOptions {
 }
 
 export interface Requests {
-  /** The file is opened when it is sent, and again for each further attempt. */
+  /** The file is opened when the request is sent, and again for each further attempt. */
   upload(upload: UploadRequest): HttpRequest;
   track(folio: string): HttpRequest;
   download(folio: string, part: number, fileStatus: FileStatus): HttpRequest;
-  /** Undefined where the search has no address. */
+  /** Undefined when no address of the search is configured. */
   search(record: SearchRecord): HttpRequest | undefined;
 }
 
 const ACCEPT = { accept: 'application/json' };
 
-/** @throws ConfigError when an address is none, or http:// and not on this machine. */
+/** @throws ConfigError when an address is not valid, or is http:// to another machine. */
 export function createRequests(options: RequestsOptions): Requests {
   const { token, tokenIn, timeouts } = options;
   const address = createServiceAddress(options.baseUrl, 'service.baseUrl');
@@ -45,13 +45,9 @@ export function createRequests(options: RequestsOptions): Requests {
   };
 
   return {
-    upload: (upload) => {
-      const body = encodeForm({
-        // Before the file, so that a service which reads in order knows at once who sends it.
-        token: token.reveal(),
-        description: upload.description,
-        file: formFile(upload.file, 'text/csv'),
-      });
+    upload: ({ file, description }) => {
+      // The token goes before the file, so that a service which reads in order knows the sender first.
+      const body = encodeForm({ token: token.reveal(), description, file: formFile(file, 'text/csv') });
       return {
         method: 'POST',
         url: address('upload'),
@@ -74,62 +70,6 @@ export function createRequests(options: RequestsOptions): Requests {
   };
 }
 
-// * A form as its encoder takes one, each name once. Node's own FormData would load a second HTTP client: half of what
-// a small command takes.
-
-/** The fields, in order, as a body of multipart/form-data (RFC 7578). */
-export function encodeForm(fields: Readonly<Record<string, string | FileLike>>): FormDataEncoder {
-  return new FormDataEncoder(new Form(Object.entries(fields)));
-}
-
-class Form extends Map<string, string | FileLike> implements FormDataLike {
-  override readonly [Symbol.toStringTag] = 'FormData';
-
-  append(name: string, value: string | FileLike): void {
-    this.set(name, value);
-  }
-
-  getAll(name: string): (string | FileLike)[] {
-    const value = this.get(name);
-    return value === undefined ? [] : [value];
-  }
-}
-
-/** form-data-encoder 4.1 cuts a larger piece itself, and takes wrong bytes where the piece is a view into a buffer. */
-const MAX_PIECE_BYTES = 64 * 1024;
-
-/**
- * A file as the form's encoder takes one.
- * @throws from its stream, when `open` gives more or fewer bytes than the form says: the service would wait for the
- * rest, or take the rest for the next part.
- */
-export function formFile({ name, bytes, open }: UploadFile, type: string): FileLike {
-  return {
-    name,
-    type,
-    size: bytes,
-    lastModified: 0,
-    [Symbol.toStringTag]: 'File',
-    stream: () => exactly(bytes, open(), name),
-  };
-}
-
-async function* exactly(
-  bytes: Bytes,
-  content: AsyncIterable<Uint8Array>,
-  name: string,
-): AsyncGenerator<Uint8Array> {
-  let given = 0;
-  for await (const piece of content) {
-    given += piece.length;
-    if (given > bytes) break;
-    for (let at = 0; at < piece.length; at += MAX_PIECE_BYTES) yield piece.subarray(at, at + MAX_PIECE_BYTES);
-  }
-  if (given !== bytes) throw new Error(`the content of ${name} does not have ${bytes} bytes`);
-}
-
-// The addresses of the four operations. Plain http:// leads to this machine only (law 10).
-
 /** Paths of the interface, section 4. */
 const PATHS: Readonly<Record<Operation, string>> = {
   upload: 'naics/naics/external/upload',
@@ -139,16 +79,18 @@ const PATHS: Readonly<Record<Operation, string>> = {
 };
 
 /**
+ * The addresses of the operations. Plain http:// is allowed to this machine only: rule "The service is not trusted"
+ * (docs/architecture.md#the-service-is-not-trusted).
  * @param baseUrl may end with a path and a slash.
- * @param key the config key that `baseUrl` comes from, for the error.
- * @throws ConfigError when it is no plain http(s) address, or http:// to another machine.
+ * @param key the config key of `baseUrl`, for the error.
+ * @throws ConfigError when it is not a plain http(s) address, or is http:// to another machine.
  */
 export function createServiceAddress(baseUrl: string, key: string): (operation: Operation) => URL {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   const isPlain =
     base && base.username === '' && base.password === '' && base.search === '' && base.hash === '';
   if (!isPlain || !/^https?:$/.test(base.protocol)) {
-    throw new ConfigError('CONFIG_BASE_URL', `${key} is no plain https:// address`, {
+    throw new ConfigError('CONFIG_BASE_URL', `${key} is not a plain https:// address`, {
       hint: `write ${key} without user, password, ? and #: the token has a key of its own`,
     });
   }
@@ -165,4 +107,56 @@ export function createServiceAddress(baseUrl: string, key: string): (operation: 
 export function isLoopback(url: URL): boolean {
   const host = url.hostname;
   return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** The fields, in order, as a body of multipart/form-data (RFC 7578). Each name occurs once. */
+export function encodeForm(fields: Readonly<Record<string, string | FileLike>>): FormDataEncoder {
+  return new FormDataEncoder(new Form(Object.entries(fields)));
+}
+
+/** What the encoder asks of a form. Node's FormData would load a second HTTP client, half of a small command's time. */
+class Form extends Map<string, string | FileLike> implements FormDataLike {
+  override readonly [Symbol.toStringTag] = 'FormData';
+
+  append(name: string, value: string | FileLike): void {
+    this.set(name, value);
+  }
+
+  getAll(name: string): (string | FileLike)[] {
+    const value = this.get(name);
+    return value === undefined ? [] : [value];
+  }
+}
+
+/** form-data-encoder 4.1 cuts a larger piece itself, and takes wrong bytes if the piece is a view into a buffer. */
+const MAX_PIECE_BYTES = 64 * 1024;
+
+/**
+ * A file as the form's encoder takes one.
+ * @throws from its stream, when `open` gives more or fewer bytes than the form's length says: the service would wait
+ *   for the missing bytes, or read the surplus as the next field.
+ */
+export function formFile(file: UploadFile, type: string): FileLike {
+  return {
+    name: file.name,
+    type,
+    size: file.bytes,
+    lastModified: 0,
+    [Symbol.toStringTag]: 'File',
+    stream: () => exactly(file.bytes, file.open(), file.name),
+  };
+}
+
+async function* exactly(
+  bytes: Bytes,
+  content: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  let given = 0;
+  for await (const piece of content) {
+    given += piece.length;
+    if (given > bytes) break;
+    for (let at = 0; at < piece.length; at += MAX_PIECE_BYTES) yield piece.subarray(at, at + MAX_PIECE_BYTES);
+  }
+  if (given !== bytes) throw new Error(`the content of ${name} does not have ${bytes} bytes`);
 }

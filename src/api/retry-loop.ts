@@ -1,16 +1,24 @@
-/** Drives the attempts of a call: gate, back-off and giving up. What a failure means is decided elsewhere. */
+/**
+ * Runs the attempts of a call over p-retry, which counts the back-off and waits. Around it, by hand: the rate limiter
+ * before each attempt, and the decision when a call has failed for too long. That time is kept for each operation, not
+ * for each call as p-retry's `maxRetryTime` is, so that the next call in an outage does not wait as long again.
+ */
 import ms from 'ms';
 import pRetry from 'p-retry';
+import type { Logger } from '../logger.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
 import { AttemptError, type Failure, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
-import type { RequestGate } from './rate-limiter.js';
+import type { RateLimiter } from './rate-limiter.js';
 import { decideRetry, isLost, isMissing, type Missing } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
 
+/** The part of a logger that the client uses. */
+export type ApiLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
+
 export interface RetryTimes {
-  /** Back-off before the second attempt; it doubles from there, randomized. */
+  /** Back-off before the second attempt; it doubles with each one, randomized. */
   readonly first: Milliseconds;
   readonly max: Milliseconds;
   /** An outage longer than this ends the call. */
@@ -18,23 +26,23 @@ export interface RetryTimes {
 }
 
 export interface RetryLoopOptions {
-  readonly gate: RequestGate;
+  readonly limiter: RateLimiter;
   readonly retry: RetryTimes;
-  /** How long the service must keep saying that something is missing, before it is lost. */
+  /** How long the service must keep saying that something does not exist before it counts as lost. */
   readonly lostAfter: Milliseconds;
   readonly logger: ApiLogger;
   readonly show: ServiceText;
 }
 
-/** How a call ended: with a value, or with what it throws. */
+/** How a call ended: with a value, or with the error to throw. */
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /** What the attempts of one call have shown so far. */
 interface CallState {
   failingSince: number | null;
   missing: { readonly since: number; readonly times: number } | null;
-  /** The service named the time to wait: the gate holds us for exactly that long, without back-off. */
-  waitsAtGate: boolean;
+  /** The service named the time to wait: the rate limiter waits for exactly that long, without a back-off. */
+  skipsBackOff: boolean;
 }
 
 export class RetryLoop {
@@ -46,18 +54,18 @@ export class RetryLoop {
   }
 
   /**
-   * Makes attempts until one ends the call; their number has no bound, their time has. An attempt throws
-   * `AttemptError` or `MalformedReplyError` where it failed; whatever else it throws ends the call as it is.
-   * @param until once aborted, a single answer that what is asked for is missing ends the call.
-   * @throws the errors of `finalError`, or the signal's reason where nothing worse can have happened.
+   * Makes attempts until one ends the call. Their number is not bounded, but their time is. An attempt that failed
+   * throws `AttemptError` or `MalformedReplyError`; any other error ends the call as it is.
+   * @param until once aborted, a single reply that something is missing ends the call.
+   * @throws the errors of `finalError`; the signal's reason, unless the failure means something worse.
    */
   async run<T>(call: Call, attempt: () => Promise<T>, signal: AbortSignal, until?: AbortSignal): Promise<T> {
-    const { gate, retry, show } = this.#options;
-    const state: CallState = { failingSince: null, missing: null, waitsAtGate: false };
+    const { limiter, retry, show } = this.#options;
+    const state: CallState = { failingSince: null, missing: null, skipsBackOff: false };
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
       try {
-        await gate.enter(signal);
+        await limiter.wait(signal);
         outcome = { value: await attempt() };
         this.#outage(call.operation).recordSuccess(performance.now());
       } catch (error) {
@@ -74,10 +82,10 @@ export class RetryLoop {
         maxTimeout: retry.max,
         randomize: true,
         signal,
-        shouldConsumeRetry: () => !state.waitsAtGate,
+        shouldConsumeRetry: () => !state.skipsBackOff,
       });
     } catch (error) {
-      // An abort that comes together with the reply must not throw a paid folio away.
+      // p-retry throws away a value that comes together with an abort; it may be a folio that is paid for.
       if (outcome === undefined) throw error;
     }
     if (outcome !== undefined && 'value' in outcome) return outcome.value;
@@ -85,8 +93,8 @@ export class RetryLoop {
   }
 
   /**
-   * How a failure ends the call, or undefined where another attempt follows.
-   * @param isLast whether nobody waits to hear again that something is missing.
+   * @param isLast whether the caller waits for no further reply that something is missing.
+   * @returns the error that ends the call, or undefined for another attempt.
    */
   #judge(
     call: Call,
@@ -95,34 +103,34 @@ export class RetryLoop {
     signal: AbortSignal,
     isLast: boolean,
   ): { readonly error: unknown } | undefined {
-    const { gate, retry, lostAfter, logger } = this.#options;
+    const { limiter, retry, lostAfter, logger } = this.#options;
+    const { operation } = call;
     const now = performance.now();
     const missing = countMissing(state, failure, now);
-    const decision = decideRetry(call.operation, failure, isLast || isLost(missing, lostAfter));
+    const decision = decideRetry(operation, failure, isLast || isLost(missing, lostAfter));
     if (decision.kind !== 'retry') return { error: finalError(decision.kind, failure, call) };
     if (signal.aborted) return { error: signal.reason };
 
     const facts = callFacts(call, failure);
     const message = describeFailure(failure);
-    logger.debug(facts, `${call.operation} failed and is tried again: ${message}`);
+    logger.debug(facts, `${operation} failed and is tried again: ${message}`);
     if (isMissing(failure)) {
-      const { operation } = call;
       if (missing.times === 1) {
         logger.warn(facts, `${operation}: ${message}; this is tried again for ${ms(lostAfter)}`);
       }
-      // Whoever says that something is missing is there.
+      // A service that says so is up.
       this.#outage(operation).recordSuccess(now);
       state.failingSince = null;
-      state.waitsAtGate = false;
+      state.skipsBackOff = false;
       return undefined;
     }
     state.failingSince ??= now;
-    const since = this.#outage(call.operation).recordFailure(now, facts, message);
+    const since = this.#outage(operation).recordFailure(now, facts, message);
     if (now - Math.min(since, state.failingSince) >= retry.giveUpAfter) {
       return { error: finalError('gave-up', failure, call) };
     }
-    if (decision.after !== null) gate.pause(Math.min(decision.after, retry.giveUpAfter));
-    state.waitsAtGate = decision.after !== null && decision.after >= retry.first;
+    if (decision.after !== null) limiter.pause(Math.min(decision.after, retry.giveUpAfter));
+    state.skipsBackOff = decision.after !== null && decision.after >= retry.first;
     return undefined;
   }
 
@@ -135,8 +143,8 @@ export class RetryLoop {
 }
 
 /**
- * Counts this failure with those before it that said the same. What is in between (a cut connection, a proxy's page)
- * is no answer of the service, so it breaks no row: only a folio that is known does, and then the call has ended.
+ * Counts the replies of this call that something is missing. A failure between them (a cut connection, a proxy's page)
+ * says nothing about the folio, so it does not reset the count.
  */
 function countMissing(state: CallState, failure: Failure, now: number): Missing {
   const { since, times } = state.missing ?? { since: now, times: 0 };
@@ -151,19 +159,21 @@ function failureOf(error: unknown, show: ServiceText): Failure | undefined {
   return undefined;
 }
 
-/** How long an operation has been failing, and what of it is told: its begin, once a minute, and its end. */
-const TELL_EVERY: Milliseconds = 60_000;
+const LOG_INTERVAL: Milliseconds = 60_000;
 
-/** Times are on one steady clock, given by the caller. */
+/**
+ * How long one operation has been failing, over all its calls. Logs an outage when it begins, once a minute, and when
+ * it is over. The caller gives the times, all on one steady clock.
+ */
 export class Outage {
   readonly #operation: Operation;
   readonly #logger: ApiLogger;
-  /** A failure that comes this long after the last one is another outage. */
+  /** A failure that comes this long after the previous one begins a new outage. */
   readonly #forgetAfter: Milliseconds;
   #since: number | null = null;
   #lastFailureAt = 0;
-  #toldAt = Number.NEGATIVE_INFINITY;
-  #isTold = false;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #isLogged = false;
 
   constructor(operation: Operation, logger: ApiLogger, forgetAfter: Milliseconds) {
     this.#operation = operation;
@@ -175,9 +185,9 @@ export class Outage {
   recordFailure(now: number, facts: object, message: string): number {
     if (this.#since === null || now - this.#lastFailureAt > this.#forgetAfter) this.#since = now;
     this.#lastFailureAt = now;
-    if (now - this.#toldAt >= TELL_EVERY) {
-      this.#toldAt = now;
-      this.#isTold = true;
+    if (now - this.#loggedAt >= LOG_INTERVAL) {
+      this.#loggedAt = now;
+      this.#isLogged = true;
       const seconds = Math.round((now - this.#since) / 1000);
       const lasting = seconds === 0 ? '' : ` (for ${seconds} s)`;
       this.#logger.warn(facts, `${this.#operation} fails and is tried again${lasting}: ${message}`);
@@ -186,21 +196,12 @@ export class Outage {
   }
 
   recordSuccess(now: number): void {
-    if (this.#since !== null && this.#isTold) {
+    if (this.#since !== null && this.#isLogged) {
       const seconds = Math.round((now - this.#since) / 1000);
-      this.#logger.info(
-        { operation: this.#operation, seconds },
-        `${this.#operation} works again after ${seconds} s`,
-      );
-      this.#isTold = false;
+      const message = `${this.#operation} works again after ${seconds} s`;
+      this.#logger.info({ operation: this.#operation, seconds }, message);
+      this.#isLogged = false;
     }
     this.#since = null;
   }
-}
-
-/** What the client of the network asks of a logger; pino is one. */
-export interface ApiLogger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }

@@ -1,19 +1,19 @@
-/** One HTTP request and its reply, by Node's client; every trouble of the network comes out as an `AttemptError`. */
+/** Sends one HTTP request with Node's client. Every network trouble is thrown as an `AttemptError`. */
 import type { Agent, IncomingMessage } from 'node:http';
 import http from 'node:http';
 import https from 'node:https';
 import { pipeline, Readable } from 'node:stream';
 import type { FormDataEncoder } from 'form-data-encoder';
 import type { Milliseconds } from '../types.js';
-import { AttemptError, type Failure } from './failure.js';
+import { AttemptError, networkFailure } from './failure.js';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** A form is read anew each time that the request is sent. */
+  /** A form is read again each time the request is sent. */
   readonly body?: FormDataEncoder | string;
-  /** Longest time from the begin of the request until the reply's headers are here. */
+  /** Longest time from the beginning of the request until the reply's headers have arrived. */
   readonly headersTimeout: Milliseconds;
 }
 
@@ -21,9 +21,9 @@ export interface HttpReply {
   readonly status: number;
   /** The first value of a header, by its lower-case name. */
   header(name: string): string | undefined;
-  /** Throws `AttemptError` when it is cut. To be read to its end or left by `discard`. */
+  /** Throws `AttemptError` when it is cut. It must be read to its end or closed by `discard`. */
   readonly body: AsyncIterable<Buffer>;
-  /** Closes the connection of a body that nobody reads on. */
+  /** Closes the connection of a body that is not read any further. */
   discard(): void;
 }
 
@@ -36,9 +36,8 @@ export interface Connection {
 }
 
 /**
- * Sends a request; redirects are not followed, and any status is a reply.
- * @throws AttemptError when no reply came, also when the signal aborted: whether the request began is what
- * its caller must know first.
+ * Sends a request and waits for the reply's headers. Redirects are not followed, and any status is a reply.
+ * @throws AttemptError when no reply came, also after an abort: the caller must know whether the request began.
  */
 export async function sendRequest(
   connection: Connection,
@@ -51,7 +50,7 @@ export async function sendRequest(
     const reply = await receiveReply(connection, sent, signal, () => {
       began = true;
     });
-    // A body that is given up ends with an error that nobody waits for.
+    // Avoids an uncaught exception when the body is destroyed while it is not being read.
     reply.on('error', () => undefined);
     return {
       status: reply.statusCode!,
@@ -64,7 +63,7 @@ export async function sendRequest(
   }
 }
 
-/** @param onBegin is called when the connection stands: from then on the request may reach the service. */
+/** @param onBegin is called once the connection is open: from then on the request may reach the service. */
 async function receiveReply(
   { agent, connectTimeout }: Connection,
   { method, url, headers, body, headersTimeout }: HttpRequest,
@@ -74,36 +73,36 @@ async function receiveReply(
   signal.throwIfAborted();
   const isSecure = url.protocol === 'https:';
   const request = (isSecure ? https : http).request(url, { method, headers, agent });
-  const limit = new WaitLimit();
+  const timeout = new PhaseTimeout();
   let onAbort: () => void;
   return new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
     request.on('error', reject);
-    // A request that has no connection yet does not say that it was destroyed.
-    const giveUp = (error: Error): void => {
+    const fail = (error: Error): void => {
       request.destroy(error);
+      // A request that is destroyed before it has a connection emits no error.
       reject(error);
     };
-    onAbort = () => giveUp(signal.reason);
+    onAbort = () => fail(signal.reason);
     signal.addEventListener('abort', onAbort);
-    limit.begin('CONNECT_TIMEOUT', connectTimeout, giveUp);
+    timeout.begin('CONNECT_TIMEOUT', connectTimeout, fail);
     request.once('socket', (socket) => {
       const begin = (): void => {
         onBegin();
-        limit.begin('HEADERS_TIMEOUT', headersTimeout, giveUp);
+        timeout.begin('HEADERS_TIMEOUT', headersTimeout, fail);
       };
       if (request.reusedSocket) begin();
       else socket.once(isSecure ? 'secureConnect' : 'connect', begin);
     });
     if (typeof body === 'object') {
-      // Listened to before the pipeline does: a request that it destroys only says "socket hang up".
+      // Rejects before the pipeline destroys the request, whose own error would only be "socket hang up".
       const content = Readable.from(body).once('error', reject);
       pipeline(content, request, () => undefined);
     } else {
       request.end(body);
     }
   }).finally(() => {
-    limit.end();
+    timeout.end();
     signal.removeEventListener('abort', onAbort);
   });
 }
@@ -114,88 +113,50 @@ async function* readBody(
   signal: AbortSignal,
   show: (text: string) => string,
 ): AsyncGenerator<Buffer> {
-  const limit = new WaitLimit();
+  const timeout = new PhaseTimeout();
   const onAbort = () => reply.destroy(signal.reason);
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) onAbort();
-  limit.begin('BODY_TIMEOUT', idleTimeout, (error) => reply.destroy(error));
+  timeout.begin('BODY_TIMEOUT', idleTimeout, (error) => reply.destroy(error));
   try {
     for await (const piece of reply as AsyncIterable<Buffer>) {
-      limit.pause();
+      timeout.pause();
       yield piece;
-      limit.resume();
+      timeout.resume();
     }
   } catch (error) {
     throw new AttemptError(networkFailure(error, true, show));
   } finally {
-    limit.end();
+    timeout.end();
     signal.removeEventListener('abort', onAbort);
   }
 }
 
-// Turns what the HTTP library throws into a failure; its own error may hold the address, so it is not kept.
-
-/** How OpenSSL and Node name a certificate that does not verify. */
-const CERTIFICATE_CODES = new Set([
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_REJECTED',
-  'CERT_REVOKED',
-  'CERT_SIGNATURE_FAILURE',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'HOSTNAME_MISMATCH',
-  'INVALID_CA',
-  'INVALID_PURPOSE',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
-/**
- * @param began whether the request may have reached the service, be it in part.
- * @param show makes the message fit to be shown.
- */
-function networkFailure(error: unknown, began: boolean, show: (text: string) => string): Failure {
-  const { code, message } = describe(error);
-  if (!began && CERTIFICATE_CODES.has(code)) return { kind: 'certificate', code, message: show(message) };
-  return { kind: began ? 'cut' : 'unsent', code, message: show(message) };
-}
-
-/** An error around another one (a proxy's, or one a tried address) is told by what is inside where it has no code. */
-function describe(error: unknown): { code: string; message: string } {
-  if (!(error instanceof Error)) return { code: 'UNKNOWN', message: String(error) };
-  if (error.cause instanceof Error) return describe(error.cause);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { code, message: error.message || code };
-}
-
-// Ends what keeps us waiting for too long: a connection, the head of a reply, or a piece of its body.
-
-/** Named in errors and logs. */
+/** A phase of a request that may take too long. Errors and logs name it. */
 export type Phase = 'CONNECT_TIMEOUT' | 'HEADERS_TIMEOUT' | 'BODY_TIMEOUT';
 
-export class WaitLimit {
+/**
+ * A timeout for one phase at a time. It can be paused, so that the time a consumer takes does not count. Pausing sets
+ * no timer: `resume` restarts the running one, so that reading a body costs no timer for each piece.
+ */
+export class PhaseTimeout {
   #timer: NodeJS.Timeout | undefined;
   #isPaused = false;
 
-  /** Begins the wait of a phase, in place of the one before. */
-  begin(phase: Phase, time: Milliseconds, giveUp: (error: Error) => void): void {
+  /** Starts the timeout of a phase, in place of the previous phase's. */
+  begin(phase: Phase, time: Milliseconds, onTimeout: (error: Error) => void): void {
     this.end();
     this.#timer = setTimeout(() => {
       if (this.#isPaused) this.#timer?.refresh();
-      else giveUp(Object.assign(new Error(`nothing came for ${time} ms`), { code: phase }));
+      else onTimeout(Object.assign(new Error(`nothing came for ${time} ms`), { code: phase }));
     }, time);
   }
 
-  /** Nobody waits now. */
   pause(): void {
     this.#isPaused = true;
   }
 
-  /** Waits again, from now on. */
+  /** Starts the time again from zero. */
   resume(): void {
     this.#isPaused = false;
     this.#timer?.refresh();

@@ -1,6 +1,6 @@
 /** What is taken from replies, and what makes one malformed. */
 import { expect, test } from 'vitest';
-import { trackReply, uploadReply } from '../../src/api/read-reply.js';
+import { trackReply, uploadReply } from '../../src/api/reply-schemas.js';
 
 const PROGRESS = {
   status: 'FINISHED',
@@ -112,7 +112,7 @@ test.each([
   ['no response', { message: 'x' }],
   ['no progressInfo', reply({})],
   ['a status that is no text', reply({ progressInfo: { status: 1 } })],
-  ['a count that is none', reply({ progressInfo: { ...PROGRESS, failedRecords: -1 } })],
+  ['a count that is not one', reply({ progressInfo: { ...PROGRESS, failedRecords: -1 } })],
   ['a count with a fraction', reply({ progressInfo: { ...PROGRESS, successfulRecords: 1.5 } })],
   ['segments that are no list', finished({ segmentation: {} })],
   ['a segment without part', finished({ segmentation: [{ range: '[1-5]' }] })],
@@ -133,7 +133,7 @@ test.each([
 });
 
 test.each([undefined, null, '', 'a b', 'a\n', 'ä', 'a'.repeat(201), 1.5, -1, {}, ['F']])(
-  'the folio %j is none',
+  'the folio %j is not taken',
   (folio) => {
     expect(uploadReply.safeParse(reply({ folio })).success).toBe(false);
   },

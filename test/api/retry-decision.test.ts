@@ -1,4 +1,4 @@
-/** Law 3 as a table. */
+/** The rule "Paid requests are not retried blindly" as a table. */
 import { describe, expect, test } from 'vitest';
 import type { Failure, Operation } from '../../src/api/failure.js';
 import { decideRetry, isLost, isMissing } from '../../src/api/retry-decision.js';
@@ -13,7 +13,7 @@ const status = (code: number, fromService = true): Failure => ({
 });
 const network = (kind: 'unsent' | 'cut' | 'certificate'): Failure => ({ kind, code: 'X', message: '' });
 
-/** What happens, and what becomes of it for upload, track, download and search. */
+/** A failure, and the decision for upload, track, download and search. */
 const table: [string, Failure, string, string, string, string][] = [
   ['nothing sent', network('unsent'), 'retry', 'retry', 'retry', 'retry'],
   ['cut after it began', network('cut'), 'no-reply', 'retry', 'retry', 'no-reply'],
@@ -54,7 +54,7 @@ test('only 429 and 503 hand on the time that the service named', () => {
   expect(decideRetry('track', status(500), false)).toEqual({ kind: 'retry', after: null });
 });
 
-describe.each([404, 410])('HTTP %i, said once more of what has been missing for long', (code) => {
+describe.each([404, 410])('HTTP %i, said once more of what has been missing for a long time', (code) => {
   test.each([
     ['track', 'lost'],
     ['download', 'lost'],

@@ -1,8 +1,8 @@
-/** Attempts, back-off, giving up and what is logged of it. */
+/** Attempts, back-off, giving up, and what is logged. */
 import { describe, expect, test } from 'vitest';
 import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
-import { RequestGate } from '../../src/api/rate-limiter.js';
-import { RetryLoop } from '../../src/api/retry-loop.js';
+import { RateLimiter } from '../../src/api/rate-limiter.js';
+import { Outage, RetryLoop } from '../../src/api/retry-loop.js';
 import { FolioLostError, TroubleError } from '../../src/errors.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
 import { errorOf, noSignal } from '../helpers/api-client.js';
@@ -19,7 +19,7 @@ const status = (code: number, retryAfter: number | null = null, fromService = tr
 function createLoop(giveUpAfter = 60_000, lostAfter = 0) {
   const log: string[] = [];
   const loop = new RetryLoop({
-    gate: new RequestGate(10_000),
+    limiter: new RateLimiter(10_000),
     retry: { first: 1, max: 3, giveUpAfter },
     lostAfter,
     logger: {
@@ -55,7 +55,7 @@ function failing(...failures: (Failure | Error)[]): {
   };
 }
 
-test('an outage is told when it begins and when it is over, its attempts only at debug', async () => {
+test('an outage is logged when it begins and when it is over, its attempts only at debug', async () => {
   const { run, log } = createLoop();
   const { attempt } = failing(CUT, CUT, status(500), new MalformedReplyError('the reply is not JSON'));
   expect(await run('track', attempt)).toBe('done');
@@ -89,7 +89,7 @@ describe('a folio that the service does not know', () => {
   });
 
   test('is asked for as long as lostAfter says, however often that is, and however short giveUpAfter', async () => {
-    const { run, log } = createLoop(10, 80);
+    const { run, log } = createLoop(10, 300);
     const began = performance.now();
     let attempts = 0;
     const attempt = async () => {
@@ -97,10 +97,10 @@ describe('a folio that the service does not know', () => {
       throw new AttemptError(gone);
     };
     expect(await errorOf(run('download', attempt))).toBeInstanceOf(FolioLostError);
-    expect(performance.now() - began).toBeGreaterThanOrEqual(80);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(300);
     expect(attempts).toBeGreaterThan(6);
     expect(log.filter((line) => line.startsWith('warn'))).toEqual([
-      'warn download: HTTP 404: no; this is tried again for 80ms',
+      'warn download: HTTP 404: no; this is tried again for 300ms',
     ]);
   });
 
@@ -112,7 +112,7 @@ describe('a folio that the service does not know', () => {
     expect(await errorOf(run('track', attempt))).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   });
 
-  test('is lost by one answer where nobody waits for another', async () => {
+  test('is lost by one answer where the caller waits for no other', async () => {
     const { run } = createLoop(60_000, 60_000);
     const once = AbortSignal.abort();
     const lost = failing(CUT, status(404, null, false), gone);
@@ -120,7 +120,7 @@ describe('a folio that the service does not know', () => {
     expect(lost.attempts()).toBe(3);
   });
 
-  test('is lost by the next answer once nobody waits any more', async () => {
+  test('is lost by the next answer once the caller waits no longer', async () => {
     const { run } = createLoop(60_000, 60_000);
     const until = new AbortController();
     let attempts = 0;
@@ -185,4 +185,41 @@ test('a Retry-After of nothing does not turn into a storm of requests', async ()
   };
   await errorOf(run('upload', attempt));
   expect(attempts).toBeLessThan(101);
+});
+
+describe('an outage', () => {
+  function createOutage() {
+    const log: string[] = [];
+    const write = (_fields: object, message: string) => void log.push(message);
+    return { outage: new Outage('track', { debug: write, info: write, warn: write }, 7_200_000), log };
+  }
+
+  test('is logged at its beginning, once a minute and at its end', () => {
+    const { outage, log } = createOutage();
+    for (let second = 0; second < 150; second += 1) {
+      expect(outage.recordFailure(second * 1000, {}, 'HTTP 502')).toBe(0);
+    }
+    outage.recordSuccess(150_000);
+    expect(log).toEqual([
+      'track fails and is tried again: HTTP 502',
+      'track fails and is tried again (for 60 s): HTTP 502',
+      'track fails and is tried again (for 120 s): HTTP 502',
+      'track works again after 150 s',
+    ]);
+  });
+
+  test('a service that fails now and then does not fill the log', () => {
+    const { outage, log } = createOutage();
+    for (let second = 0; second < 59; second += 1) {
+      outage.recordFailure(second * 1000, {}, 'HTTP 502');
+      outage.recordSuccess(second * 1000 + 500);
+    }
+    expect(log).toHaveLength(2);
+  });
+
+  test('a failure long after the last one is another outage', () => {
+    const { outage } = createOutage();
+    expect(outage.recordFailure(1000, {}, '')).toBe(1000);
+    expect(outage.recordFailure(8_000_000, {}, '')).toBe(8_000_000);
+  });
 });

@@ -1,9 +1,9 @@
 /** One poll: tried again freely, whatever comes; lost only when that is said often. */
 import { afterEach, expect, test } from 'vitest';
-import type { ApiOptions } from '../../src/api/open-prediction-api.js';
-import { FolioLostError, OutageError, RefusedError, TroubleError } from '../../src/errors.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../helpers/api-client.js';
-import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
+import { FolioLostError, OutageError, RefusedError, TroubleError } from '../../../src/errors.js';
+import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api-client.js';
+import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
 
 const PROGRESS = { status: 'PROCESSING', processedPercentage: 40, processedRecords: 4 };
 const REPLY = { response: { progressInfo: PROGRESS, segmentation: [] }, message: 'wait' };

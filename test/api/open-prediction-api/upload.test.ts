@@ -1,7 +1,7 @@
-/** The paid POST: what is sent, what is tried again, and what is ambiguous (law 3). */
+/** The paid POST: what is sent, what is tried again, and what is ambiguous (rule "Paid requests are not retried blindly"). */
 import { afterEach, expect, test } from 'vitest';
-import type { ApiOptions } from '../../src/api/open-prediction-api.js';
-import { AmbiguousUploadError, RefusedError, TroubleError } from '../../src/errors.js';
+import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
+import { AmbiguousUploadError, RefusedError, TroubleError } from '../../../src/errors.js';
 import {
   errorOf,
   noSignal,
@@ -9,8 +9,8 @@ import {
   type TestClient,
   TOKEN,
   uploadFile,
-} from '../helpers/api-client.js';
-import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+} from '../../helpers/api-client.js';
+import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
 
 const file = uploadFile('nightly-1-1.csv', 'record_id,name\n1,Ä\n2,b\n');
 const ACCEPTED = { response: { folio: 'F-1', totalRecords: 2, status: 'PROCESSING' }, message: 'read' };

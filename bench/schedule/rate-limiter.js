@@ -1,6 +1,6 @@
-/** The client's gate before all requests, as src/api/rate-limiter.ts has it, on a virtual clock. */
+/** The client's rate limiter (src/api/rate-limiter.ts) on a virtual clock. */
 
-export function createRequestGate(clock, requestsPerSecond) {
+export function createRateLimiter(clock, requestsPerSecond) {
   const interval = 1000 / requestsPerSecond;
   let waiters = [];
   let head = 0;
@@ -20,7 +20,7 @@ export function createRequestGate(clock, requestsPerSecond) {
   };
 
   return {
-    enter: (signal) =>
+    wait: (signal) =>
       new Promise((resolve, reject) => {
         waiters.push(resolve);
         if (!opening) open(signal).catch(reject);

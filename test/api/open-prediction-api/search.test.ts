@@ -1,8 +1,8 @@
 /** The single-record search: any JSON comes back, and it is paid for. */
 import { afterEach, expect, test } from 'vitest';
-import { AmbiguousUploadError, ConfigError, RefusedError } from '../../src/errors.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../helpers/api-client.js';
-import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+import { AmbiguousUploadError, ConfigError, RefusedError } from '../../../src/errors.js';
+import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api-client.js';
+import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
 
 let server: ApiServer;
 let client: TestClient;

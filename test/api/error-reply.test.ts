@@ -1,6 +1,6 @@
 /** The Retry-After header. */
 import { expect, test } from 'vitest';
-import { parseRetryAfter } from '../../src/api/read-reply.js';
+import { parseRetryAfter } from '../../src/api/error-reply.js';
 
 const NOW = Date.parse('2026-11-21T03:00:00Z');
 

@@ -1,10 +1,10 @@
-/** Law 10: whatever goes wrong, and whatever the service echoes, the token shows up nowhere. */
+/** Rule "The service is not trusted": the token appears in no error and no log, whatever the service echoes. */
 import { buffer as collect } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { TroubleError } from '../../src/errors.js';
-import { errorOf, noSignal, openTestClient, TOKEN, uploadFile } from '../helpers/api-client.js';
-import { type Answer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+import { TroubleError } from '../../../src/errors.js';
+import { errorOf, noSignal, openTestClient, TOKEN, uploadFile } from '../../helpers/api-client.js';
+import { type Answer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
 
 const ECHO = `?token=${encodeURIComponent(TOKEN)}&${new URLSearchParams({ token: TOKEN })} ${TOKEN}`;
 const answers: [string, Answer][] = [

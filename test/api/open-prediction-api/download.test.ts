@@ -1,11 +1,11 @@
 /** A part: decoded while it arrives, fetched again until it is whole, bounded. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import type { ApiOptions } from '../../src/api/open-prediction-api.js';
-import type { DownloadRequest } from '../../src/api/prediction-api.js';
-import { FolioLostError, RefusedError, UntrustedError } from '../../src/errors.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../helpers/api-client.js';
-import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../helpers/api-server.js';
+import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
+import type { DownloadRequest } from '../../../src/api/prediction-api.js';
+import { FolioLostError, RefusedError, UntrustedError } from '../../../src/errors.js';
+import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api-client.js';
+import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
 
 const PART: DownloadRequest = { folio: 'F-1', part: 3, fileStatus: 'FAILED', maxBytes: 1_000_000 };
 const CSV = Buffer.from('record_id,naics_code\n1,Ä722511\n');

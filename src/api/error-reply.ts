@@ -1,0 +1,74 @@
+/** Turns a reply whose status is not a success into a failure, with what the service says in its body. */
+import type { Milliseconds } from '../types.js';
+import type { Failure } from './failure.js';
+import { readBytes } from './read-reply.js';
+import type { HttpReply } from './send-request.js';
+import type { ServiceText } from './service-text.js';
+
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** The body may be anything, or cut: the status alone decides. */
+export async function statusFailure(reply: HttpReply, requested: URL, show: ServiceText): Promise<Failure> {
+  const { status } = reply;
+  const isRedirect = status >= 300 && status <= 399;
+  const body = isRedirect ? '' : await readText(reply);
+  const json = asObject(body);
+  const isThrottle = status === 429 || status === 503;
+  const message = isRedirect
+    ? `it redirects to ${redirectOrigin(reply.header('location'), requested)}`
+    : messageOf(json, body);
+  return {
+    kind: 'status',
+    status,
+    retryAfter: isThrottle ? parseRetryAfter(reply.header('retry-after'), Date.now()) : null,
+    fromService: json !== undefined && ('message' in json || 'response' in json),
+    message: show(message),
+  };
+}
+
+/**
+ * Reads the Retry-After header (RFC 9110, section 10.2.3).
+ * @param value the header: seconds, or an HTTP date.
+ * @param now epoch milliseconds.
+ * @returns the time to wait, or null if the header is missing or cannot be read.
+ */
+export function parseRetryAfter(value: string | undefined, now: number): Milliseconds | null {
+  const text = value?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const date = /^[A-Z][a-z]+, .+ GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+/** Only the origin: the rest of the address may repeat our query with the token in it. */
+function redirectOrigin(location: string | undefined, requested: URL): string {
+  if (location === undefined || !URL.canParse(location, requested.href)) return 'no valid address';
+  return new URL(location, requested).origin;
+}
+
+async function readText(reply: HttpReply): Promise<string> {
+  try {
+    const { bytes } = await readBytes(reply.body, MAX_ERROR_BYTES);
+    return bytes.toString('utf8');
+  } catch {
+    return '';
+  } finally {
+    reply.discard();
+  }
+}
+
+/** Undefined if the text is not a JSON object, as with most pages of a proxy. */
+function asObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The `message` (or `error`) of a JSON object, otherwise the text without its tags. */
+function messageOf(json: Record<string, unknown> | undefined, text: string): string {
+  if (typeof json?.message === 'string') return json.message;
+  if (typeof json?.error === 'string') return json.error;
+  return text.replace(/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
+}
