@@ -1,6 +1,6 @@
-/** The named windows in which a kill hurts most; tests arm them from outside to stop a process right there. */
+/** The failpoints: named points of a run where a kill does the most harm. Tests arm one to stop a process there. */
 
-export const crashPoints = [
+export const failpoints = [
   'after-run-before-chunk',
   'after-cut-before-chunk-file',
   'after-cut-before-intent',
@@ -31,7 +31,7 @@ export const crashPoints = [
   'after-marker-before-done',
 ] as const;
 
-export type CrashPoint = (typeof crashPoints)[number];
+export type Failpoint = (typeof failpoints)[number];
 
-/** Called when a run passes a window; in production it does nothing. */
-export type AtCrashPoint = (point: CrashPoint) => void;
+/** Called when a run passes a failpoint. Does nothing unless one is armed. */
+export type AtFailpoint = (point: Failpoint) => void;

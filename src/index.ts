@@ -28,7 +28,7 @@ export { loadConfig, parseConfig } from './config/load-config.js';
 export type { Config } from './config/schema.js';
 export { Secret } from './config/secret.js';
 export * from './errors.js';
-export { type AtCrashPoint, type CrashPoint, crashPoints } from './failpoints.js';
+export { type AtFailpoint, type Failpoint, failpoints } from './failpoints.js';
 export { workPathOf } from './files/local-file.js';
 export { createLocalOutputStore } from './files/local-output-store.js';
 export { createLocalFiles } from './files/local-run-files.js';

@@ -3,7 +3,7 @@ import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
 import type { FoliopipeError, UntrustedError } from './errors.js';
-import type { AtCrashPoint } from './failpoints.js';
+import type { AtFailpoint } from './failpoints.js';
 import type { OutputStore } from './files/output-store.js';
 import type { RunFiles } from './files/run-files.js';
 import type { KnownWork } from './files/work-file.js';
@@ -49,5 +49,5 @@ export interface RunContext {
   readonly work: KnownWork;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly at: AtCrashPoint;
+  readonly at: AtFailpoint;
 }

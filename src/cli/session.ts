@@ -1,6 +1,6 @@
 /** What every command that works on a run has around it: config, log, signals, the embedded service, progress. */
 import {
-  type AtCrashPoint,
+  type AtFailpoint,
   type Config,
   ConfigError,
   type Logger,
@@ -8,9 +8,10 @@ import {
   type RunOptions,
   type RunSummary,
 } from '../../pipelines/index.js';
+import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
-import { crashAt } from './failpoint.js';
+
 import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './open-api.js';
 import { stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
@@ -35,7 +36,7 @@ export interface SetUpNeeds extends Pick<RunOptions, 'waitLock'> {
 export interface Prepared {
   readonly config: Config;
   readonly service: EmbeddedBehaviour;
-  readonly at?: AtCrashPoint;
+  readonly at?: AtFailpoint;
 }
 
 /** Runs a job and says what came of it; returns the exit code. */
@@ -72,7 +73,7 @@ export async function runSession<T extends object>(
   file: string | undefined,
   { work, text, exitCode, setUp }: SessionWork<T>,
 ): Promise<number> {
-  const crash = crashAt(process.env.FOLIOPIPE_CRASH_AT);
+  const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
   const given = await readConfig(options, file);
   const secrets = given.service.embedded ? [] : [given.service.token.reveal()];
   const terminal = createTerminal();
@@ -95,7 +96,7 @@ export async function runSession<T extends object>(
       onRun: progress.onRun,
       ...(service && { endpoint: service.endpoint }),
       at: (point) => {
-        crash?.(point);
+        failpoint?.(point);
         prepared?.at?.(point);
       },
     });

@@ -2,7 +2,7 @@
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
-import type { AtCrashPoint } from '../failpoints.js';
+import type { AtFailpoint } from '../failpoints.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
@@ -60,5 +60,5 @@ export interface RunOptions extends RunPorts {
   readonly onScan?: (progress: { readonly bytes: number; readonly records: number }) => void;
   /** Called with the run's id as soon as that is known; before it with that of a publishing that must end first. */
   readonly onRun?: (run: string) => void;
-  readonly at?: AtCrashPoint;
+  readonly at?: AtFailpoint;
 }

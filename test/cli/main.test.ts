@@ -25,9 +25,9 @@ describe('run is refused for', () => {
       /--publish-partial: .*--max-duration/s,
     ],
     ['a scene that is none', ['--rehearse', 'nowhere'], /there is no scene nowhere/],
-    ['a crash point that is none', [], /no crash point nowhere/, { FOLIOPIPE_CRASH_AT: 'nowhere' }],
+    ['an unknown failpoint', [], /no failpoint nowhere/, { FOLIOPIPE_CRASH_AT: 'nowhere' }],
     [
-      'a crash that is never',
+      'a failpoint without a count',
       [],
       /FOLIOPIPE_CRASH_AT: x/,
       { FOLIOPIPE_CRASH_AT: 'after-run-before-chunk:x' },

@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs';
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Config, type CrashPoint, InterruptedError, type RunOptions } from '../../pipelines/index.js';
+import { type Config, type Failpoint, InterruptedError, type RunOptions } from '../../pipelines/index.js';
 
 /** What a job gives: its config, and the error that it ends with. */
 export interface Killable {
@@ -17,7 +17,7 @@ export interface Killable {
  */
 export async function killAt(
   job: Killable,
-  point: CrashPoint,
+  point: Failpoint,
   nth: number,
   changes: Readonly<Record<string, object>> = {},
 ): Promise<void> {
@@ -25,7 +25,7 @@ export async function killAt(
   const image = `${stateDir}.image`;
   const controller = new AbortController();
   let passed = 0;
-  const at = (here: CrashPoint) => {
+  const at = (here: Failpoint) => {
     if (here !== point) return;
     passed += 1;
     if (passed !== nth) return;

@@ -1,7 +1,7 @@
 /** Stopping a run at a named window, and what must be true when it has gone on to its end. */
 import { expect } from 'vitest';
 import {
-  type CrashPoint,
+  type Failpoint,
   InterruptedError,
   openCheckpointReader,
   type RunOptions,
@@ -36,7 +36,7 @@ async function runUnbroken(): Promise<string> {
 }
 
 /** Aborts when a window is passed for the `nth` time. */
-export function stopAt(point: CrashPoint, nth: number): RunOptions {
+export function stopAt(point: Failpoint, nth: number): RunOptions {
   const controller = new AbortController();
   let passed = 0;
   return {

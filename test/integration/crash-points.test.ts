@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSummary } from '../../pipelines/index.js';
-import { type CrashPoint, crashPoints } from '../../src/failpoints.js';
+import { type Failpoint, failpoints } from '../../src/failpoints.js';
 import { openSqlite } from '../../src/sqlite-driver.js';
 import { jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
@@ -14,7 +14,7 @@ import { openServe, type Serve, servedFolios, spawnServe } from '../helpers/serv
 const chunks = 6;
 
 /** Which passing of a window is deadly: in the middle of the work where it is passed more than once. */
-const passing: Readonly<Partial<Record<CrashPoint, number>>> = {
+const passing: Readonly<Partial<Record<Failpoint, number>>> = {
   'after-cut-before-chunk-file': 3,
   'after-cut-before-intent': 3,
   'after-intent-before-post': 3,
@@ -30,7 +30,7 @@ const passing: Readonly<Partial<Record<CrashPoint, number>>> = {
 };
 
 /** Windows that this job never passes, and the tests that do. */
-const elsewhere: Readonly<Partial<Record<CrashPoint, string>>> = {
+const elsewhere: Readonly<Partial<Record<Failpoint, string>>> = {
   'after-split-before-upload': 'splits.test.ts',
   'after-refetch-before-swap': 'refetch-crash.test.ts',
   'after-swap-before-removal': 'refetch-crash.test.ts',
@@ -41,13 +41,13 @@ const elsewhere: Readonly<Partial<Record<CrashPoint, string>>> = {
   'after-search-before-next': 'rescue.test.ts',
   'after-reopened-before-retry': 'retry.test.ts',
 };
-const windows = crashPoints.filter((point) => elsewhere[point] === undefined);
+const windows = failpoints.filter((point) => elsewhere[point] === undefined);
 
 /** Windows in which a paid POST has an intent and no folio. */
-const ambiguousWindows: readonly CrashPoint[] = ['after-intent-before-post', 'after-post-before-commit'];
+const ambiguousWindows: readonly Failpoint[] = ['after-intent-before-post', 'after-post-before-commit'];
 
 /** Windows behind changes that wait for no disk, so that a power failure takes them back. */
-const redoableWindows: readonly CrashPoint[] = [
+const redoableWindows: readonly Failpoint[] = [
   'after-cut-before-chunk-file',
   'after-cut-before-intent',
   'after-finished-before-download',

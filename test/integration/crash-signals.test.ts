@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CrashPoint } from '../../src/failpoints.js';
+import type { Failpoint } from '../../src/failpoints.js';
 import { type CliEnd, jsonLines, runCli, spawnCli } from '../helpers/cli.js';
 import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
 import { openServe, type Serve, servedFolios } from '../helpers/serve.js';
@@ -44,7 +44,7 @@ async function expectWhole(job: Job, { code, stdout, stderr }: CliEnd): Promise<
 }
 
 describe('in a window of its own', () => {
-  const windows: readonly CrashPoint[] = ['after-run-before-chunk', 'after-work-write-before-commit'];
+  const windows: readonly Failpoint[] = ['after-run-before-chunk', 'after-work-write-before-commit'];
 
   it.concurrent.each(windows)(
     '%s: SIGTERM ends with 143, and the printed command goes on',

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type CrashPoint, collect, DeadlineError, InterruptedError } from '../../pipelines/index.js';
+import { collect, DeadlineError, type Failpoint, InterruptedError } from '../../pipelines/index.js';
 import { expectEnriched, expectSuccess, type Job, withJob } from '../helpers/other-service-job.js';
 import { all, behaviour, stopAt, unbrokenOutput } from '../helpers/other-service-resume.js';
 import { foreseen } from '../helpers/other-service-source.js';
@@ -74,7 +74,7 @@ describe('at the deadline', () => {
     });
   });
 
-  const windows: readonly CrashPoint[] = [
+  const windows: readonly Failpoint[] = [
     'after-publishing-before-rename',
     'after-rename-before-manifest',
     'after-manifest-before-marker',
@@ -83,7 +83,7 @@ describe('at the deadline', () => {
   it.concurrent.each(windows)('stopped %s, the next run puts it in place and goes on', async (point) => {
     await withJob({ behaviour: slow }, async (job) => {
       const { at } = stopAt(point, 1);
-      const crash = (here: CrashPoint) => {
+      const crash = (here: Failpoint) => {
         if (here === point) throw new InterruptedError();
         at?.(here);
       };

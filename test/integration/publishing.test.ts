@@ -4,8 +4,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
-  type CrashPoint,
   collect,
+  type Failpoint,
   openCheckpointReader,
   publish,
   type Run,
@@ -22,7 +22,7 @@ import { all, behaviour, stopAt, unbrokenOutput } from '../helpers/other-service
 import { readRaw, sourceText } from '../helpers/other-service-source.js';
 
 /** Ends the process' part of a run in a window, as a kill would. */
-function killedAt(point: CrashPoint, nth = 1): RunOptions {
+function killedAt(point: Failpoint, nth = 1): RunOptions {
   let passed = 0;
   return {
     at: (here) => {
@@ -45,7 +45,7 @@ async function runsOf(job: Job): Promise<readonly Run[]> {
 function seenAtBegin(job: Job) {
   const seen = { begun: false, run: '', marker: false, output: '', rejects: '' };
   const read = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
-  const at = (point: CrashPoint) => {
+  const at = (point: Failpoint) => {
     if (point !== 'after-run-before-chunk') return;
     seen.begun = true;
     seen.run = JSON.parse(read(`${job.outputPath}.manifest.json`) || '{}').run;
@@ -56,7 +56,7 @@ function seenAtBegin(job: Job) {
   return { seen, at };
 }
 
-const windows: readonly CrashPoint[] = [
+const windows: readonly Failpoint[] = [
   'after-publishing-before-rename',
   'after-rename-before-manifest',
   'after-manifest-before-marker',

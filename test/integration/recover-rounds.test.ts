@@ -1,6 +1,6 @@
 /** A checkpoint that was lost in the middle of splits, rounds and searches: rebuilt, the job ends as if nothing happened. */
 import { describe, expect, it } from 'vitest';
-import { type CrashPoint, recover } from '../../pipelines/index.js';
+import { type Failpoint, recover } from '../../pipelines/index.js';
 import { failing, withKept } from '../helpers/failing-job.js';
 import { killAt, loseCheckpoint } from '../helpers/killed-state.js';
 import {
@@ -25,7 +25,7 @@ const setup: LocalJobSetup = {
 };
 
 /** In which window, and at which passing. */
-const kills: readonly (readonly [CrashPoint, number, string])[] = [
+const kills: readonly (readonly [Failpoint, number, string])[] = [
   ['after-split-before-upload', 2, 'two splits are made'],
   ['after-accepted-before-poll', 4, 'some halves are sent'],
   ['after-post-before-commit', 6, 'a chunk of the round is with the service'],

@@ -2,14 +2,14 @@
 import { appendFile, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type CrashPoint, InterruptedError } from '../../pipelines/index.js';
+import { type Failpoint, InterruptedError } from '../../pipelines/index.js';
 import { expectEnriched, type Job, withJob } from '../helpers/other-service-job.js';
 import { foreseenAnswer, type SentRecord } from '../helpers/other-service-parts.js';
 import { behaviour, expectResumed, interrupt, stopAt } from '../helpers/other-service-resume.js';
 import { foreseen } from '../helpers/other-service-source.js';
 
 describe('a run that was stopped', () => {
-  const moments: readonly (readonly [CrashPoint, number])[] = [
+  const moments: readonly (readonly [Failpoint, number])[] = [
     ['after-run-before-chunk', 1],
     ['after-cut-before-intent', 3],
     ['after-intent-before-post', 2],

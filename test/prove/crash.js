@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import pLimit from 'p-limit';
-import { crashPoints } from '../../dist/src/failpoints.js';
+import { failpoints } from '../../dist/src/failpoints.js';
 import { elsewhere, windows } from './crash/expected.js';
 import { matrixPage } from './crash/matrix-page.js';
 import { servedFolios, startService } from './crash/processes.js';
@@ -21,7 +21,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values } = parseArgs({ options: { only: { type: 'string' }, how: { type: 'string' } } });
 const wanted = values.how?.split(',');
 
-const struck = crashPoints.filter((window) => !Object.hasOwn(elsewhere, window));
+const struck = failpoints.filter((window) => !Object.hasOwn(elsewhere, window));
 const untold = struck.filter((window) => !Object.hasOwn(windows, window));
 if (untold.length > 0) throw new Error(`say in crash/expected.js what must come of ${untold.join(', ')}`);
 const cells = struck

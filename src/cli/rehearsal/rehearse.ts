@@ -1,6 +1,6 @@
 /** `run --rehearse [scene]`: the user's own job against the local service, with the trouble of a bad night. */
 import type { Command } from 'commander';
-import { type AtCrashPoint, type Config, ConfigError, planRun, type Run } from '../../../pipelines/index.js';
+import { type AtFailpoint, type Config, ConfigError, planRun, type Run } from '../../../pipelines/index.js';
 import type { CommonOptions } from '../common-options.js';
 import type { Prepared, SetUp, SetUpNeeds } from '../session.js';
 import { takeUpLast } from './last-rehearsal.js';
@@ -97,7 +97,7 @@ function sizeOf({ source, chunks }: Run): SourceSize {
 }
 
 /** @param nth the folio, in the order in which they finish. */
-function signalInMiddle(signal: 'SIGTERM', nth: number): AtCrashPoint {
+function signalInMiddle(signal: 'SIGTERM', nth: number): AtFailpoint {
   let finished = 0;
   return (point) => {
     if (point !== 'after-finished-before-download') return;

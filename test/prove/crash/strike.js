@@ -5,6 +5,8 @@ import { chunks } from './expected.js';
 import { foliopipe, query } from './processes.js';
 import { fillDisk, mountSmallDisk } from './small-disk.js';
 
+/** Makes a failpoint fill the disk. */
+const preload = new URL('fill-disk-on-kill.js', import.meta.url);
 const run = ['run', '--json', '--log-level', 'warn'];
 /** Asks for no folio so often that it would be finished. */
 const submit = ['submit', '--log-level', 'warn', '--set', 'poll.first=10s', '--set', 'poll.max=10s'];
@@ -57,8 +59,9 @@ export async function strike(parent, { window, nth, submitted, how, unbroken, ..
       demand(end === 0, `submit ended with ${end}: ${stderr}`);
     }
 
-    const armed = `${window}:${nth}:${isFull ? 'full' : how}`;
-    const first = await foliopipe(folder, run, { FOLIOPIPE_CRASH_AT: armed, FOLIOPIPE_FILL: filler });
+    const armed = `${window}:${nth}:${isFull ? 'kill' : how}`;
+    const fill = isFull ? { NODE_OPTIONS: `--import=${preload}`, PROVE_FILLER: filler } : {};
+    const first = await foliopipe(folder, run, { FOLIOPIPE_CRASH_AT: armed, ...fill });
     const error = first.summary?.error;
     demand(
       !existsSync(output) || readFileSync(output).equals(unbroken),
