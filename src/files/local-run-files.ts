@@ -13,6 +13,7 @@ import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile } from '../streams/hash-file.js';
 import { stampAt } from '../streams/stamp.js';
 import type { PartReference, StoredPart } from '../types.js';
+import { contentOnDisk } from './content-on-disk.js';
 import {
   type ByteStream,
   DamagedPartError,
@@ -20,7 +21,6 @@ import {
   type RunFiles,
   type WrittenPart,
 } from './run-files.js';
-import { contentOnDisk } from './content-on-disk.js';
 import { writeGzipped } from './write-gzipped.js';
 
 const inflate = promisify(gunzip);
