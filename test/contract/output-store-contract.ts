@@ -1,0 +1,70 @@
+/** What every output store keeps to: run over the local one and the one in memory. */
+import { createHash } from 'node:crypto';
+import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OutputStore } from '../../src/files/output-store.js';
+
+export function describeOutputStore(kind: string, create: () => OutputStore): void {
+  describe(`${kind}: an output store`, () => {
+    let folder: string;
+    let store: OutputStore;
+    let name: string;
+
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'foliopipe-store-'));
+      await mkdir(join(folder, 'out'));
+      name = join(folder, 'out', 'enriched.csv');
+      store = create();
+    });
+    afterEach(() => rm(folder, { recursive: true, force: true }));
+
+    const put = async (content: string) => {
+      const localFile = `${name}.partial`;
+      await writeFile(localFile, content);
+      return { localFile, stamp: await store.put(localFile, name, 0o640) };
+    };
+    const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+    it('has nothing under a name before something is put there', async () => {
+      expect(await store.identity(name)).toBeUndefined();
+      await store.remove(name);
+    });
+
+    it('knows what was put there by the stamp that it gave, and by content', async () => {
+      const { localFile, stamp } = await put('one');
+      const found = (await store.identity(name))!;
+      expect([found.bytes, found.stamp, await found.sha256()]).toEqual([3, stamp, sha256('one')]);
+      await expect(access(localFile)).rejects.toThrow('ENOENT');
+    });
+
+    it('replaces what stands there, and the stamp is another one', async () => {
+      const { stamp } = await put('one');
+      const { stamp: second } = await put('two');
+      expect(second).not.toBe(stamp);
+      expect(await (await store.identity(name))!.sha256()).toBe(sha256('two'));
+    });
+
+    it('removes what stands under a name and nothing else', async () => {
+      await put('one');
+      await store.remove(`${name}._SUCCESS`);
+      expect(await store.identity(name)).toBeDefined();
+      await store.remove(name);
+      expect(await store.identity(name)).toBeUndefined();
+    });
+
+    it('refuses a local file that is not there, and keeps what stands under the name', async () => {
+      await put('one');
+      await expect(store.put(join(folder, 'missing'), name, 0o640)).rejects.toThrow('ENOENT');
+      expect(await (await store.identity(name))!.sha256()).toBe(sha256('one'));
+    });
+
+    it('passes the check of a name that is no source, and can be made ready twice', async () => {
+      await writeFile(join(folder, 'source.csv'), 'name\n');
+      await store.check(name, [join(folder, 'source.csv')]);
+      await store.prepare(name);
+      await store.prepare(name);
+    });
+  });
+}

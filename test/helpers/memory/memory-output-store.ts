@@ -1,0 +1,35 @@
+/** Publications in memory, behind the same port as local folders. */
+import { createHash } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import type { OutputStore } from '../../../src/files/output-store.js';
+
+export interface MemoryOutputStore extends OutputStore {
+  /** What stands under each name. */
+  readonly contents: Map<string, { readonly content: Buffer; readonly stamp: string }>;
+}
+
+export function createMemoryOutputStore(): MemoryOutputStore {
+  const contents: MemoryOutputStore['contents'] = new Map();
+  let puts = 0;
+  return {
+    contents,
+    put: async (localFile, name) => {
+      const content = await readFile(localFile);
+      puts += 1;
+      const stamp = `put ${puts}`;
+      contents.set(name, { content, stamp });
+      await rm(localFile);
+      return stamp;
+    },
+    identity: async (name) => {
+      const found = contents.get(name);
+      if (found === undefined) return undefined;
+      const { content, stamp } = found;
+      const sha256 = async () => createHash('sha256').update(content).digest('hex');
+      return { bytes: content.length, stamp, sha256 };
+    },
+    remove: async (name) => void contents.delete(name),
+    check: async () => undefined,
+    prepare: async () => undefined,
+  };
+}
