@@ -9,6 +9,7 @@ import {
   TroubleError,
   UntrustedError,
 } from '../errors.js';
+import { hintOf } from './hints.js';
 import { stderr, writeJson } from './output.js';
 
 /** @param argv as node gives it; the error may be that it cannot be parsed. */
@@ -18,7 +19,8 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   const exitCode = known?.exitCode ?? 1;
   const message = error instanceof Error ? error.message : String(error);
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
-  const hint = known?.hint === undefined ? null : asRehearsed(known.hint, argv);
+  const next = known && hintOf(known);
+  const hint = next === undefined ? null : asRehearsed(next, argv);
   const resume = isResumedOtherwise(error, argv) ? resumeCommand(argv) : null;
   if (argv.includes('--json')) {
     writeJson('summary', { exitCode, error: { code, message, hint, resume, facts } });

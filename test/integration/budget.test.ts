@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { type GuardError, planRun } from '../../pipelines/index.js';
+import { hintOf } from '../../src/cli/hints.js';
 import { systemClock } from '../../src/streams/clock.js';
 import { expectSuccess, type Job, withJob } from '../helpers/other-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../helpers/other-service-resume.js';
@@ -18,7 +19,7 @@ describe('a budget', () => {
       await withJob({ behaviour }, async (job) => {
         const error = await stopped(job, { budget: { [cap]: 35 } });
         expect(error).toMatchObject({ exitCode: 9, code: 'BUDGET_REACHED', facts: { cap, limit: 35 } });
-        expect(error.hint).toContain(`budget.${cap}`);
+        expect(hintOf(error)).toContain(`budget.${cap}`);
         expect(job.service.folios).toHaveLength(3);
         expect(await stopped(job, { budget: { [cap]: 35 } })).toMatchObject({ code: 'BUDGET_REACHED' });
         expect(job.service.folios).toHaveLength(3);

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../pipelines/index.js';
+import { hintOf } from '../../src/cli/hints.js';
 import { openSqlite } from '../../src/sqlite-driver.js';
 import { type Clock, systemClock } from '../../src/streams/clock.js';
 import { jsonLines, runCli } from '../helpers/cli.js';
@@ -47,7 +48,7 @@ describe('a checkpoint that is damaged', () => {
         const error = await job.failure();
         expect(error).toBeInstanceOf(ConfigError);
         expect(error).toMatchObject({ code: 'CHECKPOINT_DAMAGED', exitCode: 2, facts: { path: file } });
-        expect((error as ConfigError).hint).toContain('foliopipe recover');
+        expect(hintOf(error as ConfigError)).toContain('foliopipe recover');
         expect(job.service.seen.length).toBe(requests);
         await cp(`${file}.copy`, file);
         await expectSuccess(job, await job.enrich(), all);

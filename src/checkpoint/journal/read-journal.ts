@@ -92,14 +92,12 @@ function* linesUpTo(file: number, end: number): Generator<string> {
 
 function damaged(path: string, line: number): ConfigError {
   return new ConfigError('JOURNAL_DAMAGED', `line ${line} of ${path} is not what was written`, {
-    hint: 'look at what there is with: foliopipe recover --dry-run; or put back a copy of the file',
     facts: { path, line },
   });
 }
 
 function newer(path: string, version: number): ConfigError {
   return new ConfigError('JOURNAL_NEWER', `${path} is of a newer foliopipe (version ${version})`, {
-    hint: 'upgrade foliopipe',
     facts: { path, version },
   });
 }

@@ -128,7 +128,6 @@ function behind(stateDir: string, run: string, { missing }: Compared): ConfigErr
     'CHECKPOINT_BEHIND',
     `the checkpoint in ${stateDir} is older than the journal of run ${run}, which also knows ${more.join(' and ')}; nothing was sent`,
     {
-      hint: 'rebuild it with: foliopipe recover; or put the newer checkpoint.db back, together with its checkpoint.db-wal',
       facts: {
         run,
         journal,

@@ -34,7 +34,7 @@ export function refuseNewer(connection: Database, known: number): void {
   throw new ConfigError(
     'CHECKPOINT_NEWER',
     `${connection.name} is of a newer foliopipe (its tables have version ${version}, known here: ${known})`,
-    { hint: 'upgrade foliopipe', facts: { path: connection.name, version, known } },
+    { facts: { path: connection.name, version, known } },
   );
 }
 
@@ -46,7 +46,6 @@ export function refuseOlder(connection: Database, known: number): void {
     'CHECKPOINT_OLDER',
     `${connection.name} is of an older foliopipe (its tables have version ${version}, known here: ${known})`,
     {
-      hint: 'start `foliopipe run`: it brings the file up to date',
       facts: { path: connection.name, version, known },
     },
   );

@@ -104,10 +104,8 @@ function freeLock(path: string): void {
 }
 
 function lockedError(pipeline: string, holder: LockHolder | undefined): LockedError {
-  const hint = 'wait until it ends (--wait-lock does), or look at it with `foliopipe status`';
   if (holder === undefined) {
     return new LockedError('PIPELINE_LOCKED', `another process runs the pipeline ${pipeline}`, {
-      hint,
       facts: { pipeline },
     });
   }
@@ -115,7 +113,6 @@ function lockedError(pipeline: string, holder: LockHolder | undefined): LockedEr
   const who = `process ${holder.pid} (${holder.command})`;
   const message = `${who} has been running the pipeline ${pipeline} since ${since}`;
   return new LockedError('PIPELINE_LOCKED', message, {
-    hint,
     facts: { pipeline, pid: holder.pid, command: holder.command, since },
   });
 }

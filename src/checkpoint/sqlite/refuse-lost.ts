@@ -5,9 +5,6 @@ import { ConfigError } from '../../errors.js';
 import { runsWithFiles } from '../journal/journal-folder.js';
 import type { StateDatabase } from './state-database.js';
 
-const hint =
-  'rebuild it with: foliopipe recover; or put back a copy of checkpoint.db, together with its checkpoint.db-wal';
-
 /**
  * @param path of the checkpoint's file.
  * @throws ConfigError `CHECKPOINT_LOST` when it is missing or empty beside its log or the files of runs: SQLite throws
@@ -25,7 +22,7 @@ export async function refuseLost(path: string): Promise<void> {
   throw new ConfigError(
     'CHECKPOINT_LOST',
     `${path} is ${file === undefined ? 'missing' : 'empty'}, but ${beside.join(', and ')}; nothing was sent`,
-    { hint, facts: { path, runs } },
+    { facts: { path, runs } },
   );
 }
 
@@ -55,6 +52,6 @@ export function refuseUnknown(stateDir: string, unknown: readonly string[]): voi
   throw new ConfigError(
     'CHECKPOINT_BEHIND',
     `the checkpoint in ${stateDir} knows nothing of ${unknown.length} runs that have files in ${join(stateDir, 'runs')}, such as ${unknown.at(-1)}; nothing was sent`,
-    { hint, facts: { stateDir, runs: unknown.length, newest: unknown.at(-1)! } },
+    { facts: { stateDir, runs: unknown.length, newest: unknown.at(-1)! } },
   );
 }

@@ -40,7 +40,6 @@ export async function refuseNetworkFolder(folder: string): Promise<void> {
     'STATE_DIR_NETWORK',
     `the state folder ${folder} is on a network file system (${name})`,
     {
-      hint: 'set stateDir (--state-dir) to a folder on a local disk',
       facts: { path: folder, fileSystem: name },
     },
   );

@@ -44,10 +44,7 @@ function refuseAbove(cap: string, limit: number | null, spent: number, records: 
   throw new GuardError(
     'BUDGET_REACHED',
     `budget.${cap} is ${limit} records: ${spent} are spent, and the next request holds ${records}`,
-    {
-      hint: `raise budget.${cap}, or wait, and run the same command again: it goes on where this one stopped`,
-      facts: { cap, limit, spent, records },
-    },
+    { facts: { cap, limit, spent, records } },
   );
 }
 

@@ -17,24 +17,14 @@ const BROKEN = /^(SQLITE_IOERR|EIO$)/;
 export function translateStateError(cause: unknown, path: string): unknown {
   const code = errorCode(cause);
   const details = { facts: { path }, cause };
-  if (FULL.test(code)) {
-    const hint = 'make room, then run the same command again: it goes on where this one stopped';
-    return new TroubleError('DISK_FULL', `no space left to write ${path}`, { ...details, hint });
-  }
-  if (DAMAGED.test(code)) {
-    return damagedCheckpoint(path, cause);
-  }
+  if (FULL.test(code)) return new TroubleError('DISK_FULL', `no space left to write ${path}`, details);
+  if (DAMAGED.test(code)) return damagedCheckpoint(path, cause);
   if (UNWRITABLE.test(code)) {
-    const hint = 'set stateDir (--state-dir) to a folder that this user may write';
-    return new ConfigError('STATE_DIR_UNWRITABLE', `cannot write ${path} (${code})`, { ...details, hint });
+    return new ConfigError('STATE_DIR_UNWRITABLE', `cannot write ${path} (${code})`, details);
   }
-  if (BUSY.test(code)) {
-    const hint = 'another process has been writing for long: run the same command again';
-    return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, { ...details, hint });
-  }
+  if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
   if (BROKEN.test(code)) {
-    const hint = 'look at the disk, then run the same command again';
-    return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, { ...details, hint });
+    return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, details);
   }
   return cause;
 }
@@ -42,7 +32,6 @@ export function translateStateError(cause: unknown, path: string): unknown {
 /** The file is no SQLite database, or one whose pages do not hold together. */
 export function damagedCheckpoint(path: string, cause?: unknown): ConfigError {
   return new ConfigError('CHECKPOINT_DAMAGED', `${path} is damaged or no checkpoint`, {
-    hint: 'rebuild it with: foliopipe recover; or put back a copy of it, together with its checkpoint.db-wal',
     facts: { path },
     cause,
   });

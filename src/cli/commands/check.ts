@@ -9,6 +9,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { hintOf } from '../hints.js';
 import { withApi } from '../open-api.js';
 import { print, printJson } from '../output.js';
 
@@ -35,7 +36,7 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
     let exitCode = 0;
     for await (const { item, told, error } of checkSetup(config, api, signal)) {
       exitCode ||= error?.exitCode ?? 0;
-      const hint = error?.hint ?? null;
+      const hint = (error && hintOf(error)) ?? null;
       if (options.json)
         await printJson('check', { item, ok: error === null, told, code: error?.code ?? null, hint });
       else

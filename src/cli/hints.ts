@@ -1,0 +1,41 @@
+/**
+ * What to type or change next after an error, by its code. The checkpoint knows no commands and flags, so its errors
+ * come without a hint; those of the stages may have their own.
+ */
+import type { ErrorFacts, FoliopipeError } from '../errors.js';
+
+/** @returns the error's own hint, or the one for its code; undefined where there is none. */
+export function hintOf({ hint, code, facts }: FoliopipeError): string | undefined {
+  return hint ?? hints[code]?.(facts);
+}
+
+const GO_ON = 'run the same command again: it goes on where this one stopped';
+const UPGRADE = 'upgrade foliopipe';
+const REBUILD = 'rebuild it with: foliopipe recover; or put';
+
+const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
+  BUDGET_REACHED: ({ cap }) => `raise budget.${cap}, or wait, and ${GO_ON}`,
+  PIPELINE_LOCKED: () => 'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
+
+  STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
+  STATE_DIR_UNWRITABLE: () => 'set stateDir (--state-dir) to a folder that this user may write',
+  DISK_FULL: () => `make room, then ${GO_ON}`,
+
+  CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',
+  CHECKPOINT_IO: () => 'look at the disk, then run the same command again',
+  CHECKPOINT_NEWER: () => UPGRADE,
+  CHECKPOINT_OLDER: () => 'start `foliopipe run`: it brings the file up to date',
+  CHECKPOINT_DAMAGED: () => `${REBUILD} back a copy of it, together with its checkpoint.db-wal`,
+  CHECKPOINT_LOST: () => `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`,
+  CHECKPOINT_BEHIND: afterBehind,
+  JOURNAL_DAMAGED: () =>
+    'look at what there is with: foliopipe recover --dry-run; or put back a copy of the file',
+  JOURNAL_NEWER: () => UPGRADE,
+};
+
+/** The checkpoint is older than the journal that the facts name, or it knows nothing of a whole run. */
+function afterBehind({ journal }: ErrorFacts): string {
+  return journal === undefined
+    ? `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`
+    : `${REBUILD} the newer checkpoint.db back, together with its checkpoint.db-wal`;
+}

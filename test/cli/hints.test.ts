@@ -1,0 +1,49 @@
+/** Errors of the checkpoint carry no hint; the terminal has one for each of their codes. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { hintOf } from '../../src/cli/hints.js';
+import { ConfigError, GuardError, LockedError, TroubleError } from '../../src/errors.js';
+
+const checkpoint = new URL('../../src/checkpoint/', import.meta.url);
+const sources = readdirSync(checkpoint, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readFileSync(new URL(name, checkpoint), 'utf8'));
+
+it('the checkpoint throws no hint, and names no command and no flag in a message', () => {
+  for (const source of sources) expect(source).not.toMatch(/\bhint\b|foliopipe [a-z]+`|['` ]--[a-z]/);
+});
+
+it('each of its codes has a hint', () => {
+  const thrown = sources.flatMap((source) =>
+    [...source.matchAll(/new (?:Config|Guard|Locked|Trouble)Error\(\s*'([A-Z_]+)'/g)].map(
+      ([, code]) => code!,
+    ),
+  );
+  expect(thrown.length).toBeGreaterThan(10);
+  for (const code of thrown) expect(hintOf(new ConfigError(code, 'what')), code).toBeTruthy();
+});
+
+it('a hint says what to do, with the facts', () => {
+  expect(hintOf(new GuardError('BUDGET_REACHED', 'what', { facts: { cap: 'perDay' } }))).toBe(
+    'raise budget.perDay, or wait, and run the same command again: it goes on where this one stopped',
+  );
+  expect(hintOf(new TroubleError('DISK_FULL', 'what'))).toBe(
+    'make room, then run the same command again: it goes on where this one stopped',
+  );
+  expect(hintOf(new LockedError('PIPELINE_LOCKED', 'what'))).toBe(
+    'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
+  );
+  const behind = (facts: Record<string, string>) =>
+    hintOf(new ConfigError('CHECKPOINT_BEHIND', 'what', { facts }));
+  expect(behind({ newest: 'r1' })).toBe(
+    'rebuild it with: foliopipe recover; or put back a copy of checkpoint.db, together with its checkpoint.db-wal',
+  );
+  expect(behind({ journal: 'state/runs/r1/paid.log' })).toBe(
+    'rebuild it with: foliopipe recover; or put the newer checkpoint.db back, together with its checkpoint.db-wal',
+  );
+});
+
+it("an error's own hint comes first, and a code that nobody knows has none", () => {
+  expect(hintOf(new TroubleError('DISK_FULL', 'what', { hint: 'look there' }))).toBe('look there');
+  expect(hintOf(new ConfigError('NO_SUCH_CODE', 'what'))).toBeUndefined();
+});
