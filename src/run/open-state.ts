@@ -1,7 +1,8 @@
 /** The checkpoint under its pipeline's lock: what everything that writes needs first. */
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import type { LockHolder } from '../checkpoint/pipeline-lock.js';
 import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { openPipelineLock } from '../checkpoint/sqlite/pipeline-lock.js';
+import { createFileLock } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
 import { LockedError } from '../errors.js';
 import { createLocalFiles } from '../files/local-run-files.js';
@@ -59,7 +60,7 @@ export async function withState<T>(
 export interface LockRequest {
   readonly stateDir: string;
   readonly pipeline: string;
-  readonly holder: { readonly pid: number; readonly command: string; readonly since: number };
+  readonly holder: LockHolder;
   /** 0 does not wait; may be infinite. */
   readonly wait: Milliseconds;
 }
@@ -71,10 +72,11 @@ export async function waitForLock(
 ): Promise<Closeable> {
   const { stateDir, pipeline, holder, wait } = request;
   const { clock, signal, logger } = needs;
+  const lock = createFileLock(stateDir);
   const until = clock.now() + wait;
   for (let told = false; ; told = true) {
     try {
-      return await openPipelineLock(stateDir, pipeline, holder);
+      return await lock.take(pipeline, holder);
     } catch (error) {
       const left = until - clock.now();
       if (!(error instanceof LockedError) || left <= 0) throw error;

@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type Config, LockedError, parseConfig } from '../../pipelines/index.js';
-import { openPipelineLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
+import { createFileLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
 import { takeUpLast } from '../../src/cli/rehearsal/last-rehearsal.js';
 import { silentLogger } from '../../src/logger.js';
 import { useFolder } from '../helpers/folder.js';
@@ -38,7 +38,7 @@ it('clears away what cannot be gone on with: what it made itself, but for the lo
 
 it('touches nothing while another process rehearses the same', async () => {
   const config = await makeState();
-  const lock = await openPipelineLock(config.stateDir, config.pipeline, { ...holder, since: 0 });
+  const lock = await createFileLock(config.stateDir).take(config.pipeline, { ...holder, since: 0 });
   const before = (await readdir(config.stateDir, { recursive: true })).sort();
   await expect(takeUpLast(config, true, needs())).rejects.toThrow(LockedError);
   expect((await readdir(config.stateDir, { recursive: true })).sort()).toEqual(before);

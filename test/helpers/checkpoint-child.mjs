@@ -5,12 +5,13 @@
  */
 import { createInterface } from 'node:readline';
 import { openSqliteCheckpoint } from '../../dist/src/checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { openPipelineLock } from '../../dist/src/checkpoint/sqlite/pipeline-lock.js';
+import { createFileLock } from '../../dist/src/checkpoint/sqlite/pipeline-lock.js';
 
 const [task, stateDir, name, chunks] = process.argv.slice(2);
 if (task === 'lock') {
   try {
-    await openPipelineLock(stateDir, name, { pid: process.pid, command: 'foliopipe run', since: 0 });
+    const holder = { pid: process.pid, command: 'foliopipe run', since: 0 };
+    await createFileLock(stateDir).take(name, holder);
   } catch (error) {
     process.stdout.write(`${error.code}\n`);
     process.exit(error.exitCode);

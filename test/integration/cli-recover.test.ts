@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPipelineLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
+import { createFileLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
 import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli } from '../helpers/cli.js';
 import { createJob, enrichJob, filesUnder, type Job, useFolder } from '../helpers/job.js';
@@ -150,7 +150,7 @@ describe('foliopipe recover', () => {
 
   it('waits for nobody: exit 11 while a pipeline is at work, exit 2 where there is no state', async () => {
     const job = await killed('busy');
-    const lock = await openPipelineLock(job.stateDir, 'other', { pid: 4711, command: 'run', since: 0 });
+    const lock = await createFileLock(job.stateDir).take('other', { pid: 4711, command: 'run', since: 0 });
     expect((await runCli(['recover', job.config], { env: job.env })).code).toBe(11);
     await lock.close();
     await mkdir(join(job.folder, 'empty'));

@@ -2,7 +2,7 @@
 import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openPipelineLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
+import { createFileLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
 import { openSqlite } from '../../src/sqlite-driver.js';
 import { callMain } from '../helpers/call-main.js';
 import { jsonLines, runCli } from '../helpers/cli.js';
@@ -49,7 +49,7 @@ describe('a state file of version 1', () => {
     await withStateFixture('version-1-done', async (folder) => {
       const state = join(folder, 'state');
       const holder = { pid: 4711, command: 'run other.yaml', since: Date.now() };
-      const lock = await openPipelineLock(state, 'other', holder);
+      const lock = await createFileLock(state).take('other', holder);
       const { code, stderr } = await run(folder, 'run');
       await lock.close();
       expect(code, stderr).toBe(11);

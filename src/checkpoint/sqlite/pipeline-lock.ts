@@ -1,65 +1,39 @@
 /**
- * Law 12: one writer a pipeline. The lock is an open exclusive transaction on a small database file of its
- * own, which the system ends with the process, even after kill -9. The lock file itself stays for ever:
- * removing it would let two processes lock two files of the same name.
+ * The lock of a pipeline on the local disk (rule "One writer"): an open exclusive transaction on a small database file
+ * of its own. The system ends it with the process, even after kill -9. The lock file itself stays for ever: without
+ * it, two processes could lock two files of the same name.
  */
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { LockedError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
+import { type HeldLock, type LockHolder, lockedError, type PipelineLock } from '../pipeline-lock.js';
 import { openPrivateDatabase } from './open-private-database.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { translateStateError } from './translate-state-error.js';
 
 /**
- * Locks held by this process, by real path. It keeps their connections from the garbage collector, which
- * would free the lock, and the file from being opened twice: closing one handle frees the POSIX locks of all.
+ * The locks below a state folder, `<stateDir>/locks`, which the first `take` makes.
+ * @returns a lock whose `take` also throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK` and TroubleError
+ *   `DISK_FULL`.
  */
-const held = new Map<string, Database>();
-
-/**
- * Takes the lock of a pipeline, without waiting.
- * @param pipeline its name, `[A-Za-z0-9._-]{1,64}` (checked by the config): becomes a file name
- * @param holder this process, shown to those who come while the lock is held
- * @returns what gives the lock back
- * @throws LockedError `PIPELINE_LOCKED`, naming the holder
- * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`; TroubleError `DISK_FULL`
- */
-export async function openPipelineLock(
-  stateDir: string,
-  pipeline: string,
-  holder: LockHolder,
-): Promise<{ close(): Promise<void> }> {
+export function createFileLock(stateDir: string): PipelineLock {
   const folder = join(stateDir, 'locks');
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await refuseNetworkFolder(folder);
-    const real = await realpath(folder);
-    const path = join(real, `${pipeline}.lock`);
-    const holderPath = holderOf(real, pipeline);
-    if (!takeLock(path)) throw lockedError(pipeline, await readLockHolder(holderPath));
-    try {
-      await writeLockHolder(holderPath, holder);
-    } catch (error) {
-      freeLock(path);
-      throw error;
-    }
-    let closed = false;
-    return {
-      async close() {
-        if (closed) return;
-        closed = true;
-        await removeLockHolder(holderPath).finally(() => freeLock(path));
-      },
-    };
-  } catch (error) {
-    throw translateStateError(error, folder);
-  }
+  return {
+    take: async (pipeline, holder) => {
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await refuseNetworkFolder(folder);
+        return await takeIn(await realpath(folder), pipeline, holder);
+      } catch (error) {
+        throw translateStateError(error, folder);
+      }
+    },
+  };
 }
 
 /**
- * Does work on what all pipelines share, holding the locks of those that are not this process's already.
+ * Does work on what all pipelines share. Takes the locks of all pipelines that this process does not hold already.
  * @throws LockedError `PIPELINE_LOCKED` when one of them is running.
  */
 export async function withAllPipelinesStopped(stateDir: string, work: () => Promise<void>): Promise<void> {
@@ -70,7 +44,7 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
       const path = join(folder, file);
       if (!file.endsWith('.lock') || held.has(path)) continue;
       const pipeline = file.slice(0, -'.lock'.length);
-      if (!takeLock(path)) throw lockedError(pipeline, await readLockHolder(holderOf(folder, pipeline)));
+      if (!takeLock(path)) throw lockedError(pipeline, await readHolder(holderPath(folder, pipeline)));
       taken.push(path);
     }
     await work();
@@ -79,11 +53,37 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
   }
 }
 
-function holderOf(folder: string, pipeline: string): string {
-  return join(folder, `${pipeline}.holder.json`);
+/**
+ * Locks held by this process, by real path. The map keeps their connections from the garbage collector, which would
+ * free the lock. It also keeps the file from being opened twice: closing one handle frees the POSIX locks of all.
+ */
+const held = new Map<string, Database>();
+
+/** @param folder its real path. */
+async function takeIn(folder: string, pipeline: string, holder: LockHolder): Promise<HeldLock> {
+  const path = join(folder, `${pipeline}.lock`);
+  const beside = holderPath(folder, pipeline);
+  if (!takeLock(path)) throw lockedError(pipeline, await readHolder(beside));
+  try {
+    await writeHolder(beside, holder);
+  } catch (error) {
+    freeLock(path);
+    throw error;
+  }
+  let closed = false;
+  return {
+    async close() {
+      if (closed) return;
+      closed = true;
+      await rm(beside, { force: true }).finally(() => freeLock(path));
+    },
+  };
 }
 
-/** Whether the lock is now ours. Synchronous, so that nothing in this process comes between. */
+/**
+ * Synchronous, so that nothing else in this process runs in between.
+ * @returns whether the lock is now held by this call.
+ */
 function takeLock(path: string): boolean {
   if (held.has(path)) return false;
   const connection = openPrivateDatabase(path, 0);
@@ -103,51 +103,27 @@ function freeLock(path: string): void {
   held.delete(path);
 }
 
-function lockedError(pipeline: string, holder: LockHolder | undefined): LockedError {
-  if (holder === undefined) {
-    return new LockedError('PIPELINE_LOCKED', `another process runs the pipeline ${pipeline}`, {
-      facts: { pipeline },
-    });
-  }
-  const since = new Date(holder.since).toISOString();
-  const who = `process ${holder.pid} (${holder.command})`;
-  const message = `${who} has been running the pipeline ${pipeline} since ${since}`;
-  return new LockedError('PIPELINE_LOCKED', message, {
-    facts: { pipeline, pid: holder.pid, command: holder.command, since },
-  });
-}
-
-/** Who holds a pipeline's lock, told to people beside it. The file proves nothing: only the lock does. */
-interface LockHolder {
-  readonly pid: number;
-  /** The command as it may be shown. */
-  readonly command: string;
-  /** Epoch milliseconds. */
-  readonly since: number;
+function holderPath(folder: string, pipeline: string): string {
+  return join(folder, `${pipeline}.holder.json`);
 }
 
 /** Writes the file whole, 0600. */
-async function writeLockHolder(path: string, holder: LockHolder): Promise<void> {
+async function writeHolder(path: string, holder: LockHolder): Promise<void> {
   const { pid, command, since } = holder;
   const partial = `${path}.partial`;
   await writeFile(partial, JSON.stringify({ pid, command, since }), { mode: 0o600 });
   await rename(partial, path);
 }
 
-/** What the file says, or undefined where it is missing or makes no sense. */
-async function readLockHolder(path: string): Promise<LockHolder | undefined> {
+/** @returns undefined where the file is missing or makes no sense. */
+async function readHolder(path: string): Promise<LockHolder | undefined> {
   try {
     const { pid, command, since } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
     if (typeof pid !== 'number' || typeof command !== 'string' || typeof since !== 'number') return undefined;
-    // Beyond this no time can be told.
+    // A number that is no date cannot be shown.
     if (Number.isNaN(new Date(since).getTime())) return undefined;
     return { pid, command, since };
   } catch {
     return undefined;
   }
-}
-
-/** Removes the file; a missing one is fine. */
-async function removeLockHolder(path: string): Promise<void> {
-  await rm(path, { force: true });
 }
