@@ -22,7 +22,9 @@ export type {
   Tally,
   Upload,
 } from './checkpoint/checkpoint.js';
+export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
 export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
+export { createFileLock } from './checkpoint/sqlite/pipeline-lock.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export type { Config } from './config/schema.js';
@@ -60,7 +62,7 @@ export {
   recover,
   type UploadSum,
 } from './run/recover.js';
-export type { RunOptions, ServiceEndpoint } from './run/run-options.js';
+export type { RunOptions, RunPorts, ServiceEndpoint } from './run/run-options.js';
 export { embeddedServiceFolder, openApi, serviceIdentity } from './run/service.js';
 export { withRun } from './run/with-run.js';
 export type { RunContext } from './run-context.js';

@@ -1,6 +1,6 @@
 /** The checkpoint under its pipeline's lock: what everything that writes needs first. */
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
-import type { LockHolder } from '../checkpoint/pipeline-lock.js';
+import type { LockHolder, PipelineLock } from '../checkpoint/pipeline-lock.js';
 import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { createFileLock } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
@@ -31,7 +31,8 @@ export async function openState(
   releasers: Releasers,
 ): Promise<Checkpoint> {
   const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: needs.clock.now() };
-  releasers.add(await waitForLock({ stateDir, pipeline, holder, wait: options.waitLock ?? 0 }, needs));
+  const { lock = createFileLock(stateDir), waitLock = 0 } = options;
+  releasers.add(await waitForLock(lock, { pipeline, holder, wait: waitLock }, needs));
   if (options.checkpoint !== undefined) return options.checkpoint;
   const checkpoint = await openSqliteCheckpoint(stateDir);
   releasers.add(checkpoint);
@@ -56,23 +57,23 @@ export async function withState<T>(
   }
 }
 
-/** Takes a pipeline's lock, waiting for whoever holds it as long as the caller wants to. */
 export interface LockRequest {
-  readonly stateDir: string;
   readonly pipeline: string;
   readonly holder: LockHolder;
   /** 0 does not wait; may be infinite. */
   readonly wait: Milliseconds;
 }
 
-/** @throws LockedError when the lock is still held after the wait; the signal's reason. */
+/**
+ * Takes a pipeline's lock, and waits until it is free or the time is over.
+ * @throws LockedError when the lock is still held then; the signal's reason.
+ */
 export async function waitForLock(
-  request: LockRequest,
+  lock: PipelineLock,
+  { pipeline, holder, wait }: LockRequest,
   needs: { readonly clock: Clock; readonly signal: AbortSignal; readonly logger: Logger },
 ): Promise<Closeable> {
-  const { stateDir, pipeline, holder, wait } = request;
   const { clock, signal, logger } = needs;
-  const lock = createFileLock(stateDir);
   const until = clock.now() + wait;
   for (let told = false; ; told = true) {
     try {

@@ -13,7 +13,7 @@ import {
   type RecoveredDatabase,
 } from '../checkpoint/recovery/recovered-database.js';
 import { copyPath } from '../checkpoint/sqlite/open-connection.js';
-import { withAllPipelinesStopped } from '../checkpoint/sqlite/pipeline-lock.js';
+import { createFileLock, withAllPipelinesStopped } from '../checkpoint/sqlite/pipeline-lock.js';
 import { translateStateError } from '../checkpoint/sqlite/translate-state-error.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
@@ -90,7 +90,11 @@ export async function recover(
     });
   }
   const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
-  const lock = await waitForLock({ stateDir, pipeline, holder, wait: 0 }, { clock, signal, logger });
+  const lock = await waitForLock(
+    createFileLock(stateDir),
+    { pipeline, holder, wait: 0 },
+    { clock, signal, logger },
+  );
   try {
     let recovered: Recovered | undefined;
     await withAllPipelinesStopped(stateDir, async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import {
   type Config,
   ConfigError,
+  createFileLock,
   openCheckpointReader,
   type Run,
   systemClock,
@@ -25,7 +26,11 @@ export async function takeUpLast(
 ): Promise<Run | undefined> {
   const clock = systemClock;
   const who = { ...holder, since: clock.now() };
-  const lock = await waitForLock({ stateDir, pipeline, holder: who, wait: waitLock }, { ...needs, clock });
+  const lock = await waitForLock(
+    createFileLock(stateDir),
+    { pipeline, holder: who, wait: waitLock },
+    { ...needs, clock },
+  );
   try {
     const unfinished = await findUnfinished(stateDir, pipeline);
     if (unfinished !== undefined) {
