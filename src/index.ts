@@ -8,6 +8,7 @@ export type {
   UploadReceipt,
   UploadRequest,
 } from './api/prediction-api.js';
+export type { RequestLimiter } from './api/rate-limiter.js';
 export { createServiceText } from './api/service-text.js';
 export type {
   AcceptedReply,
@@ -96,5 +97,6 @@ export { findLost, hasLost } from './stages/track/find-lost.js';
 export { trackFolios } from './stages/track/track-folios.js';
 export { systemClock } from './streams/clock.js';
 export { mapConcurrent } from './streams/map-concurrent.js';
+export type { Permits } from './streams/permits.js';
 export { drain, runStages, type SinkStage, type SourceStage, type Stage } from './streams/run-stages.js';
 export type * from './types.js';

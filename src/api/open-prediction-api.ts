@@ -6,7 +6,7 @@ import { statusFailure } from './error-reply.js';
 import { AttemptError, type Operation } from './failure.js';
 import { openHttpClient, type Proxies } from './http-client.js';
 import type { PredictionApi } from './prediction-api.js';
-import { RateLimiter } from './rate-limiter.js';
+import { RateLimiter, type RequestLimiter } from './rate-limiter.js';
 import { readJson, readPart } from './read-reply.js';
 import { searchReply, trackReply, uploadReply } from './reply-schemas.js';
 import { createRequests } from './requests.js';
@@ -22,6 +22,8 @@ export interface ApiOptions {
   /** Where the two GETs carry the token; the two POSTs carry it in their body (interface, 4.1 and 4.4). */
   readonly tokenIn: 'query' | 'header';
   readonly requestsPerSecond: number;
+  /** Takes the place of the limiter that allows `requestsPerSecond`. */
+  readonly limiter?: RequestLimiter;
   readonly timeouts: {
     /** Until a connection is open, including TLS. */
     readonly connect: Milliseconds;
@@ -47,7 +49,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
   const { timeouts, retry, lostAfter, logger } = options;
   const show = createServiceText(options.token);
   const requests = createRequests(options);
-  const limiter = new RateLimiter(options.requestsPerSecond);
+  const { limiter = new RateLimiter(options.requestsPerSecond) } = options;
   const loop = new RetryLoop({ limiter, retry, lostAfter, logger, show });
   const client = openHttpClient({
     connectTimeout: timeouts.connect,

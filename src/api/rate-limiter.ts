@@ -6,12 +6,20 @@
  */
 import type { Milliseconds } from '../types.js';
 
+/** What every request waits for. Processes that share an account may share one, behind this port. */
+export interface RequestLimiter {
+  /** Resolves when a request may start; throws the signal's reason if that aborts first. */
+  wait(signal: AbortSignal): Promise<void>;
+  /** Starts no request of this process before this time has passed, at once; a longer pause stays. */
+  pause(time: Milliseconds): void;
+}
+
 /** Starts one waiting request. */
 type Waiter = () => void;
 
 const MAX_TIMER: Milliseconds = 2 ** 31 - 1;
 
-export class RateLimiter {
+export class RateLimiter implements RequestLimiter {
   readonly #interval: Milliseconds;
   readonly #waiters = new Set<Waiter>();
   /** When the next request may start, on the clock of `performance.now()`. */

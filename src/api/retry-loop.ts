@@ -10,7 +10,7 @@ import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
 import { AttemptError, type Failure, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
-import type { RateLimiter } from './rate-limiter.js';
+import type { RequestLimiter } from './rate-limiter.js';
 import { decideRetry, isLost, isMissing, type Missing } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
 
@@ -26,7 +26,7 @@ export interface RetryTimes {
 }
 
 export interface RetryLoopOptions {
-  readonly limiter: RateLimiter;
+  readonly limiter: RequestLimiter;
   readonly retry: RetryTimes;
   /** How long the service must keep saying that something does not exist before it counts as lost. */
   readonly lostAfter: Milliseconds;

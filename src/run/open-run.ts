@@ -58,7 +58,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       fileStore: files,
       output,
       api,
-      folioPermits: createPermits(config.concurrency.folios),
+      folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
       controller,
       signal,
       setbacks: { first: undefined },

@@ -1,5 +1,6 @@
 /** What a caller may hand to a run besides its config. */
 import type { PredictionApi } from '../api/prediction-api.js';
+import type { RequestLimiter } from '../api/rate-limiter.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
 import type { AtFailpoint } from '../failpoints.js';
@@ -7,6 +8,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
 import type { Clock } from '../streams/clock.js';
+import type { Permits } from '../streams/permits.js';
 import type { Milliseconds } from '../types.js';
 
 /** Where the service of `service.embedded` listens; whoever starts it says so. */
@@ -30,6 +32,11 @@ export interface RunPorts {
   readonly output?: OutputStore;
   /** The prediction service. Default: the HTTP client of `service.*`. */
   readonly api?: PredictionApi;
+  /**
+   * What the account allows. Hand these in where several processes use one account. Default: `concurrency.folios` and
+   * `service.requestsPerSecond`, counted in this process alone.
+   */
+  readonly limits?: { readonly folios?: Permits; readonly requests?: RequestLimiter };
   /** Default: the system's clock. */
   readonly clock?: Clock;
   /** Default: logs nothing. */

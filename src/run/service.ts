@@ -20,7 +20,7 @@ export function embeddedServiceFolder(config: Pick<Config, 'stateDir'>): string 
 /** The client of the configured service, or of the embedded one at its endpoint. */
 export function openApi(
   config: Config,
-  options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies'>,
+  options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies' | 'limits'>,
 ): PredictionApi {
   const { service, timeouts, retry, poll } = config;
   const { endpoint } = options;
@@ -45,5 +45,6 @@ export function openApi(
     lostAfter: poll.lostAfter,
     logger: options.logger ?? silentLogger,
     ...(options.proxies && { proxies: options.proxies }),
+    ...(options.limits?.requests && { limiter: options.limits.requests }),
   });
 }

@@ -9,9 +9,9 @@ export interface Permits {
    */
   acquire(holder: number, signal: AbortSignal): Promise<boolean>;
   /** Gives the number's permit back; without one it does nothing. */
-  release(holder: number): void;
+  release(holder: number): void | Promise<void>;
   /** Never gives the number's permit back: what it stands for stays open. Without one it does nothing. */
-  keep(holder: number): void;
+  keep(holder: number): void | Promise<void>;
 }
 
 export function createPermits(count: number): Permits {

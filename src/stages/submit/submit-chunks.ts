@@ -105,7 +105,7 @@ function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow, refetch: 
       const submitted = (await mayUpload(run, chunk, refetch)) ? await upload(chunk) : undefined;
       if (submitted !== undefined) return submitted;
     } catch (error) {
-      run.folioPermits.release(chunk.number);
+      await run.folioPermits.release(chunk.number);
       if (error instanceof RefusedError) add(...(await settle(chunk, error)));
       else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);
       else if (error instanceof AmbiguousUploadError) {
@@ -117,7 +117,7 @@ function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow, refetch: 
       } else throw error;
       return undefined;
     }
-    run.folioPermits.release(chunk.number);
+    await run.folioPermits.release(chunk.number);
     return undefined;
   };
 }

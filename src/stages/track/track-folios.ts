@@ -64,7 +64,7 @@ export function trackFolios(
   const track = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'submitted') return chunk;
     const settled = await settle(chunk);
-    if (settled !== undefined) run.folioPermits.release(chunk.number);
+    if (settled !== undefined) await run.folioPermits.release(chunk.number);
     return settled;
   };
 
@@ -119,7 +119,7 @@ async function pollUntilComplete(
     if (until?.aborted) return undefined;
     if (now - began >= poll.timeout) {
       // It is still open at the service, where never more than `folios` may be.
-      run.folioPermits.keep(chunk.number);
+      await run.folioPermits.keep(chunk.number);
       run.logger.warn(
         { chunk: chunk.number, folio },
         `folio ${folio} is still ${report.status} after poll.timeout; it is left for the next run`,
@@ -147,7 +147,7 @@ async function trackOnce(
   } catch (error) {
     if (!(error instanceof OutageError)) throw error;
     run.setbacks.first ??= error;
-    run.folioPermits.keep(chunk.number);
+    await run.folioPermits.keep(chunk.number);
     return undefined;
   }
 }
