@@ -1,0 +1,67 @@
+/**
+ * Counts the source files that one chunk passes on its way from `enrich` to the output: those of which a function is
+ * called after the source was scanned. `node bench/way.js [--files] [DIST]`, after `npm run build`.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Session } from 'node:inspector/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { TOKEN } from './job.js';
+import { withService } from './service.js';
+
+const listsFiles = process.argv.includes('--files');
+const dist = resolve(process.argv.slice(2).find((word) => !word.startsWith('--')) ?? 'dist');
+const { enrich, parseConfig } = await import(pathToFileURL(join(dist, 'pipelines/index.js')).href);
+const folder = await mkdtemp(join(tmpdir(), 'foliopipe-way-'));
+try {
+  const files = await withService(join(folder, 'service'), calledFiles);
+  const folders = groupBy(files, (file) => file.split('/').slice(0, 2).join('/').replace(/\.js$/, '.ts'));
+  for (const [name, some] of Object.entries(folders)) console.log(`${name}: ${some.length}`);
+  if (listsFiles) for (const file of files) console.log(file);
+  console.log(`${files.length} files`);
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+function groupBy(items, keyOf) {
+  const groups = {};
+  for (const item of items) (groups[keyOf(item)] ??= []).push(item);
+  return groups;
+}
+
+/** Runs one small job and gives the files of which a function was called since its run was known. */
+async function calledFiles(baseUrl) {
+  await writeFile(join(folder, 'source.csv'), 'name,address\nHarbor Hardware,1 Main St\n"Bakery, Old",2 Main St\n');
+  const config = parseConfig(
+    {
+      pipeline: 'way',
+      source: { path: 'source.csv' },
+      upload: { columns: { name: 'name' } },
+      service: { baseUrl, token: TOKEN },
+      poll: { first: '20ms', max: '50ms' },
+      output: { path: 'out.csv' },
+      stateDir: 'state',
+    },
+    folder,
+  );
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  // Taking the coverage sets its counts to zero.
+  let reset;
+  const onRun = () => {
+    reset = session.post('Profiler.takePreciseCoverage');
+  };
+  await enrich(config, { onRun });
+  await reset;
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  session.disconnect();
+  const prefix = pathToFileURL(`${dist}/`).href;
+  const isCalled = ({ functionName, ranges }) => functionName !== '' && ranges[0].count > 0;
+  return result
+    .filter(({ url, functions }) => url.startsWith(prefix) && functions.some(isCalled))
+    .map(({ url }) => url.slice(prefix.length))
+    .sort();
+}
