@@ -1,4 +1,4 @@
-/** A plain HTTP client of the local service and the service itself on a folder of its own, for tests. */
+/** An HTTP client of the local service, and the service itself on a temporary folder. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -39,7 +39,7 @@ export function serviceOptions(dataDir: string, changes: Partial<ServiceOptions>
   };
 }
 
-/** Runs a service for the length of `use`. */
+/** Runs a service on a new folder while `use` runs. */
 export async function withService(
   changes: Partial<ServiceOptions>,
   use: (service: Service, dataDir: string) => Promise<void>,
@@ -86,14 +86,14 @@ export function search(url: string, body: object): Promise<Reply> {
   });
 }
 
-/** Uploads what must be accepted. @returns the folio. */
+/** Uploads a file that the service accepts. @returns its folio. */
 export async function acceptedFolio(url: string, csv: string): Promise<string> {
   const { status, body } = await upload(url, csv);
   if (status !== 200) throw new Error(`upload refused: ${status} ${body.message}`);
   return body.response.folio;
 }
 
-/** Polls until `isReached` holds of the tracking reply's `response`. */
+/** Polls until `isReached` is true for the tracking reply's `response`. @returns that response. */
 export async function trackUntil(
   url: string,
   folio: string,

@@ -1,4 +1,4 @@
-/** Uploads for the local service, and the result files that it must give for them. */
+/** Uploads for the local service, and the results that it must give for them. */
 import { createHashPredictor } from '../../src/service/predictors/hash-predictor.js';
 import { isPrediction } from '../../src/service/predictors/predictor.js';
 
@@ -21,7 +21,7 @@ export interface ExpectedResults {
   readonly failed: string[];
 }
 
-/** What the hash predictor makes of `uploadCsv`. */
+/** The results of the hash predictor for `uploadCsv`. */
 export function expectedResults(records: number): ExpectedResults {
   const predictor = createHashPredictor();
   const results: ExpectedResults = { successful: [], failed: [] };

@@ -28,7 +28,7 @@ export interface FaultyCall {
   readonly request: FastifyRequest;
   readonly operate: Operate;
   readonly call: Call;
-  /** Called once per call. */
+  /** Decides the faults of the call. Used once, because it logs them. */
   readonly decide: (call: Call) => Fault;
   /** Aborted when nobody waits for the reply any longer. */
   readonly signal: AbortSignal;
@@ -40,6 +40,7 @@ export interface FaultyAnswer {
   readonly answer: Answer;
 }
 
+/** Never throws for an error of the operation: that becomes an answer. */
 export async function operateWithFaults(
   { request, operate, call, decide, signal }: FaultyCall,
   { plan, time, store, refuse }: OperateContext,
@@ -64,7 +65,7 @@ export async function operateWithFaults(
   }
 }
 
-/** With a status, or a cut before the reply, the request is never carried out. */
+/** A status, or a cut before the reply, stands for a service that never worked on the request. */
 function preventsWork({ status, cut }: Fault): boolean {
   return status !== undefined || cut === 'before-reply';
 }

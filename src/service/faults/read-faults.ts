@@ -44,7 +44,7 @@ function lineOf(document: Document, path: readonly PropertyKey[], lines: LineCou
 }
 
 /** Where a key is, for messages; undefined when that is not known. */
-export type Locate = (path: readonly PropertyKey[]) => string | undefined;
+type Locate = (path: readonly PropertyKey[]) => string | undefined;
 
 /**
  * @param given `{ seed, rules }`, with durations such as `30s` and shares such as `10%`.

@@ -6,8 +6,7 @@ import { HttpRefusal } from '../http/http-refusal.js';
 import { requiredNumber, requiredText } from '../http/parameters.js';
 import type { Folio } from '../store/folio.js';
 import type { FolioReader } from '../store/folio-store.js';
-import { findFolio } from './find-folio.js';
-import { findSegment } from './track.js';
+import { findFolio, findSegment } from './track.js';
 
 /** The columns that the service adds to the uploaded ones. */
 const ADDED_COLUMNS: Readonly<Record<FileStatus, string>> = {

@@ -2,9 +2,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { FileStatus } from '../../types.js';
 import { type Answer, answer, isoTimestamp } from '../http/answer.js';
+import { HttpRefusal } from '../http/http-refusal.js';
+import { requiredText } from '../http/parameters.js';
 import type { Folio, FolioStatus } from '../store/folio.js';
 import type { FolioReader } from '../store/folio-store.js';
-import { findFolio } from './find-folio.js';
 
 /** The interface's tracking response object, 2.1. */
 export interface TrackedFolio {
@@ -59,6 +60,13 @@ export function track(request: FastifyRequest, folios: FolioReader): Answer {
     failedInfo: failedSegment(folio),
   };
   return answer(tracked, MESSAGES[folio.status]);
+}
+
+/** The folio that the query names. @throws HttpRefusal 400 without one, 404 when it is not known. */
+export function findFolio(request: FastifyRequest, folios: FolioReader): Folio {
+  const folio = folios.find(requiredText(request.query, 'folio'));
+  if (folio === undefined) throw new HttpRefusal(404, 'the folio is not known');
+  return folio;
 }
 
 /** The parts of successful records, filled in order. The last one grows while the folio is PROCESSING. */
