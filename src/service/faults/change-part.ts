@@ -49,7 +49,7 @@ function changeRecords(part: RawPart, faults: RecordFaults, seed: Seed): RawPart
   return { ...part, records: faults.shuffled ? shuffle(records, [...seed, 'shuffled']) : records };
 }
 
-/** A record that was never sent. It differs in every field, so that clients notice it whatever they join by. */
+/** A record that was never sent. It differs in every field, so that it is strange to any way of joining. */
 function strangeRecord({ columns, records }: RawPart, number: number): RawRecord {
   return columns.map((_, field) => {
     const sample = Buffer.from(records[0]?.[field] ?? []).toString('latin1');

@@ -1,4 +1,4 @@
-/** Decides which faults hit a call: a pure function of plan and call, whatever other calls there were. */
+/** Decides which faults hit a call: a pure function of the plan and the call, independent of other calls. */
 import type { FileStatus, Milliseconds } from '../../types.js';
 import type { Operation } from '../http/operation.js';
 import { type Fault, type FaultName, faultNames, isFolioFault, operationsOf } from './fault.js';

@@ -48,7 +48,7 @@ export class FaultSession {
     return number;
   }
 
-  /** Once hit, a folio stays forgotten or unfinished, whatever rules say of later calls. */
+  /** Once hit, a folio stays forgotten or unfinished, even for calls that no rule matches. */
   #withLasting(fault: Fault, ordinal: number): Fault {
     if (fault.forget) this.#forgotten.add(ordinal);
     if (fault.neverFinishes) this.#neverFinishing.add(ordinal);

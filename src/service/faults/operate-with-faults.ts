@@ -65,7 +65,7 @@ export async function operateWithFaults(
   }
 }
 
-/** A status, or a cut before the reply, stands for a service that never worked on the request. */
+/** A status, or a cut before the reply, simulates a service that never worked on the request. */
 function preventsWork({ status, cut }: Fault): boolean {
   return status !== undefined || cut === 'before-reply';
 }

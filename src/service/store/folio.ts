@@ -1,7 +1,7 @@
 /** A folio as the service stores it. */
 import type { Bytes } from '../../types.js';
 
-/** Which records fail whatever the predictor says. Stored with the folio, so that a restart changes nothing. */
+/** Which records fail regardless of the predictor. Stored with the folio, so that a restart changes nothing. */
 export interface ForcedFailures {
   /** Share of the records, 0 to 1. */
   readonly failShare: number;
