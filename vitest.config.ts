@@ -7,7 +7,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 3,
-    globalSetup: 'test/helpers/memory-folder.ts',
+    globalSetup: 'test/helpers/folders/shared-memory.ts',
     // A worker loads the sources and their dependencies once, not anew for each test file.
     isolate: false,
     // The collector's helper threads cost a quarter of the CPU, and the other worker needs it.

@@ -7,8 +7,7 @@ import { afterEach, describe, expect, it, test } from 'vitest';
 import { createProxyChoice } from '../../src/api/http-client.js';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import { ConfigError, TroubleError } from '../../src/errors.js';
-import { certificate } from '../helpers/api-certificate.js';
-import { errorOf, noSignal, openTestClient } from '../helpers/api-client.js';
+import { errorOf, noSignal, openTestClient } from '../helpers/api/test-client.js';
 
 const GIVE_UP_SOON = { first: 10, max: 20, giveUpAfter: 150 };
 
@@ -191,3 +190,23 @@ describe('the proxy of an https:// address', () => {
     },
   );
 });
+
+/** For localhost, signed by no authority, valid for 100 years. */
+const certificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg9GlL3Ifs5FQy6KsD
+aWJKn9+5Q1O8I/A2+80IKxWstmehRANCAAQNzMtmzaPSYBa4GGeNQ5RUsFkZ0471
+sam87aWmDTZCC/0kB+r59JPmr91Lx8LpgnuMab6pYMg6kRl3oZ94GSiC
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUGgAwIBAgIUXdNqt1eVTIpt+khcJyX0pgowe74wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAxMzY0N1oYDzIxMjYxMDI4
+MDEzNjQ3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAQNzMtmzaPSYBa4GGeNQ5RUsFkZ0471sam87aWmDTZCC/0kB+r59JPm
+r91Lx8LpgnuMab6pYMg6kRl3oZ94GSiCo28wbTAdBgNVHQ4EFgQUFEEIgYWOBiLj
+b5DM6osiXqQEhY8wHwYDVR0jBBgwFoAUFEEIgYWOBiLjb5DM6osiXqQEhY8wDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSQAwRgIhAK6lYW56Tgjd9toWPF0pfZpuUxfoYSO3Ah5IZxXXknfFAiEA
++3gG3bq/o6Rhlgrf+Arbn4Nu5L9LLHqeXFKUdhhJGgA=
+-----END CERTIFICATE-----`,
+};

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { createServiceAddress, encodeForm, formFile } from '../../src/api/requests.js';
 import { ConfigError } from '../../src/errors.js';
-import { uploadFile } from '../helpers/api-client.js';
+import { uploadFile } from '../helpers/api/test-client.js';
 
 describe('an address', () => {
   test.each([

@@ -5,7 +5,7 @@ import { RateLimiter } from '../../src/api/rate-limiter.js';
 import { Outage, RetryLoop } from '../../src/api/retry-loop.js';
 import { FolioLostError, TroubleError } from '../../src/errors.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
-import { errorOf, noSignal } from '../helpers/api-client.js';
+import { errorOf, noSignal } from '../helpers/api/test-client.js';
 
 const CUT: Failure = { kind: 'cut', code: 'ECONNRESET', message: 'reset' };
 const status = (code: number, retryAfter: number | null = null, fromService = true): Failure => ({

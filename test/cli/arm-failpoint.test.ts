@@ -1,4 +1,4 @@
-/** SIGKILL and a full disk need a process of their own: test/integration/crash-points.test.ts, test/prove/crash.js. */
+/** SIGKILL and a full disk need a process of their own: test/integration/resume/crash-points.test.ts, test/prove/crash.js. */
 import { describe, expect, it } from 'vitest';
 import { armFailpoint } from '../../src/cli/arm-failpoint.js';
 

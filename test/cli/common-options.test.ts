@@ -10,7 +10,7 @@ import {
   withOutputOptions,
 } from '../../src/cli/common-options.js';
 import { minimal } from '../config/minimal.js';
-import { withFolder } from '../helpers/checkpoint-samples.js';
+import { withFolder } from '../helpers/folders/folders.js';
 
 const parse = (...args: string[]): CommonOptions =>
   withOutputOptions(withConfigOptions(new Command())).parse(args, { from: 'user' }).opts();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openLogFile } from '../../src/cli/create-logger.js';
 import { ConfigError } from '../../src/errors.js';
-import { useFolder } from '../helpers/folder.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 

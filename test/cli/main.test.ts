@@ -2,12 +2,12 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { callMain } from '../helpers/call-main.js';
-import { jsonLines } from '../helpers/cli.js';
-import { expectError } from '../helpers/expect-error.js';
-import { createJob, useFolder } from '../helpers/job.js';
+import { useSharedFolder } from '../helpers/folders/folders.js';
+import { createJob } from '../helpers/jobs/cli-job.js';
+import { callMain, expectError } from '../helpers/processes/call-main.js';
+import { jsonLines } from '../helpers/processes/cli.js';
 
-const folder = useFolder();
+const folder = useSharedFolder();
 
 describe('run is refused for', () => {
   const cases: [string, string[], RegExp, Record<string, string>?][] = [

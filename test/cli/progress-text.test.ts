@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createRate, progressText, scanText } from '../../src/cli/progress.js';
-import { addChunk } from '../helpers/advance-chunk.js';
-import { sampleRun } from '../helpers/checkpoint-samples.js';
-import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
+import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { sampleRun } from '../helpers/checkpoint/samples.js';
+import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 
 describe('progressText', () => {
   it('names the states that chunks are in, and what is left at the rate so far', async () => {

@@ -3,9 +3,9 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { openProgress, type ProgressPace } from '../../src/cli/progress.js';
 import { silentLogger } from '../../src/logger.js';
-import { addChunk } from '../helpers/advance-chunk.js';
-import { sampleRun } from '../helpers/checkpoint-samples.js';
-import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
+import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { sampleRun } from '../helpers/checkpoint/samples.js';
+import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 
 const hour = 3_600_000;
 const terminal = { hasStatus: false, write: () => undefined, status: () => undefined };

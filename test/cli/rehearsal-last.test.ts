@@ -5,7 +5,7 @@ import { type Config, LockedError, parseConfig } from '../../pipelines/index.js'
 import { createFileLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
 import { takeUpLast } from '../../src/cli/rehearsal/last-rehearsal.js';
 import { silentLogger } from '../../src/logger.js';
-import { useFolder } from '../helpers/folder.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 const holder = { pid: process.pid, command: 'test' };

@@ -1,4 +1,4 @@
-/** In this process, by the signals' events; real ones are in test/integration/cli-signals.test.ts. */
+/** In this process, by the signals' events; real ones are in test/integration/cli/signals.test.ts. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isUnderNohup, listenForStop, type StopSignals, stopText } from '../../src/cli/stop-signals.js';
 import { InterruptedError } from '../../src/errors.js';

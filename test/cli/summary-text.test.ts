@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { summaryText } from '../../src/cli/summary-text.js';
 import type { RunSummary } from '../../src/report/run-summary.js';
-import { nothingTallied } from '../helpers/checkpoint-samples.js';
+import { nothingTallied } from '../helpers/checkpoint/samples.js';
 
 const done: RunSummary = {
   run: 'r1',

@@ -1,7 +1,7 @@
 /** Contract: a folio that a person found for an upload in doubt. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addAs, addChunk, advanceChunk, beginUpload } from '../helpers/advance-chunk.js';
+import { addAs, addChunk, advanceChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   allUnprocessed,
@@ -10,7 +10,7 @@ import {
   samplePicked,
   samplePublication,
   sampleRun,
-} from '../helpers/checkpoint-samples.js';
+} from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 

@@ -1,8 +1,8 @@
 /** Contract: what was paid for, and the caps that a paid request must not pass. */
 import { describe, expect, it } from 'vitest';
 import type { Budget, Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js';
-import { sampleBudget, sampleChunk, sampleHalves, sampleRun } from '../helpers/checkpoint-samples.js';
+import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
+import { sampleBudget, sampleChunk, sampleHalves, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { stateOf } from './refuses.js';
 

@@ -1,6 +1,6 @@
 /** Contract: the cutting of a source, and asking for chunks in its order. */
 import { describe, expect, it } from 'vitest';
-import { addAs, addChunk } from '../helpers/advance-chunk.js';
+import { addAs, addChunk } from '../helpers/checkpoint/advance-chunk.js';
 import {
   newlyCut,
   sampleChunk,
@@ -8,7 +8,7 @@ import {
   samplePicked,
   samplePublication,
   sampleRun,
-} from '../helpers/checkpoint-samples.js';
+} from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 

@@ -1,7 +1,7 @@
 /** Contract: columns, join and merged chunks. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addAs, addChunk, advanceChunk } from '../helpers/advance-chunk.js';
+import { addAs, addChunk, advanceChunk } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   allUnprocessed,
@@ -9,7 +9,7 @@ import {
   sampleHalves,
   samplePicked,
   sampleRun,
-} from '../helpers/checkpoint-samples.js';
+} from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 

@@ -1,7 +1,7 @@
 /** Contract: a finished run's results are forgotten; what it paid for is not. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { addAs, addChunk, beginUpload } from '../helpers/advance-chunk.js';
+import { addAs, addChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   nothingTallied,
@@ -11,7 +11,7 @@ import {
   samplePicked,
   samplePublication,
   sampleRun,
-} from '../helpers/checkpoint-samples.js';
+} from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused, stateOf } from './refuses.js';
 

@@ -1,8 +1,8 @@
 /** Contract: the publication, whole or partial, and what opens a run again. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addChunk } from '../helpers/advance-chunk.js';
-import { allSuccessful, samplePublication, sampleRun } from '../helpers/checkpoint-samples.js';
+import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { allSuccessful, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ChunkState } from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addChunk } from '../helpers/advance-chunk.js';
-import { allSuccessful, samplePart, sampleRun } from '../helpers/checkpoint-samples.js';
+import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { allSuccessful, samplePart, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectEachRefused } from './refuses.js';
 

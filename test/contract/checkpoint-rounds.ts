@@ -1,7 +1,7 @@
 /** Contract: rounds, in which failed records go out again. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint, NewChunk } from '../../src/checkpoint/checkpoint.js';
-import { addAs, addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js';
+import { addAs, addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   newlyCut,
@@ -9,7 +9,7 @@ import {
   samplePicked,
   samplePublication,
   sampleRun,
-} from '../helpers/checkpoint-samples.js';
+} from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectEachRefused, expectRefused } from './refuses.js';
 

@@ -1,7 +1,7 @@
 /** Contract: runs and their source. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { samplePublication, sampleRun, sampleSource } from '../helpers/checkpoint-samples.js';
+import { samplePublication, sampleRun, sampleSource } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 

@@ -1,8 +1,8 @@
 /** Contract: paid searches for single failed records. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { addChunk } from '../helpers/advance-chunk.js';
-import { sampleBudget, samplePublication, sampleRun } from '../helpers/checkpoint-samples.js';
+import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { sampleBudget, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 

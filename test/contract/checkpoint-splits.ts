@@ -1,7 +1,7 @@
 /** Contract: chunks that the service refuses, in two halves or as one record. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint, NewChunk } from '../../src/checkpoint/checkpoint.js';
-import { addAs, addChunk, beginUpload } from '../helpers/advance-chunk.js';
+import { addAs, addChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
 import {
   newlyCut,
   nothingTallied,
@@ -11,7 +11,7 @@ import {
   samplePublication,
   sampleRun,
   sampleSingle,
-} from '../helpers/checkpoint-samples.js';
+} from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectEachRefused, expectRefused } from './refuses.js';
 

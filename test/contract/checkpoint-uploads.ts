@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import type { Doubt } from '../../src/types.js';
-import { addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js';
-import { nothingTallied, sampleRun } from '../helpers/checkpoint-samples.js';
+import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
+import { nothingTallied, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 
 export function uploadContract(withCheckpoint: WithCheckpoint): void {

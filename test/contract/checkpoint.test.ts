@@ -1,7 +1,7 @@
 /** The contract of the checkpoint's port, over every implementation of it. */
 import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { withEmptyState } from '../helpers/empty-state.js';
-import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
+import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
+import { withEmptyState } from '../helpers/state/prepared-state.js';
 import { checkpointContract } from './checkpoint-contract.js';
 
 checkpointContract('SQLite', (use) =>

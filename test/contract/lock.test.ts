@@ -1,8 +1,8 @@
 /** The contract of a pipeline's lock, over every implementation of it. */
 import type { LockHolder } from '../../src/checkpoint/pipeline-lock.js';
 import { createFileLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
-import { withFolder } from '../helpers/checkpoint-samples.js';
-import { createMemoryLock } from '../helpers/memory-lock.js';
+import { withFolder } from '../helpers/folders/folders.js';
+import { createMemoryLock } from '../helpers/memory/memory-lock.js';
 import { lockContract } from './lock-contract.js';
 
 lockContract('on the disk', (use) => withFolder((folder) => use(() => createFileLock(folder))));

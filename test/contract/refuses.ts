@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { ALL_STATES } from '../helpers/checkpoint-place.js';
+import { ALL_STATES } from '../helpers/checkpoint/walk-target.js';
 
 type Call = () => Promise<unknown>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ScanOptions, scanBuffer, scanRecords } from '../../src/csv/scan-records.js';
-import { type Found, foundBy } from '../helpers/csv-batches.js';
+import { type Found, foundBy } from '../helpers/csv/batches.js';
 
 function scan(text: string | Buffer, fields: number, changes: Partial<ScanOptions> = {}): Promise<Found[]> {
   return foundBy(fields, changes, (options) => scanBuffer(Buffer.from(text as string), options));

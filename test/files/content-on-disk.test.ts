@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { contentOnDisk } from '../../src/files/content-on-disk.js';
-import { useFolder } from '../helpers/folder.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { createLocalFiles } from '../../src/files/local-run-files.js';
 import { DamagedPartError, readWhole } from '../../src/files/run-files.js';
 import type { PartReference } from '../../src/types.js';
-import { contentOf } from '../helpers/fake-service.js';
-import { useFolder } from '../helpers/folder.js';
+import { contentOf } from '../fake-service/fake-api.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 const reference: PartReference = { fileStatus: 'FAILED', part: 2 };

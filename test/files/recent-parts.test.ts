@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRecentParts } from '../../src/files/local-run-files.js';
 import { takeBuffer } from '../../src/streams/buffer-pool.js';
-import { emptyBufferPool } from '../helpers/empty-buffer-pool.js';
-import { useFolder } from '../helpers/folder.js';
+import { useFolder } from '../helpers/folders/folders.js';
+import { emptyBufferPool } from '../helpers/streams/empty-buffer-pool.js';
 
 const folder = useFolder();
 

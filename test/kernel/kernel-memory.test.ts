@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ConfigError, TroubleError } from '../../src/errors.js';
 import { KernelMemory, MOST_MEMORY_BYTES } from '../../src/kernel/kernel-memory.js';
-import { thrownBy } from '../helpers/result-parts.js';
+import { thrownBy } from '../helpers/csv/result-parts.js';
 
 interface Exports {
   readonly memory: WebAssembly.Memory;

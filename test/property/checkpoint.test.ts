@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { askEverything } from '../helpers/ask-everything.js';
-import { advance, aim, type Place, seeAt } from '../helpers/checkpoint-place.js';
-import { chunkChanges, runChanges, wrongChanges } from '../helpers/checkpoint-steps.js';
-import { withEmptyState } from '../helpers/empty-state.js';
-import { expectRecovered } from '../helpers/expect-recovered.js';
-import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
+import { askEverything } from '../helpers/checkpoint/ask-everything.js';
+import { chunkChanges, runChanges, wrongChanges } from '../helpers/checkpoint/walk-steps.js';
+import { advance, aim, lookAt, type StepTarget } from '../helpers/checkpoint/walk-target.js';
+import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
+import { expectRecovered } from '../helpers/state/expect-recovered.js';
+import { withEmptyState } from '../helpers/state/prepared-state.js';
 
 const RUNS = ['r1', 'r2', 'r3'];
 const known = { ...runChanges, ...chunkChanges, ...wrongChanges };
@@ -16,12 +16,12 @@ const known = { ...runChanges, ...chunkChanges, ...wrongChanges };
 interface Step {
   /** A change, `advance` for one of those that a chunk may go on by, or `close` and open again. */
   readonly do: string;
-  readonly place: Place;
-  /** Whether the place is moved to where the change may succeed: by chance alone few would. */
+  readonly target: StepTarget;
+  /** Whether the target is moved to where the change may succeed: by chance alone few would. */
   readonly aimed: boolean;
 }
 
-const place: fc.Arbitrary<Place> = fc.record({
+const target: fc.Arbitrary<StepTarget> = fc.record({
   run: fc.constantFrom('r1', 'r1', 'r1', 'r2', 'r2', 'r3'),
   chunk: fc.integer({ min: 1, max: 6 }),
   vary: fc.nat(2),
@@ -42,7 +42,7 @@ const place: fc.Arbitrary<Place> = fc.record({
     .map(([day, caps]) => ({ day, ...caps })),
 });
 const stepOf = (...names: string[]) =>
-  fc.record({ do: fc.constantFrom(...names), place, aimed: fc.constantFrom(true, true, true, false) });
+  fc.record({ do: fc.constantFrom(...names), target, aimed: fc.constantFrom(true, true, true, false) });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 10, arbitrary: stepOf('advance') },
   { weight: 10, arbitrary: stepOf(...Object.keys(chunkChanges)) },
@@ -58,7 +58,7 @@ function way(run: string, ...steps: readonly string[]): Step[] {
     return {
       do: name!,
       aimed: false,
-      place: { run, chunk: Number(chunk), vary: Number(vary), choice: 0, budget: {} },
+      target: { run, chunk: Number(chunk), vary: Number(vary), choice: 0, budget: {} },
     };
   });
 }
@@ -131,17 +131,17 @@ async function walk(folder: string, model: Checkpoint, steps: readonly Step[]): 
   const succeeded = new Set<string>();
   let sqlite = await openSqliteCheckpoint(folder);
   try {
-    for (const { do: what, place, aimed } of steps) {
+    for (const { do: what, target, aimed } of steps) {
       if (what === 'close') {
         await sqlite.close();
         sqlite = await openSqliteCheckpoint(folder);
         continue;
       }
-      const { name, place: at } =
+      const { name, target: at } =
         what === 'advance'
-          ? await advance(model, place)
-          : { name: what, place: aimed ? await aim(model, what, place) : place };
-      const seen = await seeAt(model, at);
+          ? await advance(model, target)
+          : { name: what, target: aimed ? await aim(model, what, target) : target };
+      const seen = await lookAt(model, at);
       const expected = await answer(known[name]!(model, at, seen));
       const given = await answer(known[name]!(sqlite, at, seen));
       expect(given, `${name} ${JSON.stringify(at)}`).toEqual(expected);

@@ -9,8 +9,8 @@ import {
   cutChunks,
   maxRecordBytes,
 } from '../../src/stages/chunk/cut-chunks.js';
-import { cutAt } from '../helpers/csv-batches.js';
-import { scramble, value, writeCsvRecord } from '../helpers/csv-text.js';
+import { cutAt } from '../helpers/csv/batches.js';
+import { scramble, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 
 const strict = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true };
 

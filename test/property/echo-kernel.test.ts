@@ -10,8 +10,8 @@ import { answersOf } from '../../src/results/answers.js';
 import { createEchoComparer } from '../../src/results/compare-echoes.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import { createRowWriter } from '../../src/results/write-enriched.js';
-import { shuffled, value, writeCsvRecord } from '../helpers/csv-text.js';
-import { blockOf, successful, thrownBy } from '../helpers/result-parts.js';
+import { shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
+import { blockOf, successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 const long = fc.constantFrom('x'.repeat(15), 'x'.repeat(16), `${'y'.repeat(31)}"`, 'Z'.repeat(64));
 const field = fc.oneof(value, value, long);

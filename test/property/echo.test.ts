@@ -11,8 +11,8 @@ import { joinResults } from '../../src/results/join-results.js';
 import type { PartTable } from '../../src/results/part-table.js';
 import type { RecordBlock } from '../../src/source/record-block.js';
 import type { JoinWay } from '../../src/types.js';
-import { shuffled, writeCsvRecord } from '../helpers/csv-text.js';
-import { blockOf, failed, successful } from '../helpers/result-parts.js';
+import { shuffled, writeCsvRecord } from '../helpers/csv/generated-csv.js';
+import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
 
 const names = ['name', 'city', 'state'] as const;
 const cell = fc.constantFrom('Bar', 'bar', 'Foo Ltd', 'FOO  ltd', 'Stra\u00dfe', 'x', '');

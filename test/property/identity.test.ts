@@ -16,7 +16,7 @@ import { createRowWriter } from '../../src/results/write-enriched.js';
 import { createBlockReader } from '../../src/source/record-block.js';
 import { type CutChunk, createUploadLayout, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
 import type { JoinWay } from '../../src/types.js';
-import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv-text.js';
+import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 
 const strict = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true };
 const sourceColumns = ['title', 'city', 'note'];

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { UntrustedError } from '../../src/errors.js';
 import { joinByEcho } from '../../src/results/join-by-echo.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
-import { shuffled, value, writeCsvRecord } from '../helpers/csv-text.js';
-import { blockOf, successful } from '../helpers/result-parts.js';
+import { shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
+import { blockOf, successful } from '../helpers/csv/result-parts.js';
 
 const harm = fc.constantFrom('none', 'leave out', 'double', 'strange', 'swap');
 const limits = { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };

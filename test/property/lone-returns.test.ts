@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import type { Answers } from '../../src/results/answers.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import { createRowWriter } from '../../src/results/write-enriched.js';
-import { blockOf, failed, successful } from '../helpers/result-parts.js';
+import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
 
 const columns = ['a', 'b', 'c'];
 /** As csv-parse reads the source, and as a reader does for whom a CR ends a line. */

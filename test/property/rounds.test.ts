@@ -6,9 +6,9 @@ import { sendRound } from '../../pipelines/answer-failed.js';
 import { isRoundCut, retryFailed } from '../../src/stages/failed/retry-failed.js';
 import { mergePartly } from '../../src/stages/merge/merge-partly.js';
 import { mergeResults } from '../../src/stages/merge/merge-results.js';
-import { createAttemptsService } from '../helpers/attempts-service.js';
-import { useFolder } from '../helpers/folder.js';
-import { collect, createStageRun, downloadAll, nothing } from '../helpers/stage-run.js';
+import { createAttemptsApi } from '../fake-service/fake-api.js';
+import { useFolder } from '../helpers/folders/folders.js';
+import { collect, createStageRun, downloadAll, nothing } from '../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 
@@ -25,7 +25,7 @@ const job = fc.record({
 it('rounds of failed records end as the first success of each', async () => {
   await fc.assert(
     fc.asyncProperty(job, async ({ successes, rounds, maxRecords, keyColumn, cutBefore }) => {
-      const { api, attempts } = createAttemptsService(successes);
+      const { api, attempts } = createAttemptsApi(successes);
       const run = await createStageRun(await folder(), {
         records: successes.length,
         api,

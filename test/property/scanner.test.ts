@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { BadRecordCode } from '../../src/csv/bad-record.js';
 import { RecordScan, type ScanOptions } from '../../src/csv/record-scan.js';
 import { scanRecords } from '../../src/csv/scan-records.js';
-import { cutAt, type Found, foundBy } from '../helpers/csv-batches.js';
+import { cutAt, type Found, foundBy } from '../helpers/csv/batches.js';
 
 const FIELDS = 3;
 const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false };

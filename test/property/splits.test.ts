@@ -8,10 +8,10 @@ import { expect, it } from 'vitest';
 import { RefusedError } from '../../src/errors.js';
 import { chunkRecords } from '../../src/stages/chunk/chunk-records.js';
 import { submitChunks } from '../../src/stages/submit/submit-chunks.js';
-import { createFakeService } from '../helpers/fake-service.js';
-import { turns } from '../helpers/gates.js';
-import { fineNames, foreseenCode, withLocalJob } from '../helpers/local-job.js';
-import { collect, createStageRun } from '../helpers/stage-run.js';
+import { createFakeApi, idsOf } from '../fake-service/fake-api.js';
+import { fineNames, predictedCode, withLocalJob } from '../helpers/jobs/local-job.js';
+import { collect, createStageRun } from '../helpers/stages/stage-run.js';
+import { turns } from '../helpers/streams/gates.js';
 
 const setup = fc
   .record({
@@ -41,7 +41,7 @@ it('a chunk is halved until its bad records stand alone, whatever is sent beside
       setup,
       fc.nat(),
       async ({ records, bad, maxRecords, uploads, status, largest }, seed) => {
-        const service = createFakeService();
+        const service = createFakeApi();
         const upload: typeof service.upload = async (request, signal) => {
           const ids = (await text(request.file.open())).split('\n').slice(1, -1).map(Number.parseFloat);
           await turns((seed + ids[0]!) % 4);
@@ -64,7 +64,7 @@ it('a chunk is halved until its bad records stand alone, whatever is sent beside
             },
           });
           const passed = await collect(submitChunks(run)(chunkRecords(run)()));
-          const bought = [...service.folios.values()].flatMap(({ ids }) => ids.map(Number));
+          const bought = [...service.folios.values()].flatMap((folio) => idsOf(folio).map(Number));
           const good = Array.from({ length: records }, (_, at) => at + 1).filter((id) => !bad.includes(id));
           expect(bought.sort((a, b) => a - b)).toEqual(good);
           const refused = passed.filter(({ state }) => state === 'refused').map((chunk) => chunk.firstRecord);
@@ -105,7 +105,7 @@ it('good records are predicted and paid for once, bad ones are refused and never
         for (const [at, { prediction_error_code, prediction_naics_code }] of rows.entries()) {
           const isBad = bad.includes(at + 1);
           expect(prediction_error_code).toBe(isBad ? 'RECORD_REFUSED' : '');
-          expect(prediction_naics_code).toBe(isBad ? '' : foreseenCode(names[at]!));
+          expect(prediction_naics_code).toBe(isBad ? '' : predictedCode(names[at]!));
           expect(paid.get(at + 1) ?? 0).toBe(isBad ? 0 : 1);
         }
       });

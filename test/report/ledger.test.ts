@@ -7,9 +7,9 @@ import {
   ledgerEntries,
   readLedger,
 } from '../../src/report/ledger.js';
-import { addChunk, beginUpload, sampleReply } from '../helpers/advance-chunk.js';
-import { sampleRun } from '../helpers/checkpoint-samples.js';
-import { createMemoryCheckpoint } from '../helpers/memory-checkpoint.js';
+import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
+import { sampleRun } from '../helpers/checkpoint/samples.js';
+import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 
 const nightly = { id: 'r1', pipeline: 'nightly', isLocal: false };
 const upload = (chunk: number, attempt: number, state: Upload['state']): Upload => ({

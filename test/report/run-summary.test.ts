@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { summarizeRun } from '../../src/report/run-summary.js';
 import { mergeResults } from '../../src/stages/merge/merge-results.js';
 import { publishOutput } from '../../src/stages/publish/publish-output.js';
-import { useFolder } from '../helpers/folder.js';
-import { createStageRun, downloadAll, nothing } from '../helpers/stage-run.js';
+import { useFolder } from '../helpers/folders/folders.js';
+import { createStageRun, downloadAll, nothing } from '../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 

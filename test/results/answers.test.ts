@@ -9,7 +9,7 @@ import {
   searchValues,
 } from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
-import { failed, successful } from '../helpers/result-parts.js';
+import { failed, successful } from '../helpers/csv/result-parts.js';
 
 const numbered = (numbers: number[], good: number[], folio: string) => {
   const parts = [

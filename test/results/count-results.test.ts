@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { countResults } from '../../src/results/part-table.js';
-import { cutAt } from '../helpers/csv-batches.js';
+import { cutAt } from '../helpers/csv/batches.js';
 
 async function count(pieces: readonly Buffer[]): Promise<{ count: number; content: Buffer }> {
   const source = async function* () {

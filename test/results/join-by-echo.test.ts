@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { UntrustedError } from '../../src/errors.js';
 import { joinByEcho } from '../../src/results/join-by-echo.js';
 import type { PartTable } from '../../src/results/part-table.js';
-import { blockOf, failed, successful } from '../helpers/result-parts.js';
+import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
 
 /** The source's columns are title, id, city; sent are name (its title) and city. */
 const echoed = [

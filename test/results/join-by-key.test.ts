@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UntrustedError } from '../../src/errors.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
-import { failed, successful, thrownBy } from '../helpers/result-parts.js';
+import { failed, successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 /** `part/result` of each record. */
 function placesOf(numbers: readonly number[], ...parts: Parameters<typeof joinByKey>[0]): string[] {

@@ -4,7 +4,7 @@ import { compareEchoes } from '../../src/results/compare-echoes.js';
 import { type JoinedChunk, type JoinTerms, joinResults } from '../../src/results/join-results.js';
 import type { PartTable } from '../../src/results/part-table.js';
 import type { Judgement } from '../../src/types.js';
-import { blockOf, failed, successful, thrownBy } from '../helpers/result-parts.js';
+import { blockOf, failed, successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 const standard: JoinTerms = {
   sent: { key: 'id', columns: ['name', 'city'] },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkEchoes, checkJoinWay, givenBack } from '../../src/results/join-way.js';
 import type { ColumnKinds, JoinWay } from '../../src/types.js';
-import { failed, successful, thrownBy } from '../helpers/result-parts.js';
+import { failed, successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 const sent = { key: 'id', columns: ['name', 'city', 'state'] };
 

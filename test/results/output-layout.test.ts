@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createOutputLayout, fieldOf, outputColumns, outputHeader } from '../../src/results/output-layout.js';
-import { thrownBy } from '../helpers/result-parts.js';
+import { thrownBy } from '../helpers/csv/result-parts.js';
 
 const sourceOf = (columns: string[], delimiter = ',') => ({ columns, files: [{ dialect: { delimiter } }] });
 const options = { columns: 'all', prefix: 'prediction_', lineage: false } as const;

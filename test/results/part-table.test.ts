@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fieldText } from '../../src/csv/write-field.js';
 import { UntrustedError } from '../../src/errors.js';
 import { fieldStart, type PartTable, readPartTable } from '../../src/results/part-table.js';
-import { successful, thrownBy } from '../helpers/result-parts.js';
+import { successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 function valuesOf(table: PartTable): string[][] {
   return Array.from({ length: table.count }, (_, r) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addedColumns, checkAddedColumns } from '../../src/results/output-layout.js';
-import { successful, thrownBy } from '../helpers/result-parts.js';
+import { successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 const sent = { key: 'id', columns: ['name', 'city'] };
 const part = successful('code,city,id,title,name\n1,x,1,t,y\n');

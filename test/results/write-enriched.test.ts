@@ -5,7 +5,7 @@ import { createOutputLayout } from '../../src/results/output-layout.js';
 import type { PartTable } from '../../src/results/part-table.js';
 import { createRowWriter } from '../../src/results/write-enriched.js';
 import type { UnprocessedCause } from '../../src/types.js';
-import { blockOf, failed, successful } from '../helpers/result-parts.js';
+import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
 
 interface Setup {
   readonly source: string;

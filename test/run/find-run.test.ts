@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { findRun } from '../../src/run/find-run.js';
 import type { RunOptions } from '../../src/run/run-options.js';
 import { workPath } from '../../src/stages/publish/work-file.js';
-import { addChunk, beginUpload } from '../helpers/advance-chunk.js';
-import { samplePublication } from '../helpers/checkpoint-samples.js';
-import { useFolder } from '../helpers/folder.js';
-import { createStageRun, type StageRun } from '../helpers/stage-run.js';
+import { addChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
+import { samplePublication } from '../helpers/checkpoint/samples.js';
+import { useFolder } from '../helpers/folders/folders.js';
+import { createStageRun, type StageRun } from '../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 const service = 'https://service.test';

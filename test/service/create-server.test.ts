@@ -13,8 +13,13 @@ import {
   upload,
   uploadForm,
   withService,
-} from '../helpers/service-client.js';
-import { expectedResults, FAILED_HEADER, SUCCESSFUL_HEADER, uploadCsv } from '../helpers/service-results.js';
+} from '../helpers/service/client.js';
+import {
+  expectedResults,
+  FAILED_HEADER,
+  SUCCESSFUL_HEADER,
+  uploadCsv,
+} from '../helpers/service/expected-results.js';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/;
 

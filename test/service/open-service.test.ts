@@ -17,8 +17,13 @@ import {
   trackFinished,
   trackUntil,
   withService,
-} from '../helpers/service-client.js';
-import { expectedResults, FAILED_HEADER, SUCCESSFUL_HEADER, uploadCsv } from '../helpers/service-results.js';
+} from '../helpers/service/client.js';
+import {
+  expectedResults,
+  FAILED_HEADER,
+  SUCCESSFUL_HEADER,
+  uploadCsv,
+} from '../helpers/service/expected-results.js';
 
 const CHILD = fileURLToPath(new URL('../helpers/service-child.js', import.meta.url));
 const RECORDS = 20_000;

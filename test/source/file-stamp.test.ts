@@ -1,7 +1,7 @@
 import { utimes, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { fileStamp } from '../../src/source/source-files.js';
-import { useFiles } from '../helpers/csv-files.js';
+import { useFiles } from '../helpers/folders/folders.js';
 
 const write = useFiles();
 

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findFiles } from '../../src/source/source-files.js';
-import { useFiles } from '../helpers/csv-files.js';
+import { useFiles } from '../helpers/folders/folders.js';
 
 const write = useFiles();
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { isGzip, readDecoded } from '../../src/source/read-decoded.js';
 import { PIECE_BYTES } from '../../src/streams/hash-file.js';
 import type { Dialect } from '../../src/types.js';
-import { useFiles } from '../helpers/csv-files.js';
+import { useFiles } from '../helpers/folders/folders.js';
 
 const write = useFiles();
 const PLAIN: Dialect = { encoding: 'utf8', bom: false, delimiter: ',', newline: 'LF', gzip: false };

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { readRecords } from '../../src/source/read-records.js';
 import { scanSource } from '../../src/source/scan-source.js';
 import type { Position, Source } from '../../src/types.js';
-import { type Found, recordsOf } from '../helpers/csv-batches.js';
-import { useFiles } from '../helpers/csv-files.js';
+import { type Found, recordsOf } from '../helpers/csv/batches.js';
+import { useFiles } from '../helpers/folders/folders.js';
 
 const write = useFiles();
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { BadRecord } from '../../src/csv/bad-record.js';
 import { FoliopipeError } from '../../src/errors.js';
 import { type ScanSourceOptions, scanSource } from '../../src/source/scan-source.js';
-import { useFiles } from '../helpers/csv-files.js';
+import { useFiles } from '../helpers/folders/folders.js';
 
 const write = useFiles();
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { abortWhenLeft } from '../../src/streams/abort-when-left.js';
 import { systemClock } from '../../src/streams/clock.js';
-import { turns } from '../helpers/gates.js';
+import { turns } from '../helpers/streams/gates.js';
 
 const hour = 60 * 60 * 1000;
 

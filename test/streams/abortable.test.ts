@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { abortable } from '../../src/streams/abortable.js';
-import { turns } from '../helpers/gates.js';
+import { turns } from '../helpers/streams/gates.js';
 
 /** Gives the items, then waits for ever, as a destroyed Node stream does; says what became of it. */
 function stuckAfter(...items: number[]) {

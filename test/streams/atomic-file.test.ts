@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeFileAtomically } from '../../src/streams/atomic-file.js';
-import { useFolder } from '../helpers/folder.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 

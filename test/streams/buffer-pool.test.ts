@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { giveBack, takeBuffer, takeNumbers } from '../../src/streams/buffer-pool.js';
-import { emptyBufferPool } from '../helpers/empty-buffer-pool.js';
+import { emptyBufferPool } from '../helpers/streams/empty-buffer-pool.js';
 
 describe('the buffer pool', () => {
   beforeEach(emptyBufferPool);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
-import { createGates, turns } from '../helpers/gates.js';
+import { createGates, turns } from '../helpers/streams/gates.js';
 
 /** A source that says what became of it. */
 function sourceOf<T>(items: readonly T[], end?: Error) {

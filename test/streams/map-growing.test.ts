@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mapGrowing } from '../../src/streams/map-concurrent.js';
-import { createGates, turns } from '../helpers/gates.js';
+import { createGates, turns } from '../helpers/streams/gates.js';
 
 async function* given<T>(...items: readonly T[]): AsyncGenerator<T> {
   yield* items;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createPermits } from '../../src/streams/permits.js';
-import { turns } from '../helpers/gates.js';
+import { turns } from '../helpers/streams/gates.js';
 
 const patience = new AbortController().signal;
 

@@ -3,7 +3,7 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PIECE_BYTES, readPieces } from '../../src/streams/hash-file.js';
-import { useFolder } from '../helpers/folder.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/streams/clock.js';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
 import { drain, runStages } from '../../src/streams/run-stages.js';
-import { turns } from '../helpers/gates.js';
+import { turns } from '../helpers/streams/gates.js';
 
 const hour = 60 * 60 * 1000;
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { writeAll } from '../../src/files/work-file.js';
 import { createWrittenHash, type WrittenHash } from '../../src/streams/written-hash.js';
-import { useFolder } from '../helpers/folder.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 

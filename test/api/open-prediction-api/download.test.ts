@@ -4,8 +4,14 @@ import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
 import type { DownloadRequest } from '../../../src/api/prediction-api.js';
 import { FolioLostError, RefusedError, UntrustedError } from '../../../src/errors.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api-client.js';
-import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
+import {
+  cut,
+  openScriptedServer,
+  type Script,
+  type ScriptedServer,
+  sendJson,
+} from '../../fake-service/scripted-server.js';
+import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api/test-client.js';
 
 const PART: DownloadRequest = { folio: 'F-1', part: 3, fileStatus: 'FAILED', maxBytes: 1_000_000 };
 const CSV = Buffer.from('record_id,naics_code\n1,Ä722511\n');
@@ -14,7 +20,7 @@ const reply = (csv: Buffer) => ({
   response: { filename: '../../x', content: csv.toString('base64') },
 });
 
-let server: ApiServer;
+let server: ScriptedServer;
 let client: TestClient;
 
 afterEach(async () => {
@@ -22,8 +28,8 @@ afterEach(async () => {
   await server.close();
 });
 
-async function open(answer: Answer, changes: Partial<ApiOptions> = {}): Promise<void> {
-  server = await openApiServer(answer);
+async function open(answer: Script, changes: Partial<ApiOptions> = {}): Promise<void> {
+  server = await openScriptedServer(answer);
   client = openTestClient(server.url, changes);
 }
 
@@ -73,7 +79,7 @@ test('an empty part is an empty file', async () => {
 });
 
 const text = JSON.stringify(reply(CSV));
-const passing: [string, Answer][] = [
+const passing: [string, Script][] = [
   ['cut without a reply', (response) => cut(response)],
   ['HTTP 500', (response) => sendJson(response, { message: 'oops' }, 500)],
   ['a part that is listed early: 404', (response) => sendJson(response, { message: 'not yet' }, 404)],

@@ -1,10 +1,16 @@
 /** The single-record search: any JSON comes back, and it is paid for. */
 import { afterEach, expect, test } from 'vitest';
 import { AmbiguousUploadError, ConfigError, RefusedError } from '../../../src/errors.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api-client.js';
-import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
+import {
+  cut,
+  openScriptedServer,
+  type Script,
+  type ScriptedServer,
+  sendJson,
+} from '../../fake-service/scripted-server.js';
+import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api/test-client.js';
 
-let server: ApiServer;
+let server: ScriptedServer;
 let client: TestClient;
 
 afterEach(async () => {
@@ -12,8 +18,8 @@ afterEach(async () => {
   await server.close();
 });
 
-async function open(answer: Answer): Promise<void> {
-  server = await openApiServer(answer);
+async function open(answer: Script): Promise<void> {
+  server = await openScriptedServer(answer);
   client = openTestClient(server.url);
 }
 
@@ -28,7 +34,7 @@ test('sends the token with the record as JSON and gives back what came', async (
   expect(JSON.parse(request!.body)).toEqual({ name: 'Ä & Co', state: 'MT', token: TOKEN });
 });
 
-test.each<[string, Answer]>([
+test.each<[string, Script]>([
   ['cut', (response) => cut(response)],
   ['HTTP 500', (response) => sendJson(response, {}, 500)],
   ['a page', (response) => response.end('<html>')],

@@ -3,11 +3,11 @@ import { buffer as collect } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { TroubleError } from '../../../src/errors.js';
-import { errorOf, noSignal, openTestClient, TOKEN, uploadFile } from '../../helpers/api-client.js';
-import { type Answer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
+import { cut, openScriptedServer, type Script, sendJson } from '../../fake-service/scripted-server.js';
+import { errorOf, noSignal, openTestClient, TOKEN, uploadFile } from '../../helpers/api/test-client.js';
 
 const ECHO = `?token=${encodeURIComponent(TOKEN)}&${new URLSearchParams({ token: TOKEN })} ${TOKEN}`;
-const answers: [string, Answer][] = [
+const answers: [string, Script][] = [
   ['a cut', (response) => cut(response)],
   ['a page that echoes', (response) => response.writeHead(500).end(`<p>${ECHO}</p>`)],
   ['a message that echoes', (response) => sendJson(response, { message: ECHO }, 400)],
@@ -33,7 +33,7 @@ const answers: [string, Answer][] = [
 ];
 
 test.each(answers)('%s', async (_name, answer) => {
-  const server = await openApiServer(answer);
+  const server = await openScriptedServer(answer);
   const client = openTestClient(server.url, {
     timeouts: { connect: 500, idle: 60, upload: 60, shutdown: 0 },
     retry: { first: 1, max: 2, giveUpAfter: 30 },

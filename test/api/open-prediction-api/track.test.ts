@@ -2,13 +2,19 @@
 import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
 import { FolioLostError, OutageError, RefusedError, TroubleError } from '../../../src/errors.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api-client.js';
-import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
+import {
+  cut,
+  openScriptedServer,
+  type Script,
+  type ScriptedServer,
+  sendJson,
+} from '../../fake-service/scripted-server.js';
+import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api/test-client.js';
 
 const PROGRESS = { status: 'PROCESSING', processedPercentage: 40, processedRecords: 4 };
 const REPLY = { response: { progressInfo: PROGRESS, segmentation: [] }, message: 'wait' };
 
-let server: ApiServer;
+let server: ScriptedServer;
 let client: TestClient;
 
 afterEach(async () => {
@@ -16,8 +22,8 @@ afterEach(async () => {
   await server.close();
 });
 
-async function open(answer: Answer, changes: Partial<ApiOptions> = {}): Promise<void> {
-  server = await openApiServer(answer);
+async function open(answer: Script, changes: Partial<ApiOptions> = {}): Promise<void> {
+  server = await openScriptedServer(answer);
   client = openTestClient(server.url, changes);
 }
 
@@ -61,7 +67,7 @@ test('a byte order mark and white space before the JSON are skipped', async () =
   expect((await track()).status).toBe('PROCESSING');
 });
 
-const passing: [string, Answer][] = [
+const passing: [string, Script][] = [
   ['cut without a reply', (response) => cut(response)],
   ['HTTP 500', (response) => sendJson(response, { message: 'oops' }, 500)],
   ['HTTP 503 with a page', (response) => response.writeHead(503).end('<html>maintenance</html>')],

@@ -3,19 +3,25 @@ import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
 import { AmbiguousUploadError, RefusedError, TroubleError } from '../../../src/errors.js';
 import {
+  cut,
+  openScriptedServer,
+  type Script,
+  type ScriptedServer,
+  sendJson,
+} from '../../fake-service/scripted-server.js';
+import {
   errorOf,
   noSignal,
   openTestClient,
   type TestClient,
   TOKEN,
   uploadFile,
-} from '../../helpers/api-client.js';
-import { type Answer, type ApiServer, cut, openApiServer, sendJson } from '../../helpers/api-server.js';
+} from '../../helpers/api/test-client.js';
 
 const file = uploadFile('nightly-1-1.csv', 'record_id,name\n1,Ä\n2,b\n');
 const ACCEPTED = { response: { folio: 'F-1', totalRecords: 2, status: 'PROCESSING' }, message: 'read' };
 
-let server: ApiServer;
+let server: ScriptedServer;
 let client: TestClient;
 
 afterEach(async () => {
@@ -23,8 +29,8 @@ afterEach(async () => {
   await server.close();
 });
 
-async function open(answer: Answer, changes: Partial<ApiOptions> = {}): Promise<void> {
-  server = await openApiServer(answer);
+async function open(answer: Script, changes: Partial<ApiOptions> = {}): Promise<void> {
+  server = await openScriptedServer(answer);
   client = openTestClient(server.url, changes);
 }
 
@@ -32,7 +38,7 @@ const upload = (signal: AbortSignal = noSignal, sent = file) =>
   client.upload({ file: sent, description: 'néw "run"' }, signal);
 
 test('sends token and description before the file, on a path below the base', async () => {
-  server = await openApiServer((response) => sendJson(response, ACCEPTED));
+  server = await openScriptedServer((response) => sendJson(response, ACCEPTED));
   client = openTestClient(`${server.url}/v1/`);
   expect(await upload()).toEqual({ folio: 'F-1', totalRecords: 2, rehearsal: false });
   const [request] = server.seen;
@@ -102,7 +108,7 @@ test.each([
 });
 
 test('a refusal that looks like a wrong address names it, without the query and the token', async () => {
-  server = await openApiServer((response) => sendJson(response, { message: 'no' }, 404));
+  server = await openScriptedServer((response) => sendJson(response, { message: 'no' }, 404));
   client = openTestClient(`${server.url}/v1/`);
   const path = 'naics/naics/external/upload';
   expect(await errorOf(upload())).toMatchObject({
@@ -111,7 +117,7 @@ test('a refusal that looks like a wrong address names it, without the query and 
   });
   await server.close();
   await client.close();
-  server = await openApiServer((response) => sendJson(response, { message: 'no' }, 405));
+  server = await openScriptedServer((response) => sendJson(response, { message: 'no' }, 405));
   client = openTestClient(`${server.url}/${encodeURIComponent(TOKEN)}`, { tokenIn: 'query' });
   const { hint } = (await errorOf(client.track('F', noSignal))) as RefusedError;
   expect(hint).toBe(`is service.baseUrl right? GET ${server.url}/[token]/${path}/file/info answered 405`);
@@ -134,7 +140,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-const withoutReply: [string, Answer][] = [
+const withoutReply: [string, Script][] = [
   ['cut without a reply', (response) => cut(response)],
   ['HTTP 500', (response) => sendJson(response, { message: 'oops' }, 500)],
   ['HTTP 502 with a page', (response) => response.writeHead(502).end('<html><h1>Bad gateway</h1></html>')],
@@ -157,7 +163,7 @@ const withoutReply: [string, Answer][] = [
   ['what is no HTTP', (response) => response.socket?.end('hello\r\n\r\n')],
 ];
 
-const unreadable: [string, Answer][] = [
+const unreadable: [string, Script][] = [
   ['a success that is HTML', (response) => response.end('<html>welcome</html>')],
   ['a success without a body', (response) => response.writeHead(204).end()],
   ['a success without a folio', (response) => sendJson(response, { response: {}, message: 'ok' })],

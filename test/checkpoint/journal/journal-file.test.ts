@@ -10,7 +10,8 @@ import {
   journalVersion,
 } from '../../../src/checkpoint/journal/journal-line.js';
 import { readJournal } from '../../../src/checkpoint/journal/read-journal.js';
-import { sampleRun, withFolder } from '../../helpers/checkpoint-samples.js';
+import { sampleRun } from '../../helpers/checkpoint/samples.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 
 const { id: run, ...values } = sampleRun('r1');
 const head: JournalLine = { type: 'run', version: journalVersion, run, ...values };

@@ -4,9 +4,9 @@ import type { JournalLine } from '../../../src/checkpoint/journal/journal-line.j
 import type { RunJournals } from '../../../src/checkpoint/journal/run-journals.js';
 import { withJournal } from '../../../src/checkpoint/journal/with-journal.js';
 import { TroubleError } from '../../../src/errors.js';
-import { addChunk, beginUpload, sampleReply } from '../../helpers/advance-chunk.js';
-import { sampleBudget, sampleRun } from '../../helpers/checkpoint-samples.js';
-import { createMemoryCheckpoint } from '../../helpers/memory-checkpoint.js';
+import { addChunk, beginUpload, sampleReply } from '../../helpers/checkpoint/advance-chunk.js';
+import { sampleBudget, sampleRun } from '../../helpers/checkpoint/samples.js';
+import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 
 /** A journal on a disk that may be full. */
 function openCheckpoint() {

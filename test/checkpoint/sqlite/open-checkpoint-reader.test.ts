@@ -6,7 +6,8 @@ import {
   openCheckpointReader,
   openSqliteCheckpoint,
 } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { sampleChunk, sampleRun, withFolder } from '../../helpers/checkpoint-samples.js';
+import { sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 
 describe('openCheckpointReader', () => {
   it('finds no state where there is none, and makes none', () =>

@@ -8,9 +8,10 @@ import {
   openSqliteCheckpoint,
 } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
-import { addChunk } from '../../helpers/advance-chunk.js';
-import { sampleChunk, sampleHalves, sampleRun, withFolder } from '../../helpers/checkpoint-samples.js';
-import { spawnCheckpointChild } from '../../helpers/spawn-checkpoint-child.js';
+import { addChunk } from '../../helpers/checkpoint/advance-chunk.js';
+import { sampleChunk, sampleHalves, sampleRun } from '../../helpers/checkpoint/samples.js';
+import { withFolder } from '../../helpers/folders/folders.js';
+import { spawnCheckpointChild } from '../../helpers/processes/spawn-checkpoint-child.js';
 
 describe('openSqliteCheckpoint', () => {
   it('makes files that only their owner may read', () =>

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { ConfigError, LockedError } from '../../../src/errors.js';
-import { withFolder } from '../../helpers/checkpoint-samples.js';
-import { spawnCheckpointChild } from '../../helpers/spawn-checkpoint-child.js';
+import { withFolder } from '../../helpers/folders/folders.js';
+import { spawnCheckpointChild } from '../../helpers/processes/spawn-checkpoint-child.js';
 
 const holder = { pid: 4242, command: 'foliopipe run', since: Date.UTC(2026, 0, 2, 3, 4, 5) };
 

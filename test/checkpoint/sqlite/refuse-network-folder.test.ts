@@ -4,7 +4,7 @@ import {
   networkFileSystem,
   refuseNetworkFolder,
 } from '../../../src/checkpoint/sqlite/refuse-network-folder.js';
-import { withFolder } from '../../helpers/checkpoint-samples.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 
 describe('networkFileSystem', () => {
   it.each([

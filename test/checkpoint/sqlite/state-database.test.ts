@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openWritingConnection } from '../../../src/checkpoint/sqlite/open-connection.js';
 import { checkpointChanges } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { createStateDatabase, type StateDatabase } from '../../../src/checkpoint/sqlite/state-database.js';
-import { withFolder } from '../../helpers/checkpoint-samples.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 
 async function withDatabase(use: (db: StateDatabase, connection: Database) => Promise<void>): Promise<void> {
   await withFolder(async (folder) => {

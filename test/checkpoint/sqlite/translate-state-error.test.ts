@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createStateDatabase } from '../../../src/checkpoint/sqlite/state-database.js';
 import { translateStateError } from '../../../src/checkpoint/sqlite/translate-state-error.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
-import { withFolder } from '../../helpers/checkpoint-samples.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 
 describe('translateStateError', () => {
   it('says DISK_FULL when SQLite has no room left', () =>

@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runCli, spawnCli } from '../../helpers/cli.js';
-import { useFolder } from '../../helpers/folder.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { runCli, spawnCli } from '../../helpers/processes/cli.js';
 
 const folder = useFolder();
 const flags = ['serve', '--port', '0', '--predictor', 'hash', '--token', 'demo'];

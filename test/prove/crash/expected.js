@@ -48,12 +48,12 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
  * that answers wrongly are parts fetched again.
  */
 export const elsewhere = {
-  'after-refetch-before-swap': 'test/integration/refetch-crash.test.ts',
-  'after-swap-before-removal': 'test/integration/refetch-crash.test.ts',
-  'after-search-intent-before-post': 'test/integration/rescue.test.ts',
-  'after-search-post-before-commit': 'test/integration/rescue.test.ts',
-  'after-search-before-next': 'test/integration/rescue.test.ts',
-  'after-reopened-before-retry': 'test/integration/retry.test.ts',
+  'after-refetch-before-swap': 'test/integration/resume/refetch-crash.test.ts',
+  'after-swap-before-removal': 'test/integration/resume/refetch-crash.test.ts',
+  'after-search-intent-before-post': 'test/integration/failed-records/search.test.ts',
+  'after-search-post-before-commit': 'test/integration/failed-records/search.test.ts',
+  'after-search-before-next': 'test/integration/failed-records/search.test.ts',
+  'after-reopened-before-retry': 'test/integration/failed-records/retry.test.ts',
 };
 
 /**

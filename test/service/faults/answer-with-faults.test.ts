@@ -15,8 +15,8 @@ import {
   upload,
   uploadForm,
   withService,
-} from '../../helpers/service-client.js';
-import { expectedResults, uploadCsv } from '../../helpers/service-results.js';
+} from '../../helpers/service/client.js';
+import { expectedResults, uploadCsv } from '../../helpers/service/expected-results.js';
 
 const BULK = '/naics/naics/external/upload';
 const RECORDS = 120;

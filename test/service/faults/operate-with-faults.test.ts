@@ -9,7 +9,7 @@ import { parseFaults } from '../../../src/service/faults/read-faults.js';
 import { openService, type ServiceOptions } from '../../../src/service/open-service.js';
 import type { Folio } from '../../../src/service/store/folio.js';
 import { TimeScale } from '../../../src/service/time-scale.js';
-import { useFolder } from '../../helpers/folder.js';
+import { useFolder } from '../../helpers/folders/folders.js';
 import {
   acceptedFolio,
   makeDataDir,
@@ -20,8 +20,8 @@ import {
   trackUntil,
   upload,
   withService,
-} from '../../helpers/service-client.js';
-import { expectedResults, uploadCsv } from '../../helpers/service-results.js';
+} from '../../helpers/service/client.js';
+import { expectedResults, uploadCsv } from '../../helpers/service/expected-results.js';
 
 const HOUR = 3_600_000;
 const REASON = 'made to fail by a fault rule';

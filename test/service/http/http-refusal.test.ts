@@ -15,8 +15,8 @@ import {
   upload,
   uploadForm,
   withService,
-} from '../../helpers/service-client.js';
-import { uploadCsv } from '../../helpers/service-results.js';
+} from '../../helpers/service/client.js';
+import { uploadCsv } from '../../helpers/service/expected-results.js';
 
 const MAX_UPLOAD_BYTES = 100_000;
 

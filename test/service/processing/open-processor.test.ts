@@ -10,8 +10,8 @@ import {
   track,
   trackFinished,
   withService,
-} from '../../helpers/service-client.js';
-import { uploadCsv } from '../../helpers/service-results.js';
+} from '../../helpers/service/client.js';
+import { uploadCsv } from '../../helpers/service/expected-results.js';
 
 describe('openProcessor', () => {
   it('logs a lost upload once, frees its slot, and finishes the other folios', async () => {

@@ -17,8 +17,8 @@ import {
   trackUntil,
   upload,
   withService,
-} from '../../helpers/service-client.js';
-import { expectedResults, SUCCESSFUL_HEADER, uploadCsv } from '../../helpers/service-results.js';
+} from '../../helpers/service/client.js';
+import { expectedResults, SUCCESSFUL_HEADER, uploadCsv } from '../../helpers/service/expected-results.js';
 
 const MAX_UPLOAD_BYTES = 100_000;
 

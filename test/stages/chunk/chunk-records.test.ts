@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { chunkRecords, openChunks } from '../../../src/stages/chunk/chunk-records.js';
-import { addChunk } from '../../helpers/advance-chunk.js';
-import { useFolder } from '../../helpers/folder.js';
-import { collect, createStageRun, numberedSource } from '../../helpers/stage-run.js';
-import { resumed, submitAll } from '../../helpers/submit-run.js';
+import { idsOf } from '../../fake-service/fake-api.js';
+import { addChunk } from '../../helpers/checkpoint/advance-chunk.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { collect, createStageRun, numberedSource } from '../../helpers/stages/stage-run.js';
+import { resumed, submitAll } from '../../helpers/stages/submit-run.js';
 
 const folder = useFolder();
 
@@ -93,5 +94,5 @@ it('a kill before the chunk file is written costs nothing: the upload writes it'
   expect(await run.files.hasChunk(1, cut!.sha256)).toBe(false);
   const next = resumed(run, run.api);
   expect((await submitAll(next)).map(({ number }) => number).sort()).toEqual([1, 2]);
-  expect([...run.api.folios.values()].map(({ ids }) => ids.join()).sort()).toEqual(['1,2', '3']);
+  expect([...run.api.folios.values()].map((folio) => idsOf(folio).join()).sort()).toEqual(['1,2', '3']);
 });

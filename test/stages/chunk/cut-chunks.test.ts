@@ -9,7 +9,7 @@ import {
   maxRecordBytes,
   type UploadOptions,
 } from '../../../src/stages/chunk/cut-chunks.js';
-import { thrownBy } from '../../helpers/result-parts.js';
+import { thrownBy } from '../../helpers/csv/result-parts.js';
 
 interface Cut {
   readonly chunk: CutChunk['chunk'];

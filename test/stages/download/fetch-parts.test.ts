@@ -9,9 +9,9 @@ import { downloadParts, fetchParts } from '../../../src/stages/download/download
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import type { PartReference } from '../../../src/types.js';
-import { contentOf, createFakeService, report } from '../../helpers/fake-service.js';
-import { useFolder } from '../../helpers/folder.js';
-import { collect, createStageRun, type StageRun } from '../../helpers/stage-run.js';
+import { contentOf, createFakeApi, report } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { collect, createStageRun, type StageRun } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 const parts: PartReference[] = [
@@ -25,7 +25,7 @@ const good: Record<string, string> = {
 
 /** One finished chunk of two records; `content` gives what the nth download of a part holds. */
 async function finished(content: (part: string, nth: number) => string | Error) {
-  const service = createFakeService();
+  const service = createFakeApi();
   const download: PredictionApi['download'] = async ({ fileStatus, part }, consume) => {
     const name = `${fileStatus} ${part}`;
     service.asked.push(name);

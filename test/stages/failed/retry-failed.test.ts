@@ -8,16 +8,22 @@ import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import { retryFailed } from '../../../src/stages/failed/retry-failed.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { appendMerged } from '../../../src/stages/publish/publish-output.js';
-import { type AttemptsService, createAttemptsService } from '../../helpers/attempts-service.js';
-import { useFolder } from '../../helpers/folder.js';
-import { collect, createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stage-run.js';
+import { createAttemptsApi } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import {
+  collect,
+  createStageRun,
+  downloadAll,
+  nothing,
+  type StageRun,
+} from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 
 /** Of seven records in chunks of two, 2, 3 and 7 fail at first, and 3 once more. */
 const outcomes = [[true], [false, true], [false, false, true], [true], [true], [true], [false, true]];
 
-async function mergedRun(service: AttemptsService = createAttemptsService(outcomes)): Promise<StageRun> {
+async function mergedRun(service = createAttemptsApi(outcomes)): Promise<StageRun> {
   const run = await createStageRun(await folder(), {
     records: outcomes.length,
     api: service.api,
@@ -100,7 +106,7 @@ describe('a round', () => {
 
 describe('results of a settled round that are damaged', () => {
   const damaged = async (trouble?: Error): Promise<StageRun> => {
-    const service = createAttemptsService(outcomes);
+    const service = createAttemptsApi(outcomes);
     let isDamaged = false;
     const api = {
       ...service.api,

@@ -5,14 +5,20 @@ import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import type { Refetch } from '../../../src/stages/download/with-healing.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
-import { contentOf, createFakeService, type FakeService } from '../../helpers/fake-service.js';
-import { useFolder } from '../../helpers/folder.js';
-import { collect, createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stage-run.js';
+import { contentOf, createFakeApi, type FakeApi, idsOf } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import {
+  collect,
+  createStageRun,
+  downloadAll,
+  nothing,
+  type StageRun,
+} from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 const refetch = (run: StageRun) => (chunk: ChunkRow) => refetchParts(run, chunk);
 
-async function downloaded(api?: FakeService, config: Record<string, unknown> = {}): Promise<StageRun> {
+async function downloaded(api?: FakeApi, config: Record<string, unknown> = {}): Promise<StageRun> {
   const run = await createStageRun(await folder(), { config, ...(api && { api }) });
   await downloadAll(run);
   return run;
@@ -24,14 +30,14 @@ async function mergedText(run: StageRun, ...refetching: [] | [Refetch]): Promise
 }
 
 /** A service whose parts are what `content` makes of the ids, by the number of the download. */
-function answering(content: (ids: readonly string[], nth: number) => string): FakeService {
-  const service = createFakeService();
+function answering(content: (ids: readonly string[], nth: number) => string): FakeApi {
+  const service = createFakeApi();
   let downloads = 0;
   return {
     ...service,
     download: async ({ folio }, consume) => {
       downloads += 1;
-      return consume(contentOf(content(service.folios.get(folio)!.ids, downloads)), { rehearsal: false });
+      return consume(contentOf(content(idsOf(service.folios.get(folio)!), downloads)), { rehearsal: false });
     },
   };
 }
@@ -63,7 +69,7 @@ describe('merging', () => {
   });
 
   it('ends before a chunk that is not here, and gives up nothing of its own', async () => {
-    const service = createFakeService();
+    const service = createFakeApi();
     const run = await createStageRun(await folder(), { api: service });
     await downloadAll(run);
     await run.checkpoint.recordUnprocessed(run.id, 2, 'FOLIO_LOST');

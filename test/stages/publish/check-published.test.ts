@@ -6,8 +6,8 @@ import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { checkPublished } from '../../../src/stages/publish/check-published.js';
 import { publishOutput } from '../../../src/stages/publish/publish-output.js';
 import { stampAt } from '../../../src/streams/stamp.js';
-import { useFolder } from '../../helpers/folder.js';
-import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stage-run.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 

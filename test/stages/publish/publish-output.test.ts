@@ -8,8 +8,8 @@ import { publishOutput } from '../../../src/stages/publish/publish-output.js';
 import { putInPlace } from '../../../src/stages/publish/put-in-place.js';
 import { workPath } from '../../../src/stages/publish/work-file.js';
 import { stampAt } from '../../../src/streams/stamp.js';
-import { useFolder } from '../../helpers/folder.js';
-import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stage-run.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 const header = 'name,address,prediction_status,prediction_error_code,prediction_error,prediction_code\n';

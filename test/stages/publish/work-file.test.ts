@@ -9,8 +9,8 @@ import { appendMerged, publishOutput } from '../../../src/stages/publish/publish
 import { workPath } from '../../../src/stages/publish/work-file.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { trackFolios } from '../../../src/stages/track/track-folios.js';
-import { useFolder } from '../../helpers/folder.js';
-import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stage-run.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 

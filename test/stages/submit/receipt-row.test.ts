@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { AmbiguousUploadError, OutageError, UntrustedError } from '../../../src/errors.js';
 import { createReceiptRow } from '../../../src/stages/submit/unreadable-replies.js';
-import { useFolder } from '../../helpers/folder.js';
-import { turns } from '../../helpers/gates.js';
-import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stage-run.js';
-import { attemptsOf, failing, resumed, statesOf, submitAll } from '../../helpers/submit-run.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stages/stage-run.js';
+import { attemptsOf, failing, resumed, statesOf, submitAll } from '../../helpers/stages/submit-run.js';
+import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();
 const one = { uploads: 1, folios: 16 };

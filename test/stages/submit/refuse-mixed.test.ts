@@ -2,10 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { UntrustedError } from '../../../src/errors.js';
 import { trackFolios } from '../../../src/stages/track/track-folios.js';
-import { createFakeService, report } from '../../helpers/fake-service.js';
-import { useFolder } from '../../helpers/folder.js';
-import { collect, createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stage-run.js';
-import { attemptsOf, resumed, submitAll } from '../../helpers/submit-run.js';
+import { createFakeApi, report } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import {
+  collect,
+  createStageRun,
+  type StageRun,
+  type StageRunOptions,
+} from '../../helpers/stages/stage-run.js';
+import { attemptsOf, resumed, submitAll } from '../../helpers/stages/submit-run.js';
 
 const folder = useFolder();
 const one = { uploads: 1, folios: 16 };
@@ -16,7 +21,7 @@ async function open(options: StageRunOptions = {}): Promise<StageRun> {
 
 describe('replies of two services', () => {
   const answeredBy = (isLocal: (nth: number) => boolean) => {
-    const service = createFakeService();
+    const service = createFakeApi();
     let nth = 0;
     const upload: PredictionApi['upload'] = async (request, signal) => ({
       ...(await service.upload(request, signal)),
@@ -36,7 +41,7 @@ describe('replies of two services', () => {
     expect(error).toMatchObject({ code: 'SERVICE_MIXED', hint: expect.stringContaining('--new') });
     expect(api.folios.size).toBe(2);
     expect((await run.checkpoint.run(run.id))?.rehearsal).toBe(true);
-    await expect(submitAll(resumed(run, createFakeService()))).rejects.toMatchObject({
+    await expect(submitAll(resumed(run, createFakeApi()))).rejects.toMatchObject({
       code: 'SERVICE_MIXED',
     });
     expect(await attemptsOf(run)).toEqual(['1.1 accepted', '2.1 accepted']);
@@ -45,7 +50,7 @@ describe('replies of two services', () => {
   it('are found in a poll too, and kept for every later process', async () => {
     let polls = 0;
     const track = async () => report('PROCESSING', undefined, { rehearsal: ++polls === 2 });
-    const run = await open({ records: 2, api: { ...createFakeService(), track } });
+    const run = await open({ records: 2, api: { ...createFakeApi(), track } });
     const [chunk] = await submitAll(run);
     const tracking = collect(
       trackFolios(run)(
@@ -62,7 +67,7 @@ describe('replies of two services', () => {
     expect(polls).toBe(2);
     expect(await run.checkpoint.replyKinds(run.id)).toEqual({ local: false, other: true, mixed: true });
     expect((await run.checkpoint.run(run.id))?.rehearsal).toBe(true);
-    await expect(submitAll(resumed(run, createFakeService()))).rejects.toMatchObject({
+    await expect(submitAll(resumed(run, createFakeApi()))).rejects.toMatchObject({
       code: 'SERVICE_MIXED',
     });
   });

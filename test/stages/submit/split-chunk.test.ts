@@ -10,9 +10,9 @@ import { recordsFrom, recordsOf } from '../../../src/stages/read-source.js';
 import { splitChunk } from '../../../src/stages/submit/split-chunk.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { restoreChunk } from '../../../src/stages/submit/upload-chunk.js';
-import { createFakeService } from '../../helpers/fake-service.js';
-import { useFolder } from '../../helpers/folder.js';
-import { collect, createStageRun, numberedSource, type StageRun } from '../../helpers/stage-run.js';
+import { createFakeApi } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { collect, createStageRun, numberedSource, type StageRun } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 
@@ -96,7 +96,7 @@ it('a chunk of failed records that go out again is split into these records alon
 describe('submitting what is refused', () => {
   /** Files with the bad record are refused; the records of every file sent are told to `seen`. */
   function refusing(bad: string, seen: string[]) {
-    const service = createFakeService();
+    const service = createFakeApi();
     const upload: typeof service.upload = async (request, signal) => {
       const ids = (await text(request.file.open())).split('\n').slice(1, -1).map(idOf);
       seen.push(`${ids[0]}-${ids.at(-1)}`);

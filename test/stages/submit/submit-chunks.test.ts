@@ -4,11 +4,16 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../../src/errors.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
-import { createFakeService } from '../../helpers/fake-service.js';
-import { useFolder } from '../../helpers/folder.js';
-import { turns } from '../../helpers/gates.js';
-import { collect, createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stage-run.js';
-import { attemptsOf, failing, resumed, statesOf, submitAll } from '../../helpers/submit-run.js';
+import { createFakeApi, idsOf } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import {
+  collect,
+  createStageRun,
+  type StageRun,
+  type StageRunOptions,
+} from '../../helpers/stages/stage-run.js';
+import { attemptsOf, failing, resumed, statesOf, submitAll } from '../../helpers/stages/submit-run.js';
+import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();
 const one = { uploads: 1, folios: 16 };
@@ -23,7 +28,7 @@ const ambiguous = () =>
 describe('submitting', () => {
   it('uploads every chunk once, commits the intent first and the folio after', async () => {
     const seen: string[] = [];
-    const service = createFakeService();
+    const service = createFakeApi();
     const run: StageRun = await open({
       config: { concurrency: one },
       api: {
@@ -41,7 +46,7 @@ describe('submitting', () => {
       [2, 'submitted', 'F2'],
       [3, 'submitted', 'F3'],
     ]);
-    expect([...service.folios.values()].map(({ ids }) => ids)).toEqual([
+    expect([...service.folios.values()].map(idsOf)).toEqual([
       ['1', '2'],
       ['3', '4'],
       ['5', '6'],
@@ -70,7 +75,7 @@ describe('submitting', () => {
     await run.files.removeChunk(1);
     await writeFile(join(run.config.stateDir, 'runs', run.id, 'chunk-000002.csv'), 'id,name\n999,x\n');
     await submitAll(run);
-    expect([...run.api.folios.values()].map(({ ids }) => ids)).toEqual([
+    expect([...run.api.folios.values()].map(idsOf)).toEqual([
       ['1', '2'],
       ['3', '4'],
       ['5', '6'],
@@ -291,7 +296,7 @@ describe('an upload that fails', () => {
   });
 
   it('because the service counts other records stops all uploads, and keeps the folio', async () => {
-    const service = createFakeService();
+    const service = createFakeApi();
     const upload: PredictionApi['upload'] = async (request, signal) => ({
       ...(await service.upload(request, signal)),
       totalRecords: 3,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isComplete, listParts } from '../../../src/stages/track/lost-folios.js';
-import { report } from '../../helpers/fake-service.js';
+import { report } from '../../fake-service/fake-api.js';
 
 const counts = (successful: number, failed: number) => ({ counts: { successful, failed } });
 

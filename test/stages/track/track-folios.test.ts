@@ -6,10 +6,10 @@ import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import { createPermits } from '../../../src/streams/permits.js';
-import { createFakeService, report } from '../../helpers/fake-service.js';
-import { useFolder } from '../../helpers/folder.js';
-import { turns } from '../../helpers/gates.js';
-import { collect, createStageRun, type StageRun } from '../../helpers/stage-run.js';
+import { createFakeApi, report } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { collect, createStageRun, type StageRun } from '../../helpers/stages/stage-run.js';
+import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();
 
@@ -20,7 +20,7 @@ async function open(
   said: (folio: string, nth: number, signal: AbortSignal) => FolioReport | Promise<FolioReport>,
   config: Record<string, unknown> = {},
 ): Promise<StageRun> {
-  const service = createFakeService();
+  const service = createFakeApi();
   const polls = new Map<string, number>();
   const track: PredictionApi['track'] = async (folio, signal) => {
     const nth = (polls.get(folio) ?? 0) + 1;
@@ -103,7 +103,7 @@ describe('a folio that is not complete', () => {
 });
 
 it('a folio that the service has forgotten is given up, and the others go on', async () => {
-  const service = createFakeService();
+  const service = createFakeApi();
   const run = await open((folio, _, signal) =>
     folio === 'F2' ? service.track('nobody knows', signal) : report('FINISHED', 2),
   );

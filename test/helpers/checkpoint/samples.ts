@@ -1,0 +1,128 @@
+/** Small valid arguments for the checkpoint's methods. */
+import type {
+  Budget,
+  ChunkRow,
+  NewChunk,
+  NewPublication,
+  NewRun,
+} from '../../../src/checkpoint/checkpoint.js';
+import type { Source, StoredPart } from '../../../src/types.js';
+
+export function sampleSource(stamp = 'stamp-1', sha256 = 'aa'): Source {
+  const dialect = { encoding: 'utf8', bom: false, delimiter: ',', newline: 'LF', gzip: false } as const;
+  const file = { path: 'data/a.csv', bytes: 900, stamp, sha256, records: 30, dialect, dataStart: 12 };
+  return { files: [file], columns: ['name', 'größe'], records: 30, rejected: 1, sha256 };
+}
+
+export function sampleRun(id: string, changes: Partial<NewRun> = {}): NewRun {
+  return {
+    id,
+    pipeline: 'nightly',
+    service: 'https://service.test',
+    label: null,
+    source: sampleSource(),
+    frozen: { 'chunks.maxRecords': '10' },
+    canary: 0,
+    createdAt: 1_000,
+    ...changes,
+  };
+}
+
+/** The n-th ten records of the source; the offsets do not fit into 32 bits. */
+export function sampleChunk(nth: number, changes: Partial<NewChunk> = {}): NewChunk {
+  const offset = 5_000_000_000 + nth * 100;
+  return {
+    firstRecord: nth * 10 - 9,
+    lastRecord: nth * 10,
+    records: 10,
+    start: { file: 0, offset },
+    end: { file: 1, offset: offset + 99 },
+    bytes: 120,
+    sha256: `chunk-${nth}`,
+    picked: null,
+    ...changes,
+  };
+}
+
+/** A chunk of one record, which may be recorded as refused. */
+export function sampleSingle(nth: number, record = nth * 10 - 9): NewChunk {
+  return sampleChunk(nth, { firstRecord: record, lastRecord: record, records: 1 });
+}
+
+/**
+ * Some records, ascending, that are sent again in a round.
+ * @param nth varies offsets and hash.
+ */
+export function samplePicked(nth: number, round: number, numbers: readonly number[]): NewChunk {
+  const edges = { firstRecord: numbers[0] ?? 0, lastRecord: numbers.at(-1) ?? 0 };
+  return sampleChunk(nth, { ...edges, records: numbers.length, picked: { round, numbers } });
+}
+
+/** Two halves of a chunk. */
+export function sampleHalves({
+  firstRecord,
+  lastRecord,
+  records,
+}: Pick<NewChunk, 'firstRecord' | 'lastRecord' | 'records'>): [NewChunk, NewChunk] {
+  const inFirst = Math.floor(records / 2);
+  const middle = firstRecord + inFirst;
+  return [
+    sampleChunk(firstRecord, { firstRecord, lastRecord: middle - 1, records: inFirst }),
+    sampleChunk(middle, { firstRecord: middle, lastRecord, records: records - inFirst }),
+  ];
+}
+
+/** The row of a chunk that was cut and nothing else. */
+export function newlyCut(number: number, { picked, ...chunk }: NewChunk): ChunkRow {
+  return {
+    ...chunk,
+    number,
+    state: 'cut',
+    round: picked?.round ?? 0,
+    attempt: 0,
+    folio: null,
+    submittedAt: null,
+    counts: null,
+    cause: null,
+    refusal: null,
+    mergedEnd: null,
+    mergedSha256: null,
+    merged: null,
+  };
+}
+
+/** The budget of a day with only the given caps. */
+export function sampleBudget(caps: Partial<Budget> = {}): Budget {
+  return { day: '2026-11-21', perRun: null, perDay: null, perMonth: null, ...caps };
+}
+
+export function samplePart(part: number, changes: Partial<StoredPart> = {}): StoredPart {
+  return { fileStatus: 'SUCCESSFUL', part, bytes: 50, sha256: `part-${part}`, records: 8, ...changes };
+}
+
+export const samplePublication: NewPublication = {
+  bytes: 4_000_000_000,
+  sha256: 'ff',
+  records: 30,
+  exitCode: 0,
+  partial: false,
+  counts: { read: 30, successful: 30, failed: 0, unprocessed: 0, rejected: 0 },
+  resultColumns: ['code'],
+  output: { path: '/out/enriched.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
+};
+
+export const allSuccessful = { successful: 10, failed: 0, unprocessed: 0, indistinct: 0 };
+
+export const allUnprocessed = { successful: 0, failed: 0, unprocessed: 10, indistinct: 0 };
+
+export const nothingTallied = {
+  cut: 0,
+  uploading: 0,
+  ambiguous: 0,
+  submitted: 0,
+  finished: 0,
+  downloaded: 0,
+  unprocessed: 0,
+  refused: 0,
+  split: 0,
+};

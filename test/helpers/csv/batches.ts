@@ -1,0 +1,61 @@
+/** Turns batches into plain values that tests can compare. */
+import type { BadRecord } from '../../../src/csv/bad-record.js';
+import type { Batch } from '../../../src/csv/batch.js';
+import type { ScanOptions } from '../../../src/csv/scan-records.js';
+import { fieldText } from '../../../src/csv/write-field.js';
+
+export interface FoundRecord {
+  readonly record: number;
+  readonly byte: number;
+  readonly values: readonly string[];
+}
+
+export interface FoundBad extends Omit<BadRecord, 'raw'> {
+  readonly raw: string;
+}
+
+/** Good and bad records in the order in which the scanner reports them. */
+export type Found = FoundRecord | FoundBad;
+
+export function recordsOf(batch: Batch): FoundRecord[] {
+  return Array.from({ length: batch.count }, (_, r) => ({
+    record: batch.firstRecord + r,
+    byte: batch.base + batch.starts[r]!,
+    values: Array.from({ length: batch.fields }, (_, k) => {
+      const at = r * batch.fields + k;
+      return fieldText(batch.bytes, k === 0 ? batch.starts[r]! : batch.ends[at - 1]! + 1, batch.ends[at]!);
+    }),
+  }));
+}
+
+/** Scan options for records of `fields` fields that collect bad records into `found`. */
+export function collecting(found: Found[], fields: number, changes: Partial<ScanOptions> = {}): ScanOptions {
+  return {
+    delimiter: ',',
+    fields,
+    maxRecordBytes: 1_000_000,
+    file: 0,
+    base: 0,
+    firstRecord: 1,
+    firstLine: 1,
+    onBadRecord: (bad) => found.push({ ...bad, raw: Buffer.from(bad.raw).toString('latin1') }),
+    ...changes,
+  };
+}
+
+/** Runs a scan to its end and returns all records; `scan` gets the options to use. */
+export async function foundBy(
+  fields: number,
+  changes: Partial<ScanOptions>,
+  scan: (options: ScanOptions) => Iterable<Batch> | AsyncIterable<Batch>,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  for await (const batch of scan(collecting(found, fields, changes))) found.push(...recordsOf(batch));
+  return found;
+}
+
+/** `bytes` cut before each of the given offsets. */
+export function cutAt(bytes: Buffer, offsets: readonly number[]): Buffer[] {
+  const borders = [0, ...offsets.map((o) => Math.min(o, bytes.length)).sort((a, b) => a - b), bytes.length];
+  return borders.slice(1).map((border, i) => bytes.subarray(borders[i], border));
+}

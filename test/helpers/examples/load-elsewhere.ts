@@ -1,0 +1,46 @@
+/** The first example of docs/streams.md, which shows this file word for word. */
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  type Config,
+  checkAllDownloaded,
+  chunkRecords,
+  downloadParts,
+  type MergedChunk,
+  mergeResults,
+  openRun,
+  type RunOptions,
+  refetchParts,
+  runStages,
+  submitChunks,
+  trackFolios,
+} from '../../../pipelines/index.js';
+
+/** Gives the rows to `load`, chunk after chunk in the order of the source, instead of writing a file. */
+export async function loadElsewhere(
+  config: Config,
+  load: (chunk: MergedChunk) => Promise<void>,
+  options?: RunOptions,
+): Promise<void> {
+  const run = await openRun(config, options);
+  const warehouse = new Writable({
+    objectMode: true,
+    write: (chunk: MergedChunk, _encoding, done) => {
+      load(chunk).then(() => done(), done);
+    },
+  });
+  try {
+    await runStages(
+      run.controller,
+      chunkRecords(run),
+      submitChunks(run, (chunk) => refetchParts(run, chunk)),
+      trackFolios(run),
+      downloadParts(run),
+      mergeResults(run, (chunk) => refetchParts(run, chunk)),
+      (rows: AsyncIterable<MergedChunk>) => pipeline(rows, warehouse),
+    );
+    await checkAllDownloaded(run);
+  } finally {
+    await run.close();
+  }
+}

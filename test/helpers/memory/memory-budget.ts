@@ -1,0 +1,37 @@
+/** The model's budget: sums over all payments that were not given back, however many there are. */
+import type { Budget, Spending } from '../../../src/checkpoint/checkpoint.js';
+import { GuardError } from '../../../src/errors.js';
+import type { Memory, MemoryRun, Payment } from './memory-state.js';
+
+const monthOf = (day: string) => day.slice(0, 7);
+
+/** Of a run, where there is one, and of a pipeline. */
+export function spendingOf(memory: Memory, pipeline: string, run: string | null, day: string): Spending {
+  const sum = (payments: readonly Payment[], counts: (payment: Payment) => boolean) =>
+    payments
+      .filter((payment) => payment.paidFor.state !== 'dropped' && counts(payment))
+      .reduce((total, { records }) => total + records, 0);
+  const ofPipeline = [...memory.runs.values()]
+    .filter(({ row }) => row.pipeline === pipeline)
+    .flatMap(({ payments }) => payments);
+  const ofRun = run === null ? undefined : memory.runs.get(run);
+  return {
+    run: sum(ofRun?.payments ?? [], () => true),
+    day: sum(ofPipeline, (payment) => payment.day === day),
+    month: sum(ofPipeline, (payment) => monthOf(payment.day) === monthOf(day)),
+  };
+}
+
+/** @throws GuardError `BUDGET_REACHED` when the records would pass a cap. */
+export function holdToBudget(memory: Memory, { row }: MemoryRun, records: number, budget: Budget): void {
+  const spent = spendingOf(memory, row.pipeline, row.id, budget.day);
+  const caps = [
+    ['perRun', spent.run, budget.perRun],
+    ['perDay', spent.day, budget.perDay],
+    ['perMonth', spent.month, budget.perMonth],
+  ] as const;
+  for (const [name, before, cap] of caps) {
+    if (cap === null || before + records <= cap) continue;
+    throw new GuardError('BUDGET_REACHED', `${name} is passed`, { facts: { cap: name } });
+  }
+}

@@ -1,0 +1,57 @@
+/** The model's end of a run: an output in its place, whole or partial, and the results forgotten. */
+import type { NewPublication, Publication, PublishedFile, Run } from '../../../src/checkpoint/checkpoint.js';
+import { type Memory, type Mutable, must, runIn, unmerge } from './memory-state.js';
+
+const REOPENED = { state: 'open', publication: null, finishedAt: null };
+
+export function memoryPublicationChanges(memory: Memory) {
+  const filesOf = (pipeline: string): Mutable<PublishedFile>[] => {
+    const files = memory.published.get(pipeline) ?? [];
+    memory.published.set(pipeline, files);
+    return files;
+  };
+  return {
+    recordPublishing(id: string, file: NewPublication, values: Run['frozen'] = {}): Publication {
+      const { row } = runIn(memory, 'recordPublishing', id, 'open', 'publishing', 'done');
+      must('recordPublishing', row.prunedAt === null);
+      const files = filesOf(row.pipeline);
+      const { bytes, sha256, output } = file;
+      const fields = { run: id, path: output.path, bytes, sha256 };
+      const before = row.state === 'publishing' ? row.publication : null;
+      const isSame = before !== null && sameText(before) === sameText(file);
+      const number = isSame ? before.number : files.length + 1;
+      if (!isSame) files.push({ ...fields, number, stamp: null });
+      const publication = { ...structuredClone(file), number };
+      const frozen = { ...row.frozen, ...values };
+      Object.assign(row, { state: 'publishing', publication, frozen });
+      return publication;
+    },
+    recordDone(id: string, at: number, stamp: string | null = null) {
+      const { row } = runIn(memory, 'recordDone', id, 'publishing');
+      filesOf(row.pipeline).find(({ number }) => number === row.publication!.number)!.stamp = stamp;
+      Object.assign(row, row.publication!.partial ? REOPENED : { state: 'done', finishedAt: at });
+    },
+    recordUnpublished(id: string) {
+      const run = runIn(memory, 'recordUnpublished', id, 'publishing');
+      if (!run.row.publication!.partial) unmerge(run, 1);
+      Object.assign(run.row, REOPENED);
+    },
+    recordReopened(id: string) {
+      const { row } = runIn(memory, 'recordReopened', id, 'done');
+      must('recordReopened', row.prunedAt === null);
+      Object.assign(row, REOPENED);
+    },
+    recordPruned(id: string, at: number) {
+      const run = runIn(memory, 'recordPruned', id, 'done', 'superseded');
+      must('recordPruned', run.row.prunedAt === null);
+      run.row.prunedAt = at;
+      run.chunks.clear();
+      for (const search of run.searches.values()) Object.assign(search, { values: null });
+    },
+  };
+}
+
+/** Equal for what is the same file, committed twice. */
+function sameText({ bytes, sha256, partial, output }: NewPublication): string {
+  return JSON.stringify([bytes, sha256, partial, output.path]);
+}

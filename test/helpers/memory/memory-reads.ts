@@ -1,0 +1,117 @@
+/** The reading half of the in-memory checkpoint: plain filters over everything, however slow. */
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  ChunkRow,
+  ChunkState,
+  PublishedFile,
+  ReplyKinds,
+  Run,
+  Search,
+  Upload,
+} from '../../../src/checkpoint/checkpoint.js';
+import type { Doubt, PartReference, StoredPart } from '../../../src/types.js';
+import { spendingOf } from './memory-budget.js';
+import { chunksInOrder, type ListedPart, type Memory, type MemoryChunk } from './memory-state.js';
+import { tallyOf } from './memory-tally.js';
+
+/** Makes the methods of the port that change nothing. */
+export function memoryReads(memory: Memory) {
+  const chunksOf = (run: string): MemoryChunk[] =>
+    [...(memory.runs.get(run)?.chunks.values() ?? [])].sort((a, b) => a.row.number - b.row.number);
+  const uploadsOf = (run: string): Upload[] =>
+    [...(memory.runs.get(run)?.uploads ?? [])].sort((a, b) => a.chunk - b.chunk || a.attempt - b.attempt);
+  const listedOf = (run: string, chunk: number): ListedPart[] =>
+    [...(memory.runs.get(run)?.chunks.get(chunk)?.listed ?? [])].sort(
+      (a, b) => rank(a) - rank(b) || a.part - b.part,
+    );
+  const newestFirst = (): Run[] => [...memory.runs.values()].map(({ row }) => row).reverse();
+
+  return {
+    run: (id: string): Run | undefined => memory.runs.get(id)?.row,
+    runs: (pipeline?: string): Run[] =>
+      newestFirst().filter((run) => pipeline === undefined || run.pipeline === pipeline),
+    unfinishedRun: (pipeline: string): Run | undefined =>
+      newestFirst().find(
+        (run) => run.pipeline === pipeline && (run.state === 'open' || run.state === 'publishing'),
+      ),
+    latestRun: (pipeline: string): Run | undefined =>
+      newestFirst().find((run) => run.pipeline === pipeline && run.state !== 'superseded'),
+    doneRuns: (pipeline: string, service: string, sourceSha256: string): Run[] =>
+      newestFirst().filter(
+        (run) =>
+          run.state === 'done' &&
+          isDeepStrictEqual(
+            [run.pipeline, run.service, run.source.sha256],
+            [pipeline, service, sourceSha256],
+          ),
+      ),
+    publications: (pipeline: string): PublishedFile[] =>
+      [...(memory.published.get(pipeline) ?? [])].reverse(),
+
+    chunk: (run: string, number: number): ChunkRow | undefined =>
+      memory.runs.get(run)?.chunks.get(number)?.row,
+    chunksIn: (run: string, states: readonly ChunkState[], after: number, limit: number): ChunkRow[] =>
+      chunksOf(run)
+        .map(({ row }) => row)
+        .filter(({ state, number }) => states.includes(state) && number > after)
+        .slice(0, limit),
+    nextChunk: (run: string, round: number, afterRecord: number): ChunkRow | undefined =>
+      chunksInOrder(memory.runs.get(run), round).find(({ row }) => row.firstRecord > afterRecord)?.row,
+    lastCut: (run: string, round: number): ChunkRow | undefined =>
+      chunksInOrder(memory.runs.get(run), round).at(-1)?.row,
+    lastRound: (run: string): number => Math.max(0, ...chunksOf(run).map(({ row }) => row.round)),
+    lastMerged: (run: string, beforeRecord = Number.POSITIVE_INFINITY): ChunkRow | undefined =>
+      chunksInOrder(memory.runs.get(run), 0).findLast(
+        ({ row }) => row.merged !== null && row.firstRecord < beforeRecord,
+      )?.row,
+    pickedRecords: (run: string, chunk: number): readonly number[] | undefined =>
+      memory.runs.get(run)?.chunks.get(chunk)?.picked,
+
+    misreadUpload: (run: string): Upload | undefined =>
+      uploadsOf(run).find(
+        (each) => each.state === 'accepted' && ![null, each.records].includes(each.serviceRecords),
+      ),
+    doubtsInRow: (run: string, wanted: Doubt): number => {
+      const accepted = uploadsOf(run).filter(({ state }) => state === 'accepted');
+      const since = Math.max(
+        0,
+        ...accepted.map((one) => (wanted === 'redirected' ? one.startedAt : one.endedAt!)),
+      );
+      return uploadsOf(run).filter(({ doubt, endedAt }) => doubt === wanted && endedAt! >= since).length;
+    },
+    replyKinds: (run: string): ReplyKinds => {
+      const kinds = uploadsOf(run).map(({ local }) => local);
+      const [local, other] = [kinds.includes(true), kinds.includes(false)];
+      return { local, other, mixed: memory.runs.get(run)?.mixed === true || (local && other) };
+    },
+    uploads: (run: string, after: number, limit: number): Upload[] => {
+      const behind = uploadsOf(run).filter(({ chunk }) => chunk > after);
+      const page = [...new Set(behind.map(({ chunk }) => chunk))].slice(0, limit);
+      return behind.filter(({ chunk }) => page.includes(chunk));
+    },
+    uploadOf: (service: string, folio: string): Upload | undefined =>
+      [...memory.runs.values()]
+        .filter(({ row }) => row.service === service)
+        .sort((a, b) => (a.row.id < b.row.id ? -1 : 1))
+        .flatMap(({ row }) => uploadsOf(row.id))
+        .find((upload) => upload.folio === folio),
+    parts: (run: string, chunk: number): StoredPart[] =>
+      listedOf(run, chunk).flatMap(({ stored }) => (stored === undefined ? [] : [stored])),
+    listedParts: (run: string, chunk: number): PartReference[] =>
+      listedOf(run, chunk).map(({ fileStatus, part }) => ({ fileStatus, part })),
+    searches: (run: string, after: number, limit: number): Search[] =>
+      [...(memory.runs.get(run)?.searches.values() ?? [])]
+        .filter(({ record }) => record > after)
+        .sort((a, b) => a.record - b.record)
+        .slice(0, limit),
+
+    tally: (run: string) => tallyOf(memory.runs.get(run)),
+    spending: (pipeline: string, run: string | null, day: string) => spendingOf(memory, pipeline, run, day),
+    knownColumns: (pipeline: string, service: string): readonly string[] | undefined =>
+      memory.columns.get(JSON.stringify([pipeline, service])),
+  };
+}
+
+function rank({ fileStatus }: PartReference): number {
+  return fileStatus === 'SUCCESSFUL' ? 0 : 1;
+}

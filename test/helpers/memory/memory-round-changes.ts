@@ -1,0 +1,38 @@
+/** The model's second chances of failed records: rounds that settle, and single-record searches. */
+import type { Budget, Search } from '../../../src/checkpoint/checkpoint.js';
+import { holdToBudget } from './memory-budget.js';
+import { chunksInOrder, type Memory, must, runIn, unmerge } from './memory-state.js';
+
+type SearchEnd =
+  | { readonly state: 'answered'; readonly values: Readonly<Record<string, string>> | null }
+  | { readonly state: 'dropped' | 'ambiguous' };
+
+export function memoryRoundChanges(memory: Memory) {
+  return {
+    recordRoundSettled(id: string, round: number) {
+      const run = runIn(memory, 'recordRoundSettled', id, 'open');
+      const isOver = chunksInOrder(run, round).every(({ row }) =>
+        ['downloaded', 'unprocessed', 'refused'].includes(row.state),
+      );
+      must('recordRoundSettled', round === run.row.round + 1 && isOver);
+      run.row.round = round;
+      unmerge(run, 1);
+    },
+    recordSearchIntent(id: string, record: number, at: number, budget: Budget) {
+      const run = runIn(memory, 'recordSearchIntent', id, 'open');
+      const before = run.searches.get(record);
+      must('recordSearchIntent', before === undefined || before.state === 'dropped');
+      holdToBudget(memory, run, 1, budget);
+      const search: Search = { record, state: 'intent', values: null, startedAt: at };
+      run.searches.set(record, search);
+      run.payments.push({ day: budget.day, records: 1, paidFor: search });
+    },
+    recordSearchEnd(id: string, record: number, end: SearchEnd) {
+      const search = memory.runs.get(id)?.searches.get(record);
+      const isOpen = memory.runs.get(id)?.row.state === 'open';
+      must('recordSearchEnd', isOpen && search?.state === 'intent');
+      const values = end.state === 'answered' ? structuredClone(end.values) : null;
+      Object.assign(search!, { state: end.state, values });
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** The model's sums over a run. */
+import type { Tally } from '../../../src/checkpoint/checkpoint.js';
+import { attemptsOf, type MemoryRun } from './memory-state.js';
+
+export function tallyOf(run: MemoryRun | undefined): Tally {
+  const none = {
+    cut: 0,
+    uploading: 0,
+    ambiguous: 0,
+    submitted: 0,
+    finished: 0,
+    downloaded: 0,
+    unprocessed: 0,
+    refused: 0,
+    split: 0,
+  };
+  const tally = {
+    chunks: { ...none },
+    records: { ...none },
+    merged: { chunks: 0, records: 0 },
+    counts: { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 },
+    uploads: { accepted: 0, ambiguous: 0, resubmitted: 0 },
+    searches: { answered: 0, ambiguous: 0 },
+    ambiguousRecords: 0,
+  };
+  if (run === undefined) return tally;
+
+  for (const { row } of run.chunks.values()) {
+    tally.chunks[row.state] += 1;
+    tally.records[row.state] += row.records;
+    if (row.merged === null) continue;
+    tally.merged.chunks += 1;
+    tally.merged.records += row.records;
+    for (const name of ['successful', 'failed', 'unprocessed', 'indistinct'] as const) {
+      tally.counts[name] += row.merged[name];
+    }
+  }
+  for (const chunk of new Set(run.uploads.map((upload) => upload.chunk))) {
+    let inDoubt = false;
+    for (const { state, records } of attemptsOf(run, chunk)) {
+      if (state !== 'accepted' && state !== 'ambiguous') continue;
+      tally.uploads[state] += 1;
+      if (inDoubt) tally.uploads.resubmitted += 1;
+      if (state === 'accepted') continue;
+      tally.ambiguousRecords += records;
+      inDoubt = true;
+    }
+  }
+  for (const { state } of run.searches.values()) {
+    if (state !== 'answered' && state !== 'ambiguous') continue;
+    tally.searches[state] += 1;
+    if (state === 'ambiguous') tally.ambiguousRecords += 1;
+  }
+  return tally;
+}

@@ -1,0 +1,47 @@
+/** Runs the command line in this process, where a separate process would prove nothing more. */
+import { expect } from 'vitest';
+import { main } from '../../../src/cli/main.js';
+import type { CliEnd, CliOptions } from './cli.js';
+
+/**
+ * Gives the exit code and the output of `main`. Replaces arguments, folder and environment of this process for the
+ * time of the call: make one call at a time.
+ */
+export async function callMain(
+  args: readonly string[],
+  { cwd = process.cwd(), env = {} }: CliOptions = {},
+): Promise<Omit<CliEnd, 'signal'>> {
+  const { argv, env: ourEnv, stdout, stderr } = process;
+  const ours = { cwd: process.cwd(), stdout: stdout.write, stderr: stderr.write };
+  const said = { stdout: '', stderr: '' };
+  const listen = (name: 'stdout' | 'stderr') => (text: string) => {
+    said[name] += text;
+    return true;
+  };
+  process.argv = ['node', 'foliopipe', ...args];
+  process.env = { NO_COLOR: '1', ...env };
+  process.chdir(cwd);
+  stdout.write = listen('stdout');
+  stderr.write = listen('stderr');
+  try {
+    return { code: await main(process.argv), ...said };
+  } finally {
+    stdout.write = ours.stdout;
+    stderr.write = ours.stderr;
+    process.chdir(ours.cwd);
+    process.env = ourEnv;
+    process.argv = argv;
+  }
+}
+
+/** Expects an error with its code and the next command on stderr, no stack, and nothing on stdout. */
+export function expectError(
+  { code, stdout, stderr }: Omit<CliEnd, 'signal'>,
+  expected: number,
+  told: RegExp,
+): void {
+  expect(stderr).toMatch(/^foliopipe: .+ \[[A-Z_]+\]\n {2}next: .+$/ms);
+  expect(stderr).toMatch(told);
+  expect(stderr).not.toMatch(/^ {4}at /m);
+  expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
+}

@@ -1,0 +1,104 @@
+/** Runs the built command `foliopipe` in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const cliPath = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
+
+export interface CliOptions {
+  readonly cwd?: string;
+  /** Added to an environment that has none of foliopipe's variables. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface CliEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliProcess {
+  readonly pid: number;
+  readonly ended: Promise<CliEnd>;
+  /** Waits until stdout or stderr matches; rejects if the process ends without a match. */
+  waitFor(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+  /** Stops reading stdout and stderr, like a closed terminal. */
+  stopReading(): void;
+}
+
+/** Running children; killed when this process exits, so that a failed test leaves none behind. */
+const alive = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of alive) child.kill('SIGKILL');
+});
+
+export function spawnCli(args: readonly string[], options: CliOptions = {}): CliProcess {
+  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
+  const child = spawn(process.execPath, [cliPath, ...args], {
+    cwd: options.cwd,
+    env: { PATH, HOME, TMPDIR, NO_COLOR: '1', ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  alive.add(child);
+  const output = { stdout: '', stderr: '' };
+  const watchers = new Set<() => void>();
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+      for (const look of watchers) look();
+    });
+  }
+  const ended = new Promise<CliEnd>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      alive.delete(child);
+      resolve({ code, signal, ...output });
+    });
+  });
+
+  return {
+    pid: child.pid!,
+    ended,
+    waitFor: (stream, pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = pattern.exec(output[stream]);
+          if (found === null) return;
+          watchers.delete(look);
+          resolve(found);
+        };
+        watchers.add(look);
+        void ended.then(({ code, stdout, stderr }) => {
+          look();
+          reject(
+            new Error(
+              `foliopipe ${args.join(' ')} ended with ${code} before ${pattern}\n${stdout}\n${stderr}`,
+            ),
+          );
+        }, reject);
+        look();
+      }),
+    kill: (signal) => void child.kill(signal),
+    stopReading: () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
+  };
+}
+
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliEnd> {
+  return spawnCli(args, options).ended;
+}
+
+/** Parses one JSON object per line; throws on any other line. */
+export function jsonLines(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const value = JSON.parse(line) as unknown;
+      if (typeof value !== 'object' || value === null) throw new Error(`no JSON object: ${line}`);
+      return value as Record<string, unknown>;
+    });
+}

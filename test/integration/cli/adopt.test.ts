@@ -1,0 +1,110 @@
+/** The commands adopt and ledger, typed as a person would, against the local service. */
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { expect, it } from 'vitest';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob } from '../../helpers/jobs/cli-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { openServe, servedFolios } from '../../helpers/service/serve.js';
+
+const folder = useSharedFolder();
+
+it('a folio found after a kill is adopted, collected, and in the ledger once', async () => {
+  const dataDir = join(await folder(), 'service');
+  let serve = await openServe(dataDir);
+  const job = await createJob(await folder(), {
+    baseUrl: serve.url,
+    records: 30,
+    settings: { budget: { pricePerRecord: 0.5 }, concurrency: { uploads: 1 } },
+  });
+  const cli = (args: string[]) => callMain(args, { env: job.env });
+  try {
+    // Each command is killed after a POST: of chunk 1, then of chunk 2, because ambiguous chunks are sent last.
+    for (let kills = 0; kills < 2; kills++) {
+      const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit' };
+      await runCli(['run', job.config], { env });
+    }
+    await serve.stop();
+    const accepted = servedFolios(dataDir);
+    expect(accepted).toHaveLength(2);
+    const [first, second] = accepted.map(({ folio }) => folio);
+    const [, run = ''] = /^nightly-(.+)-1-1-[0-9a-f]{8}\.csv$/.exec(accepted[0]!.fileName)!;
+    serve = await openServe(dataDir, { port: serve.port });
+
+    const ledger = await cli(['ledger', job.config, '--json']);
+    const status = await cli(['status', job.config]);
+    // To a reader chunk 2 still looks as if it were being uploaded; the next process finds out that it is ambiguous.
+    const { fileName } = accepted[0]!;
+    const command = `foliopipe adopt --run ${run} --chunk 1 FOLIO`;
+    expect(status.stdout).toContain(
+      `chunk 1 was possibly accepted; if the service lists the file ${fileName}, bind it: ${command}\n`,
+    );
+    // It was sent once, so it was not paid twice.
+    const unknown = await cli(['ledger', job.config]);
+    expect(unknown.stdout.match(/ {2}unknown/g)).toHaveLength(2);
+    expect(unknown.stdout).not.toContain('possibly twice');
+    const unclear = jsonLines(ledger.stdout);
+    expect(unclear[0]).toMatchObject({
+      type: 'upload',
+      state: 'ambiguous',
+      folio: null,
+      possiblyTwice: true,
+    });
+    expect(unclear.at(-1)).toMatchObject({ uploads: 2, records: 20, possiblyTwice: 20, amount: 10 });
+
+    const adopt = (chunk: string, folio: string, ...flags: string[]) =>
+      cli(['adopt', '--run', run, '--chunk', chunk, folio, job.config, ...flags]);
+    const words = ['adopt', '--run', run, '--chunk', '1', first!, job.config];
+    const text = await runCli(words, { env: job.env });
+    expect(text).toMatchObject({ code: 0, stdout: '' });
+    expect(text.stderr).toMatch(/rehearsal \S+: chunk 1 is bound to folio \S+ \(10 records, \w+\); the next/);
+    const again = await adopt('1', first!, '--json');
+    expect(again.code).toBe(2);
+    expect(jsonLines(again.stdout)).toMatchObject([
+      { type: 'summary', error: { code: 'ADOPT_CHUNK_STATE' } },
+    ]);
+    const json = jsonLines((await adopt('2', second!, '--json')).stdout);
+    expect(json).toMatchObject([{ type: 'summary', run, chunk: 2, folio: second, records: 10, exitCode: 0 }]);
+
+    expect(await cli(['run', job.config])).toMatchObject({ code: 0 });
+    const table = await runCli(['ledger', job.config], { env: job.env });
+    const csv = await cli(['ledger', job.config, '--csv', '--all']);
+    const lines = await cli(['ledger', job.config, '--json']);
+    const elsewhen = await cli(['ledger', job.config, '--json', '--month', '2020-02']);
+    const both = await cli(['ledger', job.config, '--json', '--csv']);
+    const totals = {
+      type: 'summary',
+      searches: 0,
+      records: 0,
+      possiblyTwice: 0,
+      amount: 0,
+      currency: 'USD',
+      exitCode: 0,
+    };
+    expect(jsonLines(lines.stdout).at(-1)).toMatchObject({ ...totals, rehearsalRecords: 30 });
+    expect(jsonLines(elsewhen.stdout)).toEqual([{ ...totals, uploads: 0, rehearsalRecords: 0 }]);
+    expect(both.code).toBe(2);
+    expect(jsonLines(both.stdout)).toMatchObject([{ type: 'summary', error: { code: 'USAGE' } }]);
+    const rows = parse(csv.stdout, { columns: true }) as Record<string, string>[];
+    expect(rows.map(({ chunk, state, records_sent }) => [chunk, state, records_sent])).toEqual(
+      ['1', '2', '3'].map((chunk) => [chunk, 'accepted', '10']),
+    );
+    expect(rows[0]).toMatchObject({
+      pipeline: 'nightly',
+      run,
+      attempt: '1',
+      folio: first,
+      records_counted: '10',
+      possibly_twice: 'false',
+      rehearsal: 'true',
+    });
+    expect(table.stdout.split('\n')).toHaveLength(1 + 3 + 2 + 1);
+    expect(table.stdout).toMatch(
+      /^time .*\n\d{4}-\d\d-\d\d \d\d:\d\d {2}nightly .* rehearsal\n[\s\S]*30 records in rehearsals/,
+    );
+  } finally {
+    await serve.stop();
+  }
+  expect(servedFolios(dataDir)).toHaveLength(3);
+});

@@ -1,0 +1,171 @@
+/** The commands plan, check, status, runs, publish and search, typed as a person would. */
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob, type Job } from '../../helpers/jobs/cli-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+
+const folder = useSharedFolder();
+let serve: Serve;
+let job: Job;
+const cli = (...args: string[]) => callMain(args, { env: job.env });
+/** Runs the command in a process of its own, which must end by itself. */
+const apart = (...args: string[]) => runCli(args, { env: job.env });
+
+beforeAll(async () => {
+  serve = await openServe(join(await folder(), 'service'));
+  job = await createJob(await folder(), {
+    baseUrl: serve.url,
+    settings: { budget: { pricePerRecord: 0.5 } },
+  });
+});
+afterAll(async () => {
+  await serve.stop();
+});
+
+describe('plan', () => {
+  it('needs no network, writes nothing, and shows the chunks that a run then makes', async () => {
+    const away = ['--base-url', 'http://127.0.0.1:9'];
+    const plan = await apart('plan', job.config, '--json', ...away);
+    const dryRun = await cli('run', '--dry-run', job.config, ...away);
+    expect(plan.code, plan.stderr).toBe(0);
+    const planned = jsonLines(plan.stdout);
+    expect(planned).toHaveLength(1);
+    expect(planned[0]).toMatchObject({
+      type: 'summary',
+      exitCode: 0,
+      chunks: { count: 6, records: 60 },
+      next: { kind: 'begin', chunks: 6, records: 60 },
+      cost: { amount: 30, currency: 'USD' },
+    });
+    expect(dryRun).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/6 of 60 records/) });
+    expect(dryRun.stdout).toMatch(/30\.00 USD\nnext\n {2}foliopipe run begins a new run: 6 chunks/);
+    await expect(stat(job.stateDir)).rejects.toThrow('ENOENT');
+
+    const run = await cli('run', job.config, '--json');
+    const { run: id, chunks } = jsonLines(run.stdout).at(-1) as { run: string; chunks: { all: number } };
+    expect(chunks.all).toBe(6);
+    const after = await cli('plan', job.config, '--json');
+    expect(jsonLines(after.stdout)[0]).toMatchObject({ next: { kind: 'done', run: id, chunks: 0 } });
+    const fresh = await cli('plan', job.config, '--json', '--new');
+    expect(jsonLines(fresh.stdout)[0]).toMatchObject({ next: { kind: 'begin', chunks: 6 } });
+  });
+
+  it('shows what is left to do after a kill', async () => {
+    const killed = await createJob(await folder(), { pipeline: 'killed', baseUrl: serve.url });
+    const settings = ['--set', 'concurrency.uploads=1'];
+    const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:2' };
+    const end = await runCli(['run', killed.config, ...settings], { env });
+    expect(end.signal).toBe('SIGKILL');
+    const plan = await cli('plan', killed.config, '--json');
+    expect(jsonLines(plan.stdout)[0]).toMatchObject({ next: { kind: 'continue', chunks: 4, records: 40 } });
+    const status = await cli('status', killed.config);
+    expect(status).toMatchObject({ code: 0, stdout: expect.stringMatching(/chunk 2: submitted, folio \w+/) });
+  });
+});
+
+describe('check', () => {
+  const lines = (stdout: string) => jsonLines(stdout).map(({ item, ok }) => [item, ok]);
+  const all = (failing: string | null) => [
+    ...['state folder', 'output folder', 'source', 'service'].map((item) => [item, item !== failing]),
+    [undefined, failing === null],
+  ];
+
+  // Each command waits for the service, so they run at the same time.
+  it.concurrent.each([
+    ['all is well', [], 0, null],
+    ['all is well, after one answer', ['--set', 'poll.lostAfter=1h'], 0, null],
+    [
+      'the service is down',
+      ['--base-url', 'http://127.0.0.1:9', '--set', 'retry.giveUpAfter=50ms'],
+      5,
+      'service',
+    ],
+    ['the output cannot be written', ['--output', '/dev/null/out/enriched.csv'], 2, 'output folder'],
+    ['the state cannot be written', ['--state-dir', '/dev/null/state'], 2, 'state folder'],
+    ['the source is missing', ['--source', 'absent.csv'], 4, 'source'],
+  ])('%s', async (_, args, code, failing) => {
+    const end = await apart('check', job.config, '--json', ...args);
+    expect(end.code, end.stderr).toBe(code);
+    expect(lines(end.stdout)).toEqual(all(failing));
+  });
+
+  it('reports a refused token and the next step', async () => {
+    const end = await callMain(['check', job.config], { env: { FOLIOPIPE_TOKEN: 'wrong-token' } });
+    expect(end).toMatchObject({
+      code: 7,
+      stdout: expect.stringMatching(/FAIL {2}service: .*401.*\n {6}next: /),
+    });
+  });
+});
+
+describe('status and runs', () => {
+  it('show a run while another process works on it', async () => {
+    const held = await createJob(await folder(), { pipeline: 'held' });
+    const child = spawnCli(['run', held.config, '--label', 'tonight'], { env: job.env });
+    await child.waitFor('stderr', /fails and is tried again/);
+    const [status, runs] = await Promise.all([apart('status', held.config), apart('runs', held.config)]);
+    const json = await cli('status', held.config, '--json');
+    expect(status).toMatchObject({ code: 0, stdout: expect.stringMatching(/is open\n {2}0 of 60 records/) });
+    expect(jsonLines(json.stdout)).toMatchObject([{ type: 'summary', state: 'open', pipeline: 'held' }]);
+    expect(runs.stdout).toMatch(/^\S+ {2}held {2}60 records {2}open {2}tonight\n$/);
+    child.kill('SIGKILL');
+    await child.ended;
+  });
+
+  it('list the runs of this pipeline, newest first, or of all pipelines in the folder', async () => {
+    const shared = ['--state-dir', job.stateDir];
+    const other = await createJob(await folder(), { pipeline: 'other', baseUrl: serve.url, records: 10 });
+    expect(await cli('run', other.config, ...shared)).toMatchObject({ code: 0 });
+    const mine = await cli('runs', other.config, '--json', ...shared);
+    const every = await cli('runs', other.config, '--json', '--all', ...shared);
+    const named = (stdout: string) => jsonLines(stdout).map(({ pipeline, type }) => pipeline ?? type);
+    expect(named(mine.stdout)).toEqual(['other', 'summary']);
+    expect(named(every.stdout)).toEqual(['other', 'nightly', 'summary']);
+    const unknown = await cli('status', job.config, '--run', 'nope');
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringMatching(/no run nope.*\n {2}next: /) });
+  });
+});
+
+describe('publish', () => {
+  it('writes the same bytes again without any request', async () => {
+    const ran = await cli('run', job.config, '--json');
+    const { run: id } = jsonLines(ran.stdout).at(-1) as { run: string };
+    const before = await readFile(job.output);
+    await rm(job.output);
+    await serve.stop();
+    const published = await apart('publish', id, job.config, '--json');
+    expect(published.code, published.stderr).toBe(0);
+    expect(jsonLines(published.stdout).at(-1)).toMatchObject({ run: id, state: 'done', exitCode: 0 });
+    expect(await readFile(job.output)).toEqual(before);
+    const elsewhere = join(job.folder, 'again.csv');
+    expect(await cli('publish', id, job.config, '--output', elsewhere)).toMatchObject({ code: 0 });
+    expect(await readFile(elsewhere)).toEqual(before);
+    const unknown = await cli('publish', '20200101T000000-000000', job.config);
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('next: ') });
+    await writeFile(job.source, 'BusinessName,Address,State,Note\nA,B,MT,\n');
+    expect(await cli('publish', id, job.config)).toMatchObject({ code: 4 });
+    expect(servedFolios(join(await folder(), 'service')).filter((f) => f.fileName.includes(id))).toHaveLength(
+      6,
+    );
+    serve = await openServe(join(await folder(), 'service'), { port: serve.port });
+  });
+});
+
+describe('search', () => {
+  it('looks up one business by the legacy operation', async () => {
+    const legacy = ['--set', `service.legacyBaseUrl=${serve.url}`];
+    const name = ['--name', 'Twin Rivers Roofing', '--address', '9155 Higgins Ave', '--state', 'MT'];
+    const text = await apart('search', job.config, ...legacy, ...name);
+    const json = await cli('search', job.config, ...legacy, ...name, '--json');
+    expect(text.code, text.stderr).toBe(0);
+    const answer = JSON.parse(text.stdout) as object;
+    expect(answer).toMatchObject({ response: { naics_code: expect.stringMatching(/^\d{6}$/) } });
+    expect(jsonLines(json.stdout)).toEqual([{ type: 'summary', answer, exitCode: 0 }]);
+    const without = await cli('search', job.config, ...name);
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringMatching(/service\.legacyBaseUrl/) });
+  });
+});

@@ -1,0 +1,168 @@
+/** The examples of the README work: its curl commands, its smallest config, its programs. */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../pipelines/index.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { type CliProcess, spawnCli } from '../../helpers/processes/cli.js';
+
+const run = promisify(execFile);
+const root = new URL('../../../', import.meta.url);
+const folder = useSharedFolder();
+let readme: string;
+let serve: CliProcess;
+let address: string;
+
+/** The only code block of a language that contains a text. */
+function block(language: string, text: string): string {
+  const blocks = [...readme.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(
+    ([, code]) => code!,
+  );
+  const found = blocks.filter((code) => code.includes(text));
+  expect(found, `${language} blocks with ${text}`).toHaveLength(1);
+  return found[0]!;
+}
+
+beforeAll(async () => {
+  readme = await readFile(new URL('README.md', root), 'utf8');
+  const [, npx, command, ...args] = /^(npx) (foliopipe) (serve .*)\n$/.exec(block('sh', 'foliopipe serve'))!;
+  expect([npx, command]).toEqual(['npx', 'foliopipe']);
+  const typed = args[0]!.replace('8787', '0').split(' ');
+  serve = spawnCli([...typed, '--data', join(await folder(), 'service')]);
+  address = (await serve.waitFor('stdout', /^listening on (\S+)\n/))[1]!;
+});
+afterAll(async () => {
+  serve.kill('SIGTERM');
+  await serve.ended;
+});
+
+describe('the curl commands', () => {
+  it('upload, track, download and search', async () => {
+    const commands = block('sh', '$B/external/upload').trimEnd().split('\n');
+    const [base, ...others] = commands.map((line) => line.replace('http://127.0.0.1:8787', address));
+    const cwd = await folder();
+    let folio = 'FOLIO';
+    const type = async (command: string): Promise<unknown> => {
+      const script = `${base}\n${command.replace('FOLIO', folio)}`;
+      const { stdout } = await run('bash', ['-c', script], { cwd });
+      return stdout === '' ? undefined : JSON.parse(stdout);
+    };
+    const [makeFile, upload, info, successful, failed, search] = others as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    expect(others).toHaveLength(6);
+
+    await type(makeFile);
+    const uploaded = (await type(upload)) as { response: { folio: string } };
+    expect(uploaded).toMatchObject({
+      response: { status: 'PROCESSING', totalRecords: 2, fileName: 'two.csv' },
+    });
+    folio = uploaded.response.folio;
+    await expect
+      .poll(() => type(info), { interval: 50, timeout: 10_000 })
+      .toMatchObject({
+        response: {
+          description: 'by-hand',
+          records: 2,
+          progressInfo: { status: 'FINISHED', successfulRecords: 1, failedRecords: 1 },
+        },
+      });
+    const contentOf = async (command: string) => {
+      const { response } = (await type(command)) as { response: { content: string } };
+      return parse(Buffer.from(response.content, 'base64'), { columns: true }) as Record<string, string>[];
+    };
+    const [dentist] = await contentOf(successful);
+    expect(dentist).toMatchObject({
+      name: 'Bitterroot Dental Clinic',
+      naics_title: expect.stringMatching(/dent/i),
+    });
+    expect(await contentOf(failed)).toMatchObject([
+      { name: 'Zzyzx Qwrt', reason: expect.stringMatching(/./) },
+    ]);
+    expect(await type(search)).toMatchObject({
+      response: { naics_code: expect.stringMatching(/^\d{6}$/), confidence: expect.any(Number) },
+    });
+  });
+});
+
+describe('the smallest config', () => {
+  it('is complete', async () => {
+    const file = join(await folder(), 'smallest.yaml');
+    await writeFile(file, block('yaml', 'pipeline: nightly'));
+    const config = await loadConfig({
+      files: [file],
+      env: { FOLIOPIPE_TOKEN: 'secret' },
+      overrides: [],
+      cwd: '/',
+    });
+    expect(config).toMatchObject({
+      pipeline: 'nightly',
+      source: { path: join(await folder(), 'data/businesses.csv') },
+      upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
+      service: { embedded: false, baseUrl: 'https://predictions.example.com' },
+      output: { path: join(await folder(), 'out/enriched.csv') },
+    });
+  });
+
+  it('runs against the local service with the lines beside its command', async () => {
+    const cwd = join(await folder(), 'try');
+    await mkdir(join(cwd, 'data'), { recursive: true });
+    await writeFile(join(cwd, 'data/businesses.csv'), await readFile(new URL('data/businesses.csv', root)));
+    const own = block('yaml', 'pipeline: nightly').replace(/service:\n(?: .*\n)+/, '');
+    const local = block('yaml', 'token: demo').replace('http://127.0.0.1:8787', address);
+    await writeFile(join(cwd, 'foliopipe.yaml'), `${own}${local}poll: { first: 50ms, max: 100ms }\n`);
+    expect(await callMain(['run'], { cwd })).toMatchObject({ code: 0 });
+  });
+
+  it('and the program that embeds the library do the job', async () => {
+    const cwd = join(await folder(), 'embed');
+    await mkdir(join(cwd, 'data'), { recursive: true });
+    await writeFile(
+      join(cwd, 'data/businesses.csv'),
+      'BusinessName,Address,State\nBitterroot Dental Clinic,12 Main St,MT\nRed Rock Daycare,1 Oak Ave,MT\n',
+    );
+    const yaml = block('yaml', 'pipeline: nightly').replace('https://predictions.example.com', address);
+    await writeFile(join(cwd, 'foliopipe.yaml'), `${yaml}poll: { first: 50ms, max: 100ms }\n`);
+    const library = new URL('dist/bundle/index.js', root).href;
+    const program = block('ts', "from 'foliopipe'").replace("'foliopipe'", JSON.stringify(library));
+    const logger =
+      'const log = () => {};\nconst logger = { debug: log, info: log, warn: log, error: log };\n';
+    await writeFile(join(cwd, 'program.mjs'), logger + program);
+
+    const env = { PATH: process.env.PATH, FOLIOPIPE_TOKEN: 'demo' };
+    const well = await run(process.execPath, ['program.mjs'], { cwd, env });
+    expect(well.stderr).toBe('');
+    expect(well.stdout).toContain('read: 2');
+    expect(well.stdout).toContain(join(cwd, 'out/enriched.csv'));
+    const rows = parse(await readFile(join(cwd, 'out/enriched.csv')), { columns: true });
+    expect(rows).toMatchObject([
+      { BusinessName: 'Bitterroot Dental Clinic', prediction_status: 'SUCCESSFUL' },
+      { BusinessName: 'Red Rock Daycare', prediction_status: 'SUCCESSFUL' },
+    ]);
+
+    await writeFile(join(cwd, 'data/businesses.csv'), 'BusinessName,Address,State\n"never closed,1,MT\n');
+    const badly = await run(process.execPath, ['program.mjs'], { cwd, env });
+    expect(badly.stderr).toMatch(/^SOURCE_\w+ 4 \S/);
+  });
+});
+
+it('the list of stages is the one of pipelines/enrich.ts', async () => {
+  const enrich = await readFile(new URL('pipelines/enrich.ts', root), 'utf8');
+  const unindented = enrich.replaceAll(/^ +/gm, '');
+  expect(unindented).toContain(block('ts', 'await runStages(').replaceAll(/^ +/gm, ''));
+});
+
+it('names only files that exist', async () => {
+  const linked = [...readme.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path]) => path!);
+  expect(linked.length).toBeGreaterThan(3);
+  for (const path of linked) await readFile(new URL(path, root));
+});

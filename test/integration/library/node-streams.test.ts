@@ -1,0 +1,235 @@
+/** The examples of docs/streams.md: stages as functions and as Node streams, and how both end. */
+import { readFile } from 'node:fs/promises';
+import { PassThrough, Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import {
+  InterruptedError,
+  type MergedChunk,
+  OutageError,
+  RefusedError,
+  TroubleError,
+} from '../../../pipelines/index.js';
+import type { Behaviour, TroubleMaker } from '../../fake-service/behaviour.js';
+import { htmlPage } from '../../fake-service/troubles.js';
+import { loadElsewhere } from '../../helpers/examples/load-elsewhere.js';
+import { loadThroughStreams } from '../../helpers/examples/load-through-streams.js';
+import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import { predictedEnrichment, sourceText } from '../../helpers/jobs/sample-source.js';
+
+const source = parse(sourceText(60), { columns: true }) as Record<string, string>[];
+const expectedRows = source.map((row) => {
+  const { status, code, error, added } = predictedEnrichment(row);
+  const { naics_code = '', naics_title = '', confidence = '' } = added;
+  return [...Object.values(row), status, code, error, naics_code, naics_title, confidence];
+});
+const lastFirst: Behaviour = { finishedAtPoll: ({ chunk }) => 7 - chunk };
+/** Polls an hour apart: nothing that waits for a poll ends by itself during a test. */
+const patient: Changes = { poll: { first: '1h', max: '2h', timeout: '6h' } };
+const neverFinished = () => Number.POSITIVE_INFINITY;
+
+/** Refuses the upload of one chunk, like a used-up quota. */
+function refusing(refused: number): TroubleMaker {
+  return ({ operation, chunk }) =>
+    operation === 'upload' && chunk === refused ? { kind: 'answer', status: 402 } : undefined;
+}
+
+/** A stream that keeps the bytes; a `broken` one fails at the first write. */
+function createTarget(broken = false) {
+  const pieces: Buffer[] = [];
+  const target = new Writable({
+    write: (piece: Buffer, _encoding, done) => {
+      pieces.push(piece);
+      done(broken ? new Error('the target is full') : null);
+    },
+  });
+  return { target, rows: () => parse(gunzipSync(Buffer.concat(pieces))) as string[][] };
+}
+
+const ignore = () => undefined;
+
+function expectPaidOnce(job: Job): void {
+  expect([...job.service.acceptedByChunk().values()]).toEqual([1, 1, 1, 1, 1, 1]);
+}
+
+/** Goes on with the functions: the state that a broken chain leaves is complete. */
+async function expectGoesOn(job: Job): Promise<void> {
+  job.service.behaviour = {};
+  const loaded: MergedChunk[] = [];
+  await loadElsewhere(job.config(), async (chunk) => void loaded.push(chunk));
+  expectChunks(loaded);
+  expectPaidOnce(job);
+}
+
+function expectChunks(chunks: readonly MergedChunk[]): void {
+  expect(chunks.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(chunks[0]!.columns).toEqual(['naics_code', 'naics_title', 'confidence']);
+  expect(parse(Buffer.concat(chunks.map(({ bytes }) => bytes)))).toEqual(expectedRows);
+}
+
+describe('stages as functions, with a sink of one’s own', () => {
+  it('load the rows elsewhere, and again when run again', async () => {
+    await withJob({ behaviour: lastFirst }, async (job) => {
+      const loaded: MergedChunk[] = [];
+      await loadElsewhere(job.config(), async (chunk) => void loaded.push(chunk));
+      expectChunks(loaded);
+      expect(await job.published()).toEqual([]);
+      expect(job.service.mostOpen).toBeLessThanOrEqual(4);
+      await expectGoesOn(job);
+    });
+  });
+
+  it('fail with the error of the stage that failed, and can go on later', async () => {
+    await withJob({ behaviour: { trouble: refusing(4) } }, async (job) => {
+      const loading = loadElsewhere(job.config(), async () => undefined);
+      await expect(loading).rejects.toBeInstanceOf(RefusedError);
+      await expectGoesOn(job);
+    });
+  });
+
+  it('fail with the error of the sink', async () => {
+    await withJob({}, async (job) => {
+      const load = async ({ number }: MergedChunk) => {
+        if (number === 2) throw new Error('the warehouse is full');
+      };
+      await expect(loadElsewhere(job.config(), load)).rejects.toThrow('the warehouse is full');
+      await expectGoesOn(job);
+    });
+  });
+
+  it('end by the signal while they wait', async () => {
+    await withJob({ behaviour: { finishedAtPoll: neverFinished } }, async (job) => {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const loading = loadElsewhere(job.config(patient), async () => undefined, { signal });
+      const ended = loading.catch((error: unknown) => error);
+      await expect.poll(() => job.service.count('track'), { interval: 5, timeout: 20_000 }).toBe(4);
+      controller.abort(new InterruptedError());
+      expect(await ended).toBeInstanceOf(InterruptedError);
+    });
+  });
+});
+
+describe('stages as Node streams', () => {
+  it('form a pipeline with other streams in between', async () => {
+    await withJob({ behaviour: lastFirst }, async (job) => {
+      const finished: number[] = [];
+      const { target, rows } = createTarget();
+      await loadThroughStreams(job.config(), ({ number }) => void finished.push(number), target);
+      expect(rows()).toEqual(expectedRows);
+      expect(finished.sort()).toEqual([1, 2, 3, 4, 5, 6]);
+      expect(job.service.mostOpen).toBeLessThanOrEqual(4);
+      expectPaidOnce(job);
+    });
+  });
+
+  it('end by the signal, with its reason, while they wait for hours', async () => {
+    await withJob({ behaviour: { finishedAtPoll: neverFinished } }, async (job) => {
+      const controller = new AbortController();
+      const { target } = createTarget();
+      const { signal } = controller;
+      const loading = loadThroughStreams(job.config(patient), ignore, target, { signal });
+      const ended = loading.catch((error: unknown) => error);
+      await expect.poll(() => job.service.count('track'), { interval: 5, timeout: 20_000 }).toBe(4);
+      const reason = new InterruptedError('SIGTERM');
+      controller.abort(reason);
+      expect(await ended).toBe(reason);
+      expect(target.destroyed).toBe(true);
+      await expectGoesOn(job);
+    });
+  });
+
+  it('end with the error of the last stream, even while folios are polled', async () => {
+    const behaviour: Behaviour = { finishedAtPoll: ({ chunk }) => (chunk > 3 ? Infinity : 1) };
+    await withJob({ behaviour }, async (job) => {
+      const { target } = createTarget(true);
+      const loading = loadThroughStreams(job.config(patient), ignore, target);
+      await expect(loading).rejects.toThrow('the target is full');
+      await expectGoesOn(job);
+    });
+  });
+
+  it('end with the error of a stream in between', async () => {
+    const behaviour: Behaviour = { finishedAtPoll: ({ chunk }) => (chunk > 1 ? Infinity : 1) };
+    await withJob({ behaviour }, async (job) => {
+      const { target } = createTarget();
+      const stumble = () => {
+        throw new Error('I do not like this chunk');
+      };
+      await expect(loadThroughStreams(job.config(patient), stumble, target)).rejects.toThrow(
+        'I do not like this chunk',
+      );
+      await expectGoesOn(job);
+    });
+  });
+
+  it('end with the error of the stage that failed, even while the others wait', async () => {
+    const behaviour: Behaviour = { finishedAtPoll: neverFinished, trouble: refusing(4) };
+    await withJob({ behaviour }, async (job) => {
+      const { target } = createTarget();
+      await expect(loadThroughStreams(job.config(patient), ignore, target)).rejects.toBeInstanceOf(
+        RefusedError,
+      );
+      await expectGoesOn(job);
+    });
+  });
+
+  it('wait for a slow target and lose nothing', async () => {
+    await withJob({}, async (job) => {
+      const { target, rows } = createTarget();
+      const slow = new PassThrough({ highWaterMark: 1 });
+      const drained = (async () => {
+        for await (const piece of slow) {
+          await new Promise((resolve) => setImmediate(resolve));
+          target.write(piece);
+        }
+      })();
+      await loadThroughStreams(job.config(), ignore, slow);
+      await drained;
+      expect(rows()).toEqual(expectedRows);
+    });
+  });
+});
+
+describe('a chain that cannot get everything', () => {
+  it.each([
+    [
+      'after an outage',
+      { trouble: (r) => (r.operation === 'download' && r.chunk === 3 ? htmlPage(500) : undefined) },
+      { retry: { giveUpAfter: '50ms' } },
+      OutageError,
+    ],
+    [
+      'after poll.timeout',
+      { finishedAtPoll: ({ chunk }) => (chunk === 3 ? Infinity : 1) },
+      { poll: { timeout: '100ms' } },
+      TroubleError,
+    ],
+  ] satisfies [string, Behaviour, Changes, typeof TroubleError][])(
+    'fails %s: an incomplete end never looks complete',
+    async (_, behaviour, changes, error) => {
+      await withJob({ behaviour }, async (job) => {
+        const loaded: number[] = [];
+        const load = async ({ number }: MergedChunk) => void loaded.push(number);
+        await expect(loadElsewhere(job.config(changes), load)).rejects.toBeInstanceOf(error);
+        expect(loaded).toEqual([1, 2]);
+        const { target } = createTarget();
+        await expect(loadThroughStreams(job.config(changes), ignore, target)).rejects.toBeInstanceOf(error);
+        await expectGoesOn(job);
+      });
+    },
+  );
+});
+
+it('docs/streams.md shows these examples word for word', async () => {
+  const docs = await readFile(new URL('../../../docs/streams.md', import.meta.url), 'utf8');
+  const shown = [...docs.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code);
+  const examples = await Promise.all(
+    ['load-elsewhere', 'load-through-streams'].map(async (name) => {
+      const text = await readFile(new URL(`../../helpers/examples/${name}.ts`, import.meta.url), 'utf8');
+      return text.slice(text.indexOf('\n') + 1).replace("'../../../pipelines/index.js'", "'foliopipe'");
+    }),
+  );
+  expect(shown).toEqual(examples);
+});

@@ -1,0 +1,117 @@
+/** A run with all ports given by the caller does the whole job through them and closes none of them. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { enrich } from '../../../pipelines/index.js';
+import { parseConfig } from '../../../src/config/load-config.js';
+import { createFakeApi } from '../../fake-service/fake-api.js';
+import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
+import { createMemoryFiles } from '../../helpers/memory/memory-files.js';
+import { createMemoryLock } from '../../helpers/memory/memory-lock.js';
+import { createMemoryOutputStore } from '../../helpers/memory/memory-output-store.js';
+import { numberedSource } from '../../helpers/stages/stage-run.js';
+import { createVirtualClock } from '../../helpers/streams/virtual-clock.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'foliopipe-ports-'));
+  await writeFile(join(folder, 'source.csv'), numberedSource(25));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const configIn = (name: string) =>
+  parseConfig(
+    {
+      pipeline: 'nightly',
+      source: { path: join(folder, 'source.csv') },
+      upload: { columns: { name: 'name' }, keyColumn: 'id' },
+      service: { baseUrl: 'https://service.test', token: 't0ken' },
+      chunks: { maxRecords: 4 },
+      output: { path: join(folder, name, 'out.csv') },
+      stateDir: join(folder, name, 'state'),
+    },
+    folder,
+  );
+
+/** Every port in memory; `closed` lists the ports that were closed. */
+function memoryPorts() {
+  const closed: string[] = [];
+  const counting = <T extends { close(): Promise<void> }>(name: string, port: T): T => ({
+    ...port,
+    close: async () => void closed.push(name),
+  });
+  const api = createFakeApi();
+  return {
+    closed,
+    api,
+    ports: {
+      api: counting('api', api),
+      checkpoint: counting('checkpoint', createMemoryCheckpoint()),
+      lock: createMemoryLock(),
+      files: createMemoryFiles(),
+      output: createMemoryOutputStore(),
+      clock: createVirtualClock(),
+    },
+  };
+}
+
+const names = (place: string) => readdir(join(folder, place)).catch(() => []);
+
+it('writes the same output as with the default ports, and leaves nothing on the disk', async () => {
+  const { ports } = memoryPorts();
+  const config = configIn('memory');
+  expect(await enrich(config, ports)).toMatchObject({ exitCode: 0, counts: { successful: 25 } });
+
+  const local = configIn('local');
+  await enrich(local, { api: createFakeApi(), clock: createVirtualClock() });
+  const published = ports.output.contents.get(config.output.path)!.content;
+  expect(published.toString()).toBe(await readFile(local.output.path, 'utf8'));
+  const suffixes = [...ports.output.contents.keys()].map((name) => name.slice(config.output.path.length));
+  expect(suffixes.sort()).toEqual(['', '._SUCCESS', '.manifest.json']);
+  expect(await names('memory')).toEqual([]);
+});
+
+it('goes on through the same ports after an interruption, without an upload more', async () => {
+  const { ports, api } = memoryPorts();
+  const config = configIn('memory');
+  const at = (point: string) => {
+    if (point === 'after-merged-before-next') throw new Error('stopped');
+  };
+  await expect(enrich(config, { ...ports, at })).rejects.toThrow('stopped');
+  expect(await enrich(config, ports)).toMatchObject({ exitCode: 0, found: 'continued' });
+  expect(api.asked.filter((asked) => asked.startsWith('upload'))).toHaveLength(7);
+});
+
+it('publishes once more from what was bought where the store has lost the output', async () => {
+  const { ports, api } = memoryPorts();
+  const config = configIn('memory');
+  await enrich(config, ports);
+  const before = ports.output.contents.get(config.output.path)!.content;
+  ports.output.contents.delete(config.output.path);
+  const asked = api.asked.length;
+  expect(await enrich(config, ports)).toMatchObject({ found: 'done', publication: 2 });
+  expect(ports.output.contents.get(config.output.path)!.content.equals(before)).toBe(true);
+  expect(api.asked).toHaveLength(asked);
+});
+
+it('closes no port that was handed in, and gives the lock back', async () => {
+  const { ports, closed } = memoryPorts();
+  await enrich(configIn('memory'), ports);
+  expect(closed).toEqual([]);
+  const holder = { pid: 1, command: 'test', since: 0 };
+  await (await ports.lock.take('nightly', holder)).close();
+});
+
+it('takes the lock before it reads the checkpoint', async () => {
+  const { ports } = memoryPorts();
+  await ports.lock.take('nightly', { pid: 7, command: 'another', since: 0 });
+  const checkpoint = new Proxy(ports.checkpoint, {
+    get: () => {
+      throw new Error('the checkpoint was asked');
+    },
+  });
+  await expect(enrich(configIn('memory'), { ...ports, checkpoint })).rejects.toMatchObject({
+    code: 'PIPELINE_LOCKED',
+  });
+});

@@ -1,0 +1,118 @@
+/** `publishPartial` publishes at the deadline what is done; a later run goes on as if it had not. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { collect, DeadlineError, type Failpoint, InterruptedError } from '../../../pipelines/index.js';
+import { expectEnriched, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import { all, behaviour, stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
+import { predictedEnrichment } from '../../helpers/jobs/sample-source.js';
+
+/** Chunks 2 and 4 are never done; with at most four folios the last chunks wait for a permit. */
+const slow = {
+  ...behaviour,
+  finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk === 2 || chunk === 4 ? Infinity : 1),
+};
+const stuck = new Set([2, 4]);
+const chunkOf = (record: number) => Math.ceil(record / 10);
+
+describe('at the deadline', () => {
+  it('publishes what is done, the rest UNPROCESSED, and goes on later without paying again', async () => {
+    await withJob({ behaviour: slow }, async (job) => {
+      const summary = await partly(job);
+      expect(summary).toMatchObject({ state: 'open', exitCode: 8, counts: { read: 60, unprocessed: 20 } });
+      expect(summary.output).toMatchObject({ records: 60, inPlace: true });
+      await expectEnriched(job, (row, number) =>
+        stuck.has(chunkOf(number)) ? deadlineAnswer : predictedEnrichment(row),
+      );
+      const manifest = await job.manifest();
+      expect(manifest).toMatchObject({ status: 'PARTIAL', exitCode: 8, complete: false, publication: 1 });
+      expect(manifest.counts).toEqual(summary.counts);
+      expect(await outputs(job)).toEqual([
+        'enriched.csv',
+        'enriched.csv._PARTIAL',
+        'enriched.csv.manifest.json',
+      ]);
+      const uploads = job.service.count('upload');
+
+      job.service.behaviour = behaviour;
+      const end = await job.enrich();
+      expect([summary.publication, end.publication]).toEqual([1, 2]);
+      await expectSuccess(job, end, all);
+      expect(await job.output()).toBe(await unbrokenOutput());
+      expect(job.service.count('upload')).toBe(uploads);
+    });
+  });
+
+  it('publishes records that were never cut as UNPROCESSED, too, with the known columns', async () => {
+    const nothingDone = { ...behaviour, finishedAtPoll: () => Infinity };
+    await withJob({ behaviour: nothingDone, config: { result: { columns: ['code'] } } }, async (job) => {
+      const summary = await partly(job);
+      expect(summary.counts).toEqual({ read: 60, successful: 0, failed: 0, unprocessed: 60, rejected: 0 });
+      expect(summary.uploads.accepted).toBe(4);
+      const [header] = (await job.output()).split('\n');
+      expect(header).toMatch(/,prediction_status,prediction_error_code,prediction_error,prediction_code$/);
+      expect((await job.manifest()).columns).toEqual(header!.split(','));
+      job.service.behaviour = behaviour;
+      const end = await job.enrich({ result: { onChange: 'ignore' } });
+      expect(end).toMatchObject({ state: 'done', counts: { unprocessed: 0 } });
+    });
+  });
+
+  it('works with collect, too', async () => {
+    await withJob({ behaviour: slow }, async (job) => {
+      await expect(job.enrich({}, { deadline: Date.now() + 1_000 })).rejects.toBeInstanceOf(DeadlineError);
+      const summary = await collect(job.config(), { deadline: Date.now() + 500, publishPartial: true });
+      expect(summary).toMatchObject({ exitCode: 8, state: 'open' });
+      expect(await outputs(job)).toContain('enriched.csv._PARTIAL');
+    });
+  });
+
+  it('publishes nothing without the option', async () => {
+    await withJob({ behaviour: slow }, async (job) => {
+      expect(await job.failure({}, { deadline: Date.now() + 1_000 })).toBeInstanceOf(DeadlineError);
+      expect(await outputs(job)).toEqual([]);
+    });
+  });
+
+  const windows: readonly Failpoint[] = [
+    'after-publishing-before-rename',
+    'after-rename-before-manifest',
+    'after-manifest-before-marker',
+    'after-marker-before-done',
+  ];
+  it.concurrent.each(windows)('interrupted %s, is finished by the next run, which goes on', async (point) => {
+    await withJob({ behaviour: slow }, async (job) => {
+      const { at } = stopAt(point, 1);
+      const crash = (here: Failpoint) => {
+        if (here === point) throw new InterruptedError();
+        at?.(here);
+      };
+      const options = { deadline: Date.now() + 1_000, publishPartial: true, at: crash };
+      expect(await job.failure({}, options)).toBeInstanceOf(InterruptedError);
+      job.service.behaviour = behaviour;
+      const end = await job.enrich();
+      await expectSuccess(job, end, all);
+      // The interrupted partial publication kept its number.
+      expect(end.publication).toBe(2);
+      expect(await job.output()).toBe(await unbrokenOutput());
+    });
+  });
+});
+
+const deadlineAnswer = {
+  status: 'UNPROCESSED',
+  code: 'DEADLINE',
+  error: 'the deadline was reached before the service was done',
+  added: {},
+} as const;
+
+function partly(job: Job) {
+  return job.enrich({}, { deadline: Date.now() + 3_000, publishPartial: true });
+}
+
+/** The files that a loader sees. */
+async function outputs(job: Job): Promise<string[]> {
+  const names = (await job.published()).filter((name) => !name.endsWith('.partial'));
+  for (const name of names) await readFile(path.join(path.dirname(job.outputPath), name));
+  return names;
+}
