@@ -32,7 +32,10 @@ function groupBy(items, keyOf) {
 
 /** Runs one small job and gives the files of which a function was called since its run was known. */
 async function calledFiles(baseUrl) {
-  await writeFile(join(folder, 'source.csv'), 'name,address\nHarbor Hardware,1 Main St\n"Bakery, Old",2 Main St\n');
+  await writeFile(
+    join(folder, 'source.csv'),
+    'name,address\nHarbor Hardware,1 Main St\n"Bakery, Old",2 Main St\n',
+  );
   const config = parseConfig(
     {
       pipeline: 'way',

@@ -1,6 +1,7 @@
 /** What becomes of failed records once all others are answered: rounds of uploads, then single searches. */
 import {
   checkAllMerged,
+  closeRound,
   downloadParts,
   drain,
   isRoundCut,
@@ -9,7 +10,6 @@ import {
   rescueFailed,
   retryFailed,
   runStages,
-  settleRound,
   submitChunks,
   TroubleError,
   trackFolios,
@@ -23,7 +23,7 @@ export async function answerFailed(run: OpenRun): Promise<void> {
   await checkAllMerged(run);
   await endBegunRounds(run);
   const { rounds, rescue } = run.config.failures;
-  while ((await settledRounds(run)) < rounds && (await sendRound(run)));
+  while ((await closedRounds(run)) < rounds && (await sendRound(run)));
   if (rescue === 'search') await rescueFailed(run, (chunk) => refetchParts(run, chunk));
 }
 
@@ -38,11 +38,11 @@ export async function endBegunRounds(run: OpenRun): Promise<boolean> {
 }
 
 /**
- * Sends the failed records once more, in the first round that is not settled.
+ * Sends the failed records once more, in the first round that is not closed.
  * @returns false where there was nothing to send.
  */
 export async function sendRound(run: OpenRun): Promise<boolean> {
-  const round = (await settledRounds(run)) + 1;
+  const round = (await closedRounds(run)) + 1;
   await runStages(
     run.controller,
     retryFailed(run, round, (chunk) => refetchParts(run, chunk)),
@@ -51,16 +51,16 @@ export async function sendRound(run: OpenRun): Promise<boolean> {
     downloadParts(run),
     drain,
   );
-  return settleRound(run, round);
+  return closeRound(run, round);
 }
 
 /**
  * Ends the rounds that are begun, without an upload.
  * @throws TroubleError `ROUND_UNFINISHED` when that cannot be.
  */
-export async function settleBegunRounds(run: OpenRun): Promise<void> {
+export async function closeBegunRounds(run: OpenRun): Promise<void> {
   while (await isRoundBegun(run)) {
-    const round = (await settledRounds(run)) + 1;
+    const round = (await closedRounds(run)) + 1;
     const { chunks } = await run.checkpoint.tally(run.id);
     const unsent = chunks.cut + chunks.uploading + chunks.ambiguous;
     if (unsent > 0 || !(await isRoundCut(run, round))) {
@@ -70,14 +70,14 @@ export async function settleBegunRounds(run: OpenRun): Promise<void> {
         { hint: 'foliopipe run sends the rest and goes on', facts: { run: run.id, round } },
       );
     }
-    await settleRound(run, round);
+    await closeRound(run, round);
   }
 }
 
 async function isRoundBegun(run: OpenRun): Promise<boolean> {
-  return (await run.checkpoint.lastRound(run.id)) > (await settledRounds(run));
+  return (await run.checkpoint.lastRound(run.id)) > (await closedRounds(run));
 }
 
-async function settledRounds(run: OpenRun): Promise<number> {
+async function closedRounds(run: OpenRun): Promise<number> {
   return (await run.checkpoint.run(run.id))!.round;
 }

@@ -14,7 +14,7 @@ import {
   summarizeRun,
   trackFolios,
 } from '../src/index.js';
-import { settleBegunRounds } from './answer-failed.js';
+import { closeBegunRounds } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
@@ -68,7 +68,7 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
       appendMerged(run),
     );
     await checkAllMerged(run);
-    await settleBegunRounds(run);
+    await closeBegunRounds(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     return summarizeRun(run, run.id, run.found);
   });

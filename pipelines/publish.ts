@@ -1,6 +1,6 @@
 /** Writes the output of a run again from what was bought; the service is not asked. */
 import { type Config, type RunOptions, type RunSummary, summarizeRun } from '../src/index.js';
-import { settleBegunRounds } from './answer-failed.js';
+import { closeBegunRounds } from './answer-failed.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { unmergeAll } from './publish-again.js';
 import { withSettledRun } from './with-settled-run.js';
@@ -12,7 +12,7 @@ import { withSettledRun } from './with-settled-run.js';
  */
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
   return withSettledRun(config, { ...options, existing: id }, async (run) => {
-    await settleBegunRounds(run);
+    await closeBegunRounds(run);
     await unmergeAll(run);
     await mergeAndPublish(run);
     return summarizeRun(run, run.id, run.found);

@@ -68,13 +68,13 @@ export { embeddedServiceFolder, openApi, serviceIdentity } from './run/service.j
 export { withRun } from './run/with-run.js';
 export type { RunContext } from './run-context.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
-export { isCanaryAnswered, isPastCanary } from './stages/chunk/begun-chunks.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
+export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';
 export { refetchParts } from './stages/download/refetch-parts.js';
+export { closeRound } from './stages/failed/close-round.js';
 export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
 export { isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
-export { settleRound } from './stages/failed/settle-round.js';
 export { isJoinedOtherwise } from './stages/merge/join-chunk.js';
 export { mergePartly } from './stages/merge/merge-partly.js';
 export { type MergedChunk, mergeResults } from './stages/merge/merge-results.js';

@@ -8,7 +8,7 @@ import type { RecordBlock } from '../source/record-block.js';
 import { fileStamp } from '../source/source-files.js';
 import { hashFile } from '../streams/hash-file.js';
 import type { Position, Source, SourceFile } from '../types.js';
-import { maxRecordBytes } from './chunk/cut-chunks.js';
+import { maxRecordBytes } from './chunk/upload-layout.js';
 
 /** Where to read on: a position in the source, and the number of the record that comes next. */
 export interface ReadPosition {

@@ -14,7 +14,8 @@ import { createOutputLayout, outputHeader } from '../../src/results/output-layou
 import { type PartTable, readPartTable } from '../../src/results/part-table.js';
 import { createRowWriter } from '../../src/results/write-enriched.js';
 import { createBlockReader } from '../../src/source/record-block.js';
-import { type CutChunk, createUploadLayout, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
+import { type CutChunk, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
+import { createUploadLayout } from '../../src/stages/chunk/upload-layout.js';
 import type { JoinWay } from '../../src/types.js';
 import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 

@@ -1,12 +1,14 @@
-/** First stage: the chunks that still need the service, those with an open folio first, then newly cut ones. */
+/** First stage: gives the chunks that still need the service, those with an open folio first, then newly cut ones. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
 import { positionAfter, recordsFrom } from '../read-source.js';
-import { begunChunks, eachOfCanary, type KeepChunkNeeds, keepChunk } from './begun-chunks.js';
-import { createUploadLayout, cutChunks } from './cut-chunks.js';
+import { cutChunks } from './cut-chunks.js';
+import { chunksOfCanary, unfinishedChunks } from './find-chunks.js';
+import { type SaveChunkNeeds, saveChunk } from './save-chunk.js';
+import { createUploadLayout } from './upload-layout.js';
 
-export type ChunkRecordsNeeds = KeepChunkNeeds &
+export type ChunkRecordsNeeds = SaveChunkNeeds &
   Pick<RunContext, 'canary' | 'config' | 'uploads' | 'signal'> & {
     readonly checkpoint: Pick<
       Checkpoint,
@@ -15,20 +17,20 @@ export type ChunkRecordsNeeds = KeepChunkNeeds &
   };
 
 /**
- * Chunk files are cut just before they are asked for; a resume goes on behind the last one that was cut. Ends
- * early once uploads are stopped.
+ * Cuts a chunk just before it is asked for. A resume goes on behind the last chunk that was cut. Ends early once
+ * uploads are stopped.
  * @throws SourceError when the source is no longer the one that was checked.
  */
 export function chunkRecords(run: ChunkRecordsNeeds): () => AsyncGenerator<ChunkRow> {
   return async function* () {
-    yield* begunChunks(run);
+    yield* unfinishedChunks(run);
     if (run.uploads.stopped) return;
     const row = await run.checkpoint.run(run.id);
     if (row?.chunks === null) yield* cutRest(run);
   };
 }
 
-/** The canary alone: the source's first chunk, or the halves that took its place, as far as they need the service. */
+/** Gives the canary's chunks alone, as far as they need the service: the source's first chunk, or its halves. */
 export function canaryChunks(run: ChunkRecordsNeeds): () => AsyncGenerator<ChunkRow> {
   return async function* () {
     if ((await run.checkpoint.lastCut(run.id, 0)) === undefined) {
@@ -37,15 +39,15 @@ export function canaryChunks(run: ChunkRecordsNeeds): () => AsyncGenerator<Chunk
         return;
       }
     }
-    for await (const chunk of eachOfCanary(run)) {
+    for await (const chunk of chunksOfCanary(run)) {
       if (!isAnswered(chunk) && chunk.state !== 'ambiguous') yield chunk;
     }
   };
 }
 
-/** The chunks that were sent and are not all here yet: what needs no upload. */
+/** Gives the chunks that were sent and are not downloaded yet. They need no upload. */
 export function openChunks(
-  run: Pick<ChunkRecordsNeeds, 'checkpoint' | 'id'>,
+  run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'chunksIn'> },
 ): () => AsyncGenerator<ChunkRow> {
   return () => eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
 }
@@ -57,7 +59,7 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow> {
   for await (const cut of cutChunks(recordsFrom(run, positionAfter(run.source, last)), layout, limits)) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
-    yield await keepChunk(run, cut, null);
+    yield await saveChunk(run, cut, null);
   }
   await run.checkpoint.recordAllCut(run.id);
 }

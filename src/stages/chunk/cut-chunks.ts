@@ -1,60 +1,16 @@
 /**
- * Cuts records into uploadable chunks: the pure core of chunk-records, also used to foresee them.
- * Invariant: the same source, columns and limits always give the same chunks with the same bytes.
+ * Cuts records into uploadable chunks. Invariant: the same source, columns and limits always give the same chunks with
+ * the same bytes.
  */
 import { createHash } from 'node:crypto';
-import { stringify } from 'csv-stringify/sync';
 import { CHUNK_BYTES_AT_MOST } from '../../config/sections.js';
 import { type Batch, bytesBetween, endWithin } from '../../csv/batch.js';
 import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
-import { fieldOf, type LaidOutSource } from '../../results/output-layout.js';
 import type { Chunk, Position } from '../../types.js';
-
-/** What an uploaded file looks like (contract, "Upload"). */
-export interface UploadLayout {
-  /** The header with its newline. */
-  readonly header: Buffer;
-  readonly hasKey: boolean;
-  /** Places of the sent columns in the source. */
-  readonly fields: readonly number[];
-  /** Byte of the source's delimiter. */
-  readonly delimiter: number;
-}
-
-export interface UploadOptions {
-  readonly columns: Readonly<Record<string, string>>;
-  readonly keyColumn: string | null;
-}
-
-/** @throws ConfigError when a configured column is not in the source. */
-export function createUploadLayout(source: LaidOutSource, upload: UploadOptions): UploadLayout {
-  return {
-    header: uploadHeader(upload),
-    hasKey: upload.keyColumn !== null,
-    fields: Object.entries(upload.columns).map(([name, column]) =>
-      fieldOf(source.columns, column, `upload.columns.${name}`),
-    ),
-    delimiter: source.files[0]!.dialect.delimiter.charCodeAt(0),
-  };
-}
-
-function uploadHeader({ columns, keyColumn }: UploadOptions): Buffer {
-  const names = Object.keys(columns);
-  return Buffer.from(stringify([keyColumn === null ? names : [keyColumn, ...names]]));
-}
-
-/**
- * The longest source record that surely fits into a file of `maxBytes`: together with the header, the key's
- * digits, and quotes around each field, and as often as one of its columns is sent.
- */
-export function maxRecordBytes(upload: UploadOptions, maxBytes: number): number {
-  const sent = Object.values(upload.columns);
-  const times = Math.max(...sent.map((column) => sent.filter((other) => other === column).length));
-  return Math.floor((maxBytes - uploadHeader(upload).length - 2 * sent.length - 24) / times);
-}
+import type { UploadLayout } from './upload-layout.js';
 
 export interface CutChunk {
-  /** Without a number: whoever keeps it gives it one. */
+  /** Without a number: the checkpoint gives it one. */
   readonly chunk: Omit<Chunk, 'number'>;
   /** The uploadable file; valid until the next chunk is asked for. */
   readonly content: Uint8Array;
@@ -63,15 +19,13 @@ export interface CutChunk {
 export interface CutLimits {
   readonly maxRecords: number;
   readonly maxBytes: number;
-  /** Records of the first chunk, where it is to have fewer; 0: it is as the others. */
+  /** Records of the first chunk, where it has fewer than the others; 0 or left out: as many. */
   readonly canary?: number;
-  /** Bytes that a chunk's records may have in the source, what is not sent of them included; left out: 512 MB. */
+  /** Bytes that a chunk's records may have in the source, with the columns that are not sent; left out: 512 MB. */
   readonly maxSourceBytes?: number;
 }
 
-/**
- * @param batches records from the first one not yet cut.
- */
+/** @param batches records from the first one that is not cut yet. */
 export async function* cutChunks(
   batches: AsyncIterable<Batch>,
   layout: UploadLayout,

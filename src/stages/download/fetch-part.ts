@@ -1,13 +1,15 @@
 /** Fetches one part of a folio to the disk, beside what is stored of it with another content. */
 import type { DownloadRequest } from '../../api/prediction-api.js';
-import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { MismatchError } from '../../errors.js';
 import { countResults, PART_BYTES_AT_MOST } from '../../results/part-table.js';
 import type { RunContext } from '../../run-context.js';
 import type { FolioCounts, PartReference, StoredPart } from '../../types.js';
-import { expectSameService, type SameServiceNeeds } from '../submit/refuse-mixed.js';
+import { checkSameService } from '../submit/check-replies.js';
 
-export type FetchPartNeeds = SameServiceNeeds & Pick<RunContext, 'api' | 'files' | 'signal'>;
+export type FetchPartNeeds = Pick<RunContext, 'id' | 'api' | 'files' | 'signal'> & {
+  readonly checkpoint: Pick<Checkpoint, 'uploads' | 'recordMixed'>;
+};
 
 /**
  * @param until once aborted, a single answer that folio or part is not known decides.
@@ -24,7 +26,7 @@ export function fetchPart(
   return run.api.download(
     requestFor(chunk, part),
     async (content, { rehearsal }) => {
-      await expectSameService(run, chunk, rehearsal);
+      await checkSameService(run.checkpoint, run.id, chunk, rehearsal);
       const counted = countResults(content);
       const written = await run.files.writePart(chunk.number, part, counted.content);
       return { fileStatus, part: number, ...written, records: counted.count() };

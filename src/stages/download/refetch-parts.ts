@@ -6,12 +6,11 @@ import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import type { PartReference, StoredPart } from '../../types.js';
-import { expectSameService, type SameServiceNeeds } from '../submit/refuse-mixed.js';
+import { checkSameService } from '../submit/check-replies.js';
 import { isComplete, listParts } from '../track/lost-folios.js';
 import { checkBalance, type FetchPartNeeds, fetchPart } from './fetch-part.js';
 
 export type RefetchNeeds = FetchPartNeeds &
-  SameServiceNeeds &
   Pick<RunContext, 'at'> & { readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordRefetched'> };
 
 /** What was fetched once more, over what is stored. */
@@ -71,7 +70,7 @@ export async function refetchParts(
     },
     fetchAll: async () => {
       const report = await run.api.track(chunk.folio!, run.signal, until);
-      await expectSameService(run, chunk, report.rehearsal);
+      await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
       if (!isComplete(report)) throw wentBack(chunk, report.status);
       const all: StoredPart[] = [];
       for (const part of listParts(report)) all.push(await fetch(part));

@@ -1,6 +1,6 @@
 /**
- * The records of a run that have failed, as things stand: with the answers of settled rounds and of searches laid
- * over those of the source's own chunks. One pass over the source; chunks without a failed record are not joined.
+ * Finds the records of a run that are FAILED, by the answers that stand for them: those of closed rounds and of
+ * searches in place of those of the source's own chunks. Reads the source once, and joins no chunk without a failure.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isFailed } from '../../results/answers.js';
@@ -14,17 +14,17 @@ import { checkBlock, firstPosition, recordsFrom } from '../read-source.js';
 export type FailedRecordsNeeds = ChunkAnswersNeeds &
   ResultColumnsNeeds &
   Pick<RunContext, 'signal'> & {
-    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'lastMerged' | 'recordUnmerged'>;
+    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'lastMerged'>;
   };
 
 /** Some failed records of one chunk. */
 export interface FailedRecords {
-  /** The source's own chunk: `downloaded`, or `refused` where its only record is. */
+  /** One of the source's own chunks: `downloaded`, or `refused` where its only record is. */
   readonly chunk: ChunkRow;
-  /** All records of the chunk; valid until the next are asked for. */
+  /** All records of the chunk; valid until the next ones are asked for. */
   readonly block: RecordBlock;
-  /** Places in the block of those that have failed; at least one. */
-  readonly places: readonly number[];
+  /** Indexes of the failed records in the block; at least one. */
+  readonly indexes: readonly number[];
 }
 
 /**
@@ -38,8 +38,7 @@ export async function* failedRecords(
   after: number,
   refetch?: Refetch,
 ): AsyncGenerator<FailedRecords> {
-  const merged = await run.checkpoint.lastMerged(run.id);
-  const columns = await createResultColumns(run, merged?.lastRecord ?? 0, refetch).settle(true);
+  const columns = await fixedColumns(run, refetch);
   const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch });
   const records = createBlockReader(recordsFrom(run, firstPosition(run.source)));
   try {
@@ -49,12 +48,12 @@ export async function* failedRecords(
       await records.skipTo(chunk.firstRecord);
       const block = await records.take(chunk.records);
       checkBlock(run, chunk, block);
-      const standing = await answers.of(chunk, block);
-      if (standing === undefined && chunk.state === 'downloaded') continue;
-      const places = Array.from({ length: block.count }, (_, place) => place).filter(
-        (place) => standing === undefined || isFailed(standing, place),
+      const found = await answers.of(chunk, block);
+      if (found === undefined && chunk.state === 'downloaded') continue;
+      const indexes = Array.from({ length: block.count }, (_, index) => index).filter(
+        (index) => found === undefined || isFailed(found, index),
       );
-      if (places.length > 0) yield { chunk, block, places };
+      if (indexes.length > 0) yield { chunk, block, indexes };
     }
   } finally {
     await answers.close();
@@ -62,7 +61,19 @@ export async function* failedRecords(
   }
 }
 
-/** By the counts of the rows, where they are written, for these know of later answers. */
+/**
+ * The columns that the service adds, for a source that is answered; undefined where no record succeeded.
+ * @param refetch as `failedRecords` takes it.
+ */
+export async function fixedColumns(
+  run: FailedRecordsNeeds,
+  refetch?: Refetch,
+): Promise<readonly string[] | undefined> {
+  const merged = await run.checkpoint.lastMerged(run.id);
+  return createResultColumns(run, merged?.lastRecord ?? 0, refetch).settle(true);
+}
+
+/** Where the rows are written, their counts decide, for these include later answers. */
 function mayHaveFailed({ state, counts, merged }: ChunkRow): boolean {
   if (state !== 'downloaded' && state !== 'refused') return false;
   return (merged ?? counts!).failed > 0;

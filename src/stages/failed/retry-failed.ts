@@ -1,24 +1,27 @@
-/** First stage of a round: the records that failed go out again, cut into chunks as the source's own were. */
+/** First stage of a round: sends the failed records again, cut into chunks by the same limits as the source. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
-import { begunChunks, type KeepChunkNeeds, keepChunk } from '../chunk/begun-chunks.js';
-import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
+import { cutChunks } from '../chunk/cut-chunks.js';
+import { unfinishedChunks } from '../chunk/find-chunks.js';
+import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
+import { createUploadLayout } from '../chunk/upload-layout.js';
 import type { Refetch } from '../download/with-healing.js';
 import { positionAfter, recordsFrom } from '../read-source.js';
-import { type UnreadRecordsNeeds, unreadRecords } from '../submit/unreadable-replies.js';
+import { unreadableRecords } from '../submit/unreadable-replies.js';
 import { type FailedRecords, type FailedRecordsNeeds, failedRecords } from './failed-records.js';
 
 export type RetryFailedNeeds = FailedRecordsNeeds &
-  KeepChunkNeeds &
-  UnreadRecordsNeeds &
-  Pick<RunContext, 'uploads'> & { readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut'> };
+  SaveChunkNeeds &
+  Pick<RunContext, 'uploads'> & {
+    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut' | 'pickedRecords' | 'uploads'>;
+  };
 
 /**
- * The round's chunks that still need the service. The same answers always give the same chunks, so that a resume
- * goes on behind the last one that was cut. Records that the service refused are not sent again, nor
- * those of an earlier round whose reply could not be read.
- * @param round the first unsettled one; its records are those that are FAILED in the settled ones.
+ * Gives the round's chunks that still need the service. The same answers always give the same chunks, so a resume goes
+ * on behind the last chunk that was cut. Does not send again the records that the service refused, nor those that an
+ * earlier round sent and whose reply could not be read.
+ * @param round the first one that is not closed; its records are those that are FAILED after the closed ones.
  * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
  * @throws SourceError when the source is no longer the one that was checked; as `failedRecords` does.
  */
@@ -28,7 +31,7 @@ export function retryFailed(
   refetch?: Refetch,
 ): () => AsyncGenerator<ChunkRow> {
   return async function* () {
-    yield* begunChunks(run);
+    yield* unfinishedChunks(run);
     if (!run.uploads.stopped) yield* cutRetries(run, round, refetch);
   };
 }
@@ -36,9 +39,9 @@ export function retryFailed(
 /** Whether every record that belongs to the round is in one of its chunks. */
 export async function isRoundCut(run: RetryFailedNeeds, round: number, refetch?: Refetch): Promise<boolean> {
   const last = await run.checkpoint.lastCut(run.id, round);
-  const unread = await unreadRecords(run);
+  const unreadable = await unreadableRecords(run.checkpoint, run.id);
   for await (const failed of failedRecords(run, last?.lastRecord ?? 0, refetch)) {
-    if (numbersToSend(failed, last, unread).length > 0) return false;
+    if (numbersToSend(failed, last, unreadable).length > 0) return false;
   }
   return true;
 }
@@ -49,11 +52,11 @@ async function* cutRetries(
   refetch: Refetch | undefined,
 ): AsyncGenerator<ChunkRow> {
   const last = await run.checkpoint.lastCut(run.id, round);
-  const unread = await unreadRecords(run);
+  const unreadable = await unreadableRecords(run.checkpoint, run.id);
   const picked: number[] = [];
   const numbers = async function* () {
     for await (const failed of failedRecords(run, last?.lastRecord ?? 0, refetch)) {
-      const some = numbersToSend(failed, last, unread);
+      const some = numbersToSend(failed, last, unreadable);
       for (const number of some) picked.push(number);
       yield some;
     }
@@ -65,24 +68,24 @@ async function* cutRetries(
   for await (const cut of cutChunks(records, layout, { maxRecords, maxBytes })) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
-    if (isFirst) run.logger.info({ run: run.id, round }, `round ${round}: what has failed is sent again`);
+    if (isFirst) run.logger.info({ run: run.id, round }, `round ${round}: the failed records are sent again`);
     isFirst = false;
-    yield await keepChunk(run, cut, { round, numbers: picked.splice(0, cut.chunk.records) });
+    yield await saveChunk(run, cut, { round, numbers: picked.splice(0, cut.chunk.records) });
   }
 }
 
 /**
  * @param last the round's last chunk so far.
- * @param unread records that are not sent again.
+ * @param unreadable records that are not sent again.
  */
 function numbersToSend(
-  { chunk, block, places }: FailedRecords,
+  { chunk, block, indexes }: FailedRecords,
   last: ChunkRow | undefined,
-  unread: ReadonlySet<number>,
+  unreadable: ReadonlySet<number>,
 ): readonly number[] {
   if (chunk.state === 'refused') return [];
   const after = last?.lastRecord ?? 0;
-  return places
-    .map((place) => block.numbers[place]!)
-    .filter((number) => number > after && !unread.has(number));
+  return indexes
+    .map((index) => block.numbers[index]!)
+    .filter((number) => number > after && !unreadable.has(number));
 }

@@ -13,7 +13,7 @@ import { readPartTable } from '../../results/part-table.js';
 import type { RunContext } from '../../run-context.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import type { JoinWay, StoredPart } from '../../types.js';
-import type { UploadOptions } from '../chunk/cut-chunks.js';
+import type { UploadOptions } from '../chunk/upload-layout.js';
 import { type HealingNeeds, type Refetch, withHealing } from '../download/with-healing.js';
 
 export type ChunkJoinerNeeds = HealingNeeds &

@@ -4,7 +4,8 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { TroubleError } from '../../errors.js';
 import { adoptHints } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
-import { createReceiptRow, unreadWaysOut, wasUnreadable } from '../submit/unreadable-replies.js';
+import { createReplyBreaker } from '../submit/reply-breaker.js';
+import { hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
 
 type CompletenessNeeds = Pick<RunContext, 'id' | 'setbacks'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow'>;
@@ -84,7 +85,9 @@ async function ambiguousHint(
   { uploads }: Pick<Tally, 'uploads'>,
 ): Promise<string> {
   const inRow = await run.checkpoint.doubtsInRow(run.id, 'unreadable');
-  if (uploads.accepted === 0 && createReceiptRow(inRow).isFull) return unreadWaysOut(run);
+  if (uploads.accepted === 0 && createReplyBreaker(inRow).isOpen) {
+    return unreadableHint(run.checkpoint, run.id);
+  }
   const again = 'once more, or gives them up, as ambiguous.policy says';
   const next = (await isAnyUnreadable(run))
     ? `gives up those whose reply could not be read, and sends the others ${again}`
@@ -94,7 +97,7 @@ async function ambiguousHint(
 
 async function isAnyUnreadable(run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>): Promise<boolean> {
   for await (const { number } of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
-    if (await wasUnreadable(run, number)) return true;
+    if (await hasUnreadableReply(run.checkpoint, run.id, number)) return true;
   }
   return false;
 }

@@ -4,7 +4,7 @@ import { createOutputLayout, outputHeader } from '../../results/output-layout.js
 import type { RunContext } from '../../run-context.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import type { MergedChunk } from '../merge/merge-results.js';
-import { type RefuseMixedNeeds, refuseMixed } from '../submit/refuse-mixed.js';
+import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './incomplete-error.js';
 import { type PutInPlaceNeeds, preparePublication, putInPlace } from './put-in-place.js';
 import { openMergedWork, type WorkFileNeeds } from './work-file.js';
@@ -13,10 +13,9 @@ export type AppendMergedNeeds = WorkFileNeeds &
   Pick<RunContext, 'source'> & { readonly checkpoint: Pick<Checkpoint, 'recordMerged'> };
 
 export type PublishOutputNeeds = AppendMergedNeeds &
-  RefuseMixedNeeds &
   PutInPlaceNeeds &
   Pick<RunContext, 'setbacks'> & {
-    readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'uploads' | 'doubtsInRow'>;
+    readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'uploads' | 'doubtsInRow' | 'replyKinds'>;
   };
 
 /** Appends what comes; whether it is all is not asked. */
@@ -35,7 +34,7 @@ export function publishOutput(
   return async (chunks) => {
     await appendChunks(run, chunks);
     await checkAllMerged(run);
-    await refuseMixed(run);
+    await checkOneService(run.checkpoint, run.id);
     run.at('after-last-merge-before-publishing');
     const publication = await preparePublication(run);
     await putInPlace(run, publication, true);

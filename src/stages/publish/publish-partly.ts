@@ -1,10 +1,10 @@
 /** Publishes what a deadline has left: a work file of its own, put in place as any other, and the run stays open. */
-import type { Publication } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
 import { workPathOf } from '../../files/local-file.js';
 import { openWorkFile, type WorkFile } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { MergedChunk } from '../merge/merge-results.js';
-import { type RefuseMixedNeeds, refuseMixed } from '../submit/refuse-mixed.js';
+import { checkOneService } from '../submit/check-replies.js';
 import { type CompleteWork, commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
 
 /**
@@ -12,10 +12,10 @@ import { type CompleteWork, commitPublication, type PutInPlaceNeeds, putInPlace 
  *   SourceError when the source changed.
  */
 export function publishPartly(
-  run: PutInPlaceNeeds & RefuseMixedNeeds,
+  run: PutInPlaceNeeds & { readonly checkpoint: Pick<Checkpoint, 'replyKinds'> },
 ): (chunks: AsyncIterable<Omit<MergedChunk, 'number'>>) => Promise<Publication> {
   return async (chunks) => {
-    await refuseMixed(run);
+    await checkOneService(run.checkpoint, run.id);
     const path = workPathOf(run.config.output.path, run.id, true);
     const file = await openWorkFile(path, { written: undefined }, async () => 0);
     try {

@@ -12,7 +12,7 @@ import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
 import { readRecords } from '../../source/read-records.js';
 import { drain } from '../../streams/run-stages.js';
-import { maxRecordBytes } from '../chunk/cut-chunks.js';
+import { maxRecordBytes } from '../chunk/upload-layout.js';
 import { firstPosition } from '../read-source.js';
 
 /** Writes the file on this disk, where it waits to be put in place; without a rejected record there is none. */

@@ -1,6 +1,6 @@
 /**
- * The check of the canary: its results belong to its records, have the columns that they should have, and fail
- * no more than is tolerated. Nothing of it reaches the output; what it fixes, columns and join, stays fixed.
+ * Checks the canary: its results belong to its records, have the expected columns, and no more of them failed than is
+ * tolerated. Writes nothing to the output. The columns and the way of joining that it fixes stay fixed.
  */
 import { parse } from 'csv-parse/sync';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
@@ -11,7 +11,7 @@ import { failureText, isTolerated, raiseHint } from '../../report/exit-code.js';
 import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
-import { eachOfCanary } from '../chunk/begun-chunks.js';
+import { chunksOfCanary } from '../chunk/find-chunks.js';
 import type { Refetch } from '../download/with-healing.js';
 import { type ChunkMergerNeeds, openChunkMerger } from '../merge/merge-chunk.js';
 import { createResultColumns, type ResultColumnsNeeds } from '../merge/result-columns.js';
@@ -28,14 +28,14 @@ export type CheckCanaryNeeds = ChunkMergerNeeds &
   };
 
 /**
- * @param refetch fetches a chunk's parts anew, once, where they are damaged or prove wrong.
- * @throws GuardError `CANARY_FAILED` when more failed than is tolerated, `CANARY_UNANSWERED` when its records
+ * @param refetch fetches a chunk's parts anew, once, where they are damaged or do not prove the join.
+ * @throws GuardError `CANARY_FAILED` when more records failed than is tolerated, `CANARY_UNANSWERED` when its records
  *   were given up; UntrustedError as the merge does; TroubleError when it has no answer yet.
  */
 export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Promise<void> {
   const chunks: ChunkRow[] = [];
-  for await (const chunk of eachOfCanary(run)) chunks.push(chunk);
-  await expectAnswers(run, chunks);
+  for await (const chunk of chunksOfCanary(run)) chunks.push(chunk);
+  await checkAnswered(run, chunks);
 
   const reasons = new Map<string, number>();
   const sum = { records: 0, failed: 0 };
@@ -45,7 +45,7 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
     const names = outputColumns(createOutputLayout(run.source, run.config.output), columns);
     for (const chunk of chunks) {
       const { bytes, counts } = await merger.merge(chunk);
-      if (counts.unprocessed > 0) throw unanswered(run.id, chunk, '');
+      if (counts.unprocessed > 0) throw unansweredError(run.id, chunk, '');
       sum.records += chunk.records;
       sum.failed += counts.failed;
       if (counts.failed > 0) countReasons(reasons, bytes, names.indexOf(`${run.config.output.prefix}error`));
@@ -62,43 +62,48 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
   );
 }
 
-async function expectAnswers(run: CheckCanaryNeeds, chunks: readonly ChunkRow[]): Promise<void> {
+async function checkAnswered(run: CheckCanaryNeeds, chunks: readonly ChunkRow[]): Promise<void> {
   const givenUp = chunks.find(({ state }) => state === 'unprocessed');
   if (givenUp !== undefined) {
     const [adoptable] = await findAdoptable(run.checkpoint, run.id, 1);
-    throw unanswered(run.id, givenUp, adoptable === undefined ? '' : `${adoptHint(run.id, adoptable)}, or `);
+    throw unansweredError(
+      run.id,
+      givenUp,
+      adoptable === undefined ? '' : `${adoptHint(run.id, adoptable)}, or `,
+    );
   }
   if (chunks.length > 0 && chunks.every(isAnswered)) return;
   throw run.setbacks.first ?? (await incompleteError(run, null, await run.checkpoint.tally(run.id)));
 }
 
-function unanswered(run: string, { number, folio, cause }: ChunkRow, firstWay: string): GuardError {
+/** @param firstWay what to try first, the start of the hint; may be empty. */
+function unansweredError(run: string, { number, folio, cause }: ChunkRow, firstWay: string): GuardError {
   const what = cause ?? 'FOLIO_LOST';
-  const asked = what === 'FOLIO_LOST' ? '; the same command asks for the folio once more' : '';
+  const again = what === 'FOLIO_LOST' ? '; the same command asks for the folio once more' : '';
   return new GuardError(
     'CANARY_UNANSWERED',
     `run ${run}: the canary, chunk ${number}, has no answer (${what}${folio === null ? '' : `, folio ${folio}`}), so nothing more is uploaded`,
     {
-      hint: `${firstWay}ask the service provider about it and begin afresh: foliopipe run --new${asked}`,
+      hint: `${firstWay}ask the service provider about it and begin afresh: foliopipe run --new${again}`,
       facts: { run, chunk: number, folio, cause: what },
     },
   );
 }
 
-/** @param error place of the error's column among those of the rows. */
-function countReasons(reasons: Map<string, number>, rows: Buffer, error: number): void {
+/** @param errorColumn index of the error column in the rows. */
+function countReasons(reasons: Map<string, number>, rows: Buffer, errorColumn: number): void {
   for (const row of parse(rows, { record_delimiter: '\n' }) as string[][]) {
-    const reason = row[error]!;
+    const reason = row[errorColumn]!;
     if (reason !== '') reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
 }
 
-/** Those that came first, as they may be shown. */
+/** The reasons that came first, safe to print. */
 function firstReasons(reasons: ReadonlyMap<string, number>): string {
   if (reasons.size === 0) return 'the service gives no reasons';
-  const shown = [...reasons].slice(0, reasonsAtMost).map(([text, times]) => `${showText(text)} (${times})`);
-  const more = reasons.size > reasonsAtMost ? ', ...' : '';
+  const shown = [...reasons].slice(0, maxReasons).map(([text, times]) => `${showText(text)} (${times})`);
+  const more = reasons.size > maxReasons ? ', ...' : '';
   return `reasons: ${shown.join(', ')}${more}`;
 }
 
-const reasonsAtMost = 3;
+const maxReasons = 3;

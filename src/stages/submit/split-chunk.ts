@@ -1,32 +1,28 @@
-/** Cuts a chunk that the service refuses in two, each what a cut of the source would have made of its records. */
-import type { Checkpoint, ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
-import type { RunContext } from '../../run-context.js';
-import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
-import { checkFilesBetween, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
-
-export type SplitChunkNeeds = RecordsOfNeeds &
-  Pick<RunContext, 'files' | 'at'> & {
-    readonly checkpoint: Pick<Checkpoint, 'recordSplit'>;
-  };
+/** Splits a chunk that the service refuses in two. Each half has the bytes that a cut of its records gives. */
+import type { ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
+import { cutChunks } from '../chunk/cut-chunks.js';
+import { createUploadLayout } from '../chunk/upload-layout.js';
+import { checkFilesBetween, recordsOf, sourceChanged } from '../read-source.js';
+import type { SubmitChunksNeeds } from './submit-needs.js';
 
 /**
- * @param chunk of several records, certainly not accepted.
- * @returns its halves, `cut`, in the source's order.
+ * @param chunk has several records and was certainly not accepted.
+ * @returns its halves, `cut`, in the order of the source.
  * @throws SourceError when the source is no longer the one that was checked.
  */
-export async function splitChunk(run: SplitChunkNeeds, chunk: ChunkRow): Promise<readonly ChunkRow[]> {
+export async function splitChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<readonly ChunkRow[]> {
   await checkFilesBetween(run.source, chunk.start, chunk.end);
   const [first, second] = await cutHalves(run, chunk);
   if (first === undefined || second === undefined) {
     throw sourceChanged(run.source.files[chunk.start.file]!.path, `chunk ${chunk.number} has lost records`);
   }
-  // Files that no commit speaks of would be left by a kill: ours goes before it, those of the halves come after,
-  // and what is missing then is restored.
+  // A kill leaves no file without a row: the old file goes before the commit, those of the halves come after it. A file
+  // that is missing then is restored before its upload.
   await run.files.removeChunk(chunk.number);
   const halves = await run.checkpoint.recordSplit(run.id, chunk.number, [first.chunk, second.chunk]);
   run.at('after-split-before-upload');
-  for (const [at, { content }] of [first, second].entries()) {
-    const { number, sha256 } = halves[at]!;
+  for (const [index, { content }] of [first, second].entries()) {
+    const { number, sha256 } = halves[index]!;
     await run.files.writeChunk(number, [content], sha256);
   }
   return halves;
@@ -37,7 +33,7 @@ interface Half {
   readonly content: Uint8Array;
 }
 
-async function cutHalves(run: SplitChunkNeeds, chunk: ChunkRow): Promise<Half[]> {
+async function cutHalves(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<Half[]> {
   const layout = createUploadLayout(run.source, run.config.upload);
   const limits = {
     maxRecords: Math.ceil(chunk.records / 2),

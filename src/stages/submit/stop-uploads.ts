@@ -1,48 +1,73 @@
-/** Ends the uploads of a process: an outage, a guard, replies that cannot be read, or a redirect. */
-import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+/**
+ * Stops the uploads of a process: after an outage, when a guard says so (the budget, the failure rate of the first
+ * chunks), after unreadable replies, or after a redirect. Chunks that are sent already go on.
+ */
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, type FoliopipeError, OutageError, UntrustedError } from '../../errors.js';
 import { adoptHint, adoptHints } from '../../report/adoptable.js';
-import type { RunContext } from '../../run-context.js';
-import { type ReceiptRow, unreadWaysOut } from './unreadable-replies.js';
+import type { ReplyBreaker } from './reply-breaker.js';
+import type { SubmitChunksNeeds } from './submit-needs.js';
+import { unreadableHint } from './unreadable-replies.js';
 
-export type StopUploadsNeeds = Pick<RunContext, 'id' | 'uploads' | 'setbacks' | 'logger'> & {
-  readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'uploads' | 'run' | 'tally'>;
-};
-
-/** More would only wait for the end of an outage one by one, or must not be paid; what is sent already goes on. */
-export function stopUploads(run: StopUploadsNeeds, error: FoliopipeError): void {
+/** @param error what the run ends with, unless another error came first. */
+export function stopUploads(run: SubmitChunksNeeds, error: FoliopipeError): void {
   if (!(error instanceof OutageError) && !run.uploads.stopped) {
     run.logger.warn({ code: error.code, ...error.facts }, `${error.message}; what is sent already goes on`);
   }
   run.uploads.stopped = true;
-  // After an outage a scheduler types the same command again; here a person must look first.
+  // A scheduler may repeat the command after an outage, but not after this: a person must look first.
   if (error instanceof UntrustedError) run.setbacks.first = error;
   run.setbacks.first ??= error;
 }
 
 /**
- * Each further reply would be as little use, and each file paid for.
- * @param last what the last one looked like, where this process has seen one.
+ * The reply to the next upload would probably be unreadable too, and its chunk paid for.
+ * @param last describes the last unreadable reply, where it came in this process.
  */
-export async function stopUnreadable(
-  run: StopUploadsNeeds,
-  { length }: ReceiptRow,
+export async function stopForUnreadable(
+  run: SubmitChunksNeeds,
+  { unreadable }: ReplyBreaker,
   last?: string,
 ): Promise<void> {
   const error = new UntrustedError(
     'RECEIPTS_UNREADABLE',
-    `run ${run.id}: ${length} replies to uploads in a row could not be read, so nothing more is uploaded${last === undefined ? '' : `; the last: ${last}`}`,
+    `run ${run.id}: ${unreadable} replies to uploads in a row could not be read, so nothing more is uploaded${last === undefined ? '' : `; the last: ${last}`}`,
     {
-      hint: await unreadWaysOut(run),
-      facts: { run: run.id, inRow: length },
+      hint: await unreadableHint(run.checkpoint, run.id),
+      facts: { run: run.id, inRow: unreadable },
     },
   );
   stopUploads(run, error);
 }
 
-/** What a run ends with whose chunk was redirected before, while nothing says that it would not be again. */
-export async function stillRedirected(
-  run: StopUploadsNeeds,
+/**
+ * The service answers an upload with a redirect. It would redirect every other upload too, and each may be accepted
+ * and paid for.
+ * @returns what the run ends with at once.
+ */
+export function stopForRedirect(
+  run: SubmitChunksNeeds,
+  { number: chunk }: ChunkRow,
+  { code, doubt, message, hint, facts }: AmbiguousUploadError,
+): AmbiguousUploadError {
+  const fileName = String(facts.fileName);
+  const named = new AmbiguousUploadError(code, `chunk ${chunk}: ${message}`, {
+    doubt,
+    hint: `${hint}; ${adoptHint(run.id, { chunk, fileName })}`,
+    facts: { ...facts, chunk },
+  });
+  // The run ends with its first error only; the redirects of the other uploads in flight are logged here.
+  if (run.uploads.stopped) run.logger.warn({ chunk, code }, `${named.message}; ${named.hint}`);
+  run.uploads.stopped = true;
+  return named;
+}
+
+/**
+ * An earlier attempt of the chunk was redirected, and no upload was accepted since.
+ * @returns what the run ends with at once.
+ */
+export async function stopForEarlierRedirect(
+  run: SubmitChunksNeeds,
   { number: chunk }: ChunkRow,
 ): Promise<AmbiguousUploadError> {
   run.uploads.stopped = true;
@@ -56,25 +81,4 @@ export async function stillRedirected(
       facts: { run: run.id, chunk },
     },
   );
-}
-
-/**
- * Every upload would be redirected, and each may be accepted all the same.
- * @returns what the run is to end with at once.
- */
-export function stopRedirected(
-  run: StopUploadsNeeds,
-  { number: chunk }: ChunkRow,
-  { code, doubt, message, hint, facts }: AmbiguousUploadError,
-): AmbiguousUploadError {
-  const fileName = String(facts.fileName);
-  const named = new AmbiguousUploadError(code, `chunk ${chunk}: ${message}`, {
-    doubt,
-    hint: `${hint}; ${adoptHint(run.id, { chunk, fileName })}`,
-    facts: { ...facts, chunk },
-  });
-  // The run ends with its first error alone; this is one of those that were in flight beside it.
-  if (run.uploads.stopped) run.logger.warn({ chunk, code }, `${named.message}; ${named.hint}`);
-  run.uploads.stopped = true;
-  return named;
 }

@@ -1,52 +1,44 @@
 /**
- * Second stage: uploads chunks, a bounded number at once and never more open folios than allowed. What the
- * service refuses is halved, and the halves go next; what nobody can know is ambiguous and comes last of all.
+ * Second stage: uploads chunks, a bounded number at once and never more open folios than allowed. The halves of a
+ * refused chunk go next. Ambiguous chunks are decided on when everything else is sent.
  */
-import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError } from '../../errors.js';
-import type { RunContext } from '../../run-context.js';
 import { abortWhenLeft } from '../../streams/abort-when-left.js';
 import { type AddItems, mapGrowing } from '../../streams/map-concurrent.js';
 import type { Refetch } from '../download/with-healing.js';
-import { type JudgeArrivedNeeds, judgeArrived } from '../merge/judge-arrived.js';
-import { type EarlyFailuresNeeds, findEarlyFailures } from './find-early-failures.js';
-import { refuseMixed } from './refuse-mixed.js';
-import { type SettleAmbiguousNeeds, settleAmbiguous, tellAmbiguous } from './settle-ambiguous.js';
-import { type RefusedChunkNeeds, settleRefused } from './settle-refused.js';
-import { stopRedirected, stopUnreadable, stopUploads } from './stop-uploads.js';
-import { createReceiptRow, isAnyLeftToSend, type ReceiptRow } from './unreadable-replies.js';
-import { refuseMisread, type UploadChunkNeeds, uploadChunk } from './upload-chunk.js';
-
-export type SubmitChunksNeeds = UploadChunkNeeds &
-  RefusedChunkNeeds &
-  SettleAmbiguousNeeds &
-  EarlyFailuresNeeds &
-  JudgeArrivedNeeds &
-  Pick<RunContext, 'folioPermits' | 'controller'> & {
-    readonly checkpoint: Pick<Checkpoint, 'doubtsInRow'>;
-  };
+import { judgeArrived } from '../merge/judge-arrived.js';
+import { checkNotMisread, checkOneService } from './check-replies.js';
+import { findEarlyFailures } from './find-early-failures.js';
+import { createReplyBreaker, type ReplyBreaker } from './reply-breaker.js';
+import { resolveAmbiguous, warnAmbiguous } from './resolve-ambiguous.js';
+import { resolveRefused } from './resolve-refused.js';
+import { stopForRedirect, stopForUnreadable, stopUploads } from './stop-uploads.js';
+import type { SubmitChunksNeeds } from './submit-needs.js';
+import { hasUnsentChunks } from './unreadable-replies.js';
+import { uploadChunk } from './upload-chunk.js';
 
 /**
- * Passes on chunks whose folio is known, and those given up or refused. A chunk that stays ambiguous, or that an
- * outage, a guard or too many unreadable replies hold back, is not passed on.
+ * Passes on chunks whose folio is known, and those given up or refused. Does not pass on a chunk that stays ambiguous,
+ * or that is not sent because of an outage, a guard or too many unreadable replies.
  * @param refetch fetches a chunk's parts anew, where what is downloaded is damaged or does not prove the join.
- * @throws RefusedError, TroubleError from the upload; AmbiguousUploadError when it is redirected; UntrustedError
- *   when the service counts other records, or another one answers.
+ * @throws RefusedError, TroubleError from the upload; AmbiguousUploadError when it is redirected; UntrustedError when
+ *   the service counts other records, or more than one service answers.
  */
 export function submitChunks(
   run: SubmitChunksNeeds,
   refetch?: Refetch,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
   const submitAll = async function* (chunks: AsyncIterable<ChunkRow>) {
-    await refuseMisread(run);
-    await refuseMixed(run);
-    const receipts = createReceiptRow(await run.checkpoint.doubtsInRow(run.id, 'unreadable'));
-    const submit = createSubmitter(run, receipts, refetch);
+    await checkNotMisread(run.checkpoint, run.id);
+    await checkOneService(run.checkpoint, run.id);
+    const breaker = createReplyBreaker(await run.checkpoint.doubtsInRow(run.id, 'unreadable'));
+    const submit = createSubmitter(run, breaker, refetch);
     const { uploads } = run.config.concurrency;
     yield* mapGrowing(chunks, uploads, submit, run.controller);
     if (run.uploads.stopped) return;
-    // One at a time: whether a chunk may be sent again depends on what the ones before it have used up.
+    // One at a time: whether a chunk may be sent again depends on how many records were sent again before it.
     const ambiguous = eachChunk(run.checkpoint, run.id, ['ambiguous']);
     yield* mapGrowing(
       ambiguous,
@@ -54,8 +46,8 @@ export function submitChunks(
       async (chunk, add) => {
         if (run.uploads.stopped) return undefined;
         if (chunk.state !== 'ambiguous') return submit(chunk, add);
-        const decided = await settleAmbiguous(run, chunk, receipts);
-        return decided === 'again' ? submit(chunk, add) : decided;
+        const decision = await resolveAmbiguous(run, chunk, breaker);
+        return decision === 'again' ? submit(chunk, add) : decision;
       },
       run.controller,
     );
@@ -63,20 +55,25 @@ export function submitChunks(
   return (chunks) => abortWhenLeft(submitAll(chunks), run.controller);
 }
 
-/** Submits a chunk, or adds those that take its place. */
+/** Submits a chunk, or adds the chunks that take its place. */
 type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
 
-function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow, refetch: Refetch | undefined): Submit {
+function createSubmitter(
+  run: SubmitChunksNeeds,
+  breaker: ReplyBreaker,
+  refetch: Refetch | undefined,
+): Submit {
   const { inFlight } = run.uploads;
-  const oneEnds = async () => {
+  const anyUploadEnds = async () => {
     if (inFlight.size === 0) return false;
     await Promise.race([...inFlight].map((upload) => upload.catch(() => undefined)));
     return true;
   };
   const upload = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
-    while (receipts.length > 0 && (await oneEnds()));
-    if (run.uploads.stopped || !receipts.mayGoOn) return undefined;
-    const uploading = receipts.count(uploadChunk(run, chunk));
+    // After an unreadable reply uploads go one by one, so that few chunks are at risk.
+    while (breaker.unreadable > 0 && (await anyUploadEnds()));
+    if (run.uploads.stopped || !breaker.allowsRequest) return undefined;
+    const uploading = breaker.watch(uploadChunk(run, chunk));
     inFlight.add(uploading);
     try {
       return await uploading;
@@ -85,18 +82,18 @@ function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow, refetch: 
     }
   };
 
-  let settling: Promise<unknown> = Promise.resolve();
+  let previousRefusal: Promise<unknown> = Promise.resolve();
   /** One refusal after the other, so that the splits of a run are counted right. */
-  const settle = (chunk: ChunkRow, error: RefusedError) => {
-    const settled = settling.then(() => settleRefused(run, chunk, error, oneEnds));
-    settling = settled.catch(() => undefined);
-    return settled;
+  const resolveInTurn = (chunk: ChunkRow, error: RefusedError) => {
+    const replacements = previousRefusal.then(() => resolveRefused(run, chunk, error, anyUploadEnds));
+    previousRefusal = replacements.catch(() => undefined);
+    return replacements;
   };
 
   return async (chunk, add) => {
     if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
     if (!(await run.folioPermits.acquire(chunk.number, run.signal))) {
-      // As many folios as may be open are stuck: nothing more is sent before a later run finds one of them done.
+      // All permits are kept by folios that timed out or could not be polled: a later run sends the rest.
       run.uploads.stopped = true;
       return undefined;
     }
@@ -106,13 +103,13 @@ function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow, refetch: 
       if (submitted !== undefined) return submitted;
     } catch (error) {
       await run.folioPermits.release(chunk.number);
-      if (error instanceof RefusedError) add(...(await settle(chunk, error)));
+      if (error instanceof RefusedError) add(...(await resolveInTurn(chunk, error)));
       else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);
       else if (error instanceof AmbiguousUploadError) {
-        if (error.doubt === 'redirected') throw stopRedirected(run, chunk, error);
-        await tellAmbiguous(run, chunk, error);
-        if (!receipts.mayGoOn && !(await isOnlyToGiveUp(run))) {
-          await stopUnreadable(run, receipts, error.message);
+        if (error.doubt === 'redirected') throw stopForRedirect(run, chunk, error);
+        await warnAmbiguous(run, chunk, error);
+        if (!breaker.allowsRequest && !(await isOnlyToGiveUp(run))) {
+          await stopForUnreadable(run, breaker, error.message);
         }
       } else throw error;
       return undefined;
@@ -122,11 +119,12 @@ function createSubmitter(run: SubmitChunksNeeds, receipts: ReceiptRow, refetch: 
   };
 }
 
-/** Where nothing is left to be sent there is nothing to stop: what is held is given up when its turn comes. */
-async function isOnlyToGiveUp(run: SubmitChunksNeeds): Promise<boolean> {
-  return run.config.ambiguous.policy === 'hold' && !(await isAnyLeftToSend(run));
+/** Under `hold`, with nothing left to send, there is nothing to stop: the ambiguous chunks are given up next. */
+async function isOnlyToGiveUp({ id, config, checkpoint }: SubmitChunksNeeds): Promise<boolean> {
+  return config.ambiguous.policy === 'hold' && !(await hasUnsentChunks(checkpoint, id));
 }
 
+/** @throws GuardError when too many records of the first chunks have failed. */
 async function mayUpload(
   run: SubmitChunksNeeds,
   chunk: ChunkRow,
@@ -134,7 +132,7 @@ async function mayUpload(
 ): Promise<boolean> {
   if (run.uploads.stopped) return false;
   if ((await judgeArrived(run, refetch)) !== undefined) return false;
-  // A round is there for the records that failed.
+  // A round sends the failed records again, whatever their rate.
   const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
   if (failures !== undefined) throw failures;
   return true;

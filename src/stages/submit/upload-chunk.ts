@@ -1,37 +1,27 @@
 /**
- * One upload of a chunk, by laws 2 and 3: the intent is committed before the POST, the folio when the reply is
- * read, and what nobody can know is ambiguous.
+ * Uploads a chunk once: commits the intent before the POST and the folio as soon as the reply is read (rule "Intent
+ * first", docs/architecture.md#intent-first). Where it is unknown whether the service accepted it, it is ambiguous.
  */
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
 import { budgetAt } from '../../config/budget-at.js';
-import { AmbiguousUploadError, FoliopipeError, TroubleError, UntrustedError } from '../../errors.js';
+import { AmbiguousUploadError, FoliopipeError, TroubleError } from '../../errors.js';
 import type { UploadContent } from '../../files/run-files.js';
 import { adoptCommand } from '../../report/adoptable.js';
-import type { RunContext } from '../../run-context.js';
 import type { Doubt } from '../../types.js';
-import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
-import { checkFilesBetween, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
-import { type RefuseMixedNeeds, refuseMixed } from './refuse-mixed.js';
+import { restoreChunk } from '../chunk/save-chunk.js';
+import { checkNotMisread, checkOneService } from './check-replies.js';
+import type { SubmitChunksNeeds } from './submit-needs.js';
 import { uploadNames } from './upload-names.js';
-
-export type UploadChunkNeeds = RecordsOfNeeds &
-  RefuseMixedNeeds &
-  Pick<RunContext, 'files' | 'api' | 'clock' | 'logger' | 'at'> & {
-    readonly checkpoint: Pick<
-      Checkpoint,
-      'misreadUpload' | 'recordIntent' | 'recordAccepted' | 'recordDropped' | 'recordAmbiguous'
-    >;
-  };
 
 /**
  * @returns the chunk, `submitted`.
  * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; GuardError when the budget is used up;
- *   UntrustedError when the service counts other records, or is another than the one that answered before.
+ *   UntrustedError when the service counts other records, or when more than one service answers.
  */
-export async function uploadChunk(run: UploadChunkNeeds, chunk: ChunkRow): Promise<ChunkRow> {
+export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
   run.signal.throwIfAborted();
-  // Before the intent: a file that cannot be read leaves no upload in doubt.
+  // Before the intent: a file that cannot be read leaves no ambiguous upload.
   const content = await run.files.chunkContent(chunk.number);
   const names = uploadNames(run, chunk);
   const now = run.clock.now();
@@ -47,45 +37,29 @@ export async function uploadChunk(run: UploadChunkNeeds, chunk: ChunkRow): Promi
     { chunk: chunk.number, folio: receipt.folio, records: chunk.records },
     `chunk ${chunk.number} submitted as folio ${receipt.folio}`,
   );
-  if (receipt.totalRecords !== null && receipt.totalRecords !== chunk.records) await refuseMisread(run);
-  await refuseMixed(run);
+  if (receipt.totalRecords !== null && receipt.totalRecords !== chunk.records) {
+    await checkNotMisread(run.checkpoint, run.id);
+  }
+  await checkOneService(run.checkpoint, run.id);
   return accepted;
 }
 
-/**
- * The service reads our files otherwise than we wrote them: no more is sent, in this process or a later one.
- * @throws UntrustedError when there is such an upload.
- */
-export async function refuseMisread(run: Pick<UploadChunkNeeds, 'id' | 'checkpoint'>): Promise<void> {
-  const misread = await run.checkpoint.misreadUpload(run.id);
-  if (misread === undefined) return;
-  const { chunk, folio, records, serviceRecords, fileName } = misread;
-  throw new UntrustedError(
-    'UPLOAD_MISREAD',
-    `chunk ${chunk}: the service read ${serviceRecords} records where ${records} were sent`,
-    {
-      hint: `nothing more is uploaded; ask the service provider about ${fileName}`,
-      facts: { chunk, folio },
-    },
-  );
-}
-
-async function post(run: UploadChunkNeeds, intent: Upload, content: UploadContent, description: string) {
+async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadContent, description: string) {
   const file = { ...content, name: intent.fileName };
   try {
     return await run.api.upload({ file, description }, run.signal);
   } catch (error) {
     const now = run.clock.now();
-    const doubt = doubtOf(error, run.signal);
+    const doubt = whyAmbiguous(error, run.signal);
     if (doubt === undefined) await run.checkpoint.recordDropped(run.id, intent.chunk, now);
     else await run.checkpoint.recordAmbiguous(run.id, intent.chunk, now, doubt);
     throw error;
   }
 }
 
-/** The reply was read: what it says must not be lost with the disk that it cannot be written to. */
+/** Where the folio cannot be recorded, such as on a full disk, the error names it, so that a person can adopt it. */
 async function recordAccepted(
-  run: UploadChunkNeeds,
+  run: SubmitChunksNeeds,
   chunk: ChunkRow,
   reply: Parameters<Checkpoint['recordAccepted']>[2],
 ): Promise<ChunkRow> {
@@ -93,48 +67,21 @@ async function recordAccepted(
     return await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
   } catch (cause) {
     const facts = { chunk: chunk.number, folio: reply.folio };
-    const what = `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be written down: ${String(cause)}`;
-    const hint = `mend the state folder, then: ${adoptCommand(run.id, chunk.number, reply.folio)}`;
-    // A run ends with its first error alone, and this may be another one's: each folio is told at once.
+    const what = `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be recorded: ${String(cause)}`;
+    const hint = `repair the state folder, then: ${adoptCommand(run.id, chunk.number, reply.folio)}`;
+    // A run ends with its first error only, and this may be a later one: each folio is logged at once.
     run.logger.error({ ...facts, code: 'FOLIO_NOT_RECORDED' }, `${what}; ${hint}`);
     throw new TroubleError('FOLIO_NOT_RECORDED', what, { hint, facts, cause });
   }
 }
 
-// Makes sure that a chunk's file is there with the bytes that were cut, cutting it again where it is not.
-
-/** @throws SourceError when the source no longer gives the same chunk. */
-export async function restoreChunk(
-  run: RecordsOfNeeds & Pick<RunContext, 'files'>,
-  chunk: ChunkRow,
-): Promise<void> {
-  if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
-  await checkFilesBetween(run.source, chunk.start, chunk.end);
-  const layout = createUploadLayout(run.source, run.config.upload);
-  const limits = {
-    maxRecords: chunk.records,
-    maxBytes: Number.MAX_SAFE_INTEGER,
-    maxSourceBytes: Number.MAX_SAFE_INTEGER,
-  };
-  for await (const { chunk: again, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
-    if (again.sha256 !== chunk.sha256) break;
-    await run.files.writeChunk(chunk.number, [content], chunk.sha256);
-    return;
-  }
-  throw sourceChanged(
-    run.source.files[chunk.start.file]!.path,
-    `chunk ${chunk.number} is no longer the same`,
-  );
-}
-
-// Whether a paid request that ended with an error may count all the same, and why nobody knows (law 3).
-
 /**
- * The port promises of every error but one that the request certainly does not count; what is none of ours is a
- * fault that proves nothing.
- * @returns undefined where it certainly does not count.
+ * Why a paid request that ended with an error is ambiguous. The API port promises that the request was certainly not
+ * accepted where it throws the reason of the signal, or a FoliopipeError other than AmbiguousUploadError. An unknown
+ * error proves nothing, so the request counts as ambiguous.
+ * @returns undefined where the request was certainly not accepted.
  */
-export function doubtOf(error: unknown, signal: AbortSignal): Doubt | undefined {
+export function whyAmbiguous(error: unknown, signal: AbortSignal): Doubt | undefined {
   if (error instanceof AmbiguousUploadError) return error.doubt;
   const isCertain = error instanceof FoliopipeError || (signal.aborted && error === signal.reason);
   return isCertain ? undefined : 'no-reply';

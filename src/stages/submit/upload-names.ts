@@ -1,4 +1,4 @@
-/** What an uploaded file is called, so that a person, or a later adoption, can recognise it at the service. */
+/** Names an uploaded file, and recognises it by these names at the service, as a person or an adoption must. */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { AttemptFileName } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
@@ -6,7 +6,7 @@ import { oneLine } from '../../text.js';
 import type { Chunk } from '../../types.js';
 
 export interface UploadNames {
-  /** `<pipeline>-<run>-<chunk>-<attempt>-<hash8>.csv`, the attempt's number left to the checkpoint. */
+  /** `<pipeline>-<run>-<chunk>-<attempt>-<hash8>.csv`; the checkpoint puts in the attempt's number. */
   readonly fileName: AttemptFileName;
   /** The configured template, filled in. */
   readonly description: string;
@@ -33,9 +33,7 @@ export function uploadNames(
   };
 }
 
-// Whose file a folio is, read out of the names that its upload has given it; the other way round of upload-names.
-
-/** What stands in a name, where it can be read. */
+/** What a name at the service says about its file, as far as it can be read. */
 export interface ReadNames {
   readonly run?: string | undefined;
   readonly chunk?: number | undefined;
@@ -43,32 +41,28 @@ export interface ReadNames {
 }
 
 /**
- * `same`: the file of this chunk. `other`: another one, and whose, where that can be read. `unknown`: the service
- * tells nothing by which chunks differ.
+ * `same`: the file of this chunk. `other`: another file, with its names where they can be read. `unknown`: the service
+ * says nothing that tells chunks apart.
  */
 export type Recognised =
   | { readonly is: 'same' }
   | { readonly is: 'unknown' }
   | { readonly is: 'other'; readonly named: ReadNames | undefined };
 
-const run = '\\d{8}T\\d{6}-[0-9a-f]{6}';
-const hash = '[0-9a-f]{8}';
-/** Anywhere in the told name: a service may put a folder or a number of its own before it. */
-const fileName = new RegExp(`(?<run>${run})-(?<chunk>\\d{1,9})-\\d{1,9}-(?<hash>${hash})`);
-
 /**
- * The file name decides: it holds run, chunk and hash, whatever attempt it was. A service that gives files names of
- * its own is believed by the description, where its template holds the chunk or its hash.
- * @param told as the service wrote them (interface, 2.1).
+ * Says whether a folio is of this chunk's file, whatever attempt it was. The file name decides, for it holds run, chunk
+ * and hash. Where the service gives files its own names, the description decides, if its template holds the chunk or
+ * its hash.
+ * @param found the names that the service gives (interface, 2.1).
  */
 export function recogniseUpload(
   { id, config }: Pick<RunContext, 'id' | 'config'>,
   { number, sha256 }: Pick<Chunk, 'number' | 'sha256'>,
-  told: Pick<FolioReport, 'fileName' | 'description'>,
+  found: Pick<FolioReport, 'fileName' | 'description'>,
 ): Recognised {
   const template = config.upload.description;
-  const byName = readNames(fileName, told.fileName);
-  const byDescription = readNames(describedBy(template, config.pipeline), told.description);
+  const byName = readNames(fileNamePattern, found.fileName);
+  const byDescription = readNames(describedBy(template, config.pipeline), found.description);
   const isOther = (names: ReadNames | undefined) =>
     names !== undefined &&
     ((names.run ?? id) !== id ||
@@ -77,28 +71,28 @@ export function recogniseUpload(
 
   if (isOther(byName)) return { is: 'other', named: byName };
   if (isOther(byDescription)) return { is: 'other', named: byDescription };
-  const tellsChunks = /\{(?:chunk|hash)\}/.test(template);
+  const namesChunk = /\{(?:chunk|hash)\}/.test(template);
   if (byName !== undefined || isExact(byDescription)) return { is: 'same' };
-  const { fileName: name, description } = told;
-  const isForeign = name !== null || (tellsChunks && description !== null);
+  const isForeign = found.fileName !== null || (namesChunk && found.description !== null);
   if (isForeign && byDescription === undefined) return { is: 'other', named: undefined };
   return { is: 'unknown' };
 }
 
-/** A number alone may be another run's. */
+/** A chunk's number without its run or hash may be another run's. */
 function isExact(names: ReadNames | undefined): boolean {
   return names?.hash !== undefined || (names?.run !== undefined && names.chunk !== undefined);
 }
 
+/** Reads a text as one line: services trim texts and fold white space. */
 function readNames(pattern: RegExp, text: string | null): ReadNames | undefined {
   if (text === null) return undefined;
   const match = pattern.exec(oneLine(text));
   if (match === null) return undefined;
-  const { run: id, chunk, hash: digits } = match.groups ?? {};
-  return { run: id, chunk: chunk === undefined ? undefined : Number(chunk), hash: digits };
+  const { run, chunk, hash } = match.groups ?? {};
+  return { run, chunk: chunk === undefined ? undefined : Number(chunk), hash };
 }
 
-/** Matches every description that the template gives in this pipeline. A name that stands twice is read once. */
+/** Matches every description that the template gives in this pipeline. A placeholder that occurs twice is read once. */
 function describedBy(template: string, pipeline: string): RegExp {
   const seen = new Set<string>();
   const pattern = oneLine(template)
@@ -115,12 +109,21 @@ function describedBy(template: string, pipeline: string): RegExp {
   return new RegExp(`^${pattern.join('')}$`);
 }
 
-const placeholders: Readonly<Record<string, string>> = {
-  '{run}': run,
-  '{chunk}': '\\d{1,9}',
-  '{hash}': hash,
-};
-
 function escapeForPattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
+
+const runPattern = '\\d{8}T\\d{6}-[0-9a-f]{6}';
+const chunkPattern = '\\d{1,9}';
+const hashPattern = '[0-9a-f]{8}';
+
+/** Anywhere in the name: a service may put a folder or a number before it. */
+const fileNamePattern = new RegExp(
+  `(?<run>${runPattern})-(?<chunk>${chunkPattern})-\\d{1,9}-(?<hash>${hashPattern})`,
+);
+
+const placeholders: Readonly<Record<string, string>> = {
+  '{run}': runPattern,
+  '{chunk}': chunkPattern,
+  '{hash}': hashPattern,
+};

@@ -8,7 +8,7 @@ import { FolioLostError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import { abortWhenLeft } from '../../streams/abort-when-left.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
-import { expectSameService } from '../submit/refuse-mixed.js';
+import { checkSameService } from '../submit/check-replies.js';
 import { giveUpLost, isComplete, leaveForLater, listParts } from './lost-folios.js';
 import {
   expectedTime,
@@ -142,7 +142,7 @@ async function trackOnce(
 ): Promise<FolioReport | undefined> {
   try {
     const report = await run.api.track(folio, run.signal, until);
-    await expectSameService(run, chunk, report.rehearsal);
+    await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
     return report;
   } catch (error) {
     if (!(error instanceof OutageError)) throw error;

@@ -158,12 +158,12 @@ describe('an ambiguous upload', () => {
     ]);
   });
 
-  it('is what a chunk becomes whose folio cannot be written down, and the folio is told', async () => {
+  it('is what a chunk becomes whose folio cannot be recorded, and the folio is logged', async () => {
     const run = await open({ records: 2 });
     const checkpoint = { ...run.checkpoint, recordAccepted: () => Promise.reject(new Error('no disk')) };
     await expect(submitAll({ ...run, checkpoint })).rejects.toMatchObject({
       code: 'FOLIO_NOT_RECORDED',
-      hint: `mend the state folder, then: foliopipe adopt --run ${run.id} --chunk 1 F1`,
+      hint: `repair the state folder, then: foliopipe adopt --run ${run.id} --chunk 1 F1`,
     });
     expect(await run.checkpoint.recordInterrupted(run.id)).toBe(1);
     await run.checkpoint.recordAdopted(run.id, 1, { folio: 'F1', serviceRecords: 2, rehearsal: false }, 1);

@@ -1,10 +1,10 @@
-/** Ends a round: once nothing more comes for its chunks, its answers count and the output is written anew. */
+/** Closes a round: once all its chunks are answered, its answers count and the output is written anew. */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
 import { incompleteError } from '../publish/incomplete-error.js';
 
-export type SettleRoundNeeds = Pick<RunContext, 'id' | 'setbacks' | 'uploads' | 'logger' | 'at'> & {
+export type CloseRoundNeeds = Pick<RunContext, 'id' | 'setbacks' | 'uploads' | 'logger' | 'at'> & {
   readonly checkpoint: Pick<
     Checkpoint,
     'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow' | 'recordRoundSettled'
@@ -12,11 +12,11 @@ export type SettleRoundNeeds = Pick<RunContext, 'id' | 'setbacks' | 'uploads' | 
 };
 
 /**
- * @param round the first unsettled one, cut to its end unless uploads were stopped.
- * @returns whether there was anything in it; a round without chunks is not settled.
+ * @param round the first one that is not closed; all its records are cut, unless uploads were stopped.
+ * @returns whether the round has a chunk; without one it is not closed.
  * @throws what kept a chunk from being answered, or TroubleError: the run goes on later.
  */
-export async function settleRound(run: SettleRoundNeeds, round: number): Promise<boolean> {
+export async function closeRound(run: CloseRoundNeeds, round: number): Promise<boolean> {
   const sum = { chunks: 0, records: 0, successful: 0 };
   let isDone = !run.uploads.stopped;
   let chunk = await run.checkpoint.nextChunk(run.id, round, 0);

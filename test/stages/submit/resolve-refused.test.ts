@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { judgeRefusal, type Verdict } from '../../../src/stages/submit/settle-refused.js';
+import { decideRefusal, type RefusalDecision } from '../../../src/stages/submit/resolve-refused.js';
 
 describe('a refusal', () => {
-  it.each<[unknown, number, number, number, Verdict]>([
+  it.each<[unknown, number, number, number, RefusalDecision]>([
     // status, records, accepted, splits
     [413, 2, 0, 0, 'split'],
     [413, 2, 0, 99, 'split'],
@@ -21,8 +21,8 @@ describe('a refusal', () => {
     [undefined, 2, 1, 0, 'final'],
   ])(
     'with %s of %i records, %i uploads accepted, %i splits: %s',
-    (status, records, accepted, splits, verdict) => {
-      expect(judgeRefusal({ status, records, accepted, splits }, 3)).toBe(verdict);
+    (status, records, accepted, splits, decision) => {
+      expect(decideRefusal({ status, records, accepted, splits }, 3)).toBe(decision);
     },
   );
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { AmbiguousUploadError, OutageError, UntrustedError } from '../../../src/errors.js';
-import { createReceiptRow } from '../../../src/stages/submit/unreadable-replies.js';
+import { createReplyBreaker } from '../../../src/stages/submit/reply-breaker.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stages/stage-run.js';
 import { attemptsOf, failing, resumed, statesOf, submitAll } from '../../helpers/stages/submit-run.js';
@@ -19,24 +19,34 @@ const ambiguous = () =>
 const unreadable = () =>
   new AmbiguousUploadError('AMBIGUOUS_UPLOAD', 'the reply is not JSON: <html>', { doubt: 'unreadable' });
 
-describe('the row', () => {
+describe('the breaker', () => {
   const end = (doubt: 'no-reply' | 'unreadable' | null) =>
     doubt === null
       ? Promise.resolve('read')
       : Promise.reject(doubt === 'unreadable' ? unreadable() : ambiguous());
 
   it.each([
-    ['is full at three', 0, ['unreadable', 'unreadable', 'unreadable'], 3, false],
-    ['is not counted by what has no reply', 0, ['unreadable', 'no-reply', 'unreadable'], 2, true],
-    ['begins anew with one that is read', 2, [null, 'unreadable', 'unreadable'], 2, true],
-    ['goes on from where another process has left it', 2, ['unreadable'], 3, false],
-    ['leaves a single request to see, where it was full', 3, [], 3, true],
-    ['is over again where that is not read', 7, ['unreadable'], 8, false],
-    ['leaves but the usual once it was read', 7, [null, 'unreadable', 'unreadable', 'unreadable'], 3, false],
-  ] as const)('%s', async (_, before, ends, length, mayGoOn) => {
-    const row = createReceiptRow(before);
-    for (const doubt of ends) await row.count(end(doubt)).catch(() => undefined);
-    expect([row.length, row.isFull, row.mayGoOn]).toEqual([length, length >= 3, mayGoOn]);
+    ['opens at three', 0, ['unreadable', 'unreadable', 'unreadable'], 3, false],
+    ['does not count a request without a reply', 0, ['unreadable', 'no-reply', 'unreadable'], 2, true],
+    ['counts anew after a readable reply', 2, [null, 'unreadable', 'unreadable'], 2, true],
+    ['goes on from the count of an earlier process', 2, ['unreadable'], 3, false],
+    ['allows one request as a trial, where it was open', 3, [], 3, true],
+    ['stays open where the trial is not readable', 7, ['unreadable'], 8, false],
+    [
+      'opens at three again after a readable trial',
+      7,
+      [null, 'unreadable', 'unreadable', 'unreadable'],
+      3,
+      false,
+    ],
+  ] as const)('%s', async (_, before, ends, unreadable, allowsRequest) => {
+    const breaker = createReplyBreaker(before);
+    for (const doubt of ends) await breaker.watch(end(doubt)).catch(() => undefined);
+    expect([breaker.unreadable, breaker.isOpen, breaker.allowsRequest]).toEqual([
+      unreadable,
+      unreadable >= 3,
+      allowsRequest,
+    ]);
   });
 });
 

@@ -1,0 +1,56 @@
+/** Finds chunks that are cut already: those that still need the service, and those of the canary. */
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
+import type { RunContext } from '../../run-context.js';
+
+/**
+ * The chunks that this process or an earlier one has cut and that still need the service, of the source and of all
+ * rounds. Those with an open folio come first. Ends early once uploads are stopped.
+ */
+export async function* unfinishedChunks(
+  run: Pick<RunContext, 'id' | 'uploads'> & { readonly checkpoint: Pick<Checkpoint, 'chunksIn'> },
+): AsyncGenerator<ChunkRow> {
+  yield* eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
+  for await (const chunk of eachChunk(run.checkpoint, run.id, ['cut'])) {
+    if (run.uploads.stopped) return;
+    yield chunk;
+  }
+}
+
+type CanaryNeeds = Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'chunk' | 'nextChunk'> };
+
+/**
+ * The chunks that hold the canary's records, in the order of the source: the chunk that was cut first, or its halves
+ * where it was split. None where nothing is cut yet.
+ */
+export async function* chunksOfCanary(run: CanaryNeeds): AsyncGenerator<ChunkRow> {
+  const canary = await run.checkpoint.chunk(run.id, firstNumber);
+  let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
+  while (canary !== undefined && chunk !== undefined && chunk.lastRecord <= canary.lastRecord) {
+    yield chunk;
+    chunk = await run.checkpoint.nextChunk(run.id, 0, chunk.lastRecord);
+  }
+}
+
+/** Whether the canary has passed: until then nothing behind it is cut, and nothing is merged. */
+export async function isPastCanary(
+  run: CanaryNeeds & { readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'lastMerged'> },
+): Promise<boolean> {
+  if ((await run.checkpoint.lastMerged(run.id)) !== undefined) return true;
+  const canary = await run.checkpoint.chunk(run.id, firstNumber);
+  const last = await run.checkpoint.lastCut(run.id, 0);
+  return canary !== undefined && last!.lastRecord > canary.lastRecord;
+}
+
+/** Whether the canary is cut, and each of its chunks is downloaded, given up or refused. */
+export async function isCanaryAnswered(run: CanaryNeeds): Promise<boolean> {
+  let isCut = false;
+  for await (const chunk of chunksOfCanary(run)) {
+    if (!isAnswered(chunk)) return false;
+    isCut = true;
+  }
+  return isCut;
+}
+
+/** Numbers are given in the order of cutting. */
+const firstNumber = 1;

@@ -1,0 +1,56 @@
+/** Saves a chunk that was just cut, and writes its file again where it is missing or damaged. */
+import type { Checkpoint, ChunkRow, PickedRecords } from '../../checkpoint/checkpoint.js';
+import type { RunContext } from '../../run-context.js';
+import { checkFilesBetween, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
+import { type CutChunk, cutChunks } from './cut-chunks.js';
+import { createUploadLayout } from './upload-layout.js';
+
+export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'at'> & {
+  readonly checkpoint: Pick<Checkpoint, 'recordCut'>;
+};
+
+/**
+ * Records the row first, which gives the chunk its number, and then writes the file under that number. A kill in between
+ * leaves a row without a file: `restoreChunk` writes it before the upload.
+ * @param picked the chunk's records, where they are not the source's next ones.
+ * @throws SourceError when the source is no longer the one that was checked.
+ */
+export async function saveChunk(
+  run: SaveChunkNeeds,
+  { chunk, content }: CutChunk,
+  picked: PickedRecords | null,
+): Promise<ChunkRow> {
+  await checkFilesBetween(run.source, chunk.start, chunk.end);
+  const saved = await run.checkpoint.recordCut(run.id, { ...chunk, picked });
+  run.at('after-cut-before-chunk-file');
+  await run.files.writeChunk(saved.number, [content], saved.sha256);
+  run.at('after-cut-before-intent');
+  return saved;
+}
+
+/**
+ * Makes sure that the chunk's file is there with the bytes that were cut. Cuts it again where it is not.
+ * @throws SourceError when the source no longer gives the same chunk.
+ */
+export async function restoreChunk(
+  run: RecordsOfNeeds & Pick<RunContext, 'files'>,
+  chunk: ChunkRow,
+): Promise<void> {
+  if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
+  await checkFilesBetween(run.source, chunk.start, chunk.end);
+  const layout = createUploadLayout(run.source, run.config.upload);
+  const limits = {
+    maxRecords: chunk.records,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    maxSourceBytes: Number.MAX_SAFE_INTEGER,
+  };
+  for await (const { chunk: again, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
+    if (again.sha256 !== chunk.sha256) break;
+    await run.files.writeChunk(chunk.number, [content], chunk.sha256);
+    return;
+  }
+  throw sourceChanged(
+    run.source.files[chunk.start.file]!.path,
+    `chunk ${chunk.number} is no longer the same`,
+  );
+}

@@ -1,0 +1,82 @@
+/**
+ * Finds the failed records that the single-record search may be asked for, with the fields that it is asked with
+ * (interface, 4.4): those uploaded as `name`, `address` and `state`.
+ */
+import type { SearchRecord } from '../../api/prediction-api.js';
+import { eachSearch } from '../../checkpoint/walk-run.js';
+import { fieldText } from '../../csv/write-field.js';
+import { ConfigError } from '../../errors.js';
+import { fieldOf, type LaidOutSource } from '../../results/output-layout.js';
+import type { RecordBlock } from '../../source/record-block.js';
+import type { UploadOptions } from '../chunk/upload-layout.js';
+import type { Refetch } from '../download/with-healing.js';
+import { type FailedRecordsNeeds, failedRecords, fixedColumns } from './failed-records.js';
+
+export interface SearchableRecord {
+  /** Its number. */
+  readonly record: number;
+  readonly fields: SearchRecord;
+}
+
+/**
+ * Leaves out records that were searched already, unless the search was certainly not accepted, and records without a
+ * name.
+ * @param refetch as `failedRecords` takes it.
+ */
+export async function* searchableRecords(
+  run: FailedRecordsNeeds,
+  refetch?: Refetch,
+): AsyncGenerator<SearchableRecord> {
+  const fieldsOf = createSearchFields(run.source, run.config.upload);
+  for await (const { chunk, block, indexes } of failedRecords(run, 0, refetch)) {
+    const searched = new Set<number>();
+    const { firstRecord, lastRecord } = chunk;
+    for await (const { record, state } of eachSearch(run.checkpoint, run.id, firstRecord, lastRecord)) {
+      if (state !== 'dropped') searched.add(record);
+    }
+    for (const index of indexes) {
+      const record = block.numbers[index]!;
+      const fields = searched.has(record) ? undefined : fieldsOf(block, index);
+      if (fields !== undefined) yield { record, fields };
+    }
+  }
+}
+
+/**
+ * A value without a column in the output would be paid for in vain.
+ * @param refetch as `failedRecords` takes it.
+ * @throws ConfigError when `failures.rescueColumns` has other columns than the results of the run.
+ */
+export async function checkRescueColumns(run: FailedRecordsNeeds, refetch?: Refetch): Promise<void> {
+  const columns = await fixedColumns(run, refetch);
+  if (columns === undefined || columns.length === 0) return;
+  const unknown = Object.keys(run.config.failures.rescueColumns).filter((name) => !columns.includes(name));
+  if (unknown.length === 0) return;
+  throw new ConfigError(
+    'RESCUE_COLUMNS_UNKNOWN',
+    `failures.rescueColumns: the results of run ${run.id} have no column ${unknown.join(', ')}; they have ${columns.join(', ')}`,
+    { hint: 'correct the names and run the same command again', facts: { run: run.id } },
+  );
+}
+
+/** Gives the fields of the record at an index of a block; undefined where it has no name to search for. */
+type SearchFields = (block: RecordBlock, index: number) => SearchRecord | undefined;
+
+/** @throws ConfigError when a configured column is not in the source. */
+function createSearchFields(source: LaidOutSource, { columns }: UploadOptions): SearchFields {
+  const fields = searchedBy
+    .filter((name) => Object.hasOwn(columns, name))
+    .map((name) => ({ name, field: fieldOf(source.columns, columns[name]!, `upload.columns.${name}`) }));
+  return (block, index) => {
+    const record = Object.fromEntries(fields.map(({ name, field }) => [name, textAt(block, index, field)]));
+    return record.name?.trim() ? record : undefined;
+  };
+}
+
+const searchedBy = ['name', 'address', 'state'];
+
+function textAt(block: RecordBlock, index: number, field: number): string {
+  const end = index * block.fields + field;
+  const start = field === 0 ? block.starts[index]! : block.ends[end - 1]! + 1;
+  return fieldText(block.bytes, start, block.ends[end]!);
+}

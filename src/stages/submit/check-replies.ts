@@ -1,0 +1,70 @@
+/**
+ * Checks what the replies of a run say about the service: that one service gives them all, and that it reads as many
+ * records as we send. Each check looks at earlier processes too, so what it finds stops every later one.
+ */
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { attemptsOf } from '../../checkpoint/walk-run.js';
+import { UntrustedError } from '../../errors.js';
+
+/**
+ * Either all replies come from a local service or none does (rule "A rehearsal never looks real",
+ * docs/architecture.md#a-rehearsal-never-looks-real). Otherwise something stands between us and the service, and it is
+ * unknown what is real and paid for.
+ * @throws UntrustedError `SERVICE_MIXED`.
+ */
+export async function checkOneService(
+  checkpoint: Pick<Checkpoint, 'replyKinds'>,
+  run: string,
+): Promise<void> {
+  if ((await checkpoint.replyKinds(run)).mixed) throw mixedError(run, '');
+}
+
+/**
+ * Compares a reply about a chunk's folio with the reply to its upload, and records a contradiction.
+ * @param isLocal whether the reply says that it comes from a local service.
+ * @throws UntrustedError `SERVICE_MIXED`.
+ */
+export async function checkSameService(
+  checkpoint: Pick<Checkpoint, 'uploads' | 'recordMixed'>,
+  run: string,
+  { number: chunk, folio }: ChunkRow,
+  isLocal: boolean,
+): Promise<void> {
+  const attempts = await attemptsOf(checkpoint, run, chunk);
+  const upload = attempts.find((attempt) => attempt.folio === folio);
+  if (upload === undefined || upload.local === null || upload.local === isLocal) return;
+  await checkpoint.recordMixed(run);
+  throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, { chunk, folio });
+}
+
+function mixedError(run: string, which: string, facts: { chunk?: number; folio?: string | null } = {}) {
+  return new UntrustedError(
+    'SERVICE_MIXED',
+    `run ${run}: some replies say that they come from a local service, and others do not${which}`,
+    {
+      hint: 'nothing more is uploaded and nothing is published: check what answers at service.baseUrl, and see foliopipe ledger; begin afresh with foliopipe run --new, which pays again',
+      facts: { run, ...facts },
+    },
+  );
+}
+
+/**
+ * Where the service counts other records than we sent, it reads our files otherwise than we wrote them.
+ * @throws UntrustedError `UPLOAD_MISREAD`.
+ */
+export async function checkNotMisread(
+  checkpoint: Pick<Checkpoint, 'misreadUpload'>,
+  run: string,
+): Promise<void> {
+  const misread = await checkpoint.misreadUpload(run);
+  if (misread === undefined) return;
+  const { chunk, folio, records, serviceRecords, fileName } = misread;
+  throw new UntrustedError(
+    'UPLOAD_MISREAD',
+    `chunk ${chunk}: the service read ${serviceRecords} records where ${records} were sent`,
+    {
+      hint: `nothing more is uploaded; ask the service provider about ${fileName}`,
+      facts: { chunk, folio },
+    },
+  );
+}

@@ -1,0 +1,76 @@
+/** Decides on an ambiguous upload, one that the service may have accepted: the chunk is sent again or given up. */
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import { attemptsOf } from '../../checkpoint/walk-run.js';
+import type { AmbiguousUploadError } from '../../errors.js';
+import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
+import type { ReplyBreaker } from './reply-breaker.js';
+import { stopForEarlierRedirect, stopForUnreadable } from './stop-uploads.js';
+import type { SubmitChunksNeeds } from './submit-needs.js';
+import { hasUnreadableReply } from './unreadable-replies.js';
+
+/**
+ * Decides once in a process. A chunk whose reply could not be read is not sent again: the service has answered, so it
+ * probably has the chunk.
+ * @returns the chunk, given up; `again` where it is to be sent again, within the records that the run allows;
+ *   undefined, with the uploads stopped, where no reply of the run could ever be read and a person must look first.
+ *   With `ambiguous.policy: hold` a person has looked, and the chunk is given up.
+ * @throws AmbiguousUploadError where the upload was redirected and probably would be again.
+ */
+export async function resolveAmbiguous(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  breaker: ReplyBreaker,
+): Promise<ChunkRow | 'again' | undefined> {
+  // An interrupted run decides nothing: a person can adopt the folio before the next run.
+  run.signal.throwIfAborted();
+  const { policy, maxRecords } = run.config.ambiguous;
+  const { ambiguousRecords, uploads } = await run.checkpoint.tally(run.id);
+  if (await wasRedirected(run, chunk.number)) {
+    // No upload was accepted since: this one would be redirected again, and may be paid for twice.
+    if (policy === 'resubmit' || uploads.accepted === 0) throw await stopForEarlierRedirect(run, chunk);
+  }
+  const isUnreadable = await hasUnreadableReply(run.checkpoint, run.id, chunk.number);
+  if (policy === 'resubmit' && isUnreadable && breaker.isOpen && uploads.accepted === 0) {
+    await stopForUnreadable(run, breaker);
+    return undefined;
+  }
+  if (policy === 'resubmit' && !isUnreadable && ambiguousRecords <= maxRecords) {
+    run.logger.warn(
+      { chunk: chunk.number, records: chunk.records },
+      `chunk ${chunk.number} is sent again: its ${chunk.records} records may be paid for twice`,
+    );
+    return 'again';
+  }
+  const givenUp = await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'AMBIGUOUS_HELD');
+  const allowance = policy === 'hold' ? 'ambiguous.policy is hold' : `ambiguous.maxRecords is ${maxRecords}`;
+  const why = isUnreadable ? 'its reply came and could not be read' : allowance;
+  run.logger.warn(
+    { chunk: chunk.number, records: chunk.records },
+    `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(run, chunk)}`,
+  );
+  return givenUp;
+}
+
+/** Logs that an upload has just become ambiguous, and how its folio can be adopted. */
+export async function warnAmbiguous(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  error: AmbiguousUploadError,
+): Promise<void> {
+  run.logger.warn(
+    { chunk: chunk.number, code: error.code },
+    `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on when everything else is sent${await howToAdopt(run, chunk)}`,
+  );
+}
+
+/** Whether the newest attempt was redirected, and no upload of the run was accepted after the last redirect. */
+async function wasRedirected({ id, checkpoint }: SubmitChunksNeeds, chunk: number): Promise<boolean> {
+  const newest = (await attemptsOf(checkpoint, id, chunk)).at(-1);
+  return newest?.doubt === 'redirected' && (await checkpoint.doubtsInRow(id, 'redirected')) > 0;
+}
+
+/** The end of a warning about an ambiguous chunk. */
+async function howToAdopt(run: SubmitChunksNeeds, { number: chunk }: ChunkRow): Promise<string> {
+  const fileName = await ambiguousFile(run.checkpoint, run.id, chunk);
+  return fileName === undefined ? '' : `; ${adoptHint(run.id, { chunk, fileName })}`;
+}

@@ -1,0 +1,116 @@
+/**
+ * Decides on a chunk that the service refuses: it is split in two, its only record is given up, or the run stops.
+ * Splitting goes on until the records that the service refuses stand alone. Invariant: no record is given up before
+ * the service has accepted something of the run, for until then it may refuse everything.
+ */
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import { RefusedError } from '../../errors.js';
+import { splitChunk } from './split-chunk.js';
+import type { SubmitChunksNeeds } from './submit-needs.js';
+
+/**
+ * @param anyUploadEnds waits until another upload, which may be accepted, has ended; false where none is in flight.
+ * @returns the chunks that take its place: its halves, or itself, `refused`.
+ * @throws RefusedError with the chunk in it, where the run stops; SourceError as `splitChunk` does.
+ */
+export async function resolveRefused(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  error: RefusedError,
+  anyUploadEnds: () => Promise<boolean>,
+): Promise<readonly ChunkRow[]> {
+  const decide = async () => {
+    const { uploads, chunks } = await run.checkpoint.tally(run.id);
+    const { status } = error.facts;
+    const known = { status, records: chunk.records, accepted: uploads.accepted, splits: chunks.split };
+    return decideRefusal(known, run.config.failures.maxSplits);
+  };
+  let decision = await decide();
+  while (decision === 'nothing-accepted' && (await anyUploadEnds())) decision = await decide();
+  if (decision === 'split') return split(run, chunk, error);
+  if (decision === 'give-up') return [await giveUp(run, chunk, error)];
+  throw decision === 'final' ? error : withChunk(chunk, error, hints[decision]);
+}
+
+/** What is known when a refusal is decided on. */
+export interface Refusal {
+  /** HTTP status of the refusing reply. */
+  readonly status: unknown;
+  /** Records of the refused chunk. */
+  readonly records: number;
+  /** Uploads of the run that were accepted. */
+  readonly accepted: number;
+  /** Chunks of the run that were split. */
+  readonly splits: number;
+}
+
+/** `nothing-accepted`, `too-many` and `final` stop the run. */
+export type RefusalDecision = 'split' | 'give-up' | 'nothing-accepted' | 'too-many' | 'final';
+
+/**
+ * A file that is too large (413) is split as often as it takes. What may be the fault of a record (400, 422) is
+ * searched for with at most `maxSplits` splits of a run, and splits for size count towards them.
+ */
+export function decideRefusal(
+  { status, records, accepted, splits }: Refusal,
+  maxSplits: number,
+): RefusalDecision {
+  const tooLarge = status === 413;
+  if (!tooLarge && status !== 400 && status !== 422) return 'final';
+  if (tooLarge && records > 1) return 'split';
+  if (accepted === 0) return 'nothing-accepted';
+  if (records === 1) return 'give-up';
+  return splits < maxSplits ? 'split' : 'too-many';
+}
+
+async function split(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  { message, facts }: RefusedError,
+): Promise<readonly ChunkRow[]> {
+  const halves = await splitChunk(run, chunk);
+  const numbers = halves.map(({ number }) => number);
+  run.logger.info(
+    { chunk: chunk.number, status: facts.status ?? null, halves: numbers },
+    `chunk ${chunk.number}: ${message}; its ${chunk.records} records are sent in two halves, as chunks ${numbers.join(' and ')}`,
+  );
+  return halves;
+}
+
+async function giveUp(
+  run: SubmitChunksNeeds,
+  { number, firstRecord }: ChunkRow,
+  error: RefusedError,
+): Promise<ChunkRow> {
+  await run.files.removeChunk(number);
+  const refused = await run.checkpoint.recordRefused(run.id, number, reasonOf(error));
+  run.logger.warn(
+    { chunk: number, record: firstRecord, status: error.facts.status ?? null },
+    `record ${firstRecord}: ${error.message}; it is FAILED, and the others go on`,
+  );
+  return refused;
+}
+
+/** The service's own words, or our message where it gives none. */
+function reasonOf({ facts, message }: RefusedError): string {
+  const { said } = facts;
+  return (typeof said === 'string' && said !== '' ? said : message).slice(0, maxReasonLength);
+}
+
+const maxReasonLength = 500;
+
+function withChunk(chunk: ChunkRow, error: RefusedError, hint: string): RefusedError {
+  const { number, firstRecord, lastRecord, records } = chunk;
+  return new RefusedError(
+    error.code,
+    `chunk ${number} (${records} records, ${firstRecord} to ${lastRecord}): ${error.message}`,
+    { hint, facts: { ...error.facts, chunk: number, firstRecord, lastRecord }, cause: error },
+  );
+}
+
+const hints: Readonly<Record<'nothing-accepted' | 'too-many', string>> = {
+  'nothing-accepted':
+    'nothing of this run was accepted so far, so no single record is suspected: check upload.columns and what the service wants, then run the same command again',
+  'too-many':
+    'as many chunks were split as failures.maxSplits allows: raise it to go on looking for the records that are refused',
+};

@@ -1,0 +1,25 @@
+/** What submit-chunks needs of a run. The files of this folder that do its steps take the same type. */
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import type { RunContext } from '../../run-context.js';
+import type { JudgeArrivedNeeds } from '../merge/judge-arrived.js';
+
+export type SubmitChunksNeeds = JudgeArrivedNeeds &
+  Pick<RunContext, 'api' | 'at' | 'clock' | 'controller' | 'files' | 'folioPermits' | 'logger'> & {
+    readonly checkpoint: Pick<
+      Checkpoint,
+      | 'chunksIn'
+      | 'doubtsInRow'
+      | 'misreadUpload'
+      | 'recordAccepted'
+      | 'recordAmbiguous'
+      | 'recordDropped'
+      | 'recordIntent'
+      | 'recordRefused'
+      | 'recordSplit'
+      | 'recordUnprocessed'
+      | 'replyKinds'
+      | 'run'
+      | 'tally'
+      | 'uploads'
+    >;
+  };
