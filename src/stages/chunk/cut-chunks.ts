@@ -33,7 +33,7 @@ export async function* cutChunks(
 ): AsyncGenerator<CutChunk> {
   const out = new UploadKernel(layout);
   const maxSourceBytes = limits.maxSourceBytes ?? CHUNK_BYTES_AT_MOST;
-  let atMost = Math.min(limits.canary || limits.maxRecords, limits.maxRecords);
+  let maxRecords = Math.min(limits.canary || limits.maxRecords, limits.maxRecords);
   let first: { record: number; start: Position } | undefined;
   let end: Position = { file: 0, offset: 0 };
   let records = 0;
@@ -63,7 +63,7 @@ export async function* cutChunks(
         sourceBytes = 0;
         out.clear();
       }
-      const upTo = Math.min(count, r + atMost - records);
+      const upTo = Math.min(count, r + maxRecords - records);
       const within = endWithin(batch, r, upTo, maxSourceBytes - sourceBytes);
       const isEmpty = records === 0;
       const written = out.write(batch, r, Math.max(within, isEmpty ? r + 1 : r), isEmpty, limits.maxBytes);
@@ -74,10 +74,10 @@ export async function* cutChunks(
         last = firstRecord + r - 1;
         end = { file, offset: base + ends[r * fields - 1]! };
       }
-      if (r < upTo || records === atMost) {
+      if (r < upTo || records === maxRecords) {
         yield cut();
         first = undefined;
-        atMost = limits.maxRecords;
+        maxRecords = limits.maxRecords;
       }
     }
   }

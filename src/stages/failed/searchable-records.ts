@@ -43,7 +43,7 @@ export async function* searchableRecords(
 }
 
 /**
- * A value without a column in the output would be paid for in vain.
+ * A value without a column in the output would be paid for and lost.
  * @param refetch as `failedRecords` takes it.
  * @throws ConfigError when `failures.rescueColumns` has other columns than the results of the run.
  */

@@ -1,6 +1,6 @@
 /**
- * Circuit breaker for paid requests: each one whose reply cannot be read may be paid for in vain. Three such replies
- * in a row stop the requests. A reply that can be read closes the breaker again.
+ * Circuit breaker for paid requests. A request whose reply cannot be read may be paid for without a result, so three
+ * such replies in a row open the breaker and stop the requests. A reply that can be read closes it again.
  */
 import { AmbiguousUploadError } from '../../errors.js';
 

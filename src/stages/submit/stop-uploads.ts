@@ -9,7 +9,10 @@ import type { ReplyBreaker } from './reply-breaker.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 import { unreadableHint } from './unreadable-replies.js';
 
-/** @param error what the run ends with, unless another error came first. */
+/**
+ * After an outage each further upload would only wait for its end in turn; after a guard it must not be paid for.
+ * @param error what the run ends with, unless another error came first.
+ */
 export function stopUploads(run: SubmitChunksNeeds, error: FoliopipeError): void {
   if (!(error instanceof OutageError) && !run.uploads.stopped) {
     run.logger.warn({ code: error.code, ...error.facts }, `${error.message}; what is sent already goes on`);

@@ -140,7 +140,7 @@ describe('chunks', () => {
     expect(chunks.reduce((sum, { chunk }) => sum + chunk.records, 0)).toBe(10_000);
   });
 
-  it('tell their last record where rejected ones lie between', async () => {
+  it('have the right last record where rejected ones lie between', async () => {
     const chunks = await cut('bad\na,1\nworse\nb,2\nbad\nc,3\n', { maxRecords: 2 });
     expect(chunks.map(({ chunk }) => [chunk.firstRecord, chunk.lastRecord, chunk.records])).toEqual([
       [12, 14, 2],

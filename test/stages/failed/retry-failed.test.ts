@@ -104,7 +104,7 @@ describe('a round', () => {
   });
 });
 
-describe('results of a settled round that are damaged', () => {
+describe('results of a closed round that are damaged', () => {
   const damaged = async (trouble?: Error): Promise<StageRun> => {
     const service = createAttemptsApi(outcomes);
     let isDamaged = false;

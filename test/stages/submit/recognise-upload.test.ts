@@ -1,4 +1,4 @@
-/** Which file a folio is of, by the names that the service tells. */
+/** Which file a folio is of, by the names that the service gives. */
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/config/load-config.js';
 import { recogniseUpload, uploadNames } from '../../../src/stages/submit/upload-names.js';
@@ -14,7 +14,7 @@ const contextOf = (id: string, description?: string) => ({
     '/',
   ),
 });
-const judge = (fileName: string | null, description: string | null, template?: string) =>
+const recognise = (fileName: string | null, description: string | null, template?: string) =>
   recogniseUpload(contextOf(run, template), chunk, { fileName, description });
 
 const ours = 'nightly-20261121T031002-4f9c1a-12-1-01234567.csv';
@@ -28,9 +28,9 @@ it('knows what upload-names has written', () => {
     const { fileName, description } = uploadNames(contextOf(run, template), chunk);
     const { before, after } = fileName;
     for (const attempt of [1, 2, 31])
-      expect(judge(`${before}${attempt}${after}`, null, template)).toEqual(same);
-    expect(judge(null, description, template)).toEqual(same);
-    expect(judge('a1b2.csv', ` ${description}\n`, template)).toEqual(same);
+      expect(recognise(`${before}${attempt}${after}`, null, template)).toEqual(same);
+    expect(recognise(null, description, template)).toEqual(same);
+    expect(recognise('a1b2.csv', ` ${description}\n`, template)).toEqual(same);
   }
 });
 
@@ -44,11 +44,11 @@ describe('by the file name', () => {
     [ours.replace('01234567', '76543210'), { is: 'other', named: { run, chunk: 12, hash: '76543210' } }],
     ['customers.csv', foreign],
   ])('%s', (fileName, found) => {
-    expect(judge(fileName, null)).toEqual(found);
+    expect(recognise(fileName, null)).toEqual(found);
   });
 
   it("which a description in the service's own words does not contradict", () => {
-    expect(judge(ours, 'uploaded by api')).toEqual(same);
+    expect(recognise(ours, 'uploaded by api')).toEqual(same);
   });
 });
 
@@ -69,7 +69,7 @@ describe('by the description', () => {
     [null, 'nightly 20261121T031002-4f9c1a 12', foreign],
     ['a1b2.csv', 'nightly', foreign],
   ])('%s, %s', (fileName, description, found) => {
-    expect(judge(fileName, description)).toEqual(found);
+    expect(recognise(fileName, description)).toEqual(found);
   });
 
   it.each([
@@ -81,11 +81,11 @@ describe('by the description', () => {
     [null, 'otherwise', 'plain', unknown],
     [null, `${other} plain`, '{run} plain', { is: 'other', named: { run: other } }],
   ])('%s, %s with the template %s', (fileName, description, template, found) => {
-    expect(judge(fileName, description, template)).toEqual(found);
+    expect(recognise(fileName, description, template)).toEqual(found);
   });
 });
 
-it('says nothing where nothing is told', () => {
-  expect(judge(null, null)).toEqual(unknown);
-  expect(judge(null, null, 'plain')).toEqual(unknown);
+it('is unknown where the service gives no names', () => {
+  expect(recognise(null, null)).toEqual(unknown);
+  expect(recognise(null, null, 'plain')).toEqual(unknown);
 });

@@ -48,11 +48,11 @@ describe.each(['\n', '\r\n'])('a chunk between rejected records, with %j', (newl
 
   it('is split into what a cut would have made, and each half can be restored', async () => {
     const { run, chunk } = await awkward(newline);
-    const place = { position: chunk.start, record: chunk.firstRecord };
+    const from = { position: chunk.start, record: chunk.firstRecord };
     const cuts = [];
     const limits = { maxRecords: 2, maxBytes: 1_000_000 };
     const layout = createUploadLayout(run.source, run.config.upload);
-    for await (const { chunk: cut, content } of cutChunks(recordsFrom(run, place), layout, limits)) {
+    for await (const { chunk: cut, content } of cutChunks(recordsFrom(run, from), layout, limits)) {
       cuts.push({ ...cut, text: Buffer.from(content).toString() });
     }
     const halves = await splitChunk(run, chunk);
@@ -95,7 +95,7 @@ it('a chunk of failed records that go out again is split into these records alon
 });
 
 describe('submitting what is refused', () => {
-  /** Files with the bad record are refused; the records of every file sent are told to `seen`. */
+  /** Files with the bad record are refused; the records of every file sent are added to `seen`. */
   function refusing(bad: string, seen: string[]) {
     const service = createFakeApi();
     const upload: typeof service.upload = async (request, signal) => {

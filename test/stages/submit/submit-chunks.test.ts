@@ -143,7 +143,7 @@ describe('an ambiguous upload', () => {
     ]);
   });
 
-  it('is told with the file to look for at the service and the command that binds its folio', async () => {
+  it('is logged with the file to look for at the service and the command that binds its folio', async () => {
     const run = await open({
       config: { concurrency: one, ambiguous: { policy: 'hold' } },
       records: 2,
@@ -179,7 +179,7 @@ describe('an ambiguous upload', () => {
     expect(await statesOf(run)).toEqual(['unprocessed', 'unprocessed', 'submitted']);
   });
 
-  it('is decided by nobody once the run is interrupted', async () => {
+  it('is not decided on once the run is interrupted', async () => {
     const service = failing({});
     const run: StageRun = await open({
       config: { concurrency: one, ambiguous: { policy: 'hold' } },
