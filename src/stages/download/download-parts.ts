@@ -2,7 +2,7 @@
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import { abortWhenLeft } from '../../streams/abort-when-left.js';
+import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import { giveUpLost, leaveForLater } from '../track/lost-folios.js';
@@ -42,7 +42,7 @@ export function downloadParts(
   };
   const { downloads } = run.config.concurrency;
   return (chunks) =>
-    abortWhenLeft(mapConcurrent(chunks, downloads, download, run.controller), run.controller);
+    abortOnEarlyReturn(mapConcurrent(chunks, downloads, download, run.controller), run.controller);
 }
 
 /** Fetches all parts of one finished chunk, counts what they hold, and asks once more where that does not balance. */

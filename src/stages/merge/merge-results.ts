@@ -6,7 +6,7 @@ import type { Checkpoint, ChunkCounts, ChunkRow } from '../../checkpoint/checkpo
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { OutageError, type UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import { abortWhenLeft } from '../../streams/abort-when-left.js';
+import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
 import { abortable } from '../../streams/abortable.js';
 import type { Refetch } from '../download/with-healing.js';
 import { positionAfter } from '../read-source.js';
@@ -89,5 +89,5 @@ export function mergeResults(
       await merger?.close();
     }
   };
-  return (chunks) => abortWhenLeft(mergeAll(chunks), run.controller);
+  return (chunks) => abortOnEarlyReturn(mergeAll(chunks), run.controller);
 }

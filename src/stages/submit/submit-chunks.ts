@@ -5,8 +5,8 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError } from '../../errors.js';
-import { abortWhenLeft } from '../../streams/abort-when-left.js';
-import { type AddItems, mapGrowing } from '../../streams/map-concurrent.js';
+import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
+import { type AddItems, mapGrowing } from '../../streams/map-growing.js';
 import type { Refetch } from '../download/with-healing.js';
 import { judgeArrived } from '../merge/judge-arrived.js';
 import { checkNotMisread, checkOneService } from './check-replies.js';
@@ -52,7 +52,7 @@ export function submitChunks(
       run.controller,
     );
   };
-  return (chunks) => abortWhenLeft(submitAll(chunks), run.controller);
+  return (chunks) => abortOnEarlyReturn(submitAll(chunks), run.controller);
 }
 
 /** Submits a chunk, or adds the chunks that take its place. */

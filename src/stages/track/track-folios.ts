@@ -6,7 +6,7 @@ import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import { abortWhenLeft } from '../../streams/abort-when-left.js';
+import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { checkSameService } from '../submit/check-replies.js';
 import { giveUpLost, isComplete, leaveForLater, listParts } from './lost-folios.js';
@@ -70,7 +70,7 @@ export function trackFolios(
 
   const { folios } = run.config.concurrency;
   // One more than can be open: with as many as that, the end of the chunks is still asked for.
-  return (chunks) => abortWhenLeft(mapConcurrent(chunks, folios + 1, track, run.controller), run.controller);
+  return (chunks) => abortOnEarlyReturn(mapConcurrent(chunks, folios + 1, track, run.controller), run.controller);
 }
 
 async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): Promise<ChunkRow> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { abortWhenLeft } from '../../src/streams/abort-when-left.js';
+import { abortOnEarlyReturn } from '../../src/streams/abort-on-early-return.js';
 import { systemClock } from '../../src/streams/clock.js';
 import { turns } from '../helpers/streams/gates.js';
 
@@ -18,7 +18,7 @@ function slowItems() {
       seen.closed = true;
     }
   };
-  return { controller, seen, items: abortWhenLeft(items(), controller) };
+  return { controller, seen, items: abortOnEarlyReturn(items(), controller) };
 }
 
 describe('a consumer that reads to the end', () => {
@@ -27,7 +27,7 @@ describe('a consumer that reads to the end', () => {
     const numbers = async function* () {
       yield* [1, 2, 3];
     };
-    const items = abortWhenLeft(numbers(), controller);
+    const items = abortOnEarlyReturn(numbers(), controller);
     const found: number[] = [];
     for await (const item of items) found.push(item);
     expect(found).toEqual([1, 2, 3]);
@@ -41,7 +41,7 @@ describe('a consumer that reads to the end', () => {
       yield 1;
       throw new Error('broken');
     };
-    const items = abortWhenLeft(failing(), controller);
+    const items = abortOnEarlyReturn(failing(), controller);
     await items.next();
     await expect(items.next()).rejects.toThrow('broken');
     await items.return(undefined);

@@ -5,7 +5,7 @@
  * itself waiting, for its next item or for work that takes hours, would not even notice that nobody listens.
  * @param controller aborted with the error that the consumer leaves with, where it has one.
  */
-export function abortWhenLeft<T>(items: AsyncGenerator<T>, controller: AbortController): AsyncGenerator<T> {
+export function abortOnEarlyReturn<T>(items: AsyncGenerator<T>, controller: AbortController): AsyncGenerator<T> {
   let ended = false;
   const left = (reason: unknown) => {
     if (!ended) controller.abort(reason);
