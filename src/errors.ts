@@ -1,19 +1,22 @@
-/** The base of every error that foliopipe throws on purpose: what, where, and what to do next. */
+/**
+ * The errors that foliopipe throws on purpose. Each one says what happened, where, and what to do next; its class gives
+ * the exit code.
+ */
 import type { Doubt } from './types.js';
 
-/** Facts of an error as fields: file, record, line, chunk, folio. Values are shown to people, never secret. */
+/** Facts of an error as fields: file, record, line, chunk, folio. They are shown to people and are never secret. */
 export type ErrorFacts = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface ErrorDetails {
-  /** What the person types or changes next. */
+  /** What the user types or changes next. */
   readonly hint?: string;
   readonly facts?: ErrorFacts;
   readonly cause?: unknown;
 }
 
-/** Base class. `code` is stable and may be relied on; `exitCode` is the one of the outside contract. */
+/** The base class. */
 export abstract class FoliopipeError extends Error {
-  /** Process exit code of the outside contract. */
+  /** The exit code of the process (README.md). */
   abstract readonly exitCode: number;
   /** Stable identifier such as `SOURCE_QUOTE_NOT_CLOSED`. */
   readonly code: string;
@@ -30,8 +33,8 @@ export abstract class FoliopipeError extends Error {
 }
 
 /**
- * A paid POST began and nobody can know whether the service accepted the file (law 3). Exit 5; 7 where the service
- * redirects, which it would do again.
+ * A paid POST began, and it is unknown whether the service accepted it. Exit 5; 7 if the service redirects, because it
+ * would do so again.
  */
 export class AmbiguousUploadError extends FoliopipeError {
   override readonly exitCode: 5 | 7;
@@ -44,28 +47,28 @@ export class AmbiguousUploadError extends FoliopipeError {
   }
 }
 
-/** Wrong usage or configuration: a person mends it and starts again. Exit 2. */
+/** Wrong usage or configuration, to be corrected by the user. Exit 2. */
 export class ConfigError extends FoliopipeError {
   override readonly exitCode = 2;
 }
 
-/** The deadline was reached; everything bought is kept and the same command goes on. Exit 8. */
+/** The deadline was reached; everything bought is kept, and the same command continues. Exit 8. */
 export class DeadlineError extends FoliopipeError {
   override readonly exitCode = 8;
 }
 
-/** Passing trouble (an outage, a full disk, a slow folio): the same command again goes on. Exit 5. */
+/** Passing trouble (an outage, a full disk, a slow folio); the same command continues. Exit 5. */
 export class TroubleError extends FoliopipeError {
   override readonly exitCode = 5;
 }
 
-/** The service says, and keeps saying, that it does not know a folio that it once gave us. */
+/** The service has said for long enough that it does not know a folio which it once gave us. */
 export class FolioLostError extends TroubleError {}
 
-/** One thing could not be had from the service for longer than we wait; what else there is goes on (law 9). */
+/** The service has failed for longer than we wait. Other chunks go on: rule "Trouble stays with the chunk". */
 export class OutageError extends TroubleError {}
 
-/** Stopped by our own guard before more is paid: budget, canary, failure rate. Exit 9. */
+/** One of our own limits stopped the run before it pays more: budget, canary, failure rate. Exit 9. */
 export class GuardError extends FoliopipeError {
   override readonly exitCode = 9;
 }
@@ -73,7 +76,7 @@ export class GuardError extends FoliopipeError {
 /** The signals that stop a command; a closed terminal sends SIGHUP. */
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** Stopped from outside by a signal; everything bought is kept and the same command goes on. Exit 130 or 143. */
+/** A signal stopped the command; everything bought is kept, and the same command continues. Exit 130 or 143. */
 export class InterruptedError extends FoliopipeError {
   override readonly exitCode: 130 | 143;
 
@@ -86,23 +89,23 @@ export class InterruptedError extends FoliopipeError {
   }
 }
 
-/** Another process holds the lock of this pipeline. Exit 11. */
+/** Another process holds the lock of the pipeline. Exit 11. */
 export class LockedError extends FoliopipeError {
   override readonly exitCode = 11;
 }
 
-/** Answers that cannot be trusted: balance, join or columns do not hold; nothing is published. Exit 6. */
+/** Answers that cannot be trusted: wrong balance, join or columns. Nothing is published. Exit 6. */
 export class UntrustedError extends FoliopipeError {
   override readonly exitCode = 6;
 }
 
 /**
- * Parts that contradict what was sent or what is counted. Fetched once more they may be right, which no other
- * `UntrustedError` promises: columns or a join that changed come back as they are.
+ * Parts that contradict what was sent or counted. They may be right when they are fetched once more. No other
+ * `UntrustedError` is: columns or a join that changed come back unchanged.
  */
 export class MismatchError extends UntrustedError {}
 
-/** The service refuses us: token, quota or file. Exit 7. */
+/** The service rejects the token, the quota or the file. Exit 7. */
 export class RefusedError extends FoliopipeError {
   override readonly exitCode = 7;
 }
@@ -112,9 +115,7 @@ export class SourceError extends FoliopipeError {
   override readonly exitCode = 4;
 }
 
-/** Folios are still processing and nobody wanted to wait for them. Exit 10. */
+/** Folios are still processing, and the command was told not to wait. Exit 10. */
 export class StillProcessingError extends FoliopipeError {
   override readonly exitCode = 10;
 }
-
-/** All error classes, one a file. */

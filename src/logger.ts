@@ -1,4 +1,4 @@
-/** The part of pino's interface that the library writes to; any logger of that shape will do. */
+/** The part of pino's interface that the library uses; any logger of this shape will do. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -6,7 +6,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** Says nothing: what the library uses when it is given no logger. */
+/** Logs nothing. The library uses it when it is given no logger. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

@@ -1,8 +1,8 @@
 /**
- * Chooses the SQLite driver that runs on this Node. No better-sqlite3 runs on all: 13 needs Node-API 10 (Node
- * 22.14) and dies by a segmentation fault below it; 12 aborts from Node 24.19 on, as soon as a statement is
- * collected. npm installs the right one, but a copied `node_modules` or another Node on the PATH brings the wrong.
- * When Node 20 is dropped, `import Database from 'better-sqlite3'` takes this file's place, and `.node20/` goes too.
+ * Chooses the SQLite driver that runs on this Node. No version of better-sqlite3 runs on all of them: 13 needs Node-API
+ * 10 (Node 22.14) and crashes with a segmentation fault below it; 12 aborts from Node 24.19 on, when a statement is
+ * garbage-collected. npm installs the right one, but a copied `node_modules` or another Node on the PATH may bring the
+ * wrong one. Once Node 20 is dropped, `import Database from 'better-sqlite3'` replaces this file and `.node20/`.
  */
 import { createRequire } from 'node:module';
 import { version, versions } from 'node:process';
@@ -19,22 +19,22 @@ const COMPILED = ' (compiles it where it finds no binary: Python, make and a C++
 let driver: Driver | undefined;
 
 /**
- * Opens a database file; the driver is loaded with the first.
- * @throws ConfigError `SQLITE_DRIVER` when the one that this Node wants is not installed.
+ * Opens a database file. The first call loads the driver.
+ * @throws ConfigError `SQLITE_DRIVER` when the version that this Node needs is not installed.
  */
 export function openSqlite(path: string, options: Options = {}): Database {
   driver ??= loadDriver(createRequire(import.meta.url), Number(versions.napi));
   return new driver(path, options);
 }
 
-/** Whether SQLite threw it: its `code` is then one of SQLite's, such as `SQLITE_BUSY`. */
+/** Whether the error comes from SQLite: its `code` is then one of SQLite's, such as `SQLITE_BUSY`. */
 export function isSqliteError(error: unknown): error is InstanceType<SqliteError> {
   return driver !== undefined && error instanceof driver.SqliteError;
 }
 
 /**
- * The major of better-sqlite3 that runs on a Node.
- * @param nodeApi its version of Node-API, `process.versions.napi`
+ * The major version of better-sqlite3 that runs on a Node.
+ * @param nodeApi the Node's version of Node-API, `process.versions.napi`
  */
 export function driverMajor(nodeApi: number): 12 | 13 {
   return nodeApi >= 10 ? 13 : 12;
@@ -42,8 +42,8 @@ export function driverMajor(nodeApi: number): 12 | 13 {
 
 /**
  * Loads better-sqlite3 and opens an empty database, which loads its binary.
- * @param load `require`, or what stands for it in a test
- * @throws ConfigError `SQLITE_DRIVER` when it is missing, of the wrong major, or without a binary for this Node.
+ * @param load `require`, or its replacement in a test
+ * @throws ConfigError `SQLITE_DRIVER` when it is missing, has the wrong major version, or has no binary for this Node.
  */
 export function loadDriver(load: (id: string) => unknown, nodeApi: number): Driver {
   const major = driverMajor(nodeApi);

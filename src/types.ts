@@ -80,8 +80,8 @@ export type PredictionStatus = FileStatus | 'UNPROCESSED';
 export type UnprocessedCause = 'AMBIGUOUS_HELD' | 'FOLIO_LOST' | 'DEADLINE';
 
 /**
- * Why nobody knows whether a paid request counted (law 3). `no-reply`: cut, timed out, or a server error.
- * `redirected`: any 3xx. `unreadable`: a success that came whole and does not say what was accepted.
+ * Why it is unknown whether a paid request was accepted. `no-reply`: cut, timed out, or a server error. `redirected`:
+ * any 3xx. `unreadable`: a whole reply of success that does not say what was accepted. The value is stored.
  */
 export type Doubt = 'no-reply' | 'redirected' | 'unreadable';
 

@@ -1,13 +1,20 @@
-/** A stage's items for a consumer that may leave early, as a Node stream does when it is destroyed. */
+/**
+ * A stage's items for a consumer that may return early, as a Node stream does when it is destroyed.
+ *
+ * The consumer's `return` aborts the controller before it reaches the generator: a generator that waits, for its next
+ * item or for work that takes hours, would not see that its consumer has gone.
+ */
 
 /**
- * The same items. A consumer that closes them before their end aborts the controller first: a generator that is
- * itself waiting, for its next item or for work that takes hours, would not even notice that nobody listens.
- * @param controller aborted with the error that the consumer leaves with, where it has one.
+ * Gives the same items.
+ * @param controller aborted when the consumer ends before the items do, with the consumer's error if it has one.
  */
-export function abortOnEarlyReturn<T>(items: AsyncGenerator<T>, controller: AbortController): AsyncGenerator<T> {
+export function abortOnEarlyReturn<T>(
+  items: AsyncGenerator<T>,
+  controller: AbortController,
+): AsyncGenerator<T> {
   let ended = false;
-  const left = (reason: unknown) => {
+  const abort = (reason: unknown) => {
     if (!ended) controller.abort(reason);
     ended = true;
   };
@@ -23,11 +30,11 @@ export function abortOnEarlyReturn<T>(items: AsyncGenerator<T>, controller: Abor
       }
     },
     return: (value) => {
-      left(undefined);
+      abort(undefined);
       return items.return(value);
     },
     throw: (error) => {
-      left(error);
+      abort(error);
       return items.throw(error);
     },
     [Symbol.asyncIterator]: () => generator,

@@ -1,29 +1,29 @@
-/** An async iterable whose next item is not waited for once a signal has aborted. */
+/** An async iterable that stops waiting for its next item when a signal aborts. */
 
 /**
- * The same items. A Node stream that is destroyed leaves whoever waits for its next item waiting; so does a
- * stage that is itself waiting. Once the signal aborts, its reason is thrown instead, and nothing more is taken.
+ * Gives the same items until the signal aborts, then throws the signal's reason and reads no more. A Node stream that
+ * is destroyed, or a stage that itself waits, would otherwise never settle the call for its next item.
  */
 export function abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = items[Symbol.asyncIterator]();
   let isWaiting = false;
   const next = () =>
     new Promise<IteratorResult<T>>((resolve, reject) => {
-      const abort = () => reject(signal.reason);
-      if (signal.aborted) return abort();
-      const come = () => {
-        isWaiting = false;
-        signal.removeEventListener('abort', abort);
-      };
-      signal.addEventListener('abort', abort, { once: true });
+      const onAbort = () => reject(signal.reason);
+      if (signal.aborted) return onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
       isWaiting = true;
+      const settle = () => {
+        isWaiting = false;
+        signal.removeEventListener('abort', onAbort);
+      };
       iterator.next().then(
         (result) => {
-          come();
+          settle();
           resolve(result);
         },
         (error: unknown) => {
-          come();
+          settle();
           reject(error);
         },
       );
@@ -33,7 +33,7 @@ export function abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): Asyn
       next,
       return: async () => {
         const closed = Promise.resolve(iterator.return?.());
-        // A generator closes only when its next item has come, and after an abort that may be never.
+        // A generator closes only after its next item has come, which may never happen after an abort.
         if (signal.aborted && isWaiting) closed.catch(() => undefined);
         else await closed;
         return { done: true, value: undefined };

@@ -1,6 +1,8 @@
 /**
- * Files that appear whole or not at all (law 7): written beside, synced, renamed, the folder synced. What the system
- * does at once is not given to another thread: handing it over takes twenty times as long.
+ * Writes files that appear whole or not at all: to a temporary file, synced, renamed, and the folder synced. Rule
+ * "A file appears whole" (docs/architecture.md#a-file-appears-whole).
+ *
+ * Calls that the system answers at once are synchronous: handing them to another thread takes twenty times as long.
  */
 import { closeSync, fchmodSync, fsync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,10 +11,10 @@ import { promisify } from 'node:util';
 const sync = promisify(fsync);
 
 /**
- * Writes a file through `write`; it stands under its name only when all of it is on the disk.
+ * Writes a file through `write`. It gets its name only after all of it is on the disk.
  * @param mode permission bits of the file.
  * @param write is given the descriptor of the file, which is empty.
- * @param nameOf gives the path where that depends on what was written; it must lie in the same folder.
+ * @param nameOf gives the path, if that depends on what was written; it must be in the same folder.
  */
 export async function writeFileAtomically<T>(
   path: string,
@@ -20,26 +22,36 @@ export async function writeFileAtomically<T>(
   write: (file: number) => T | Promise<T>,
   nameOf: (result: T) => string = () => path,
 ): Promise<T> {
-  const beside = `${path}.tmp`;
-  const file = create(beside, mode);
+  const temporary = `${path}.tmp`;
+  const file = create(temporary, mode);
   let result: T;
   try {
     result = await write(file);
-    // The mask of the process may have taken rights from group and others.
+    // The umask may have removed rights of the group and of others.
     if ((mode & 0o077) !== 0) fchmodSync(file, mode);
     await sync(file);
   } catch (error) {
     closeSync(file);
-    rmSync(beside, { force: true });
-    throw named(error, path);
+    rmSync(temporary, { force: true });
+    throw withPath(error, path);
   }
   closeSync(file);
-  renameSync(beside, nameOf(result));
+  renameSync(temporary, nameOf(result));
   await syncFolder(dirname(path));
   return result;
 }
 
-/** Creates a file; what a killed process has left of it is removed. */
+/** Makes renames and removals in a folder durable. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = openSync(path, 'r');
+  try {
+    await sync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Creates a file; removes one that a killed process has left. */
 function create(path: string, mode: number): number {
   const openNew = () => openSync(path, 'wx', mode);
   try {
@@ -51,18 +63,8 @@ function create(path: string, mode: number): number {
   }
 }
 
-/** A system's error of an open file does not say which file that is. */
-function named(error: unknown, path: string): unknown {
+/** Adds the path to a system error about a descriptor, which does not name the file. */
+function withPath(error: unknown, path: string): unknown {
   const isUnnamed = error instanceof Error && 'syscall' in error && !('path' in error);
   return isUnnamed ? Object.assign(error, { path }) : error;
-}
-
-/** Makes renames and removals in a folder durable. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = openSync(path, 'r');
-  try {
-    await sync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }

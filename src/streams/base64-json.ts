@@ -1,22 +1,22 @@
-/** Decodes the one huge base64 string of a JSON reply as a stream: what is in memory is one buffer, never the string. */
+/** Decodes the one huge base64 string of a JSON reply as a stream. Memory holds one buffer, never the string. */
 import { SPARE_BYTES, sharedMemory } from '../kernel/kernel-memory.js';
 import { JsonSkeleton, type JsonSkeletonOptions } from './json-skeleton.js';
 import { MalformedReplyError } from './malformed-reply-error.js';
 
-/** Most parts are one piece: whatever another thread does with it is asked for once. */
+/** Most parts fit into one piece, so that a consumer which hands pieces to another thread does so once a part. */
 const PIECE_BYTES = 1024 * 1024;
-/** Buffers that no reply uses any more: as many as there ever were replies at once. */
+/** Buffers that no reply uses now: at most as many as replies were ever read at once. */
 const spare: Buffer[] = [];
 
 /**
- * Gives the decoded bytes of the string at `options.path` in pieces of about 1 MiB. Keys may come in any order,
- * other members have any shape, escapes are honoured, and the bytes may be cut anywhere. The string's text must be
- * strict base64 without line breaks. An empty string gives nothing.
+ * Gives the decoded bytes of the string at `options.path` in pieces of about 1 MiB. Keys may come in any order, other
+ * members have any shape, escapes are decoded, and the bytes may be cut anywhere. The string must be strict base64
+ * without line breaks. An empty string gives nothing.
  *
- * Each piece is valid until the next one is asked for. What was given is proved only when the generator ends without
- * an error.
- * @throws MalformedReplyError when the JSON is malformed or cut anywhere up to its end, or the string is
- * missing, doubled or not base64, or the rest is larger than `options.maxOtherBytes`.
+ * Each piece is valid until the next one is requested. The pieces are proven only when the generator ends without an
+ * error.
+ * @throws MalformedReplyError when the JSON is malformed or cut, when the string is missing, doubled or not base64, or
+ *   when the rest is larger than `options.maxOtherBytes`.
  */
 export async function* decodeBase64Json(
   body: AsyncIterable<Uint8Array>,
@@ -55,9 +55,6 @@ export async function* decodeBase64Json(
   }
 }
 
-// * The text of one JSON string that is strict base64 (RFC 4648, section 4), decoded as its bytes arrive; in
-// WebAssembly. All texts share one instance: no call leaves anything in its memory for the next.
-
 /** What assembly/base64.ts exports. */
 interface Base64Exports {
   readonly memory: WebAssembly.Memory;
@@ -67,7 +64,7 @@ interface Base64Exports {
 }
 
 const CLOSED = 2;
-/** What is wrong with the text, by what the kernel has found. */
+/** The error for each result of the kernel. */
 const TROUBLES: readonly (string | undefined)[] = [
   undefined,
   undefined,
@@ -77,36 +74,40 @@ const TROUBLES: readonly (string | undefined)[] = [
   'holds an escape that stands for no character of it',
 ];
 
-/** Most bytes of the text that one call takes: they and the decoded ones fit into the processor's cache. */
+/** Most text bytes of one call: they and the decoded bytes fit into the processor's cache. */
 const TEXT_BYTES = 64 * 1024;
-/** Four characters that are cut, each written as an escape of six bytes. */
+/** The first characters of a group of four, each written as an escape of six bytes. */
 const CUT_BYTES = 24;
 /**
- * In the middle of a page of the memory: buffers tend to begin with one, and some processors copy between places
- * that lie almost alike in their pages twenty times slower.
+ * In the middle of a page of the memory. Buffers tend to begin with a page, and some processors copy twenty times
+ * slower between addresses whose offsets in their pages are almost equal.
  */
 const TEXT_AT = 2048;
 const DECODED_AT = TEXT_AT + TEXT_BYTES + 4096;
 
-/** Most bytes that one call gives. */
+/** Most bytes that one call decodes. */
 const DECODED_BYTES = ((CUT_BYTES + TEXT_BYTES) / 4) * 3;
 
+/** One instance for all texts: a call leaves nothing in its memory for the next one. */
 const kernelMemory = sharedMemory<Base64Exports>(DECODED_AT + DECODED_BYTES + SPARE_BYTES);
 
-/** Starts behind the opening quote. */
+/**
+ * The text of one JSON string that is strict base64 (RFC 4648, section 4), from behind its opening quote on. It is
+ * decoded in WebAssembly as its bytes arrive.
+ */
 class Base64Text {
   /** Whether the closing quote was read. */
   closed = false;
-  /** Where the last `decode` stopped: behind the closing quote, or before bytes that another call must take. */
+  /** Where the last `decode` stopped: behind the closing quote, or before bytes for another call. */
   stoppedAt = 0;
-  /** The beginning of four characters whose end has not arrived. */
+  /** The beginning of a group of four characters whose end has not arrived. */
   readonly #cut = Buffer.allocUnsafe(CUT_BYTES);
   #cutBytes = 0;
 
   /**
-   * Decodes from `start` on, and writes what is complete into `into`, which has room for `DECODED_BYTES` at `at`.
+   * Decodes from `start` on. Writes the complete groups into `into`, which has room for `DECODED_BYTES` at `at`.
    * @returns how many bytes were written.
-   * @throws MalformedReplyError at a character outside the alphabet, a wrong end or an escape that cannot be.
+   * @throws MalformedReplyError at a character outside the alphabet, a wrong end or an impossible escape.
    */
   decode(bytes: Buffer, start: number, into: Buffer, at: number): number {
     const { bytes: memory, exports } = kernelMemory();

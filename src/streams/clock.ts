@@ -1,11 +1,11 @@
-/** The time and waiting for it, as an argument, so that hours can be tested in milliseconds. */
+/** Time as a parameter, so that tests run hours in milliseconds. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Milliseconds } from '../types.js';
 
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
-  /** Throws the signal's reason when that aborts first. */
+  /** Throws the signal's reason if that aborts first. */
   sleep(time: Milliseconds, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /** Length and hash of a file's content. */
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { readPieces } from './read-pieces.js';
 
 export interface HashedFile {
   readonly bytes: number;
@@ -9,12 +9,12 @@ export interface HashedFile {
 }
 
 /**
- * @param look is shown each piece as it is read; valid until it returns.
- * @returns undefined where there is no such file.
+ * @param onPiece is given each piece as it is read; the piece is valid until `onPiece` settles.
+ * @returns undefined if there is no such file.
  */
 export async function hashFile(
   path: string,
-  look?: (piece: Buffer) => Promise<void>,
+  onPiece?: (piece: Buffer) => Promise<void>,
 ): Promise<HashedFile | undefined> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -22,49 +22,11 @@ export async function hashFile(
     for await (const piece of readPieces(path)) {
       hash.update(piece);
       bytes += piece.length;
-      await look?.(piece);
+      await onPiece?.(piece);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
   return { bytes, sha256: hash.digest('hex') };
-}
-
-// A file's bytes piece by piece, in two buffers that are filled in turn: reading makes no garbage.
-
-/** Large enough that asking another thread for it costs little beside the work on it. */
-export const PIECE_BYTES = 512 * 1024;
-
-/**
- * The bytes of a file from an offset on; the next piece is read while one is looked at.
- * Each piece is valid until the next one is asked for.
- */
-export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffer, void, undefined> {
-  const file = await open(path);
-  let position = start;
-  let ahead: Promise<Buffer> | undefined;
-  const read = (into: Buffer): void => {
-    ahead = file.read(into, 0, into.length, position).then(({ bytesRead }) => {
-      position += bytesRead;
-      return into.subarray(0, bytesRead);
-    });
-    // Whoever asks for the piece hears of it; nobody may.
-    ahead.catch(() => undefined);
-  };
-  try {
-    let filling = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    let free: typeof filling | undefined;
-    read(filling);
-    for (;;) {
-      const piece = await ahead!;
-      if (piece.length === 0) return;
-      [free, filling] = [filling, free ?? Buffer.allocUnsafeSlow(PIECE_BYTES)];
-      read(filling);
-      yield piece;
-    }
-  } finally {
-    await ahead?.catch(() => undefined);
-    await file.close();
-  }
 }

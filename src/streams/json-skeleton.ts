@@ -1,20 +1,20 @@
 /**
- * A JSON document without the text of one string, which may be huge. Finding that string needs no more than
- * quotes, brackets and keys; that the document is JSON at all is proved at its end by `JSON.parse`, since a
- * valid string left out of a document changes nothing in whether the rest of it is valid.
+ * A JSON document without the text of one string, which may be huge. Quotes, brackets and keys are enough to find that
+ * string. `JSON.parse` proves at the end that the document is valid: with an empty string in place of a valid one, a
+ * document stays as valid or invalid as it was.
  */
 import { MalformedReplyError } from './malformed-reply-error.js';
 
 export interface JsonSkeletonOptions {
   /** Keys of nested objects that lead to the string. */
   readonly path: readonly string[];
-  /** Largest size of everything beside the string's text. */
+  /** Largest size of everything except the string's text. */
   readonly maxOtherBytes: number;
 }
 
 const MAX_DEPTH = 64;
 const FIRST_SIZE = 1024;
-/** What stands in the stack for an array, and for an object that is not on the path. */
+/** Entries of the stack for an array, and for an object that is not on the path. */
 const ARRAY = -2;
 const ELSEWHERE = -1;
 
@@ -26,10 +26,10 @@ export class JsonSkeleton {
   readonly #stack: number[] = [];
   #inString = false;
   #escaped = false;
-  /** Where the string being read begins if it is a key, else -1. */
+  /** Where the current string begins if it is a key, otherwise -1. */
   #keyStart = -1;
   #expectsKey = false;
-  /** The last key is the next one of the path, and its value has not begun. */
+  /** Whether the last key is the next one of the path, and its value has not begun. */
   #onPath = false;
   #found = false;
 
@@ -38,9 +38,9 @@ export class JsonSkeleton {
   }
 
   /**
-   * Reads on from `start`. Gives the place behind the opening quote of the string looked for, or
-   * `bytes.length`; `found` turns true in the first case, and the next call starts behind its text.
-   * @throws MalformedReplyError when the string comes twice or a bound is passed.
+   * Reads on from `start`. Stops behind the opening quote of the string if it is `found`, and the next call starts
+   * behind that string's text; otherwise it stops at `bytes.length`.
+   * @throws MalformedReplyError when the string comes twice or a limit is exceeded.
    */
   read(bytes: Buffer, start: number): { readonly stoppedAt: number; readonly found: boolean } {
     for (let at = start; at < bytes.length; at += 1) {
@@ -55,12 +55,12 @@ export class JsonSkeleton {
     return { stoppedAt: bytes.length, found: false };
   }
 
-  /** The text of the string is over: its closing quote was read. */
+  /** To be called when the closing quote of the string was read. */
   close(): void {
     this.#keep(0x22);
   }
 
-  /** @throws MalformedReplyError when the document is no JSON or holds no string at the path. */
+  /** @throws MalformedReplyError when the document is not JSON or has no string at the path. */
   end(): void {
     const document = parse(this.#bytes.subarray(0, this.#length));
     const value = this.#options.path.reduce(memberOf, document);
@@ -83,7 +83,7 @@ export class JsonSkeleton {
     }
   }
 
-  /** A byte outside strings; true where the string looked for opens. */
+  /** Reads a byte outside of strings; true if it opens the string at the path. */
   #readBetween(byte: number): boolean {
     switch (byte) {
       case 0x22: // "
@@ -128,12 +128,10 @@ export class JsonSkeleton {
     return false;
   }
 
-  /** How many keys of the path lead to the value that begins here. */
+  /** How many keys of the path lead to the value that begins here, or `ELSEWHERE`. */
   #depthOnPath(): number {
     const top = this.#stack.at(-1);
-    if (top === undefined) {
-      return 0;
-    }
+    if (top === undefined) return 0;
     return this.#onPath ? top + 1 : ELSEWHERE;
   }
 

@@ -1,16 +1,21 @@
-/** Permits for things that stay open longer than one call, such as folios at the service; FIFO over p-limit. */
+/**
+ * Permits for things that stay open longer than one call, such as folios at the service. First come, first served.
+ *
+ * p-limit counts and queues. It holds a slot while a function runs, so a permit is a function that runs until the
+ * permit is released; waiting that an abort ends, and permits that are never released, are added here.
+ */
 import pLimit from 'p-limit';
 
 export interface Permits {
   /**
-   * Waits for a permit and keeps it under this number.
-   * @returns false where none will ever be free again, since all are kept for good.
-   * @throws the signal's reason when that aborts first.
+   * Waits for a permit, which is then held under this number.
+   * @returns false if no permit can become free again, because all are kept.
+   * @throws the signal's reason if that aborts first.
    */
   acquire(holder: number, signal: AbortSignal): Promise<boolean>;
-  /** Gives the number's permit back; without one it does nothing. */
+  /** Releases the number's permit; does nothing if it has none. */
   release(holder: number): void | Promise<void>;
-  /** Never gives the number's permit back: what it stands for stays open. Without one it does nothing. */
+  /** Makes the number's permit permanent, because what it stands for stays open; does nothing if it has none. */
   keep(holder: number): void | Promise<void>;
 }
 

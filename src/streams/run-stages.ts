@@ -1,6 +1,6 @@
 /**
- * Runs a chain of stages to its end under `stream/promises.pipeline`. Invariant: when any stage fails or
- * leaves early, whatever the others are waiting for is aborted, and each has ended before the chain does.
+ * Runs a chain of stages to its end under `stream/promises.pipeline`. Invariant: when a stage fails or returns early,
+ * what the others wait for is aborted, and every stage has ended before the chain does.
  */
 import { pipeline } from 'node:stream/promises';
 
@@ -14,10 +14,10 @@ export type SinkStage<In, Result> = (items: AsyncIterable<In>) => Promise<Result
 type AnyStage = (items: AsyncIterable<never>) => AsyncIterable<unknown> | Promise<unknown>;
 
 /**
- * @param controller aborted when a stage fails or ends early; the stages must be waiting on its signal, and
- * throw its reason.
+ * @param controller aborted when a stage fails or returns early. The stages must wait on its signal, and throw its
+ *   reason.
  * @returns what the last stage returns.
- * @throws what the first stage that failed has thrown, not what others made of the abort that followed.
+ * @throws the error of the stage that failed first, not the errors that follow from the abort.
  */
 export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
   controller: AbortController,
@@ -41,18 +41,23 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
   try {
     return await run(first, ...guarded);
   } catch (error) {
-    // A stage that fails closes its source before its error is seen, so what waits after it may throw first.
+    // A stage that fails closes its source before its own error arrives here, so a later stage may throw first.
     throw failures.find((failure) => !(failure instanceof StageEnded)) ?? error;
   } finally {
-    // The last stage may end while one before it still finishes what it must, such as an upload that is paid for.
+    // The last stage may end while an earlier one still finishes work, such as an upload that is paid for.
     await Promise.allSettled(sources.map((source) => source.return?.()));
   }
 }
 
-/** Why the others are aborted when a stage has ended; never the reason that anybody is told. */
+/** A last stage that reads all items and does nothing with them. */
+export async function drain(items: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of items);
+}
+
+/** The reason of the abort when a stage has ended. It is never thrown to the caller. */
 class StageEnded extends Error {}
 
-/** The same items; a failure on the way, or a consumer that leaves, aborts the controller first. */
+/** Gives the same items; aborts the controller when they fail or the consumer returns early. */
 function guard<T>(
   iterator: AsyncIterator<T>,
   controller: AbortController,
@@ -73,9 +78,4 @@ function guard<T>(
       },
     }),
   };
-}
-
-/** A last stage that wants nothing of what arrives. */
-export async function drain(items: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of items);
 }

@@ -1,18 +1,18 @@
-/** What tells cheaply, as far as the system can, whether a file was touched since it was last looked at. */
+/** A cheap mark of a file's state: as far as the system tells, an equal stamp means an unchanged file. */
 import { type BigIntStats, fstatSync, statSync } from 'node:fs';
 
-/** Size, times in nanoseconds, device and inode as one text; undefined where the file has another length. */
+/** The stamp of an open file: size, times in nanoseconds, device and inode. Undefined if its length is not `bytes`. */
 export function stampOf(file: number, bytes: number): string | undefined {
   return toStamp(fstatSync(file, { bigint: true }), bytes);
 }
 
-/** The same of what stands under a path; undefined also where nothing does. */
+/** The stamp of the file at a path; undefined also if there is none. */
 export function stampAt(path: string, bytes?: number): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && toStamp(found, bytes);
 }
 
-/** Size, times and inode as one text. */
+/** Size, times and inode, without the device. */
 export function stampText({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
   return `${size}-${mtimeNs}-${ctimeNs}-${ino}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Length and hash of a file that this process writes from its first byte on: it is not read for them. Invariant:
- * there are none where its size, times or inode tell that anybody else has been at it.
+ * Length and hash of a file that this process writes from its first byte on, without reading it. Invariant: both are
+ * unknown once the file's size, times or inode show that something else has changed it.
  */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -9,34 +9,35 @@ import { stampAt, stampOf } from './stamp.js';
 
 export interface WrittenHash {
   /**
-   * @param file the same one, which may have been closed and opened since the last call.
+   * @param file the same file each time; it may have been closed and opened since the last call.
    * @param write appends these pieces to it.
    */
   append(file: FileHandle, pieces: readonly Uint8Array[], write: () => Promise<void>): Promise<void>;
-  /** Of what stands under this path; undefined where it may be anything else than what was appended. */
+  /** Length and hash of the file at this path; undefined if it may not be exactly what was appended. */
   of(path: string): HashedFile | undefined;
 }
 
-/** @param file empty. */
+/** @param file is empty. */
 export function createWrittenHash(file: FileHandle): WrittenHash {
   const hash = createHash('sha256');
   let bytes = 0;
-  let left = stampOf(file.fd, bytes);
+  /** The file's state after the last append; undefined once it was changed elsewhere, or while an append runs. */
+  let lastStamp = stampOf(file.fd, bytes);
   return {
     append: async ({ fd }, pieces, write) => {
-      const isAsLeft = left !== undefined && left === stampOf(fd, bytes);
-      left = undefined;
+      const isUnchanged = lastStamp !== undefined && lastStamp === stampOf(fd, bytes);
+      lastStamp = undefined;
       const writing = write();
       for (const piece of pieces) {
         hash.update(piece);
         bytes += piece.length;
       }
       await writing;
-      if (isAsLeft) left = stampOf(fd, bytes);
+      if (isUnchanged) lastStamp = stampOf(fd, bytes);
     },
     of: (path) => {
-      const isAsLeft = left !== undefined && left === stampAt(path, bytes);
-      return isAsLeft ? { bytes, sha256: hash.copy().digest('hex') } : undefined;
+      const isUnchanged = lastStamp !== undefined && lastStamp === stampAt(path, bytes);
+      return isUnchanged ? { bytes, sha256: hash.copy().digest('hex') } : undefined;
     },
   };
 }

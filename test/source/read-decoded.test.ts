@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { isGzip, readDecoded } from '../../src/source/read-decoded.js';
-import { PIECE_BYTES } from '../../src/streams/hash-file.js';
+import { PIECE_BYTES } from '../../src/streams/read-pieces.js';
 import type { Dialect } from '../../src/types.js';
 import { useFiles } from '../helpers/folders/folders.js';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PIECE_BYTES, readPieces } from '../../src/streams/hash-file.js';
+import { PIECE_BYTES, readPieces } from '../../src/streams/read-pieces.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();

@@ -70,7 +70,8 @@ export function trackFolios(
 
   const { folios } = run.config.concurrency;
   // One more than can be open: with as many as that, the end of the chunks is still asked for.
-  return (chunks) => abortOnEarlyReturn(mapConcurrent(chunks, folios + 1, track, run.controller), run.controller);
+  return (chunks) =>
+    abortOnEarlyReturn(mapConcurrent(chunks, folios + 1, track, run.controller), run.controller);
 }
 
 async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): Promise<ChunkRow> {

@@ -1,0 +1,41 @@
+/**
+ * A file's bytes in pieces. Two buffers are filled in turn, so that reading allocates nothing for each piece, and the
+ * next piece is read while the consumer works on the last one.
+ */
+import { open } from 'node:fs/promises';
+
+/** Large enough that a read by another thread costs little beside the work on the bytes. */
+export const PIECE_BYTES = 512 * 1024;
+
+/**
+ * Reads a file from an offset on. Each piece is valid until the next one is requested.
+ * @throws the system's error, such as `ENOENT`, when the file cannot be read.
+ */
+export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffer, void, undefined> {
+  const file = await open(path);
+  let offset = start;
+  let ahead: Promise<Buffer> | undefined;
+  const read = (into: Buffer): void => {
+    ahead = file.read(into, 0, into.length, offset).then(({ bytesRead }) => {
+      offset += bytesRead;
+      return into.subarray(0, bytesRead);
+    });
+    // Avoids an unhandled rejection when the consumer stops early.
+    ahead.catch(() => undefined);
+  };
+  try {
+    let filling = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    let free: typeof filling | undefined;
+    read(filling);
+    for (;;) {
+      const piece = await ahead!;
+      if (piece.length === 0) return;
+      [free, filling] = [filling, free ?? Buffer.allocUnsafeSlow(PIECE_BYTES)];
+      read(filling);
+      yield piece;
+    }
+  } finally {
+    await ahead?.catch(() => undefined);
+    await file.close();
+  }
+}
