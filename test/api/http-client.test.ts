@@ -44,7 +44,7 @@ async function openProxy(onConnect: (target: string, socket: Duplex) => void): P
   return `http://127.0.0.1:${await listen(proxy)}`;
 }
 
-test('a certificate that does not verify is a matter of the config, not of hours of waiting', async () => {
+test('a certificate that does not verify is a config error, and is not retried for hours', async () => {
   const port = await listen(https.createServer(certificate, (_request, response) => response.end()));
   const error = await errorOf(open(`https://localhost:${port}`).track('F', noSignal));
   expect(error).toBeInstanceOf(ConfigError);
@@ -55,7 +55,7 @@ test('a certificate that does not verify is a matter of the config, not of hours
   });
 });
 
-test('a service that speaks no TLS gets nothing, so the search is tried again', async () => {
+test('a service without TLS gets nothing, so the search is tried again', async () => {
   const port = await listen(net.createServer((socket) => socket.end('HTTP/1.1 400 Bad\r\n\r\n')));
   const error = await errorOf(open(`https://127.0.0.1:${port}`).search({ name: 'x' }, noSignal));
   expect(error).toBeInstanceOf(TroubleError);
@@ -107,7 +107,7 @@ test.each<[string, string, (socket: Duplex) => void]>([
   expect(connects).toBeLessThan(20);
 });
 
-test('a proxy is told the user and password of its address', async () => {
+test('a proxy gets the user and password of its address', async () => {
   let authorization: string | undefined;
   const proxy = http.createServer().on('connect', (request, socket) => {
     authorization = request.headers['proxy-authorization'];
@@ -140,7 +140,7 @@ test('this machine is never reached through a proxy', async () => {
   expect(connects).toBe(0);
 });
 
-test('a proxy whose address is none is a matter of the config and is not repeated', () => {
+test("a proxy's address that is not valid is a config error that does not repeat it", () => {
   const proxies = { httpsProxy: 'http://me:pass word@:99999' };
   expect(() => openTestClient('https://service.example', { proxies })).toThrow(ConfigError);
   expect(() => openTestClient('https://service.example', { proxies })).not.toThrow(/pass/);
@@ -150,7 +150,7 @@ const chosen = (url: string, proxies: Parameters<typeof createProxyChoice>[0]) =
   createProxyChoice(proxies)(new URL(url))?.href;
 
 describe('the proxy of an https:// address', () => {
-  it('is HTTPS_PROXY, else HTTP_PROXY, else none', () => {
+  it('is HTTPS_PROXY, otherwise HTTP_PROXY, otherwise none', () => {
     const httpsProxy = 'http://first:8080';
     const httpProxy = 'second:3128';
     expect(chosen('https://service.example', { httpsProxy, httpProxy })).toBe('http://first:8080/');
@@ -177,7 +177,7 @@ describe('the proxy of an https:// address', () => {
     expect(found === undefined).toBe(isExempt);
   });
 
-  it('is told from its port', () => {
+  it('may be excluded for one port only', () => {
     const noProxy = 'service.example:8443';
     expect(chosen('https://service.example:8443', { httpsProxy: 'http://proxy:1', noProxy })).toBeUndefined();
   });

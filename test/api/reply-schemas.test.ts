@@ -1,4 +1,4 @@
-/** What is taken from replies, and what makes one malformed. */
+/** What is read from replies, and what makes a reply malformed. */
 import { expect, test } from 'vitest';
 import { trackReply, uploadReply } from '../../src/api/reply-schemas.js';
 
@@ -34,7 +34,7 @@ test('a whole tracking reply', () => {
   });
 });
 
-test('the least tracking reply', () => {
+test('the smallest tracking reply', () => {
   expect(trackReply.parse(reply({ progressInfo: { status: 'QUEUED' } }))).toEqual({
     status: 'QUEUED',
     fileName: null,
@@ -87,7 +87,7 @@ test.each([
   expect(trackReply.parse(reply({ progressInfo })).percentage).toBe(percentage);
 });
 
-test('counts as text are counts, and one alone is none', () => {
+test('counts may be text, and a single count does not suffice', () => {
   const both = { ...PROGRESS, successfulRecords: '10', failedRecords: '0' };
   expect(trackReply.parse(reply({ progressInfo: both })).counts).toEqual({ successful: 10, failed: 0 });
   const one = { ...PROGRESS, failedRecords: null };
@@ -133,7 +133,7 @@ test.each([
 });
 
 test.each([undefined, null, '', 'a b', 'a\n', 'ä', 'a'.repeat(201), 1.5, -1, {}, ['F']])(
-  'the folio %j is not taken',
+  '%j is not a folio',
   (folio) => {
     expect(uploadReply.safeParse(reply({ folio })).success).toBe(false);
   },

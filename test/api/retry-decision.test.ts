@@ -48,7 +48,7 @@ describe.each(table)('%s', (_name, failure, ...kinds) => {
   );
 });
 
-test('only 429 and 503 hand on the time that the service named', () => {
+test('only 429 and 503 pass on the time that the service named', () => {
   expect(decideRetry('upload', status(429), false)).toEqual({ kind: 'retry', after: 7 });
   expect(decideRetry('track', status(503), false)).toEqual({ kind: 'retry', after: 7 });
   expect(decideRetry('track', status(500), false)).toEqual({ kind: 'retry', after: null });
@@ -64,7 +64,7 @@ describe.each([404, 410])('HTTP %i, said once more of what has been missing for 
     expect(decideRetry(operation, status(code), true).kind).toBe(kind);
   });
 
-  test("is an outage where the body is not the service's", () => {
+  test("is an outage if the body is not the service's", () => {
     expect(isMissing(status(code))).toBe(true);
     expect(isMissing(status(code, false))).toBe(false);
     expect(decideRetry('track', status(code, false), true)).toEqual({ kind: 'retry', after: null });

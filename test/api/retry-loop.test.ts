@@ -69,7 +69,7 @@ test('an outage is logged when it begins and when it is over, its attempts only 
 describe('a folio that the service does not know', () => {
   const gone = status(404);
 
-  test('is lost only when that was said six times in a row', async () => {
+  test('is lost only after six such replies in a row', async () => {
     const { run } = createLoop();
     const blip = failing(gone, gone, gone, gone, status(410), status(502));
     expect(await run('track', blip.attempt)).toBe('done');
@@ -82,13 +82,13 @@ describe('a folio that the service does not know', () => {
     });
   });
 
-  test('is lost too where other trouble stands between the answers: it says nothing of the folio', async () => {
+  test('is lost also if other failures come between the replies: they say nothing about the folio', async () => {
     const { run } = createLoop();
     const between = failing(gone, status(502), gone, gone, status(503), gone, gone, status(502), gone);
     expect(await errorOf(run('track', between.attempt))).toBeInstanceOf(FolioLostError);
   });
 
-  test('is asked for as long as lostAfter says, however often that is, and however short giveUpAfter', async () => {
+  test('is requested for as long as lostAfter says, also if giveUpAfter is shorter', async () => {
     const { run, log } = createLoop(10, 300);
     const began = performance.now();
     let attempts = 0;
@@ -104,7 +104,7 @@ describe('a folio that the service does not know', () => {
     ]);
   });
 
-  test('is an outage where a proxy says so', async () => {
+  test('is an outage if a proxy says so', async () => {
     const { run } = createLoop(30);
     const attempt = async () => {
       throw new AttemptError(status(404, null, false));
@@ -112,7 +112,7 @@ describe('a folio that the service does not know', () => {
     expect(await errorOf(run('track', attempt))).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   });
 
-  test('is lost by one answer where the caller waits for no other', async () => {
+  test('is lost after one reply if the caller waits for no other', async () => {
     const { run } = createLoop(60_000, 60_000);
     const once = AbortSignal.abort();
     const lost = failing(CUT, status(404, null, false), gone);
@@ -120,7 +120,7 @@ describe('a folio that the service does not know', () => {
     expect(lost.attempts()).toBe(3);
   });
 
-  test('is lost by the next answer once the caller waits no longer', async () => {
+  test('is lost after the next reply once the caller waits no longer', async () => {
     const { run } = createLoop(60_000, 60_000);
     const until = new AbortController();
     let attempts = 0;
@@ -150,7 +150,7 @@ test('gives up when the outage is longer than giveUpAfter; the next call does no
   expect(always.attempts).toBe(1);
 });
 
-test('a value that came together with the abort is not thrown away', async () => {
+test('a value that comes together with an abort is kept', async () => {
   const { run } = createLoop();
   const controller = new AbortController();
   const attempt = async () => {
@@ -160,7 +160,7 @@ test('a value that came together with the abort is not thrown away', async () =>
   expect(await run('upload', attempt, controller.signal)).toBe('folio');
 });
 
-test('an abort ends a wait with its own reason, whatever that is', async () => {
+test('an abort ends a wait with its own reason, of any type', async () => {
   const { run } = createLoop();
   const controller = new AbortController();
   const attempt = async () => {
@@ -170,13 +170,13 @@ test('an abort ends a wait with its own reason, whatever that is', async () => {
   expect(await errorOf(run('track', attempt, controller.signal))).toBe('enough');
 });
 
-test('an error that is no failure of the service ends the call as it is', async () => {
+test("an error that is not the service's ends the call unchanged", async () => {
   const { run } = createLoop();
   const full = Object.assign(new Error('disk full'), { code: 'ENOSPC' });
   expect(await errorOf(run('download', failing(full).attempt))).toBe(full);
 });
 
-test('a Retry-After of nothing does not turn into a storm of requests', async () => {
+test('a Retry-After of 0 does not cause a storm of requests', async () => {
   const { run } = createLoop(100);
   let attempts = 0;
   const attempt = async () => {

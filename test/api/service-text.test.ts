@@ -1,4 +1,4 @@
-/** What the service says, made fit to be shown. */
+/** Text of the service, made fit to be shown. */
 import { expect, test } from 'vitest';
 import { createServiceText } from '../../src/api/service-text.js';
 

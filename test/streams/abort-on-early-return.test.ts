@@ -22,7 +22,7 @@ function slowItems() {
 }
 
 describe('a consumer that reads to the end', () => {
-  it('gets the same items, and nothing is aborted, not even by closing afterwards', async () => {
+  it('gets the same items, and nothing is aborted, even by a return afterwards', async () => {
     const controller = new AbortController();
     const numbers = async function* () {
       yield* [1, 2, 3];
@@ -35,7 +35,7 @@ describe('a consumer that reads to the end', () => {
     expect(controller.signal.aborted).toBe(false);
   });
 
-  it('gets the failure, which is not for the consumer to tell the others', async () => {
+  it('gets the failure, and the controller is not aborted by it', async () => {
     const controller = new AbortController();
     const failing = async function* (): AsyncGenerator<number> {
       yield 1;
@@ -49,8 +49,8 @@ describe('a consumer that reads to the end', () => {
   });
 });
 
-describe('a consumer that leaves', () => {
-  it('with an error ends what is waiting for an hour', async () => {
+describe('a consumer that returns early', () => {
+  it('with an error ends what waits for an hour', async () => {
     const { controller, seen, items } = slowItems();
     await items.next();
     const next = items.next();

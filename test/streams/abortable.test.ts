@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { abortable } from '../../src/streams/abortable.js';
 import { turns } from '../helpers/streams/gates.js';
 
-/** Gives the items, then waits for ever, as a destroyed Node stream does; says what became of it. */
+/** Gives the items, then waits forever, as a destroyed Node stream does; records what happened to it. */
 function stuckAfter(...items: number[]) {
   const seen = { asked: 0, closed: false };
   const source = async function* () {
@@ -56,7 +56,7 @@ describe('an abort', () => {
     await expect(found).rejects.toThrow('SIGTERM');
   });
 
-  it('that came before takes nothing from the source', async () => {
+  it('before the first item reads nothing from the source', async () => {
     const { source, seen } = stuckAfter(1, 2);
     await expect(collect(abortable(source, AbortSignal.abort(new Error('too late'))))).rejects.toThrow(
       'too late',
@@ -75,7 +75,7 @@ describe('an abort', () => {
   });
 });
 
-describe('a consumer that leaves', () => {
+describe('a consumer that returns early', () => {
   it('closes the source and waits for that', async () => {
     const { source, seen } = stuckAfter(1, 2);
     for await (const item of abortable(source, new AbortController().signal)) {
@@ -107,7 +107,7 @@ describe('a consumer that leaves', () => {
     expect(seen.closed).toBe(true);
   });
 
-  it('needs no source that can be closed', async () => {
+  it('does not need a source that can be closed', async () => {
     const items = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value: 1 }) }) };
     const iterator = abortable(items, new AbortController().signal)[Symbol.asyncIterator]();
     await iterator.next();
@@ -115,7 +115,7 @@ describe('a consumer that leaves', () => {
   });
 });
 
-it('leaves no listener on a signal that lives longer', async () => {
+it('leaves no listener on the signal', async () => {
   const { signal } = new AbortController();
   const items = async function* () {
     yield* [1, 2, 3];

@@ -8,7 +8,7 @@ import { useFolder } from '../helpers/folders/folders.js';
 const folder = useFolder();
 
 describe('a file written atomically', () => {
-  it('stands under its name with its mode, and what the writer returns comes back', async () => {
+  it("has its name and mode, and the writer's result is returned", async () => {
     const path = join(await folder(), 'a.txt');
     const returned = await writeFileAtomically(path, 0o666, async (file) => {
       writeFileSync(file, 'one ');
@@ -21,7 +21,7 @@ describe('a file written atomically', () => {
     expect(await readdir(await folder())).toEqual(['a.txt']);
   });
 
-  it('is seen whole or not at all while it is written', async () => {
+  it('is visible whole or not at all while it is written', async () => {
     const path = join(await folder(), 'a.txt');
     await writeFile(path, 'old');
     await writeFileAtomically(path, 0o600, async (file) => {
@@ -32,7 +32,7 @@ describe('a file written atomically', () => {
     expect(await readFile(path, 'utf8')).toBe('half and half');
   });
 
-  it('leaves the old one and nothing beside it when writing fails', async () => {
+  it('keeps the old file and leaves no other one when writing fails', async () => {
     const path = join(await folder(), 'a.txt');
     await writeFile(path, 'old');
     const write = writeFileAtomically(path, 0o600, async (file) => {
@@ -44,7 +44,7 @@ describe('a file written atomically', () => {
     expect(await readdir(await folder())).toEqual(['a.txt']);
   });
 
-  it('takes the place of what a killed process left half written', async () => {
+  it('replaces what a killed process left half-written', async () => {
     const path = join(await folder(), 'a.txt');
     await writeFile(`${path}.tmp`, 'rubbish that is longer than the file', { mode: 0o777 });
     await writeFileAtomically(path, 0o600, (file) => writeFileSync(file, 'new'));
@@ -53,7 +53,7 @@ describe('a file written atomically', () => {
     expect(await readdir(await folder())).toEqual(['a.txt']);
   });
 
-  it('is no folder: what stands there is kept and named in the error', async () => {
+  it('does not replace a folder, and names it in the error', async () => {
     const path = join(await folder(), 'a.txt');
     await mkdir(path);
     const write = writeFileAtomically(path, 0o600, (file) => writeFileSync(file, 'new'));

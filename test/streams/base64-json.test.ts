@@ -123,12 +123,12 @@ describe('a reply cut anywhere is malformed', () => {
   });
 });
 
-test('another text that is no UTF-8 is malformed', async () => {
+test('other text that is not UTF-8 is malformed', async () => {
   const json = Buffer.from('{"m":"\u00ff","response":{"content":"QUJD"}}', 'latin1');
   await expect(decode(json)).rejects.toThrow(MalformedReplyError);
 });
 
-test('what stands beside the content is bounded, the content is not', async () => {
+test("the size of everything but the content is limited, the content's is not", async () => {
   const options = { path: ['response', 'content'], maxOtherBytes: 100 };
   const content = 'QUJD'.repeat(5000);
   expect(await decode(withContent(content), 64, options)).toBe('ABC'.repeat(5000));
@@ -136,14 +136,14 @@ test('what stands beside the content is bounded, the content is not', async () =
   await expect(decode(long, 64, options)).rejects.toThrow(/more than 100 bytes/);
 });
 
-test('nesting is bounded', async () => {
+test('the depth is limited', async () => {
   const nested = (depth: number) =>
     `{"a":${'['.repeat(depth)}${']'.repeat(depth)},"response":{"content":"QQ=="}}`;
   expect(await decode(nested(60))).toBe('A');
   await expect(decode(nested(200))).rejects.toThrow(/nested/);
 });
 
-test('gives bytes while the reply is still arriving, and closes it when nobody reads on', async () => {
+test('gives bytes while the reply is still arriving, and closes it when its consumer stops early', async () => {
   let isClosed = false;
   async function* endless(): AsyncGenerator<Buffer> {
     try {

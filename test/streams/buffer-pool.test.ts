@@ -5,7 +5,7 @@ import { emptyBufferPool } from '../helpers/streams/empty-buffer-pool.js';
 describe('the buffer pool', () => {
   beforeEach(emptyBufferPool);
 
-  it('gives what was given back again, and never what is still out', () => {
+  it('gives again what was given back, never what is still taken', () => {
     const first = takeBuffer(100_000);
     const second = takeBuffer(100_000);
     expect(second.buffer === first.buffer).toBe(false);
@@ -16,19 +16,19 @@ describe('the buffer pool', () => {
     expect(takeBuffer(70_000).buffer === second.buffer).toBe(false);
   });
 
-  it('gives none that is too small', () => {
+  it('gives no buffer that is too small', () => {
     giveBack(takeBuffer(10));
     expect(takeBuffer(200_000)).toHaveLength(200_000);
   });
 
-  it('gives none that is much too large', () => {
+  it('gives no buffer that is much too large', () => {
     const large = takeBuffer(1_500_000);
     giveBack(large);
     expect(takeBuffer(900_000).buffer === large.buffer).toBe(false);
     expect(takeBuffer(1_400_000).buffer === large.buffer).toBe(true);
   });
 
-  it('takes nothing back twice, and nothing that is not its own', () => {
+  it('takes back no buffer twice, and none that is not its own', () => {
     const own = takeBuffer(300_000);
     giveBack(own);
     giveBack(own);
@@ -40,14 +40,14 @@ describe('the buffer pool', () => {
     expect(takeBuffer(400_000).buffer === strange.buffer).toBe(false);
   });
 
-  it('keeps but a few', () => {
+  it('keeps only a few', () => {
     const taken = Array.from({ length: 20 }, () => takeBuffer(500_000));
     for (const buffer of taken) giveBack(buffer);
     const kept = Array.from({ length: 20 }, () => takeBuffer(500_000).buffer);
     expect(kept.filter((memory) => taken.some(({ buffer }) => buffer === memory))).toHaveLength(8);
   });
 
-  it('has room for numbers too, and takes it back', () => {
+  it('gives room for numbers too, and takes it back', () => {
     const numbers = takeNumbers(100_000);
     expect(numbers).toHaveLength(100_000);
     giveBack(numbers);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
 import { createGates, turns } from '../helpers/streams/gates.js';
 
-/** A source that says what became of it. */
+/** A source that records how many items it gave and whether it was closed. */
 function sourceOf<T>(items: readonly T[], end?: Error) {
   const seen = { given: 0, closed: false };
   const source = async function* () {
@@ -26,7 +26,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('results', () => {
-  it('leave in the order in which they are done', async () => {
+  it('leave in the order in which they are ready', async () => {
     const gates = createGates<number>();
     const { source } = sourceOf([1, 2, 3]);
     const found = collect(mapConcurrent(source, 3, gates.enter));
@@ -37,13 +37,13 @@ describe('results', () => {
     expect(await found).toEqual([3, 1, 2]);
   });
 
-  it('that are undefined are passed over', async () => {
+  it('that are undefined are dropped', async () => {
     const { source } = sourceOf([1, 2, 3, 4]);
     const even = async (n: number) => (n % 2 === 0 ? n : undefined);
     expect(await collect(mapConcurrent(source, 2, even))).toEqual([2, 4]);
   });
 
-  it('keep their order when one is worked on at a time', async () => {
+  it('keep their order with a concurrency of 1', async () => {
     const { source } = sourceOf([1, 2, 3]);
     let working = 0;
     const work = async (n: number) => {
@@ -66,7 +66,7 @@ describe('the bound', () => {
     const mapped = mapConcurrent(source, 3, async (n) => n);
     expect((await mapped.next()).value).toBe(1);
     await turns();
-    // The consumer is busy with the first; three more are done and wait, and nobody begins a fifth.
+    // The consumer is busy with the first; three more are done and wait, and a fifth is not begun.
     expect(seen.given).toBe(4);
     expect(await collect(mapped)).toEqual([2, 3, 4, 5, 6]);
   });
@@ -105,7 +105,7 @@ describe('a failure', () => {
     expect(seen).toEqual({ given: 3, closed: true });
   });
 
-  it('begins nothing more, not even what the source gives while it is closed', async () => {
+  it('starts nothing more, even if the source gives an item while it is closed', async () => {
     const begun: number[] = [];
     const gates = createGates<number>();
     let give: (() => void) | undefined;
@@ -164,7 +164,7 @@ describe('a failure', () => {
   });
 });
 
-describe('a consumer that leaves early', () => {
+describe('a consumer that returns early', () => {
   it('waits for what is in flight, and the source is closed', async () => {
     const gates = createGates<number>();
     const { source, seen } = sourceOf([1, 2, 3, 4]);
@@ -214,7 +214,7 @@ describe('with a controller', () => {
     await expect(first).rejects.toThrow('broken');
   });
 
-  /** Gives one item and then, like a destroyed Node stream, nothing for ever. */
+  /** Gives one item, then waits forever, as a destroyed Node stream does. */
   const stuckSource = async function* () {
     yield 1;
     await new Promise(() => undefined);

@@ -13,7 +13,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('a map whose work adds items', () => {
-  it('takes them before what the source has next, in their order, and what they add before them', async () => {
+  it("maps them before the source's next item, in their order, and what they add before them", async () => {
     const begun: string[] = [];
     const halve = async (text: string, add: (...texts: readonly string[]) => void) => {
       begun.push(text);
@@ -25,7 +25,7 @@ describe('a map whose work adds items', () => {
     expect(begun).toEqual(['abcd', 'ab', 'a', 'b', 'cd', 'c', 'd', 'e', 'fg', 'f', 'g']);
   });
 
-  it('waits at the end of the source for work that may still add something', async () => {
+  it('waits at the end of the source for work that may still add items', async () => {
     const gates = createGates<string>();
     const work = async (item: string, add: (...items: readonly string[]) => void) => {
       if (item === 'late') return item;
@@ -40,7 +40,7 @@ describe('a map whose work adds items', () => {
     expect(await mapped).toEqual(['one', 'two', 'late']);
   });
 
-  it('never works on more than allowed', async () => {
+  it('never exceeds the bound', async () => {
     let inWork = 0;
     let most = 0;
     const work = async (depth: number, add: (...depths: readonly number[]) => void) => {
@@ -56,7 +56,7 @@ describe('a map whose work adds items', () => {
     expect(most).toBe(2);
   });
 
-  it('ends with the first failure, although items wait and others are in work', async () => {
+  it('ends with the first failure while items wait and others are in work', async () => {
     const controller = new AbortController();
     const gates = createGates<string>();
     const work = async (item: string, add: (...items: readonly string[]) => void) => {
@@ -74,7 +74,7 @@ describe('a map whose work adds items', () => {
     expect(gates.waiting()).toEqual([]);
   });
 
-  it('ends when its consumer leaves while work is in flight', async () => {
+  it('ends when its consumer returns early while work is in flight', async () => {
     const gates = createGates<string>();
     const mapped = mapGrowing(given('one', 'two'), 2, (item) => gates.enter(item));
     const first = mapped.next();

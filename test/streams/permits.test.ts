@@ -5,7 +5,7 @@ import { turns } from '../helpers/streams/gates.js';
 const patience = new AbortController().signal;
 
 describe('permits', () => {
-  it('are as many as said, and the next is given to whoever waited longest', async () => {
+  it('are given up to their count, then to the caller that has waited longest', async () => {
     const permits = createPermits(2);
     const held: number[] = [];
     for (const holder of [1, 2, 3, 4]) {
@@ -21,7 +21,7 @@ describe('permits', () => {
     expect(held).toEqual([1, 2, 3, 4]);
   });
 
-  it('are given back once, whoever says so twice or never had one', async () => {
+  it('are released once: a second release, or one without a permit, does nothing', async () => {
     const permits = createPermits(1);
     await permits.acquire(1, patience);
     permits.release(7);
@@ -46,7 +46,7 @@ describe('permits', () => {
 });
 
 describe('waiting for a permit', () => {
-  it('ends with the reason of the abort, and costs nobody a permit', async () => {
+  it('ends with the reason of the abort, and costs no permit', async () => {
     const permits = createPermits(1);
     await permits.acquire(1, patience);
     const controller = new AbortController();

@@ -28,14 +28,14 @@ describe('readPieces', () => {
     },
   );
 
-  it('begins where it is told to', async () => {
+  it('begins at the offset', async () => {
     const bytes = randomBytes(2 * PIECE_BYTES);
     const path = await fileOf(bytes);
     expect((await readAll(path, 70_001)).equals(bytes.subarray(70_001))).toBe(true);
     expect(await readAll(path, bytes.length)).toHaveLength(0);
   });
 
-  it('leaves a piece as it is until the next one is asked for', async () => {
+  it('leaves a piece unchanged until the next one is requested', async () => {
     const bytes = randomBytes(4 * PIECE_BYTES);
     const path = await fileOf(bytes);
     let at = 0;
@@ -47,7 +47,7 @@ describe('readPieces', () => {
     expect(at).toBe(bytes.length);
   });
 
-  it('reads what was appended meanwhile', async () => {
+  it('reads what is appended meanwhile', async () => {
     const path = await fileOf(randomBytes(2 * PIECE_BYTES));
     let read = 0;
     for await (const piece of readPieces(path)) {
@@ -57,7 +57,7 @@ describe('readPieces', () => {
     expect(read).toBe(2 * PIECE_BYTES + 4);
   });
 
-  it('may be left at any time, also while a read has failed', async () => {
+  it('may be stopped at any time, also after a read has failed', async () => {
     const path = await fileOf(randomBytes(3 * PIECE_BYTES));
     for await (const piece of readPieces(path)) {
       expect(piece).toHaveLength(PIECE_BYTES);

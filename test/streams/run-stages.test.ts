@@ -18,7 +18,7 @@ function createChain() {
           yield item;
         }
       } finally {
-        // Cleaning up takes its time: whoever does not wait for it is found out.
+        // Cleaning up takes a while: a chain that does not wait for it fails the test.
         await turns();
         ended.push(name);
       }
@@ -80,7 +80,7 @@ describe('a failure', () => {
     },
   );
 
-  it('is what is thrown although the stages after it were waiting for something', async () => {
+  it('is thrown although the stages after it were waiting', async () => {
     const { controller, ended, within, numbers, sleepy } = createChain();
     const chain = runStages(
       controller,
@@ -98,7 +98,7 @@ describe('a failure', () => {
     expect(ended).toEqual(['first', 'last']);
   });
 
-  it('is what is thrown although the stages before it were waiting for something', async () => {
+  it('is thrown although the stages before it were waiting', async () => {
     const { controller, ended, within, numbers, sleepy } = createChain();
     const chain = runStages(
       controller,
@@ -117,7 +117,7 @@ describe('a failure', () => {
     expect(ended).toEqual(['first']);
   });
 
-  it('of the last stage alone is thrown when the others have ended', async () => {
+  it('of the last stage is thrown after the others have ended', async () => {
     const { controller, ended, within, numbers } = createChain();
     const chain = runStages(
       controller,
@@ -148,7 +148,7 @@ describe('an abort from outside', () => {
     expect(ended).toEqual(['first', 'last']);
   });
 
-  it('before the begin begins nothing', async () => {
+  it('before the start starts nothing', async () => {
     const { controller, ended, within, numbers } = createChain();
     controller.abort(new Error('too late'));
     await expect(runStages(controller, () => within('first')(numbers()), drain)).rejects.toThrow('too late');
@@ -156,7 +156,7 @@ describe('an abort from outside', () => {
   });
 });
 
-it('a last stage that leaves early ends the others and is no failure', async () => {
+it('a last stage that returns early ends the others and is not a failure', async () => {
   const { controller, ended, within, numbers } = createChain();
   const found = await runStages(
     controller,

@@ -46,7 +46,7 @@ describe('what was written', () => {
       { numRuns: 50 },
     ));
 
-  it('may be asked for in between, and is the same after the disk has it', () =>
+  it('is known between two appends, and does not change after a sync', () =>
     withFile(async ({ path, file, written, append }) => {
       await append(randomBytes(100_000));
       const before = written.of(path);
@@ -57,7 +57,7 @@ describe('what was written', () => {
       expect(written.of(path)).toMatchObject({ bytes: 100_004 });
     }));
 
-  it('goes on through a file that was closed and opened again', () =>
+  it('continues over a file that was closed and opened again', () =>
     withFile(async ({ path, written, append }) => {
       await append(Buffer.from('one'));
       const file = await open(path, 'a+');
@@ -97,7 +97,7 @@ describe('what was written', () => {
     }),
   );
 
-  it('is not known where a write has failed or fallen short', () =>
+  it('is unknown after a write that failed or was short', () =>
     withFile(async ({ path, file, written }) => {
       const failing = written.append(file, [Buffer.from('one')], () => Promise.reject(new Error('full')));
       await expect(failing).rejects.toThrow('full');
@@ -105,7 +105,7 @@ describe('what was written', () => {
     }));
 });
 
-it('a file that was not empty has none', async () => {
+it('a file that was not empty has no hash', async () => {
   const path = join(await folder(), 'file');
   await appendFile(path, 'old');
   const file = await open(path, 'a+');

@@ -1,4 +1,4 @@
-/** A part: decoded while it arrives, fetched again until it is whole, bounded. */
+/** Downloads: decoded while they arrive, fetched again until they are whole, limited in size. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
@@ -42,7 +42,7 @@ async function collect(content: AsyncIterable<Buffer>): Promise<Buffer> {
 
 const download = (part = PART) => client.download(part, collect, noSignal);
 
-test('asks for the part and hands its decoded bytes on', async () => {
+test('requests the part and passes on its decoded bytes', async () => {
   await open((response) => sendJson(response, reply(CSV)));
   expect(await download()).toEqual(CSV);
   const [request] = server.seen;
@@ -114,7 +114,7 @@ test.each(passing)('%s: fetched again, from the start', async (_name, answer) =>
   expect(server.seen).toHaveLength(2);
 });
 
-test('a consumer that hides the trouble, or throws its own because of it, changes nothing', async () => {
+test("a consumer that hides the body's error, or throws another because of it, changes nothing", async () => {
   await open((response, _request, nth) => response.end(nth < 3 ? text.slice(0, -2) : text));
   let calls = 0;
   const hide = async (content: AsyncIterable<Buffer>) => {
@@ -130,7 +130,7 @@ test('a consumer that hides the trouble, or throws its own because of it, change
   expect(calls).toBe(3);
 });
 
-test('an error of the consumer itself ends the call as it is', async () => {
+test("the consumer's own error ends the call unchanged", async () => {
   await open((response) => response.end(text));
   const full = Object.assign(new Error('disk full'), { code: 'ENOSPC' });
   const fail = async (content: AsyncIterable<Buffer>) => {
@@ -165,7 +165,7 @@ test('a consumer may take longer than the service may be silent', async () => {
   expect(server.seen).toHaveLength(1);
 });
 
-test('a part that stays unknown is lost', async () => {
+test('a part that remains unknown is lost', async () => {
   await open((response) => sendJson(response, { message: 'expired' }, 410));
   expect(await errorOf(download())).toBeInstanceOf(FolioLostError);
   expect(server.seen.length).toBeGreaterThanOrEqual(6);

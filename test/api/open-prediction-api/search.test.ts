@@ -25,7 +25,7 @@ async function open(answer: Script): Promise<void> {
 
 const search = () => client.search({ name: 'Ä & Co', state: 'MT', token: 'mine' }, noSignal);
 
-test('sends the token with the record as JSON and gives back what came', async () => {
+test('sends the token with the record as JSON and returns the reply', async () => {
   await open((response) => sendJson(response, [{ code: '722511' }]));
   expect(await search()).toEqual([{ code: '722511' }]);
   const [request] = server.seen;
@@ -64,7 +64,7 @@ test('HTTP 422 is refused', async () => {
   expect((error as Error).message).toContain('state is missing');
 });
 
-test('without an address it is a matter of the config', async () => {
+test('without an address is a config error', async () => {
   await open((response) => sendJson(response, {}));
   const error = await errorOf(
     openTestClient(server.url, { legacyBaseUrl: null }).search({ name: 'x' }, noSignal),

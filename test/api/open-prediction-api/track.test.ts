@@ -29,7 +29,7 @@ async function open(answer: Script, changes: Partial<ApiOptions> = {}): Promise<
 
 const track = () => client.track('F 1&part=2', noSignal);
 
-test('asks with folio and token in the query', async () => {
+test('sends folio and token in the query', async () => {
   await open((response) => sendJson(response, REPLY));
   expect(await track()).toMatchObject({ status: 'PROCESSING', percentage: 40, processed: 4, counts: null });
   const [request] = server.seen;
@@ -45,7 +45,7 @@ test('or with the token in a header', async () => {
   expect(server.seen[0]!.query.has('token')).toBe(false);
 });
 
-test('polls go over one connection', async () => {
+test('polls share one connection', async () => {
   await open((response) => sendJson(response, REPLY));
   for (let poll = 0; poll < 6; poll += 1) {
     await track();
@@ -54,7 +54,7 @@ test('polls go over one connection', async () => {
   expect(new Set(server.seen.map(({ port }) => port)).size).toBeLessThan(3);
 });
 
-test('the status is cleaned and shortened', async () => {
+test('the status is made fit to be shown', async () => {
   const status = `\u001b[2JWAIT\n${TOKEN}${'!'.repeat(300)}`;
   await open((response) => sendJson(response, { response: { progressInfo: { status } } }));
   const report = await track();
@@ -105,7 +105,7 @@ test.each(passing)('%s is passing trouble', async (_name, answer) => {
   expect(server.seen).toHaveLength(2);
 });
 
-test('a folio that stays unknown is lost, with the words of the service', async () => {
+test("a folio that remains unknown is lost, with the service's message", async () => {
   await open((response) => sendJson(response, { message: 'no such document' }, 404));
   const error = await errorOf(track());
   expect(error).toBeInstanceOf(FolioLostError);
@@ -153,7 +153,7 @@ test('a reply that is never right ends as an outage that says so', async () => {
   expect((error as Error).message).toContain('response.progressInfo.status');
 });
 
-test('one 429 holds every request until its Retry-After', async () => {
+test('one 429 holds back every request until its Retry-After', async () => {
   const arrivals: number[] = [];
   await open((response, _request, nth) => {
     arrivals.push(performance.now());
@@ -167,7 +167,7 @@ test('one 429 holds every request until its Retry-After', async () => {
   for (const arrival of arrivals.slice(1)) expect(arrival - arrivals[0]!).toBeGreaterThan(990);
 });
 
-test('many at once warn of nothing', async () => {
+test('many calls at once cause no warning of Node', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => warnings.push(warning);
   process.on('warning', onWarning);

@@ -62,7 +62,7 @@ test('takes a number for a folio, and no total', async () => {
   expect(await upload()).toEqual({ folio: '17', totalRecords: null, rehearsal: false });
 });
 
-test('uses a connection of its own each time', async () => {
+test('uses a new connection each time', async () => {
   await open((response) => sendJson(response, ACCEPTED));
   await upload();
   await upload();
