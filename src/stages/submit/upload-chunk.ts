@@ -20,9 +20,9 @@ import { uploadNames } from './upload-names.js';
  */
 export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
-  run.signal.throwIfAborted();
-  // Before the intent: a file that cannot be read leaves no ambiguous upload.
+  // Before the intent: a file that cannot be read leaves no upload in doubt.
   const content = await run.files.chunkContent(chunk.number);
+  run.signal.throwIfAborted();
   const names = uploadNames(run, chunk);
   const now = run.clock.now();
   const budget = budgetAt(run.config.budget, now);
