@@ -1,4 +1,4 @@
-/** Check before paying: the whole scan of law 5. */
+/** Rule "Check before paying": the scan of the whole source. */
 import { alternate } from '../alternate.js';
 import { program } from '../lab.js';
 import { measureNode } from '../measure.js';

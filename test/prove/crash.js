@@ -1,6 +1,6 @@
 /**
- * Strikes a job in every named window in every way (killed, told to stop, out of disk, in some its terminal closed)
- * and proves that it then ends as the table of expected outcomes says; writes docs/crash-matrix.md.
+ * Stops a job in every named window in every way (SIGKILL, SIGTERM, a full disk, in some SIGHUP), runs it again and
+ * compares the outcome with the expected one; writes docs/generated/crash-matrix.md.
  * npm run prove:crash -- [--only WINDOW] [--how kill,term,hup,full]
  */
 import { execFileSync } from 'node:child_process';
@@ -46,7 +46,7 @@ try {
   for (const { window, how, failure } of failed) console.error(`${window}, ${how}: ${failure}`);
   if (failed.length > 0) process.exitCode = 1;
   else if (values.only === undefined && wanted === undefined) {
-    writeFileSync(join(root, 'docs/crash-matrix.md'), matrixPage(rows));
+    writeFileSync(join(root, 'docs/generated/crash-matrix.md'), matrixPage(rows));
   }
   console.log(`${rows.length - failed.length} of ${rows.length} strikes ended as they must`);
 } finally {

@@ -1,6 +1,6 @@
 /**
- * Runs every operation with every fault that can hit it, holds what comes of it to what the laws say, and writes
- * docs/fault-matrix.md.
+ * Runs every operation with every fault that can hit it, compares each outcome with the expected one, and writes
+ * docs/generated/fault-matrix.md.
  * npm run prove:faults -- [--only TEXT]...
  * `--only` runs the cell of that name, or those with the text in theirs, and writes no table.
  */
@@ -15,7 +15,7 @@ import { proveCell, undisturbedRun } from './faults/prove-cell.js';
 import { tableText } from './faults/write-table.js';
 
 const AT_ONCE = 2;
-const table = fileURLToPath(new URL('../../docs/fault-matrix.md', import.meta.url));
+const table = fileURLToPath(new URL('../../docs/generated/fault-matrix.md', import.meta.url));
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [] },

@@ -68,14 +68,14 @@ describe('a cell', () => {
   );
 });
 
-describe('docs/fault-matrix.md', () => {
+describe('docs/generated/fault-matrix.md', () => {
   it('is what npm run prove:faults writes for the cells', async () => {
-    const text = await readFile(join(root, 'docs/fault-matrix.md'), 'utf8');
+    const text = await readFile(join(root, 'docs/generated/fault-matrix.md'), 'utf8');
     expect(text === proof.tableText(proof.cells), 'npm run prove:faults writes it again').toBe(true);
   });
 
   it('has no empty cell, and a row for every cell of the proof', async () => {
-    const text = await readFile(join(root, 'docs/fault-matrix.md'), 'utf8');
+    const text = await readFile(join(root, 'docs/generated/fault-matrix.md'), 'utf8');
     const rows = text.split('\n').filter((line) => line.startsWith('| '));
     const columns = rows[0]!.split('|').length;
     for (const row of rows) {

@@ -1,6 +1,6 @@
 /**
- * What striking in each window must lead to. Written by hand from DESIGN.md's laws and CONTRACT.md's exit codes,
- * never taken from what a run did: a window that is not in this table is an error.
+ * The expected outcome of a stop in each window. Written by hand from the rules in docs/architecture.md and the exit
+ * codes in docs/failures.md, never copied from a run. A window that is missing here is an error.
  */
 
 export const chunks = 6;

@@ -45,9 +45,9 @@ export const REFUSING = {
   413: 'FILE_TOO_LARGE',
   422: 'SERVICE_REFUSED',
 };
-/** Statuses after which even a paid POST is certainly not accepted, and may be sent again (law 3). */
+/** Statuses that prove that a paid POST was not accepted: it is sent again. */
 export const PASSING = [408, 429, 503];
-/** Statuses after which nobody knows whether a paid POST was accepted (law 3). */
+/** Statuses after which a paid POST is ambiguous. */
 export const UNCLEAR = [500, 502, 504];
 
 /** Two cells for each status. */

@@ -112,7 +112,7 @@ function firstWrong(rows, expectedOf) {
   return undefined;
 }
 
-/** Law 1: the manifest counts what stands in the rows. */
+/** Rule "Balance": the counts of the manifest are those of the rows. */
 function checkCounts(path, rows) {
   const { counts } = JSON.parse(readFileSync(`${path}.manifest.json`, 'utf8'));
   for (const status of ['successful', 'failed', 'unprocessed']) {

@@ -1,4 +1,4 @@
-/** Faults of a part: fetched again while it is malformed, once more where it does not hold, then not trusted (law 9). */
+/** Faults of a part: a malformed one is fetched again freely, one that does not match once more; then exit 6. */
 import { cell, forEver, once, onceAndForEver, statusCells } from './cell.js';
 import { impatient } from './job.js';
 import {

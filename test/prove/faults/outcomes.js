@@ -1,6 +1,6 @@
 /**
- * What must come of a fault, by the laws 2, 3 and 9 of the design and the exit codes of the contract: written
- * by hand, never copied from what happens.
+ * The expected outcome of each fault, written by hand from the rules in docs/architecture.md and the exit codes in
+ * docs/failures.md, never copied from a run.
  *
  * An outcome says of the first run: `code`, `told` (the error's code, or what a warning says; null: no warning),
  * `output`; of both runs: the `chunks` that must be accepted, `ambiguous` uploads, and `paidTwice`, the folios more

@@ -1,4 +1,4 @@
-/** Faults that hit the two GETs alike: tried again freely, given up as an outage (law 3). */
+/** Faults that hit both GETs in the same way: retried freely, given up as an outage. */
 import { cell, forEver, once, onceAndForEver, PASSING, REFUSING, statusCells, UNCLEAR } from './cell.js';
 import { impatient, patient, shortTimeouts } from './job.js';
 import { done, lost, outage, refused, triedAgain } from './outcomes.js';

@@ -1,4 +1,4 @@
-/** Faults of the search, a paid POST too: what is ambiguous is never asked again (law 3). */
+/** Faults of the search, which is a paid POST too: an ambiguous one is never repeated. */
 import { cell, forEver, once, onceAndForEver, PASSING, REFUSING, statusCells, UNCLEAR } from './cell.js';
 import { impatient, shortTimeouts } from './job.js';
 import { answered, searchFailed } from './outcomes.js';

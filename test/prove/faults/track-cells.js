@@ -1,4 +1,4 @@
-/** Faults of a poll: a failed poll is just a poll, and a time-out never means failed (law 3). */
+/** Faults of a poll: a failed poll is only a poll, and a time-out never means that the folio failed. */
 import { cell, forEver, once, onceAndForEver, statusCells } from './cell.js';
 import { shortPoll } from './job.js';
 import { done, fetchedAgain, lost, mixed, refused, timedOut, untrusted } from './outcomes.js';

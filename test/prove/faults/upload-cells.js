@@ -1,4 +1,4 @@
-/** Faults of the paid POST: never retried blindly, and never paid twice unreported (laws 2 and 3). */
+/** Faults of the paid POST. Rules "Intent first" and "Paid requests are not retried blindly". */
 import { cell, forEver, once, onceAndForEver, PASSING, REFUSING, statusCells, UNCLEAR } from './cell.js';
 import { BAD_RECORD, impatient, shortTimeouts } from './job.js';
 import {
