@@ -25,6 +25,6 @@ it('names proofs that can be run, and tables that are there', () => {
   const proofs = [...page.matchAll(/`npm run (prove:\w+)/g)].map(([, script]) => script!);
   expect(proofs.filter((script) => !(script in scripts))).toEqual([]);
   expect(proofs.length).toBeGreaterThan(3);
-  const tables = [...page.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, file]) => file!);
+  const tables = [...page.matchAll(/\]\(([\w/-]+\.md)\)/g)].map(([, file]) => file!);
   expect(tables.filter((file) => !existsSync(join(root, 'docs', file)))).toEqual([]);
 });

@@ -1,22 +1,37 @@
-/** The packed package runs with nothing but its dependencies. */
+/** The packed package is well formed, and runs with nothing but its dependencies. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect, it } from 'vitest';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { beforeAll, expect, it } from 'vitest';
 import { useFolder } from '../../helpers/folders/folders.js';
 
 const root = join(import.meta.dirname, '../../..');
 
 const folderOf = useFolder();
 
+let tarball: Buffer;
+beforeAll(async () => {
+  const folder = await folderOf();
+  const flags = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
+  execFileSync('npm', flags, { cwd: root, stdio: ['ignore', 'ignore', 'ignore'] });
+  const [name] = await readdir(folder);
+  tarball = await readFile(join(folder, name!));
+});
+
+it('publint finds nothing wrong with the packed package', async () => {
+  const { buffer, byteOffset, byteLength } = tarball;
+  const packed = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+  const { messages, pkg } = await publint({ pack: { tarball: packed }, level: 'suggestion', strict: true });
+  expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+});
+
 it('the packed package enriches the sample data without development dependencies', async () => {
   const folder = await folderOf();
-  const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
-  execFileSync('npm', pack, { cwd: root, stdio: ['ignore', 'ignore', 'ignore'] });
-  const [tarball] = await readdir(folder);
   const installed = join(folder, 'node_modules/foliopipe');
   await mkdir(installed, { recursive: true });
-  execFileSync('tar', ['xzf', join(folder, tarball!), '--strip-components=1', '-C', installed]);
+  execFileSync('tar', ['xz', '--strip-components=1', '-C', installed], { input: tarball });
 
   const { dependencies, optionalDependencies, overrides } = JSON.parse(
     await readFile(join(installed, 'package.json'), 'utf8'),

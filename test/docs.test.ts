@@ -1,0 +1,110 @@
+/** The pages: their links lead somewhere, and the rules that comments cite have a heading. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { rows } from '../src/cli/program.js';
+
+const root = join(import.meta.dirname, '..');
+const filesIn = (folder: string, ending: RegExp) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => ending.test(name) && !name.includes('node_modules'))
+    .map((name) => join(folder, name));
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesIn('docs', /\.md$/)];
+const rules = [
+  'Balance',
+  'Intent first',
+  'Paid requests are not retried blindly',
+  'Resume is running again',
+  'Check before paying',
+  'What was bought is kept',
+  'A file appears whole',
+  'Join by key, and prove it',
+  'Trouble stays with the chunk',
+  'The service is not trusted',
+  'A rehearsal never looks real',
+  'One writer',
+  'Reuse is decided once',
+  'Losing the audience does not lose the job',
+];
+
+/** The anchor that GitHub gives a heading. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
+function anchorsOf(page: string): readonly string[] {
+  const text = read(page).replaceAll(/^```[\s\S]*?^```/gm, '');
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!));
+}
+
+const linksOf = (page: string) => [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+
+it('the pages and their links are found', () => {
+  expect(pages.length).toBeGreaterThan(20);
+  expect(linksOf('README.md').length).toBeGreaterThan(10);
+  expect(anchorsOf('docs/architecture.md')).toContain('intent-first');
+});
+
+describe.each(pages)('%s', (page) => {
+  it('links to files and headings that exist', () => {
+    const broken = linksOf(page)
+      .filter((link) => !/^https?:/.test(link))
+      .filter((link) => {
+        const [path, anchor] = link.split('#') as [string, string?];
+        const file = path === '' ? page : relative(root, join(root, dirname(page), path));
+        if (!existsSync(join(root, file))) return true;
+        return anchor !== undefined && !anchorsOf(file).includes(anchor);
+      });
+    expect(broken).toEqual([]);
+  });
+
+  it('names folders and files of the sources that exist', () => {
+    if (page === 'CHANGELOG.md') return;
+    const named = [...read(page).matchAll(/`((?:src|pipelines|bench|config|test)\/[\w./-]*)`/g)].map(
+      ([, path]) => path!,
+    );
+    const real = named.filter((path) => !path.includes('NAME'));
+    expect(real.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+it('docs/README.md leads to every page', () => {
+  const index = read('docs/README.md');
+  const written = filesIn('docs', /\.md$/).filter((page) => dirname(page) !== 'docs/rehearsals');
+  const missing = written.filter(
+    (page) => page !== 'docs/README.md' && !index.includes(`(${relative('docs', page)}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+describe('docs/architecture.md', () => {
+  it('has a heading for each rule, in order', () => {
+    const headings = [...read('docs/architecture.md').matchAll(/^### (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(rules);
+  });
+
+  it('has each anchor and each rule that is cited anywhere', () => {
+    const sources = ['src', 'pipelines', 'test', 'bench'].flatMap((folder) => filesIn(folder, /\.[jt]s$/));
+    const anchors = anchorsOf('docs/architecture.md');
+    const wrong = sources.flatMap((file) => {
+      const text = read(file);
+      const cited = [...text.matchAll(/docs\/architecture\.md#([\w-]+)/g)].map(([, anchor]) => anchor!);
+      const named = [...text.matchAll(/\brules? "([^"]+)"/g)].map(([, rule]) => rule!);
+      return [
+        ...cited.filter((anchor) => !anchors.includes(anchor)),
+        ...named.filter((rule) => !rules.includes(rule)),
+      ].map((what) => `${file}: ${what}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+it('the README or docs/README.md names every command', () => {
+  const text = read('README.md') + read('docs/README.md');
+  const commands = rows.filter(({ hidden }) => !hidden).map(({ name }) => name);
+  expect(commands.filter((name) => !text.includes(`foliopipe ${name}`))).toEqual([]);
+});
