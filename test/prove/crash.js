@@ -1,7 +1,7 @@
 /**
- * Stops a job in every named window in every way (SIGKILL, SIGTERM, a full disk, in some SIGHUP), runs it again and
+ * Stops a job at every failpoint in every way (SIGKILL, SIGTERM, a full disk, in some SIGHUP), runs it again and
  * compares the outcome with the expected one; writes docs/generated/crash-matrix.md.
- * npm run prove:crash -- [--only WINDOW] [--how kill,term,hup,full]
+ * npm run prove:crash -- [--only FAILPOINT] [--how kill,term,hup,full]
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import pLimit from 'p-limit';
 import { failpoints } from '../../dist/src/failpoints.js';
-import { elsewhere, windows } from './crash/expected.js';
+import { elsewhere, outcomesAt } from './crash/expected.js';
 import { matrixPage } from './crash/matrix-page.js';
 import { servedFolios, startService } from './crash/processes.js';
 import { enterNamespace } from './crash/small-disk.js';
@@ -21,18 +21,18 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values } = parseArgs({ options: { only: { type: 'string' }, how: { type: 'string' } } });
 const wanted = values.how?.split(',');
 
-const struck = failpoints.filter((window) => !Object.hasOwn(elsewhere, window));
-const untold = struck.filter((window) => !Object.hasOwn(windows, window));
-if (untold.length > 0) throw new Error(`say in crash/expected.js what must come of ${untold.join(', ')}`);
+const struck = failpoints.filter((failpoint) => !Object.hasOwn(elsewhere, failpoint));
+const untold = struck.filter((failpoint) => !Object.hasOwn(outcomesAt, failpoint));
+if (untold.length > 0) throw new Error(`crash/expected.js has no outcome for ${untold.join(', ')}`);
 const cells = struck
-  .filter((window) => values.only === undefined || window === values.only)
-  .flatMap((window) => {
-    const { nth, submitted, refusing, rounds = 0, ...outcomes } = windows[window];
+  .filter((failpoint) => values.only === undefined || failpoint === values.only)
+  .flatMap((failpoint) => {
+    const { nth, submitted, refusing, rounds = 0, ...outcomes } = outcomesAt[failpoint];
     const strikes = Object.entries(outcomes);
-    return strikes.map(([how, expected]) => ({ window, nth, submitted, refusing, rounds, how, expected }));
+    return strikes.map(([how, expected]) => ({ failpoint, nth, submitted, refusing, rounds, how, expected }));
   })
   .filter(({ how }) => wanted === undefined || wanted.includes(how.split(',')[0]));
-if (cells.length === 0) throw new Error('nothing is struck: no such window or way');
+if (cells.length === 0) throw new Error('no such failpoint, or no such way to stop');
 
 if (cells.some(({ how }) => how.startsWith('full'))) enterNamespace();
 
@@ -43,12 +43,12 @@ try {
   const served = { usual: servedFolios(serviceData.usual), refusing: servedFolios(serviceData.refusing) };
   const rows = results.map((cell) => judge(cell, cell.refusing ? served.refusing : served.usual));
   const failed = rows.filter(({ failure }) => failure !== undefined);
-  for (const { window, how, failure } of failed) console.error(`${window}, ${how}: ${failure}`);
+  for (const { failpoint, how, failure } of failed) console.error(`${failpoint}, ${how}: ${failure}`);
   if (failed.length > 0) process.exitCode = 1;
   else if (values.only === undefined && wanted === undefined) {
     writeFileSync(join(root, 'docs/generated/crash-matrix.md'), matrixPage(rows));
   }
-  console.log(`${rows.length - failed.length} of ${rows.length} strikes ended as they must`);
+  console.log(`${rows.length - failed.length} of ${rows.length} stops ended as expected`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -76,14 +76,14 @@ async function strikeAll() {
   }
 }
 
-/** Holds a strike to what is expected of it, once the service has ended and can be asked for all it accepted. */
-function judge({ window, how, expected, pipeline, outcome, isKnown, failure }, foliosOf) {
-  if (failure !== undefined) return { window, how, failure };
+/** Compares an outcome with the expected one, after the service has ended and all that it accepted is known. */
+function judge({ failpoint, how, expected, pipeline, outcome, isKnown, failure }, foliosOf) {
+  if (failure !== undefined) return { failpoint, how, failure };
   const served = foliosOf(pipeline);
   const found = { ...outcome, served: served.length };
-  // A full disk takes no process away: what it cannot write down it can still say.
+  // On a full disk the process lives on: what it cannot store, it can still print.
   const lost = how.startsWith('full') ? served.filter((folio) => !isKnown(folio)) : [];
-  if (lost.length > 0) return { window, how, failure: `folio ${lost} was neither recorded nor told` };
-  if (isDeepStrictEqual(found, expected)) return { window, how, outcome: found };
-  return { window, how, failure: `expected ${JSON.stringify(expected)}, got ${JSON.stringify(found)}` };
+  if (lost.length > 0) return { failpoint, how, failure: `folio ${lost} was neither recorded nor told` };
+  if (isDeepStrictEqual(found, expected)) return { failpoint, how, outcome: found };
+  return { failpoint, how, failure: `expected ${JSON.stringify(expected)}, got ${JSON.stringify(found)}` };
 }

@@ -1,12 +1,12 @@
 /**
- * The expected outcome of a stop in each window. Written by hand from the rules in docs/architecture.md and the exit
- * codes in docs/failures.md, never copied from a run. A window that is missing here is an error.
+ * The expected outcome of a stop at each failpoint. Written by hand from the rules in docs/architecture.md and the exit
+ * codes in docs/failures.md, never copied from a run. A failpoint that is missing here is an error.
  */
 
 export const chunks = 6;
-/** Of a service that takes no file as large as a chunk, so that each is sent in two halves. */
+/** The service refuses files as large as a chunk, so each is sent in two halves. */
 const halves = 2 * chunks;
-/** With a round of failed records: those of all chunks are few enough for one more. */
+/** With a round of failed records: those of all chunks fit into one more chunk. */
 const withRound = chunks + 1;
 
 /** How the first command ends, how the next one, and what was uploaded in both: accepted, ambiguous, at the service. */
@@ -20,17 +20,17 @@ const outcome = (first, error, [accepted, ambiguous, served] = [chunks, 0, chunk
 });
 
 const killed = outcome('SIGKILL', null);
-/** The POST is not known to have come through: sent again, shown as ambiguous; it never reached the service. */
+/** The upload is ambiguous and is sent again; it never reached the service. */
 const killedBeforePost = outcome('SIGKILL', null, [chunks, 1, chunks]);
-/** The same for us, but the service has it. */
+/** The same, but the service had accepted it. */
 const killedAfterPost = outcome('SIGKILL', null, [chunks, 1, chunks + 1]);
 const stopped = outcome(143, 'INTERRUPTED');
-/** All is bought and merged: the publishing comes to its end, there is nothing left to go on with. */
+/** Everything is bought and merged: the publication is finished before the process ends. */
 const published = outcome(0, null);
 const full = outcome(5, 'DISK_FULL');
-/** The reply is read and cannot be written down. The same command sends the chunk again... */
+/** The reply is read and cannot be stored. The same command sends the chunk again. */
 const unrecorded = outcome(5, 'FOLIO_NOT_RECORDED', [chunks, 1, chunks + 1]);
-/** ... and the command that the error names binds the folio first, so that it is not. */
+/** The command that the error names binds the folio first, so that the chunk is not sent again. */
 const adopted = outcome(5, 'FOLIO_NOT_RECORDED');
 
 const halved = ({ first, error }) => outcome(first, error, [halves, 0, halves]);
@@ -38,14 +38,14 @@ const inRound = ({ first, error }) => outcome(first, error, [withRound, 0, withR
 
 const usual = { kill: killed, term: stopped, full };
 const publishing = { ...usual, term: published };
-/** A closed terminal does what SIGTERM does; struck where a request, a file or a publishing is under way. */
+/** SIGHUP of a closed terminal does the same as SIGTERM; tried during a request, a file and a publication. */
 const hungUp = { hup: stopped };
 const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: inRound(full) };
 
 /**
- * Windows that the job of the matrix never passes, and the tests that strike there: a search that may have counted is
- * not made again, so that the output is not that of an unbroken run; a retry is another command; only of a service
- * that answers wrongly are parts fetched again.
+ * Failpoints that the job of the matrix never passes, and the tests that cover them. A search that may have been
+ * accepted is not repeated, so the output differs from that of an uninterrupted run. A retry is another command. Parts
+ * are fetched again only if the service answers wrongly.
  */
 export const elsewhere = {
   'after-refetch-before-swap': 'test/integration/resume/refetch-crash.test.ts',
@@ -57,11 +57,11 @@ export const elsewhere = {
 };
 
 /**
- * By window: which passing is struck, whether all chunks are submitted by a command before (so that no upload is
- * in flight in a window behind the uploads), whether the service refuses files as large as a chunk, how many rounds of
- * failed records there are, and the outcome by how.
+ * By failpoint: at which passing the job is stopped; whether another command submits all chunks before, so that no
+ * upload is in flight at a failpoint after the uploads; whether the service refuses files as large as a chunk; how many
+ * rounds of failed records there are; and the outcome of each way to stop.
  */
-export const windows = {
+export const outcomesAt = {
   'after-run-before-chunk': { nth: 1, ...usual },
   'after-cut-before-chunk-file': { nth: 3, ...usual },
   'after-cut-before-intent': { nth: 3, ...usual },

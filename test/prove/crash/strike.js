@@ -1,4 +1,4 @@
-/** One cell of the matrix: a job struck in one window in one way, then gone on with; and all that must hold then. */
+/** One row of the matrix: a job is stopped at one failpoint in one way, then continued, and checked. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chunks } from './expected.js';
@@ -44,8 +44,8 @@ export async function unbrokenOutput(folder, job) {
  * @returns what happened, in the words of the table of expected outcomes, and the folios that the client knows:
  * recorded, or told when the disk was full.
  */
-export async function strike(parent, { window, nth, submitted, how, unbroken, ...job }) {
-  const pipeline = `${window}-${how.replace(', ', '-')}`;
+export async function strike(parent, { failpoint, nth, submitted, how, unbroken, ...job }) {
+  const pipeline = `${failpoint}-${how.replace(', ', '-')}`;
   const folder = join(parent, pipeline);
   mkdirSync(folder);
   const isFull = how.startsWith('full');
@@ -59,7 +59,7 @@ export async function strike(parent, { window, nth, submitted, how, unbroken, ..
       demand(end === 0, `submit ended with ${end}: ${stderr}`);
     }
 
-    const armed = `${window}:${nth}:${isFull ? 'kill' : how}`;
+    const armed = `${failpoint}:${nth}:${isFull ? 'kill' : how}`;
     const fill = isFull ? { NODE_OPTIONS: `--import=${preload}`, PROVE_FILLER: filler } : {};
     const first = await foliopipe(folder, run, { FOLIOPIPE_CRASH_AT: armed, ...fill });
     const error = first.summary?.error;
@@ -69,9 +69,9 @@ export async function strike(parent, { window, nth, submitted, how, unbroken, ..
     );
     demand(error === undefined || error.hint, `${error?.code} says nothing of what to do next`);
     const signal = { term: 'SIGTERM', hup: 'SIGHUP' }[how];
-    if (signal) demand(first.stderr.includes(`${signal}: stopping`), 'the window was never passed');
+    if (signal) demand(first.stderr.includes(`${signal}: stopping`), 'the failpoint was never passed');
     if (isFull) {
-      demand(existsSync(filler), `the window was never passed: ${first.end} ${first.stderr}`);
+      demand(existsSync(filler), `the failpoint was never passed: ${first.end} ${first.stderr}`);
       // Full to the brim once more (closing the checkpoint may free some): as clear as before.
       fillDisk(filler);
       const again = await foliopipe(folder, run);
