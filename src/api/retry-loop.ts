@@ -3,9 +3,9 @@
  * before each attempt, and the decision when a call has failed for too long. That time is kept for each operation, not
  * for each call as p-retry's `maxRetryTime` is, so that the next call in an outage does not wait as long again.
  */
-import ms from 'ms';
 import pRetry from 'p-retry';
 import type { Logger } from '../logger.js';
+import { formatDuration } from '../quantities.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
 import { AttemptError, type Failure, type Operation } from './failure.js';
@@ -116,7 +116,7 @@ export class RetryLoop {
     logger.debug(facts, `${operation} failed and is tried again: ${message}`);
     if (isMissing(failure)) {
       if (missing.times === 1) {
-        logger.warn(facts, `${operation}: ${message}; this is tried again for ${ms(lostAfter)}`);
+        logger.warn(facts, `${operation}: ${message}; this is tried again for ${formatDuration(lostAfter)}`);
       }
       // A service that says so is up.
       this.#outage(operation).recordSuccess(now);

@@ -3,7 +3,7 @@
  * rewritten on a terminal; elsewhere a line when something changed, and at least one a minute.
  */
 import type { CheckpointReader, Logger, Run, Tally } from '../../pipelines/index.js';
-import { formatBytes, formatCount, formatSpan } from './format.js';
+import { formatBytes, formatCount, formatDuration } from '../quantities.js';
 import { writeJson } from './output.js';
 import type { Terminal } from './terminal.js';
 
@@ -134,7 +134,7 @@ export function progressText(run: Run, tally: Tally, rate: number | null): strin
   const eta =
     rate === null
       ? ''
-      : `, ${formatCount(Math.round(rate))}/s, ${formatSpan((1000 * (all - done)) / rate)} left`;
+      : `, ${formatCount(Math.round(rate))}/s, ${formatDuration((1000 * (all - done)) / rate)} left`;
   const total = run.chunks === null ? '' : ` of ${run.chunks}`;
   return `${formatCount(done)} of ${formatCount(all)} records${eta}; chunks${total}: ${states.join(', ')}`;
 }

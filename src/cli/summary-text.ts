@@ -1,6 +1,6 @@
 /** What a run has come to, for a person. */
 import { adoptHint, failureText, isTolerated, lostText, type RunSummary } from '../../pipelines/index.js';
-import { countOf, formatBytes, formatCount, formatShare } from './format.js';
+import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
 
 export interface SummaryTerms {
   /** The command to type where the run is not done. */

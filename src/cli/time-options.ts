@@ -1,7 +1,7 @@
 /** The flags about time of the commands that work on a run: when to stop, and how long to wait for the lock. */
 import type { Command } from 'commander';
 import { ConfigError, type Logger, type RunOptions } from '../../pipelines/index.js';
-import { formatSpan, parseSpan } from './format.js';
+import { formatDuration, parseDuration } from '../quantities.js';
 
 export interface TimeOptions {
   readonly deadline?: string;
@@ -50,7 +50,7 @@ export function readTimeOptions(
   const deadline = deadlines.length === 0 ? undefined : Math.min(...deadlines);
   if (deadline !== undefined) {
     const instant = new Date(deadline).toISOString();
-    logger.info({ deadline: instant }, `deadline ${instant}, in ${formatSpan(deadline - now.getTime())}`);
+    logger.info({ deadline: instant }, `deadline ${instant}, in ${formatDuration(deadline - now.getTime())}`);
   }
   return {
     ...(deadline !== undefined && { deadline }),
@@ -60,8 +60,8 @@ export function readTimeOptions(
 
 function parseWait(text: string | true): number {
   if (text === true) return Number.POSITIVE_INFINITY;
-  const span = parseSpan(text);
-  if (span !== undefined) return span;
+  const span = parseDuration(text);
+  if (span) return span;
   throw new ConfigError('USAGE', `--wait-lock ${text}: expected a duration`, { hint: 'such as 30m' });
 }
 
@@ -91,8 +91,8 @@ export function parseDeadline(text: string, now: Date): number {
 
 /** @returns epoch milliseconds. @throws ConfigError `USAGE`. */
 export function parseMaxDuration(text: string, now: Date): number {
-  const span = parseSpan(text);
-  if (span !== undefined) return now.getTime() + span;
+  const span = parseDuration(text);
+  if (span) return now.getTime() + span;
   throw usage(`--max-duration ${text}: expected a duration`, 'such as 6h or 90m');
 }
 

@@ -1,59 +1,36 @@
-/** What holds between two values: each check runs where the sections that it needs were right. */
+/** Checks between two values. Each check runs when the sections that it needs are valid. */
 import { resolve, sep } from 'node:path';
 import type { Sections } from './parse-sections.js';
 
-/** Tells of values that are right alone and wrong together. Paths are absolute by now. */
-export function crossCheck(sections: Sections, onProblem: (key: string, text: string) => void): void {
-  const { poll, retry, result, service, upload, output, source, stateDir } = sections;
+type OnProblem = (key: string, text: string) => void;
+
+/** Reports values that are valid alone and wrong together. Paths are absolute. */
+export function crossCheck(sections: Sections, onProblem: OnProblem): void {
+  const { poll, retry, service } = sections;
   if (poll && poll.first > poll.max) onProblem('poll.first', 'is longer than poll.max');
   if (retry && retry.first > retry.max) onProblem('retry.first', 'is longer than retry.max');
-  if (upload?.keyColumn != null && Object.hasOwn(upload.columns, upload.keyColumn)) {
-    onProblem(
-      'upload.keyColumn',
-      `upload.columns also sends a column ${upload.keyColumn}; choose another name, or null`,
-    );
-  }
-  const strange = upload && result?.echo?.filter((name) => !Object.hasOwn(upload.columns, name));
-  if (strange && strange.length > 0) {
-    onProblem(
-      'result.echo',
-      `upload.columns sends no ${strange.join(', ')}; it sends ${Object.keys(upload.columns).join(', ')}`,
-    );
-  }
+  checkColumns(sections, onProblem);
   if (service && !service.embedded) checkService(service, onProblem);
   if (sections.failures?.rescue === 'search') {
     for (const { key, text } of rescueProblems(sections)) onProblem(key, text);
   }
-  if (output && source && resolve(output.path) === resolve(source.path)) {
-    onProblem('output.path', 'is the source itself, which must stay as it is');
-  }
-  if (output && stateDir !== undefined && `${resolve(output.path)}${sep}`.startsWith(`${stateDir}${sep}`)) {
-    onProblem('output.path', 'lies in stateDir, whose files belong to foliopipe');
+  checkOutputPath(sections, onProblem);
+}
+
+/** Reports every value that the schema knows and this release does not support: refused, never ignored. */
+export function checkSupported({ result }: Sections, onProblem: OnProblem): void {
+  if (result?.onChange === 'add') {
+    const text = 'adding result columns to a pipeline is not supported in this release; write fail or ignore';
+    onProblem('result.onChange', text);
   }
 }
 
-function checkService(
-  service: NonNullable<Sections['service']>,
-  onProblem: (key: string, text: string) => void,
-): void {
-  if (service.baseUrl === null) {
-    onProblem('service.baseUrl', 'is missing; write the address of the service, or embedded: true');
-  }
-  if (service.token !== null && service.tokenFile !== null) {
-    onProblem('service.tokenFile', 'stands beside service.token; write one of them');
-  }
-  if (service.token === null && service.tokenFile === null) {
-    onProblem('service.token', 'is missing; set FOLIOPIPE_TOKEN, or write token or tokenFile');
-  }
-}
-
-// What a config lacks for asking the single-record search about failed records.
-
-/** The sections that matter; those that were wrong in themselves are left out. */
+/** The sections that the search for failed records needs; invalid ones are left out. */
 export type RescueSections = Pick<Sections, 'failures' | 'upload'> & {
   readonly service?: { readonly embedded: boolean; readonly legacyBaseUrl: string | null };
 };
 
+/** What a config lacks for asking the single-record search about failed records. */
 export function rescueProblems({ failures, upload, service }: RescueSections): {
   readonly key: string;
   readonly text: string;
@@ -80,26 +57,41 @@ export function rescueProblems({ failures, upload, service }: RescueSections): {
   return problems;
 }
 
-/** What the config can already say and this release cannot do: refused, never ignored. */
-interface NotYet {
-  readonly key: string;
-  readonly isWanted: (sections: Sections) => boolean | undefined;
-  readonly what: string;
-  readonly leaveAt: string;
+function checkColumns({ upload, result }: Sections, onProblem: OnProblem): void {
+  if (upload === undefined) return;
+  const { columns, keyColumn } = upload;
+  if (keyColumn !== null && Object.hasOwn(columns, keyColumn)) {
+    onProblem(
+      'upload.keyColumn',
+      `upload.columns also sends a column ${keyColumn}; choose another name, or null`,
+    );
+  }
+  const unsent = result?.echo?.filter((name) => !Object.hasOwn(columns, name)) ?? [];
+  if (unsent.length > 0) {
+    onProblem(
+      'result.echo',
+      `upload.columns sends no ${unsent.join(', ')}; it sends ${Object.keys(columns).join(', ')}`,
+    );
+  }
 }
 
-const notYet: readonly NotYet[] = [
-  {
-    key: 'result.onChange',
-    isWanted: ({ result }) => result && result.onChange === 'add',
-    what: 'adding result columns in the middle of the nights',
-    leaveAt: 'fail or ignore',
-  },
-];
+function checkService(service: NonNullable<Sections['service']>, onProblem: OnProblem): void {
+  if (service.baseUrl === null) {
+    onProblem('service.baseUrl', 'is missing; write the address of the service, or embedded: true');
+  }
+  if (service.token !== null && service.tokenFile !== null) {
+    onProblem('service.tokenFile', 'stands beside service.token; write one of them');
+  }
+  if (service.token === null && service.tokenFile === null) {
+    onProblem('service.token', 'is missing; set FOLIOPIPE_TOKEN, or write token or tokenFile');
+  }
+}
 
-/** Tells of every value that asks for what this release cannot do. */
-export function findNotYet(sections: Sections, onProblem: (key: string, text: string) => void): void {
-  for (const { key, isWanted, what, leaveAt } of notYet) {
-    if (isWanted(sections)) onProblem(key, `${what} comes with a later release; leave it at ${leaveAt}`);
+function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnProblem): void {
+  if (output && source && resolve(output.path) === resolve(source.path)) {
+    onProblem('output.path', 'is the source itself, which must stay as it is');
+  }
+  if (output && stateDir !== undefined && `${resolve(output.path)}${sep}`.startsWith(`${stateDir}${sep}`)) {
+    onProblem('output.path', 'lies in stateDir, whose files belong to foliopipe');
   }
 }

@@ -1,4 +1,4 @@
-/** Reads a YAML file into settings, each knowing its line. */
+/** Reads a YAML file into settings, each with its line. */
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -8,9 +8,9 @@ import type { Problems } from './problems.js';
 import { type Key, type Setting, toSettings } from './settings.js';
 
 /**
- * @param file path as the user gave it, relative to `cwd`; shown like that in problems.
- * @param problems is told of what is not YAML, by line and without the text, which may hold a token.
- * @throws ConfigError `CONFIG_UNREADABLE` where there is no file to read.
+ * @param file path as the user gave it, relative to `cwd`; problems show it like that.
+ * @param problems gets what is not YAML, by line and without the text, which may hold a token.
+ * @throws ConfigError `CONFIG_UNREADABLE` when the file cannot be read.
  */
 export async function readSettings(file: string, cwd: string, problems: Problems): Promise<Setting[]> {
   const path = resolve(cwd, file);
@@ -20,8 +20,11 @@ export async function readSettings(file: string, cwd: string, problems: Problems
     return [];
   }
   const lines = new LineCounter();
-  const options = { lineCounter: lines, prettyErrors: false, stringKeys: true };
-  const document = parseDocument(bytes.toString(), options);
+  const document = parseDocument(bytes.toString(), {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+  });
   const problem = [...document.errors, ...document.warnings][0];
   if (problem) {
     problems.add(`${file}:${lines.linePos(problem.pos[0]).line}`, yamlProblem(problem));
@@ -42,6 +45,18 @@ export async function readSettings(file: string, cwd: string, problems: Problems
   });
 }
 
+/** @returns the system's code of a failed read, and its meaning when it is known. */
+export function readFailure(error: unknown): { readonly code: string; readonly words: string } {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return { code, words: READ_FAILURES[code] ?? code };
+}
+
+const READ_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'access is denied',
+};
+
 async function readBytes(path: string, file: string): Promise<Buffer> {
   try {
     return await readFile(path);
@@ -55,7 +70,7 @@ async function readBytes(path: string, file: string): Promise<Buffer> {
   }
 }
 
-/** Too many aliases show only here. */
+/** Only this step finds too many aliases. */
 function toValue(document: Document, file: string, problems: Problems): unknown {
   try {
     return document.toJS();
@@ -70,30 +85,7 @@ function lineOf(document: Document, key: Key, lines: LineCounter): number | unde
   return isNode(node) && node.range ? lines.linePos(node.range[0]).line : undefined;
 }
 
-// Says what is wrong with a YAML text, without quoting it: it may hold a token.
-
-/** Of what a person is likely to write; the parser's own words do for the rest. */
-const WORDS: Partial<Record<YAMLError['code'], string>> = {
-  BAD_DQ_ESCAPE: 'a backslash within double quotes means something else; write single quotes around the text',
-  BAD_INDENT: 'the line is indented otherwise than its neighbours, or a bracket before it is never closed',
-  BAD_SCALAR_START: 'a text that begins with @ or ` must stand in quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'a text with a colon and a space in it must stand in quotes',
-  DUPLICATE_KEY: 'the same key stands twice in a map',
-  MISSING_CHAR: 'a quote or a bracket is never closed, or a colon is missing behind a key',
-  MULTIPLE_DOCS: 'only one document may stand in a file; take out the line ---',
-  TAB_AS_INDENT: 'tabs cannot indent a line; write spaces',
-  TAG_RESOLVE_FAILED: 'a text that begins with ! must stand in quotes',
-  UNEXPECTED_TOKEN: 'something stands behind the end of a text or a bracket',
-};
-
-/** What the parser found, or threw, in words. */
-function yamlProblem(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? (error.code as YAMLError['code']) : undefined;
-  const message = error instanceof Error ? error.message : '';
-  return `is not YAML: ${(code && WORDS[code]) ?? withoutSource(message)}`;
-}
-
-/** The first reference `*name` without its anchor `&name` before it, which only the making of values shows. */
+/** The first reference `*name` without an anchor `&name` before it. The parser finds these only when it makes values. */
 function unresolvedAlias(document: Document): Alias | undefined {
   let found: Alias | undefined;
   visit(document, {
@@ -106,20 +98,28 @@ function unresolvedAlias(document: Document): Alias | undefined {
   return found;
 }
 
+/** What is wrong with a YAML text, without quoting it: it may hold a token. */
+function yamlProblem(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? (error.code as YAMLError['code']) : undefined;
+  const message = error instanceof Error ? error.message : '';
+  return `is not YAML: ${(code && YAML_PROBLEMS[code]) ?? withoutSource(message)}`;
+}
+
+/** The mistakes that people are likely to make; for others the parser's message is used. */
+const YAML_PROBLEMS: Partial<Record<YAMLError['code'], string>> = {
+  BAD_DQ_ESCAPE: 'a backslash within double quotes means something else; write single quotes around the text',
+  BAD_INDENT: 'the line is indented differently from its neighbours, or a bracket before it is never closed',
+  BAD_SCALAR_START: 'a text that begins with @ or ` must stand in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a text with a colon and a space in it must stand in quotes',
+  DUPLICATE_KEY: 'the same key stands twice in a map',
+  MISSING_CHAR: 'a quote or a bracket is never closed, or a colon is missing after a key',
+  MULTIPLE_DOCS: 'a file can hold only one document; remove the line ---',
+  TAB_AS_INDENT: 'tabs cannot indent a line; write spaces',
+  TAG_RESOLVE_FAILED: 'a text that begins with ! must stand in quotes',
+  UNEXPECTED_TOKEN: 'there is something after the end of a text or a bracket',
+};
+
 /** The parser's messages quote the source after a colon or in quotes. */
 function withoutSource(message: string): string {
   return message.replace(/(:| ?["'`]).*/s, '');
-}
-
-/** Why a file could not be read, in words. */
-const READ_FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'access is denied',
-};
-
-/** @returns the system's code, and what it means where that is known. */
-export function readFailure(error: unknown): { readonly code: string; readonly words: string } {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return { code, words: READ_FAILURES[code] ?? code };
 }

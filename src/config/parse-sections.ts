@@ -1,17 +1,16 @@
-/** Checks a tree section by section, so that a problem in one does not hide those of another. */
-
+/** Checks a config section by section, so that a problem in one section does not hide those of another. */
 import type { z } from 'zod';
 import { shorten } from '../text.js';
 import { expectedAt, keysOf, unknownKey } from './known-keys.js';
 import { configSchema, type ParsedConfig } from './schema.js';
 import type { Key, Tree } from './settings.js';
 
-/** The sections that were right. With no problem told, these are all. */
+/** The valid sections. When no problem was reported, these are all. */
 export type Sections = Partial<ParsedConfig>;
 
 /**
- * @param writtenAt gives a value as it was written, to be shown in a problem.
- * @param onProblem is told of every unknown key and every value that the schema refuses.
+ * @param writtenAt gives a value as it was written, before variables were put in, to show it in a problem.
+ * @param onProblem called for every unknown key and every value that the schema refuses.
  */
 export function parseSections(
   tree: Tree,
@@ -33,22 +32,15 @@ export function parseSections(
   return sections;
 }
 
-// Says what is wrong with a value: what was expected, and what was got unless that may be a secret.
-
-/** The message that zod gives to an issue without one of its own. */
-const NO_MESSAGE = 'Invalid input';
-
-const SHOWN_AT_MOST = 60;
-
-export interface Described {
+interface Described {
   readonly key: Key;
   readonly text: string;
 }
 
-/**
- * Turns an issue of the schema into problems.
- * @param writtenAt gives the value as it was written, with no variable put in yet.
- */
+/** The message of an issue that has none of its own, as zod gives it. */
+const NO_MESSAGE = 'Invalid input';
+
+/** Says what was expected, and what was found unless it may be a secret. */
 function describeIssue(
   issue: z.core.$ZodIssue,
   section: string,
@@ -65,37 +57,43 @@ function describeIssue(
   return [{ key, text: `expected ${expected}, got ${show(written, mayBeSecret(key))}` }];
 }
 
-/** A token may also stand where the section should. */
+/** A token may also be written in place of the section. */
 function mayBeSecret(key: Key): boolean {
   return key[0] === 'service' && (key.length === 1 || key[1] === 'token');
 }
 
 function show(value: unknown, secret: boolean): string {
   if (value === '') return 'an empty text';
-  if (Array.isArray(value) && value.length === 0) return 'an empty list';
-  if (Array.isArray(value))
-    return secret || value.some(isMapOrList)
-      ? 'a list'
-      : `the list ${shortened(withoutCredentials(JSON.stringify(value)))}`;
+  if (Array.isArray(value)) return showList(value, secret);
   if (isMapOrList(value)) return 'a map';
-  if (secret)
+  if (secret) {
     return typeof value === 'string'
       ? 'a text that is not shown'
       : `a ${typeof value} without quotes, not shown`;
+  }
   if (typeof value !== 'string') return String(value);
   const shown = JSON.stringify(shortened(withoutCredentials(value)));
   return value.includes('${') ? `${shown}, whose value is not shown` : shown;
+}
+
+function showList(list: readonly unknown[], secret: boolean): string {
+  if (list.length === 0) return 'an empty list';
+  if (secret || list.some(isMapOrList)) return 'a list';
+  return `the list ${shortened(withoutCredentials(JSON.stringify(list)))}`;
 }
 
 function isMapOrList(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
+/** Characters of a value that are shown. */
+const MAX_SHOWN = 60;
+
 function shortened(text: string): string {
-  return shorten(text, SHOWN_AT_MOST, { keep: SHOWN_AT_MOST, ellipsis: '...' });
+  return shorten(text, MAX_SHOWN, { keep: MAX_SHOWN, ellipsis: '...' });
 }
 
-/** Addresses are written with user, password or token in them by mistake. */
+/** Removes user, password and query, which people put into addresses by mistake. */
 function withoutCredentials(text: string): string {
   return text.replace(/\/\/.*@/s, '//...@').replace(/:\/\/([^?#]*)[?#].*/s, '://$1?...');
 }

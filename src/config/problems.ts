@@ -1,4 +1,4 @@
-/** Everything that is wrong with a config, gathered so that a person mends it in one go. */
+/** Collects every problem of a config, so that a person can correct all of them at once. */
 import { ConfigError } from '../errors.js';
 import { escapeUnprintable } from '../text.js';
 
@@ -8,11 +8,11 @@ interface Problem {
   readonly origin: string | undefined;
 }
 
-/** Problems by key, in the order in which they were found. No text ever holds a secret. */
+/** Problems by key, in the order in which they were found. No text holds a secret. */
 export class Problems {
   readonly #byKey = new Map<string, Problem>();
 
-  /** Adds a problem; a key's first one is its cause, and later ones are its consequences: not added. */
+  /** Adds a problem, unless the key has one already: later ones are consequences of the first. */
   add(key: string, text: string, origin?: string): void {
     if (!this.#byKey.has(key)) this.#byKey.set(key, { text, origin });
   }
@@ -29,14 +29,14 @@ export class Problems {
       'CONFIG_INVALID',
       `the config has ${count === 1 ? 'a problem' : `${count} problems`}:${lines.join('')}`,
       {
-        hint: 'mend what is named and run the same command again; config/nightly.example.yaml explains every key',
+        hint: 'correct them and run the same command again; config/nightly.example.yaml explains every key',
         facts: Object.fromEntries([...this.#byKey].map(([key, { text }]) => [key, text])),
       },
     );
   }
 }
 
-/** Keys come from files: what could act on a terminal, or change the order of what it shows, is written as its code. */
+/** Keys come from files: characters that could control a terminal, or reorder its text, are shown as their codes. */
 function printable(line: string): string {
   return escapeUnprintable(line, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu);
 }

@@ -1,7 +1,6 @@
 /** The whole config: every key of the outside contract with its type and default, and nothing else. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { Secret } from './secret.js';
 import {
   ambiguousSchema,
   budgetSchema,
@@ -13,11 +12,11 @@ import {
   resultSchema,
   retentionSchema,
   retrySchema,
-  serviceSchema,
   sourceSchema,
   timeoutsSchema,
   uploadSchema,
 } from './sections.js';
+import { type ServiceConfig, serviceSchema } from './service-section.js';
 import { filePath } from './values.js';
 
 export const configSchema = z.strictObject({
@@ -42,31 +41,10 @@ export const configSchema = z.strictObject({
   stateDir: filePath.transform((path) => resolve(path)).describe('the path of a folder'),
 });
 
-type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+/** The config ready for use: defaults filled in, durations in ms, sizes in bytes, shares 0..1, absolute paths. */
+export type Config = Omit<ParsedConfig, 'service'> & { readonly service: ServiceConfig };
 
 /** The config as the schema gives it: the token may still be in its file. */
 export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;
 
-interface ServicePace {
-  readonly tokenIn: 'query' | 'header';
-  readonly requestsPerSecond: number;
-}
-
-/** Who answers: the local service in this process, or one at an address that wants a token. */
-export type ServiceConfig =
-  | (ServicePace & {
-      readonly embedded: true;
-      readonly baseUrl: null;
-      readonly legacyBaseUrl: null;
-      readonly token: null;
-    })
-  | (ServicePace & {
-      readonly embedded: false;
-      /** Without a slash at its end. */
-      readonly baseUrl: string;
-      readonly legacyBaseUrl: string | null;
-      readonly token: Secret;
-    });
-
-/** The config ready for use: defaults filled in, durations in ms, sizes in bytes, shares 0..1, absolute paths. */
-export type Config = Omit<ParsedConfig, 'service'> & { readonly service: ServiceConfig };
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

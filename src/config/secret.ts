@@ -1,9 +1,9 @@
-/** A value that is used but never shown: however it is printed, `[secret]` comes out. */
+/** A value that is never shown: however it is printed, the text is `[secret]`. */
 import { inspect } from 'node:util';
 
 const SHOWN = '[secret]';
 
-/** Holds a token. Only `reveal()` gives it, at the place where it is sent. */
+/** Holds a token. Only `reveal()` gives it; call it where the token is sent. */
 export class Secret {
   readonly #value: string;
 

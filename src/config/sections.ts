@@ -1,4 +1,4 @@
-/** What is read and what of it is sent: the sections `source` and `upload`. */
+/** The schemas of all sections of the config except `service`. */
 import iconv from 'iconv-lite';
 import { z } from 'zod';
 import {
@@ -13,8 +13,12 @@ import {
   wholeNumber,
 } from './values.js';
 
-/** The names that stand for something in `upload.description`. */
-const PLACEHOLDERS: ReadonlySet<string> = new Set(['{pipeline}', '{run}', '{chunk}', '{hash}']);
+const KB = 1024;
+const MB = 1024 * KB;
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
 
 /** iconv-lite knows these too, but they are not encodings of text. */
 const NOT_TEXT: ReadonlySet<string> = new Set(['base64', 'hex']);
@@ -43,25 +47,20 @@ const sentColumns = z
     const names = Object.keys(columns);
     if (names.length === 0) context.addIssue({ code: 'custom' });
     for (const name of names) {
-      const trouble = nameTrouble(name);
-      if (trouble) context.addIssue({ code: 'custom', path: [name], message: trouble });
+      const problem = sentNameProblem(name);
+      if (problem) context.addIssue({ code: 'custom', path: [name], message: problem });
     }
   })
   .describe('a map of sent columns to source columns, with at least one of them');
 
-/** JavaScript puts keys that are whole numbers first, which would change the order of the columns. */
-function nameTrouble(name: string): string | undefined {
-  if (name.trim() === '') return 'a sent column needs a name';
-  if (/^\d+$/.test(name)) return 'a sent column cannot be called by a number alone';
-  if (/\p{Cc}/u.test(name)) return 'the name of a sent column cannot hold control characters';
-  return undefined;
-}
+/** What can be put into `upload.description`. */
+const PLACEHOLDERS: ReadonlySet<string> = new Set(['{pipeline}', '{run}', '{chunk}', '{hash}']);
 
 export const uploadSchema = z.strictObject({
   columns: sentColumns,
   keyColumn: z
     .string()
-    .refine((name) => nameTrouble(name) === undefined)
+    .refine((name) => sentNameProblem(name) === undefined)
     .nullable()
     .describe('the name of a column, or null')
     .default('record_id'),
@@ -72,66 +71,24 @@ export const uploadSchema = z.strictObject({
     .default('{pipeline} {run} {chunk} {hash}'),
 });
 
-// Who answers and how it is reached: the section `service`.
-
-/** An address to which paths can be appended; http:// only where the token does not leave the machine. */
-const address = z
-  .string()
-  .transform((text, context): string => {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-      context.addIssue({ code: 'custom' });
-      return z.NEVER;
-    }
-    if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-      context.addIssue({ code: 'custom', message: INSECURE });
-    }
-    return url.href.replace(/\/+$/, '');
-  })
-  .nullable()
-  .describe('an https:// address without user, password, query and fragment')
-  .default(null);
-
-const INSECURE =
-  'http:// would send token and records in the clear; it is accepted only for localhost, so write https://';
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+/** Numbers are refused because JavaScript puts keys that are whole numbers first, which changes the order of columns. */
+function sentNameProblem(name: string): string | undefined {
+  if (name.trim() === '') return 'a sent column needs a name';
+  if (/^\d+$/.test(name)) return 'the name of a sent column cannot be a number';
+  if (/\p{Cc}/u.test(name)) return 'the name of a sent column cannot hold control characters';
+  return undefined;
 }
 
-export const serviceSchema = z.strictObject({
-  embedded: flag.default(false),
-  baseUrl: address,
-  legacyBaseUrl: address,
-  token: z
-    .string()
-    .trim()
-    .regex(/^[\x21-\x7e]+$/)
-    .nullable()
-    .describe('a token of visible ASCII characters without spaces')
-    .default(null),
-  tokenFile: filePath.nullable().describe('the path of a file that holds the token').default(null),
-  tokenIn: choice(['query', 'header']).default('query'),
-  requestsPerSecond: z.number().positive().describe('a number above 0').default(10),
-});
-
-/** How much at once, how long and how often: `chunks`, `concurrency`, `timeouts`, `poll`, `retry`. */
-const KB = 1024;
-const MB = 1024 * KB;
-const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
-
 /**
- * Of an uploaded file, and of what its records are in the source. Twice as much (a file and its next record), and a
- * batch that is as large as the largest record, must fit into the 2 GiB of the CSV kernel; an answer that gives all
- * back beside 1.25 GiB of its own must fit into places of 32 bits.
+ * The most bytes of an uploaded file, and of its records in the source. The 2 GiB of the CSV kernel must hold twice as
+ * much (a file and its next record) plus a batch as large as the largest record. An answer that echoes all of it
+ * beside 1.25 GiB of its own must fit into 32-bit offsets.
  */
-export const CHUNK_BYTES_AT_MOST = 512 * MB;
+export const MAX_CHUNK_BYTES = 512 * MB;
 
 export const chunksSchema = z.strictObject({
   maxRecords: wholeNumber(1).default(10_000),
-  maxBytes: size(KB, CHUNK_BYTES_AT_MOST).default(8 * MB),
+  maxBytes: size(KB, MAX_CHUNK_BYTES).default(8 * MB),
   canary: z
     .union([z.literal('auto'), wholeNumber(0)])
     .describe('a whole number, 0 or more, or auto')
@@ -164,11 +121,7 @@ export const retrySchema = z.strictObject({
   giveUpAfter: duration.default(2 * hour),
 });
 
-/** What guards the money: `ambiguous`, `failures` and `budget`. */
-const RESUBMITTED_AT_MOST = 100_000;
-const SPLITS_AT_MOST = 64;
-
-/** Result column to the place of its value in the reply of the single-record search. */
+/** Result column to the path of its value in the reply of the single-record search. */
 const rescueColumns = z
   .record(
     z.string().min(1),
@@ -182,7 +135,7 @@ const rescueColumns = z
 
 export const ambiguousSchema = z.strictObject({
   policy: choice(['resubmit', 'hold']).default('resubmit'),
-  maxRecords: wholeNumber(0).default(RESUBMITTED_AT_MOST),
+  maxRecords: wholeNumber(0).default(100_000),
 });
 
 export const failuresSchema = z.strictObject({
@@ -190,7 +143,7 @@ export const failuresSchema = z.strictObject({
   rounds: wholeNumber(0).default(0),
   rescue: choice(['none', 'search']).default('none'),
   rescueColumns,
-  maxSplits: wholeNumber(0).default(SPLITS_AT_MOST),
+  maxSplits: wholeNumber(0).default(64),
 });
 
 const cap = z.int().min(0).nullable().describe('a whole number of records, or null').default(null);
@@ -220,16 +173,13 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** What comes out and how long it is kept: `result`, `output` and `retention`. */
-const day = 24 * 60 * 60 * 1000;
-
 export const resultSchema = z.strictObject({
   columns: columnNames(0).default([]),
   echo: columnNames(0).nullable().describe('null, or a list of sent columns, each once').default(null),
   onChange: choice(['fail', 'add', 'ignore']).default('fail'),
 });
 
-/** Permission bits as written in octal. Ours to read and write, or the run could not finish its own file. */
+/** Permission bits written in octal. The owner can read and write: the run must be able to finish its own file. */
 const fileMode = z
   .string()
   .regex(/^0?[67][0-7]{2}$/)

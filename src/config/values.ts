@@ -1,83 +1,46 @@
-/** The quantities that people write with a unit: durations, sizes and shares. */
-import bytes from 'bytes';
-import type { StringValue } from 'ms';
-import ms from 'ms';
+/** The kinds of values that a config holds. Each schema's description is what a problem says was expected. */
 import { z } from 'zod';
+import { formatBytes, longestTimerMs, parseDuration, parseSize } from '../quantities.js';
 import type { Bytes, Milliseconds } from '../types.js';
 
-/** The longest time that Node's timers can wait; a longer one would fire at once. */
-const LONGEST_TIMER: Milliseconds = 2 ** 31 - 1;
-
-/** Reads `500ms`, `10s`, `15m`, `6h`, `30d`. A bare number is refused: seconds or milliseconds? */
-function toMilliseconds(text: string): Milliseconds | undefined {
-  if (!/^\d+(\.\d+)? ?[a-z]+$/i.test(text)) return undefined;
-  const value = Math.round(ms(text as StringValue));
-  return value >= 1 ? value : undefined;
-}
-
-/** A span of time up to `longest`, in milliseconds. */
-function durationUpTo(longest: Milliseconds, expected: string) {
-  return z
-    .string()
-    .transform((text, context): Milliseconds => {
-      const value = toMilliseconds(text.trim());
-      if (value !== undefined && value <= longest) return value;
-      context.addIssue({ code: 'custom' });
-      return z.NEVER;
-    })
-    .describe(expected);
-}
-
-/** A span of time that is compared with the clock. */
+/** A duration that is compared with the clock, in milliseconds. */
 export const duration = durationUpTo(
   Number.MAX_SAFE_INTEGER,
   'a duration with its unit, such as 500ms, 10s, 15m, 6h or 30d',
 );
 
-/** A span of time that a timer waits for. */
+/** A duration that a timer waits for, in milliseconds. */
 export const timerDuration = durationUpTo(
-  LONGEST_TIMER,
+  longestTimerMs,
   'a duration with its unit, such as 500ms, 10s, 15m or 6h, of at most 24d',
 );
 
 /** A size: a whole number of bytes, or a number with B, KB, MB, GB or TB, where 1KB is 1024 bytes. */
 export function size(least: Bytes, most: Bytes) {
+  const expected = `a size of at least ${asWritten(least)} and at most ${asWritten(most)}, such as 512KB or 8MB (1KB is 1024 bytes)`;
   return z
     .union([z.number(), z.string()])
     .transform((value, context): Bytes => {
-      const parsed = typeof value === 'number' ? value : toBytes(value.trim());
+      const parsed = typeof value === 'number' ? value : parseSize(value.trim());
       if (parsed !== undefined && Number.isSafeInteger(parsed) && parsed >= least && parsed <= most) {
         return parsed;
       }
       context.addIssue({ code: 'custom' });
       return z.NEVER;
     })
-    .describe(
-      `a size of at least ${bytes(least)} and at most ${bytes(most)}, such as 512KB or 8MB (1KB is 1024 bytes)`,
-    );
-}
-
-/** `bytes` reads what it does not know as a bare number, so the form is checked first. */
-function toBytes(text: string): Bytes | undefined {
-  return /^\d+(\.\d+)? ?(b|kb|mb|gb|tb)$/i.test(text) ? (bytes.parse(text) ?? undefined) : undefined;
+    .describe(expected);
 }
 
 /** A share of a whole, 0 to 1: `5%` or 0.05. */
 export const share = z
   .union([z.number(), z.string()])
   .transform((value, context): number => {
-    const parsed = typeof value === 'number' ? value : toShare(value.trim());
+    const parsed = typeof value === 'number' ? value : parsePercent(value.trim());
     if (parsed !== undefined && parsed >= 0 && parsed <= 1) return parsed;
     context.addIssue({ code: 'custom' });
     return z.NEVER;
   })
   .describe('a share such as 5% or 0.05, from 0 to 1');
-
-function toShare(text: string): number | undefined {
-  return /^\d+(\.\d+)? ?%$/.test(text) ? Number.parseFloat(text) / 100 : undefined;
-}
-
-// The kinds of plain values; each one's description is what a problem says was expected.
 
 /** A whole number, `least` or more. */
 export function wholeNumber(least: number) {
@@ -92,7 +55,7 @@ export function choice<const Words extends readonly [string, ...string[]]>(words
 /** True or false. */
 export const flag = z.boolean().describe('true or false');
 
-/** A place on disk. It is absolute by the time that it is checked: see `resolve-path.ts`. */
+/** A path on disk. `load-config.ts` makes it absolute before the schema checks it. */
 export const filePath = z
   .string()
   .min(1)
@@ -109,4 +72,26 @@ export function columnNames(least: 0 | 1) {
     .min(least)
     .refine((names) => new Set(names).size === names.length)
     .describe('a list of column names, each once');
+}
+
+/** A duration from 1 millisecond up to `longest`. */
+function durationUpTo(longest: Milliseconds, expected: string) {
+  return z
+    .string()
+    .transform((text, context): Milliseconds => {
+      const value = parseDuration(text.trim());
+      if (value !== undefined && value >= 1 && value <= longest) return value;
+      context.addIssue({ code: 'custom' });
+      return z.NEVER;
+    })
+    .describe(expected);
+}
+
+/** Such as `8MB`. */
+function asWritten(bytes: Bytes): string {
+  return formatBytes(bytes).replace(' ', '');
+}
+
+function parsePercent(text: string): number | undefined {
+  return /^\d+(\.\d+)? ?%$/.test(text) ? Number.parseFloat(text) / 100 : undefined;
 }

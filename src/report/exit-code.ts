@@ -1,4 +1,5 @@
 /** The exit code that a publication ends with (contract, "Exit codes"): a pure decision. */
+import { formatPercent } from '../quantities.js';
 import type { Counts } from '../types.js';
 
 /**
@@ -20,8 +21,8 @@ export function isTolerated(failed: number, sent: number, tolerate: number): boo
 
 /** @param tolerate share from 0 to 1. */
 export function failureText(failed: number, records: number, tolerate: number): string {
-  const share = percent(failed / records, 1);
-  return `${failed} of ${records} records failed (${share}), and failures.tolerate is ${percent(tolerate, 3)}`;
+  const share = formatPercent(failed / records, 1);
+  return `${failed} of ${records} records failed (${share}), and failures.tolerate is ${formatPercent(tolerate, 3)}`;
 }
 
 /** What to type where so many are too many. */
@@ -29,8 +30,4 @@ export function raiseHint(run: string, failed: number, records: number): string 
   // Rounded up, or it would not be enough; what a share's last bits add is no tenth of a percent.
   const enough = Math.ceil(Number(((1000 * failed) / records).toFixed(6))) / 10;
   return `set failures.tolerate to ${enough}% or more and run the same command again to go on with run ${run}, or mend the cause and begin afresh: foliopipe run --new`;
-}
-
-function percent(share: number, digits: number): string {
-  return `${Number((100 * share).toFixed(digits))}%`;
 }

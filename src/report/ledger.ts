@@ -6,7 +6,7 @@
  */
 import type { CheckpointReader, Run, Search, Upload } from '../checkpoint/checkpoint.js';
 import { eachSearch } from '../checkpoint/walk-run.js';
-import { dayOf } from '../config/budget-at.js';
+import { dayOf, monthOf } from '../config/calendar.js';
 
 export interface LedgerTerms {
   /** `YYYY-MM` in the time zone; without it all entries. */
@@ -191,15 +191,5 @@ function priceOf(records: number, pricePerRecord: number | null): number | null 
 
 function createMonthFilter({ month, timeZone }: LedgerTerms): (at: number) => boolean {
   if (month === undefined) return () => true;
-  const calendar = new Intl.DateTimeFormat('en', {
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    timeZone,
-    year: 'numeric',
-    month: '2-digit',
-  });
-  return (at) => {
-    const parts = new Map(calendar.formatToParts(at).map(({ type, value }) => [type, value]));
-    return `${parts.get('year')}-${parts.get('month')}` === month;
-  };
+  return (at) => monthOf(at, timeZone) === month;
 }

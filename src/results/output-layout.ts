@@ -1,6 +1,7 @@
 /** Which columns the output has, in which order, and where the source's ones come from (contract, "Files"). */
 import { stringify } from 'csv-stringify/sync';
 import { ConfigError, UntrustedError } from '../errors.js';
+import { lookalikeName } from '../nearest-name.js';
 import { showText } from '../text.js';
 import type { ColumnKinds, Dialect } from '../types.js';
 import type { SentColumns } from './join-way.js';
@@ -84,10 +85,8 @@ export function fieldOf(columns: readonly string[], column: string, key: string)
   );
 }
 
-/** Names are meant alike that differ in case, and in what is neither letter nor digit. */
 function hintFor(columns: readonly string[], column: string, key: string): string {
-  const fold = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
-  const meant = columns.find((name) => fold(name) === fold(column));
+  const meant = lookalikeName(column, columns);
   if (meant !== undefined) {
     return `did you mean ${showText(meant)}? write exactly that for ${key}, or mend the header`;
   }

@@ -1,6 +1,6 @@
 /** A run that is done: which one stands for a source, and whether it can be published again. */
 import type { Run } from '../checkpoint/checkpoint.js';
-import { changedValues, frozenValues } from '../config/frozen.js';
+import { changedValues, fixedValues } from '../config/fixed-values.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
 import type { OutputIdentity } from '../files/output-store.js';
 import type { RunContext } from '../run-context.js';
@@ -52,7 +52,7 @@ export async function checkDoneSource(
 ): Promise<Source> {
   const row = (await checkpoint.run(id))!;
   if (row.prunedAt !== null) throw resultsPruned(row, why);
-  chooseDone([row], frozenValues(config, row.service));
+  chooseDone([row], fixedValues(config, row.service));
   const source = await checkSource({ config, output, signal }, {}, row);
   if (source.sha256 !== row.source.sha256) throw sourceIsAnother(row, source);
   if (source !== row.source) await checkpoint.recordSourceStamp(id, source);
@@ -74,7 +74,7 @@ export async function mayReopen({
 }: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'signal'>): Promise<boolean> {
   if ((await checkpoint.unfinishedRun(config.pipeline)) !== undefined) return false;
   const run = (await checkpoint.run(id))!;
-  if (changedValues(run.frozen, frozenValues(config, serviceIdentity(config))).keys.length > 0) return false;
+  if (changedValues(run.frozen, fixedValues(config, serviceIdentity(config))).keys.length > 0) return false;
   const found = await output.identity(config.output.path);
   if (found !== undefined && !(await isPublication(found, run))) return false;
   try {

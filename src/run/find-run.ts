@@ -1,13 +1,13 @@
 /** Decides which run a call is about: the unfinished one, the one that is done, or a new one (contract, "A run"). */
 import { randomBytes } from 'node:crypto';
-import ms from 'ms';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { checkFrozen, frozenValues } from '../config/frozen.js';
+import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import { removeLocalFile, workPathOf } from '../files/local-file.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { Logger } from '../logger.js';
+import { formatDuration } from '../quantities.js';
 import { isJoinedOtherwise } from '../stages/merge/join-chunk.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
@@ -42,7 +42,7 @@ export interface FindRunNeeds {
  */
 export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise<FoundRun> {
   const { config, checkpoint, output, service, signal } = needs;
-  const frozen = frozenValues(config, service);
+  const frozen = fixedValues(config, service);
   const unfinished = await checkpoint.unfinishedRun(config.pipeline);
   if (unfinished !== undefined) await verifyPaid(needs, unfinished);
   if (unfinished?.state === 'publishing') {
@@ -54,7 +54,7 @@ export async function findRun(needs: FindRunNeeds, options: RunOptions): Promise
   }
   if (options.existing !== undefined) return findExisting(needs, options, options.existing);
   if (unfinished !== undefined && !options.fresh) {
-    checkFrozen(unfinished.frozen, frozen, unfinished.id);
+    checkFixedValues(unfinished.frozen, frozen, unfinished.id);
     const source = await checkSource({ config, output, signal }, options, unfinished);
     const changed = source.sha256 !== unfinished.source.sha256;
     if (changed && config.source.onChange === 'supersede') return { run: unfinished, found: 'outdated' };
@@ -93,9 +93,9 @@ async function findExisting(
   }
   await verifyPaid(needs, run);
   if (which === true && run.state === 'done') return { run, found: 'done' };
-  const frozen = Object.entries(frozenValues(config, service));
+  const frozen = Object.entries(fixedValues(config, service));
   const compared = which === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
-  checkFrozen(run.frozen, Object.fromEntries(compared), run.id);
+  checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw resultsPruned(run);
   const source = await checkSource({ config, output, signal }, options, run);
   return continueRun(needs, run, source, which);
@@ -171,7 +171,7 @@ async function tellContinuing({ checkpoint, clock, logger }: FindRunNeeds, run: 
   const { chunks } = await checkpoint.tally(run.id);
   const here = chunks.downloaded + chunks.unprocessed + chunks.refused;
   const cut = Object.values(chunks).reduce((sum, count) => sum + count, 0) - chunks.split;
-  const age = ms(Math.max(clock.now() - run.createdAt, 0));
+  const age = formatDuration(clock.now() - run.createdAt);
   const left =
     run.chunks === null
       ? `${cut - here} of the ${cut} chunks cut so far`

@@ -1,7 +1,7 @@
 /** The budget as part of the check before paying (law 5): what is left of it, and what a new run needs. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
-import { budgetAt } from '../config/budget-at.js';
+import { budgetAt } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
 import { GuardError } from '../errors.js';
 import type { Logger } from '../logger.js';

@@ -1,7 +1,7 @@
 /** What a run would do, found out without the network, the lock or a change: the whole check, chunks and cost. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { checkFrozen, frozenValues } from '../config/frozen.js';
+import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -98,13 +98,13 @@ async function nextStep(
   if (reader === undefined) return begin;
   const unfinished = await reader.unfinishedRun(config.pipeline);
   if (unfinished !== undefined) {
-    checkFrozen(unfinished.frozen, frozenValues(config, service), unfinished.id);
+    checkFixedValues(unfinished.frozen, fixedValues(config, service), unfinished.id);
     const same = unfinished.source.sha256 === source.sha256;
     return same
       ? continuing(reader, unfinished, all)
       : { kind: 'changed', run: unfinished.id, chunks: 0, records: 0 };
   }
-  const frozen = frozenValues(config, service);
+  const frozen = fixedValues(config, service);
   const done = chooseDone(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begin;
   const output = await checkPublished({ config, output: store, checkpoint: reader }, done);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { escapeReferences, interpolate } from '../../src/config/env-settings.js';
-import { variable } from './minimal.js';
+import { escapeReferences, interpolate } from '../../src/config/interpolate.js';
+import { variable } from '../helpers/minimal-config.js';
 
 const env = { NAME: 'Ann', EMPTY: '', NESTED: variable('NAME') };
 

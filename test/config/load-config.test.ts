@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.js';
-import { configErrorOf, variable } from './minimal.js';
+import { configErrorOf, variable } from '../helpers/minimal-config.js';
 
 const BASE = `
 pipeline: nightly
@@ -46,7 +46,7 @@ function load({ files = ['conf/base.yaml'], env = {}, set = {} }: Given) {
 
 const errorOf = (given: Given) => configErrorOf(() => load(given));
 
-test('flags win over the environment, it over files, a later file over an earlier, all over defaults', async () => {
+test('flags override the environment, it overrides files, a later file an earlier one, and all of them defaults', async () => {
   const files = ['conf/base.yaml', await write('over.yaml', 'chunks: { maxRecords: 200 }')];
   const env = { FOLIOPIPE_CHUNKS__MAX_RECORDS: '300' };
   const maxRecords = async (given: Given) => (await load(given)).chunks.maxRecords;
@@ -68,7 +68,7 @@ test('maps merge and lists are replaced', async () => {
   expect(config.chunks).toMatchObject({ maxRecords: 100, maxBytes: 1_048_576 });
 });
 
-test('a relative path belongs to where it was written, the state beside the first file', async () => {
+test('a relative path is relative to where it was written; the state is beside the first file', async () => {
   const config = await load({
     env: { FOLIOPIPE_OUTPUT__PATH: 'env.csv' },
     set: { 'source.path': 'flag/*.csv' },
@@ -92,7 +92,7 @@ test('needs no file when flags say enough', async () => {
   expect(config.stateDir).toBe(join(cwd, '.foliopipe'));
 });
 
-test('a text from outside keeps its letters where a text is wanted, and is YAML elsewhere', async () => {
+test('a variable or flag is used unchanged for a key that takes a text, and is YAML for others', async () => {
   const config = await load({
     env: {
       FOLIOPIPE_OUTPUT__MODE: '0600',
@@ -114,13 +114,13 @@ test('a text from outside keeps its letters where a text is wanted, and is YAML 
   expect(config.source).toMatchObject({ path: join(cwd, 'conf/in.csv'), delimiter: '\t' });
 });
 
-test('a token that holds what YAML takes for a comment is refused and not cut', async () => {
+test('a token with what YAML reads as a comment is refused, not cut', async () => {
   const error = await errorOf({ env: { FOLIOPIPE_SERVICE__TOKEN: 'hunter2 #rest' } });
   expect(error.message).toContain('service.token: expected a token');
   expect(error.message).not.toContain('hunter2');
 });
 
-test('FOLIOPIPE_TOKEN is the token where the config says nothing of one', async () => {
+test('FOLIOPIPE_TOKEN is the token when the config gives none', async () => {
   const env = { FOLIOPIPE_TOKEN: 'from-env' };
   const silent = await write('silent.yaml', BASE.replace(', token: t0ken', ''));
   expect((await load({ files: [silent], env })).service.token?.reveal()).toBe('from-env');
@@ -132,7 +132,7 @@ test('FOLIOPIPE_TOKEN is the token where the config says nothing of one', async 
   expect((await load({ files: [silent], env, set })).service.token?.reveal()).toBe('from-file');
 });
 
-test('variables are put into texts and numbers, and cannot bring YAML along', async () => {
+test('variables are put into texts and numbers, and cannot add YAML', async () => {
   const file = await write(
     'variables.yaml',
     `${BASE}budget: { pricePerRecord: "${variable('PRICE')}", currency: "${variable('CURRENCY:-CHF')}" }
@@ -152,7 +152,7 @@ timeouts: { idle: "${variable('SECONDS')}s" }
   );
 });
 
-test('an unset variable is named with its key and line, but not where a later layer set the key', async () => {
+test('an unset variable is reported with its key and line, unless a later layer sets the key', async () => {
   const file = await write('unset.yaml', BASE.replace('t0ken', `"${variable('NO_SUCH')}"`));
   const { message } = await errorOf({ files: [file] });
   expect(message).toContain('service.token: the variable NO_SUCH is not set (unset.yaml:6)');
@@ -179,7 +179,7 @@ test('every problem says where it came from', async () => {
   ]);
 });
 
-test('a variable that looks like a key and is none is refused; others are let be', async () => {
+test('a variable that looks like a key but is not one is refused; other variables are ignored', async () => {
   const { facts } = await errorOf({ env: { FOLIOPIPE_CHUNKS__MAX_RECRDS: '5', FOLIOPIPE_POLL__X__Y: '5' } });
   expect(facts).toEqual({
     FOLIOPIPE_CHUNKS__MAX_RECRDS: 'names no key of the config, did you mean FOLIOPIPE_CHUNKS__MAX_RECORDS?',
@@ -202,7 +202,7 @@ test('a token in a flag is refused, a reference to a variable is not', async () 
   expect((await load({ set, env: { MINE: 'm' } })).service.token?.reveal()).toBe('m');
 });
 
-test('a file that is not there is named', async () => {
+test('a missing file is named', async () => {
   const error = await errorOf({ files: ['conf/base.yaml', 'none.yaml'] });
   expect(error).toMatchObject({ code: 'CONFIG_UNREADABLE', exitCode: 2, facts: { reason: 'ENOENT' } });
   expect(error.message).toContain('none.yaml');
@@ -215,14 +215,14 @@ test.each([
   ['an unknown tag', 'pipeline: !hunter2 x\n', 1],
   ['an open quote', 'pipeline: "hunter2\n', undefined],
   ['two documents', 'pipeline: a\n---\npipeline: hunter2\n', undefined],
-])('what is not YAML is named by line and without its text: %s', async (_, text, line) => {
+])('invalid YAML is reported by line and without its text: %s', async (_, text, line) => {
   const error = await errorOf({ files: [await write('broken.yaml', text)] });
   expect(error.message).toMatch(/broken\.yaml(:\d+)?: is not YAML: \w+/);
   if (line !== undefined) expect(error.message).toContain(`broken.yaml:${line}: `);
   expect(error.message).not.toContain('hunter2');
 });
 
-test('a file that is empty says nothing, one that holds a list is refused', async () => {
+test('an empty file gives no settings; a file with a list is refused', async () => {
   const empty = await write('empty.yaml', '# nothing\n');
   expect((await load({ files: ['conf/base.yaml', empty] })).pipeline).toBe('nightly');
   const list = await write('list.yaml', '- a\n');

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.js';
 import { builtConfigs } from '../fixtures/malformed/built-files.js';
 import { configCases } from '../fixtures/malformed/cases.js';
-import { configErrorOf } from './minimal.js';
+import { configErrorOf } from '../helpers/minimal-config.js';
 
 const kept = join(import.meta.dirname, '../fixtures/malformed/configs');
 
@@ -24,11 +24,15 @@ function errorOf(file: string, env: Record<string, string> = {}) {
 
 test.each(configCases)('%s', async (file, ...expected) => {
   const error = await errorOf(file, { CHUNK_RECORDS: 'plenty' });
-  expect(error).toMatchObject({ code: 'CONFIG_INVALID', exitCode: 2, hint: expect.stringContaining('mend') });
+  expect(error).toMatchObject({
+    code: 'CONFIG_INVALID',
+    exitCode: 2,
+    hint: expect.stringContaining('correct them'),
+  });
   const [head, ...problems] = error.message.split('\n  ');
   expect(head).toBe(`the config has ${expected.length === 1 ? 'a problem' : `${expected.length} problems`}:`);
-  const told = problems.map((problem) => problem.replaceAll(`${cwd}/`, '').replaceAll(file, ''));
-  expect(told).toEqual(expected.map((part) => expect.stringContaining(part)));
+  const found = problems.map((problem) => problem.replaceAll(`${cwd}/`, '').replaceAll(file, ''));
+  expect(found).toEqual(expected.map((part) => expect.stringContaining(part)));
   expect(JSON.stringify([error.message, error.hint, error.facts])).not.toMatch(/hunter2|plenty|\\u00/);
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { escapeReferences, interpolate } from '../../src/config/env-settings.js';
+import { escapeReferences, interpolate } from '../../src/config/interpolate.js';
 import { parseConfig } from '../../src/config/load-config.js';
 import { configSchema } from '../../src/config/schema.js';
 import { ConfigError } from '../../src/errors.js';

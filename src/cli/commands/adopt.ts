@@ -1,8 +1,8 @@
 /** `foliopipe adopt`: binds a folio seen elsewhere to a chunk of which nobody knew whether it was accepted. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AdoptedChunk, adopt } from '../../../pipelines/index.js';
+import { countOf } from '../../quantities.js';
 import { type CommonOptions, type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
-import { countOf } from '../format.js';
 import { runSession } from '../session.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 

@@ -10,6 +10,7 @@ import {
   type LedgerTotals,
   readLedger,
 } from '../../../pipelines/index.js';
+import { countOf, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -17,7 +18,6 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { countOf, formatCount } from '../format.js';
 import { print, stdout } from '../output.js';
 import { openState } from '../session.js';
 

@@ -1,6 +1,7 @@
 /** `foliopipe plan`: what a run would do, without the network. */
 import type { Command } from 'commander';
 import { type Plan, planRun } from '../../../pipelines/index.js';
+import { formatBytes, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -8,7 +9,6 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { formatBytes, formatCount } from '../format.js';
 import { print, printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
 

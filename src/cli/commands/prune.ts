@@ -1,6 +1,7 @@
 /** `foliopipe runs prune`: removes the results of old runs; what they have cost stays in the ledger. */
 import type { Command } from 'commander';
 import { ConfigError, type PrunedRun, prune } from '../../../pipelines/index.js';
+import { countOf, formatBytes, formatDuration, parseDuration } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -9,7 +10,6 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { countOf, formatBytes, formatSpan, parseSpan } from '../format.js';
 import { print, printJson } from '../output.js';
 
 interface Options extends CommonOptions {
@@ -51,7 +51,7 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
 
 function textOf(runs: readonly PrunedRun[], unknown: readonly string[], dryRun: boolean): string {
   const lines = runs.map(({ run, state, finishedAt, bytes }) => {
-    const age = finishedAt === null ? '' : `, ${formatSpan(Date.now() - finishedAt)} ago`;
+    const age = finishedAt === null ? '' : `, ${formatDuration(Date.now() - finishedAt)} ago`;
     return `${run}  ${state}${age}  ${formatBytes(bytes)}`;
   });
   const done = dryRun ? 'would be removed' : 'removed';
@@ -64,7 +64,7 @@ function bytesOf(runs: readonly PrunedRun[]): number {
 }
 
 function parseAge(text: string): number {
-  const age = /^0 ?[a-z]+$/.test(text) ? 0 : parseSpan(text);
+  const age = parseDuration(text);
   if (age !== undefined) return age;
   throw new ConfigError('USAGE', `--older-than ${text}: expected a duration`, { hint: 'such as 7d' });
 }

@@ -1,6 +1,7 @@
 /** `foliopipe recover`: rebuilds a lost checkpoint of all pipelines in the state folder, without the service. */
 import type { Command } from 'commander';
 import { type Config, type Recovered, type RecoveredRun, recover } from '../../../pipelines/index.js';
+import { countOf, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -9,7 +10,6 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { countOf, formatCount } from '../format.js';
 import { print, printJson } from '../output.js';
 
 interface Options extends CommonOptions {

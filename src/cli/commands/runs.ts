@@ -1,6 +1,7 @@
 /** `foliopipe runs`: the runs of a pipeline, newest first; `runs prune` removes what old ones hold. */
 import type { Command } from 'commander';
 import type { Run } from '../../../pipelines/index.js';
+import { formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -8,7 +9,6 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { formatCount } from '../format.js';
 import { print, printJson } from '../output.js';
 import { openState } from '../session.js';
 import { addPrune } from './prune.js';

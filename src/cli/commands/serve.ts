@@ -1,7 +1,7 @@
 /** `foliopipe serve`: the local prediction service, for rehearsals and for trying what a client does. */
 import { randomBytes } from 'node:crypto';
-import bytes from 'bytes';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseSize } from '../../quantities.js';
 import type { Finish } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { stdout } from '../output.js';
@@ -83,7 +83,7 @@ function wholeNumber(least: number, most: number): (text: string) => number {
 }
 
 function size(text: string): number {
-  const parsed = bytes.parse(text);
-  if (parsed !== null && parsed > 0) return parsed;
+  const parsed = /^\d+$/.test(text) ? Number(text) : parseSize(text);
+  if (parsed) return parsed;
   throw new InvalidArgumentError('expected a size such as 50MB');
 }

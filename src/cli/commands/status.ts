@@ -10,6 +10,7 @@ import {
   type RunSummary,
   summarizeRun,
 } from '../../../pipelines/index.js';
+import { formatDuration } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -17,7 +18,6 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { formatSpan } from '../format.js';
 import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
 import { resumeCommand } from '../report-failure.js';
@@ -72,9 +72,9 @@ async function openText(
 ): Promise<string> {
   const tally = await state.tally(run.id);
   const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
-  const age = (at: number | null) => (at === null ? '' : `, ${formatSpan(Date.now() - at)} ago`);
+  const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
   const lines = [
-    `run ${run.id} of ${formatSpan(Date.now() - run.createdAt)} ago is ${run.state}`,
+    `run ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
     `  ${progressText(run, tally, null)}`,
     ...folios.map(
       (c) =>

@@ -1,6 +1,6 @@
 /** The scenes that can be rehearsed: a table; docs/rehearsals has a page on each. */
 import { type Config, ConfigError, type Logger, type Milliseconds } from '../../../pipelines/index.js';
-import { countOf, formatSpan } from '../format.js';
+import { countOf, formatDuration } from '../../quantities.js';
 
 const minute: Milliseconds = 60_000;
 const leastChunks = 8;
@@ -146,7 +146,7 @@ export function tellScene(logger: Logger, scene: Scene, config: Config, isOver: 
     { type: 'rehearsal', scene: name, isOver, timeScale, stateDir, output: output.path },
     `rehearsal ${name}: the local service answers, nothing is paid, the real state and output are not touched`,
   );
-  const time = timeScale === 1 ? '' : `; 60 minutes last ${formatSpan(hourMs / timeScale)}`;
+  const time = timeScale === 1 ? '' : `; 60 minutes last ${formatDuration(hourMs / timeScale)}`;
   logger.info({}, `${isOver ? 'the trouble is over, the service behaves' : scene.happens}${time}`);
   logger.info({}, `state in ${stateDir}, output ${output.path}`);
 }

@@ -1,12 +1,7 @@
 /** Schemas of the values in rules, with messages that say what was expected and what was given. */
-import { closest, distance } from 'fastest-levenshtein';
-import type { StringValue } from 'ms';
-import ms from 'ms';
 import { z } from 'zod';
-import type { Milliseconds } from '../../types.js';
-
-/** The longest time that Node's timers can wait. */
-const MAX_DURATION: Milliseconds = 2 ** 31 - 1;
+import { nearestName } from '../../nearest-name.js';
+import { longestTimerMs, parseDuration } from '../../quantities.js';
 
 /** A map with these keys only. The message for an unknown key suggests the nearest known one. */
 export function strictMap<Shape extends z.ZodRawShape>(shape: Shape) {
@@ -47,9 +42,8 @@ export function text(expected: string) {
 export const duration = parsedText(
   'a duration with its unit, such as 30s, 2m or 1h, of at most 24d',
   (given) => {
-    if (!/^\d+(\.\d+)? ?[a-z]+$/i.test(given)) return undefined;
-    const value = Math.round(ms(given as StringValue));
-    return value >= 0 && value <= MAX_DURATION ? value : undefined;
+    const value = parseDuration(given);
+    return value !== undefined && value <= longestTimerMs ? value : undefined;
   },
 );
 
@@ -73,9 +67,8 @@ function parsedText(expected: string, parse: (given: string) => number | undefin
 function unknownKeys(keys: readonly string[], names: readonly string[]): string {
   return keys
     .map((key) => {
-      const near = closest(key, names);
-      const isNear = distance(key, near) <= Math.max(2, Math.floor(near.length / 3));
-      const help = isNear ? `did you mean ${near}?` : `known here are ${names.join(', ')}`;
+      const meant = nearestName(key, names);
+      const help = meant === undefined ? `known here are ${names.join(', ')}` : `did you mean ${meant}?`;
       return `unknown key ${JSON.stringify(key)}, ${help}`;
     })
     .join('; ');

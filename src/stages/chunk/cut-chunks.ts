@@ -3,7 +3,7 @@
  * the same bytes.
  */
 import { createHash } from 'node:crypto';
-import { CHUNK_BYTES_AT_MOST } from '../../config/sections.js';
+import { MAX_CHUNK_BYTES } from '../../config/sections.js';
 import { type Batch, bytesBetween, endWithin } from '../../csv/batch.js';
 import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
 import type { Chunk, Position } from '../../types.js';
@@ -32,7 +32,7 @@ export async function* cutChunks(
   limits: CutLimits,
 ): AsyncGenerator<CutChunk> {
   const out = new UploadKernel(layout);
-  const maxSourceBytes = limits.maxSourceBytes ?? CHUNK_BYTES_AT_MOST;
+  const maxSourceBytes = limits.maxSourceBytes ?? MAX_CHUNK_BYTES;
   let maxRecords = Math.min(limits.canary || limits.maxRecords, limits.maxRecords);
   let first: { record: number; start: Position } | undefined;
   let end: Position = { file: 0, offset: 0 };

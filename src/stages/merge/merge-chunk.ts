@@ -1,6 +1,6 @@
 /** Merges one chunk: its records out of the source with the answers that stand for them, written as rows. */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
-import { CHUNK_BYTES_AT_MOST } from '../../config/sections.js';
+import { MAX_CHUNK_BYTES } from '../../config/sections.js';
 import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
 import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
@@ -56,7 +56,7 @@ export async function openChunkMerger(
   return {
     giveUp: async (chunk, cause) => rows.unprocessed(await takeBlock(chunk), cause, chunk.folio),
     giveUpNext: async (count, cause) => {
-      const block = await records.take(count, CHUNK_BYTES_AT_MOST);
+      const block = await records.take(count, MAX_CHUNK_BYTES);
       return block.count === 0 ? undefined : rows.unprocessed(block, cause, null);
     },
     merge: async (chunk) => {

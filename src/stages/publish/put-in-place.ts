@@ -3,7 +3,7 @@
  * old markers removed, the work file renamed, the folder synced, manifest, marker. A resume goes on from there.
  */
 import type { Checkpoint, ChunkCounts, Publication } from '../../checkpoint/checkpoint.js';
-import { frozenOutput } from '../../config/frozen.js';
+import { fixedOutputValues } from '../../config/fixed-values.js';
 import { TroubleError, UntrustedError } from '../../errors.js';
 import { isLocalFile, workPathOf } from '../../files/local-file.js';
 import { runExitCode } from '../../report/exit-code.js';
@@ -85,7 +85,7 @@ export async function commitPublication(
     resultColumns: columns,
     output,
   };
-  const publication = await run.checkpoint.recordPublishing(run.id, file, frozenOutput(output));
+  const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(output));
   run.at('after-publishing-before-rename');
   return publication;
 }

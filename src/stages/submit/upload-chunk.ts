@@ -3,7 +3,7 @@
  * first", docs/architecture.md#intent-first). Where it is unknown whether the service accepted it, it is ambiguous.
  */
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
-import { budgetAt } from '../../config/budget-at.js';
+import { budgetAt } from '../../config/calendar.js';
 import { AmbiguousUploadError, FoliopipeError, TroubleError } from '../../errors.js';
 import type { UploadContent } from '../../files/run-files.js';
 import { adoptCommand } from '../../report/adoptable.js';

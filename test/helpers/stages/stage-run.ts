@@ -1,7 +1,7 @@
 /** A run for tests of single stages: real source and files, checkpoint in memory, fake service, virtual clock. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { frozenValues } from '../../../src/config/frozen.js';
+import { fixedValues } from '../../../src/config/fixed-values.js';
 import { parseConfig } from '../../../src/config/load-config.js';
 import type { Config } from '../../../src/config/schema.js';
 import { createLocalOutputStore } from '../../../src/files/local-output-store.js';
@@ -69,7 +69,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
   const clock = createVirtualClock();
   const service = 'https://service.test';
   const id = '20261121T031002-4f9c1a';
-  const frozen = frozenValues(config, service);
+  const frozen = fixedValues(config, service);
   const { pipeline } = config;
   const canary = options.canary ?? 0;
   const createdAt = clock.now();

@@ -1,4 +1,4 @@
-/** The least that a config must say, for tests that add to it. */
+/** The smallest valid config, for tests that add to it. */
 import { ConfigError } from '../../src/errors.js';
 
 /** With a real service, whose token is `t0ken`. */
@@ -17,7 +17,7 @@ export function minimalWith(sections: Record<string, unknown>): Record<string, u
   return { ...minimal(), ...sections };
 }
 
-/** Runs what must throw a ConfigError, and gives it. */
+/** Runs a function that must throw a ConfigError and returns the error. */
 export async function configErrorOf(run: () => unknown): Promise<ConfigError> {
   try {
     await run();

@@ -20,7 +20,7 @@ test.each([10, '10', '', '-5s', '0s', '10 lightyears', '1mo', '10s 5ms', null])(
   },
 );
 
-test('a time that no timer can wait is refused where a timer waits', () => {
+test('a duration longer than a timer can wait is refused for timers', () => {
   expect(timerDuration.safeParse('24d').success).toBe(true);
   expect(timerDuration.safeParse('25d').success).toBe(false);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseConfig } from '../../src/config/load-config.js';
-import { configErrorOf, minimalWith } from './minimal.js';
+import { configErrorOf, minimalWith } from '../helpers/minimal-config.js';
 
 let folder: string;
 beforeAll(async () => {

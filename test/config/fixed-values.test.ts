@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { checkFrozen, frozenValues } from '../../src/config/frozen.js';
+import { checkFixedValues, fixedValues } from '../../src/config/fixed-values.js';
 import { parseConfig } from '../../src/config/load-config.js';
-import { configErrorOf, minimalWith } from './minimal.js';
+import { configErrorOf, minimalWith } from '../helpers/minimal-config.js';
 
 const SERVICE = 'https://predict.example';
 
-function frozen(sections: Record<string, unknown> = {}, service = SERVICE): Record<string, string> {
-  return frozenValues(parseConfig(minimalWith(sections), '/base'), service);
+function fixed(sections: Record<string, unknown> = {}, service = SERVICE): Record<string, string> {
+  return fixedValues(parseConfig(minimalWith(sections), '/base'), service);
 }
 
 test.each([
@@ -24,39 +24,39 @@ test.each([
   ['output.lineage', { output: { path: 'out.csv', lineage: true } }],
   ['output.mode', { output: { path: 'out.csv', mode: '0600' } }],
 ])('%s may not change while a run is open', async (key, sections) => {
-  const error = await configErrorOf(() => checkFrozen(frozen(), frozen(sections), 'R1'));
+  const error = await configErrorOf(() => checkFixedValues(fixed(), fixed(sections), 'R1'));
   expect(error).toMatchObject({ code: 'CONFIG_FROZEN', exitCode: 2, facts: { run: 'R1', keys: key } });
   expect(error.hint).toContain('--new');
 });
 
 test('the service may not change', async () => {
-  const error = await configErrorOf(() => checkFrozen(frozen(), frozen({}, 'embedded:/x'), 'R1'));
+  const error = await configErrorOf(() => checkFixedValues(fixed(), fixed({}, 'embedded:/x'), 'R1'));
   expect(error.message).toContain(`service: "${SERVICE}" when it began, "embedded:/x" now`);
 });
 
 test('the order of the sent columns is part of what is sent', async () => {
-  const one = frozen({ upload: { columns: { a: 'A', b: 'B' } } });
-  const other = frozen({ upload: { columns: { b: 'B', a: 'A' } } });
-  expect((await configErrorOf(() => checkFrozen(one, other, 'R1'))).facts.keys).toBe('upload.columns');
+  const one = fixed({ upload: { columns: { a: 'A', b: 'B' } } });
+  const other = fixed({ upload: { columns: { b: 'B', a: 'A' } } });
+  expect((await configErrorOf(() => checkFixedValues(one, other, 'R1'))).facts.keys).toBe('upload.columns');
 });
 
 test('every changed key is named with both values', async () => {
-  const now = frozen({ chunks: { maxRecords: 5 }, output: { path: 'out.csv', mode: '0600' } });
-  const { message } = await configErrorOf(() => checkFrozen(frozen(), now, 'R1'));
+  const now = fixed({ chunks: { maxRecords: 5 }, output: { path: 'out.csv', mode: '0600' } });
+  const { message } = await configErrorOf(() => checkFixedValues(fixed(), now, 'R1'));
   expect(message).toContain('\n  chunks.maxRecords: 10000 when it began, 5 now');
   expect(message).toContain('\n  output.mode: "0640" when it began, "0600" now');
 });
 
-test('all else may change, the place of the source too', () => {
-  const now = frozen({
+test('all other values may change, the path of the source too', () => {
+  const now = fixed({
     source: { path: 'elsewhere.csv' },
     concurrency: { uploads: 1 },
     poll: { timeout: '1h' },
     service: { baseUrl: SERVICE, token: 'another' },
   });
-  expect(() => checkFrozen(frozen(), now, 'R1')).not.toThrow();
+  expect(() => checkFixedValues(fixed(), now, 'R1')).not.toThrow();
 });
 
-test('a key that another version did not have is not compared', () => {
-  expect(() => checkFrozen({ ...frozen(), old: '1' }, { ...frozen(), young: '2' }, 'R1')).not.toThrow();
+test('a key that only one version of foliopipe has is not compared', () => {
+  expect(() => checkFixedValues({ ...fixed(), old: '1' }, { ...fixed(), young: '2' }, 'R1')).not.toThrow();
 });

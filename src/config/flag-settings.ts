@@ -8,7 +8,7 @@ import { isMap, type Key, type Setting, toSettings } from './settings.js';
 export interface Override {
   /** Dotted key, such as `chunks.maxRecords`. */
   readonly key: string;
-  /** A text is read as the key wants it: as it stands, or as YAML. */
+  /** A text is read by `textValue`; other values are used as they are. */
   readonly value: unknown;
   /** Absolute folder to which a relative path is relative. */
   readonly baseDir: string;
@@ -16,14 +16,14 @@ export interface Override {
   readonly origin: string;
 }
 
-/** @param problems is told of tokens: every user of the machine can read the flags of a process. */
-export function overrideSettings(overrides: readonly Override[], problems: Problems): Setting[] {
+/** @param problems gets one for a token in a flag: every user of the machine can read a process's flags. */
+export function flagSettings(overrides: readonly Override[], problems: Problems): Setting[] {
   return overrides.flatMap(({ key, value, baseDir, origin }) => {
     const parts = key.split('.');
     const read = typeof value === 'string' ? textValue(parts, value) : value;
     const settings = toSettings(read, parts, () => ({ label: origin, baseDir }));
     for (const setting of settings) {
-      if (isOpenToken(setting)) {
+      if (isLiteralToken(setting)) {
         const text =
           'a token in a flag can be read by every user of the machine; use FOLIOPIPE_TOKEN or tokenFile';
         problems.add('service.token', text, origin);
@@ -33,15 +33,15 @@ export function overrideSettings(overrides: readonly Override[], problems: Probl
   });
 }
 
-function isOpenToken({ key, value }: Setting): boolean {
+/** A reference to a variable shows no token. */
+function isLiteralToken({ key, value }: Setting): boolean {
   return key.join('.') === 'service.token' && typeof value === 'string' && !/^\$\{\w+\}$/.test(value);
 }
 
-// What a text from outside YAML (a variable, a flag) means for a key.
-
 /**
- * A key that takes a text gets it as it stands, so that tokens and permissions arrive unharmed (in YAML
- * `0640` is a number and ` #` begins a comment). Every other key, and a text in quotes, is read as YAML.
+ * The value of a text from a variable or a flag. A key that takes a text gets it unchanged, so that tokens and
+ * permissions are not altered (in YAML `0640` is a number and ` #` begins a comment). For every other key, and for a
+ * text in quotes, the text is read as YAML.
  */
 export function textValue(key: Key, text: string): unknown {
   const schema = schemaAt(key);
@@ -52,13 +52,13 @@ export function textValue(key: Key, text: string): unknown {
   return typeof value === 'string' && !quoted ? text : value;
 }
 
-/** The same for a text with variables put in: these may give a number, never a list or a map. */
+/** The same for a text with variables put in: it may become a number, never a list or a map. */
 export function scalarValue(key: Key, text: string): unknown {
   const value = textValue(key, text);
   return Array.isArray(value) || isMap(value) ? text : value;
 }
 
-/** What is not YAML is left as it is, for the schema to refuse. */
+/** Gives the text back when it is not YAML; the schema then refuses it. */
 function yamlValue(text: string): unknown {
   const document = parseDocument(text);
   if (document.errors.length > 0 || document.warnings.length > 0) return text;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countOf, formatBytes, formatCount, formatShare, formatSpan } from '../../src/cli/format.js';
+import { countOf, formatBytes, formatCount, formatDuration, formatShare } from '../src/quantities.js';
 
 describe('format', () => {
   it('groups numbers', () => {
@@ -8,8 +8,8 @@ describe('format', () => {
   it('names sizes by their unit', () => {
     expect([0, 1023, 1024, 8 * 1024 ** 2].map(formatBytes)).toEqual(['0 B', '1023 B', '1 KB', '8 MB']);
   });
-  it('rounds spans to seconds, and never below none', () => {
-    expect([-5, 499, 45_400, 7_200_000].map(formatSpan)).toEqual(['0s', '0s', '45s', '2h']);
+  it('rounds durations to one unit', () => {
+    expect([-5, 0.4, 499, 45_400, 7_200_000].map(formatDuration)).toEqual(['0s', '0s', '499ms', '45s', '2h']);
   });
   it('gives a share of nothing as 0 %', () => {
     expect([formatShare(0, 0), formatShare(1, 3), formatShare(5, 5)]).toEqual(['0 %', '33.3 %', '100.0 %']);

@@ -1,0 +1,69 @@
+/** The values that stay fixed while a run is open: they decide what is sent and what the output looks like. */
+import { ConfigError } from '../errors.js';
+import type { Config } from './schema.js';
+
+/**
+ * The fixed values of a run, for the checkpoint: dotted key to JSON text.
+ * @param service who answers: the base URL, or `embedded:<data folder>`.
+ */
+export function fixedValues(config: Config, service: string): Record<string, string> {
+  const { source, upload, chunks, output } = config;
+  const values = {
+    service,
+    'source.encoding': source.encoding,
+    'source.delimiter': source.delimiter,
+    'source.onBadRecord': source.onBadRecord,
+    'upload.columns': upload.columns,
+    'upload.keyColumn': upload.keyColumn,
+    'upload.description': upload.description,
+    'chunks.maxRecords': chunks.maxRecords,
+    'chunks.maxBytes': chunks.maxBytes,
+    'chunks.canary': chunks.canary,
+  };
+  return { ...jsonTexts(values), ...fixedOutputValues(output) };
+}
+
+/** The fixed values of the section `output`: where and how a publication is written. */
+export function fixedOutputValues(output: Config['output']): Record<string, string> {
+  return jsonTexts({
+    'output.path': output.path,
+    'output.columns': output.columns,
+    'output.prefix': output.prefix,
+    'output.lineage': output.lineage,
+    'output.mode': output.mode.toString(8).padStart(4, '0'),
+  });
+}
+
+/**
+ * Throws if a config differs from the fixed values of an open run.
+ * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values.
+ */
+export function checkFixedValues(
+  then: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+  run: string,
+): void {
+  const { keys, lines } = changedValues(then, now);
+  if (keys.length === 0) return;
+  throw new ConfigError('CONFIG_FROZEN', `run ${run} is unfinished and began with other values:${lines}`, {
+    hint: 'put the old values back to go on with it, or begin a new run with --new, which pays again',
+    facts: { run, keys: keys.join(', ') },
+  });
+}
+
+/**
+ * The keys whose value has changed, and one line a key with both values. A key that only one side has is not
+ * compared: it comes from a version of foliopipe that behaves like the other version's default.
+ */
+export function changedValues(
+  then: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): { readonly keys: readonly string[]; readonly lines: string } {
+  const keys = Object.keys(then).filter((key) => now[key] !== undefined && now[key] !== then[key]);
+  const lines = keys.map((key) => `\n  ${key}: ${then[key]} when it began, ${now[key]} now`);
+  return { keys, lines: lines.join('') };
+}
+
+function jsonTexts(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, JSON.stringify(value)]));
+}

@@ -1,0 +1,53 @@
+/**
+ * Replaces `${VAR}` and `${VAR:-default}` in the texts of a config. This happens after YAML is parsed, so a value
+ * cannot add keys.
+ */
+import { scalarValue } from './flag-settings.js';
+import type { Setting } from './settings.js';
+
+/**
+ * Puts variables into a setting's text, or into the texts of its list, and gives the value.
+ * @param onProblem called as `interpolate` does.
+ */
+export function withVariables(
+  { key, value }: Pick<Setting, 'key' | 'value'>,
+  env: Readonly<Record<string, string | undefined>>,
+  onProblem: (text: string) => void,
+): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item) => (typeof item === 'string' ? interpolate(item, env, onProblem) : item));
+  }
+  if (typeof value !== 'string') return value;
+  const text = interpolate(value, env, onProblem);
+  return text === value ? value : scalarValue(key, text);
+}
+
+/**
+ * Puts variables into a text. As in a shell, the default also replaces an empty variable. `$${` gives `${`.
+ * @param onProblem called for an unset variable, and for a `${` without a name. The text never holds a value.
+ */
+export function interpolate(
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+  onProblem: (text: string) => void,
+): string {
+  return text.replace(REFERENCE, (found: string, name?: string, fallback?: string) => {
+    if (found === '$${') return '${';
+    if (name === undefined) {
+      onProblem(`"\${" must be followed by the name of a variable and "}"; "$\${" gives "\${" itself`);
+      return found;
+    }
+    const value = env[name];
+    if (fallback !== undefined) return value || fallback;
+    if (value === undefined) onProblem(`the variable ${name} is not set`);
+    return value ?? found;
+  });
+}
+
+/** `$${`, or `${` with, where it is well-formed, the name, the default and `}`. */
+const REFERENCE = /\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})?/g;
+
+/** Escapes a text so that `interpolate` gives it back unchanged. */
+export function escapeReferences(text: string): string {
+  return text.replaceAll('${', () => '$${');
+}

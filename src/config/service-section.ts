@@ -1,0 +1,99 @@
+/** The section `service`: who answers, how it is reached, and the token. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { readFailure } from './file-settings.js';
+import { Secret } from './secret.js';
+import { choice, filePath, flag } from './values.js';
+
+const INSECURE =
+  'http:// would send token and records in the clear; it is accepted only for localhost, so write https://';
+
+/** An address to which paths can be appended. http:// is accepted only where the token stays on this machine. */
+const address = z
+  .string()
+  .transform((text, context): string => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+      context.addIssue({ code: 'custom' });
+      return z.NEVER;
+    }
+    if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+      context.addIssue({ code: 'custom', message: INSECURE });
+    }
+    return url.href.replace(/\/+$/, '');
+  })
+  .nullable()
+  .describe('an https:// address without user, password, query and fragment')
+  .default(null);
+
+export const serviceSchema = z.strictObject({
+  embedded: flag.default(false),
+  baseUrl: address,
+  legacyBaseUrl: address,
+  token: z
+    .string()
+    .trim()
+    .regex(/^[\x21-\x7e]+$/)
+    .nullable()
+    .describe('a token of visible ASCII characters without spaces')
+    .default(null),
+  tokenFile: filePath.nullable().describe('the path of a file that holds the token').default(null),
+  tokenIn: choice(['query', 'header']).default('query'),
+  requestsPerSecond: z.number().positive().describe('a number above 0').default(10),
+});
+
+/** The section as the schema gives it: the token may still be in its file. */
+export type ParsedService = Readonly<z.output<typeof serviceSchema>>;
+
+/** The local service in this process, or a service at an address that takes a token. */
+export type ServiceConfig =
+  | (RequestOptions & {
+      readonly embedded: true;
+      readonly baseUrl: null;
+      readonly legacyBaseUrl: null;
+      readonly token: null;
+    })
+  | (RequestOptions & {
+      readonly embedded: false;
+      /** Without a slash at its end. */
+      readonly baseUrl: string;
+      readonly legacyBaseUrl: string | null;
+      readonly token: Secret;
+    });
+
+interface RequestOptions {
+  readonly tokenIn: 'query' | 'header';
+  readonly requestsPerSecond: number;
+}
+
+/**
+ * The section ready for use, with the token read from its file.
+ * @returns undefined when there is a problem, reported here or by `crossCheck`.
+ */
+export function resolveService(
+  { embedded, baseUrl, legacyBaseUrl, tokenIn, requestsPerSecond, ...given }: ParsedService,
+  onProblem: (key: string, text: string) => void,
+): ServiceConfig | undefined {
+  const options = { tokenIn, requestsPerSecond };
+  if (embedded) return { ...options, embedded, baseUrl: null, legacyBaseUrl: null, token: null };
+  const token = given.token ?? (given.tokenFile && readToken(given.tokenFile, onProblem));
+  if (!token || baseUrl === null) return undefined;
+  return { ...options, embedded, baseUrl, legacyBaseUrl, token: new Secret(token) };
+}
+
+function readToken(path: string, onProblem: (key: string, text: string) => void): string | undefined {
+  let token: string;
+  try {
+    token = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    onProblem('service.tokenFile', `${path} cannot be read: ${readFailure(error).words}`);
+    return undefined;
+  }
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  onProblem('service.tokenFile', `${path} must hold one token of visible ASCII characters and nothing else`);
+  return undefined;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}

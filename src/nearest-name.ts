@@ -1,0 +1,14 @@
+/** "Did you mean": the known name that a person probably meant by a wrong one. */
+import { closest, distance } from 'fastest-levenshtein';
+
+/** The known name with the fewest edits, when few enough: a third of its length, but at least two. */
+export function nearestName(wrong: string, names: readonly string[]): string | undefined {
+  const name = closest(wrong, names);
+  return distance(wrong, name) <= Math.max(2, Math.floor(name.length / 3)) ? name : undefined;
+}
+
+/** The first known name that differs only in case, blanks, punctuation and other marks. */
+export function lookalikeName(wrong: string, names: readonly string[]): string | undefined {
+  const fold = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  return names.find((name) => fold(name) === fold(wrong));
+}
