@@ -29,7 +29,7 @@ export { createFileLock } from './checkpoint/sqlite/pipeline-lock.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export type { Config } from './config/schema.js';
-export { Secret } from './config/secret.js';
+export { Secret } from './config/service-section.js';
 export * from './errors.js';
 export { type AtFailpoint, type Failpoint, failpoints } from './failpoints.js';
 export { workPathOf } from './files/local-file.js';

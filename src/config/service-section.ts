@@ -1,8 +1,8 @@
 /** The section `service`: who answers, how it is reached, and the token. */
 import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
 import { z } from 'zod';
 import { readFailure } from './file-settings.js';
-import { Secret } from './secret.js';
 import { choice, filePath, flag } from './values.js';
 
 const INSECURE =
@@ -79,6 +79,31 @@ export function resolveService(
   const token = given.token ?? (given.tokenFile && readToken(given.tokenFile, onProblem));
   if (!token || baseUrl === null) return undefined;
   return { ...options, embedded, baseUrl, legacyBaseUrl, token: new Secret(token) };
+}
+
+/** Holds a token. However it is printed, the text is `[secret]`; only `reveal()` gives the token, to send it. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return '[secret]';
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+
+  [inspect.custom](): string {
+    return '[secret]';
+  }
 }
 
 function readToken(path: string, onProblem: (key: string, text: string) => void): string | undefined {

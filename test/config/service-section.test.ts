@@ -1,9 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inspect } from 'node:util';
+import { format, inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseConfig } from '../../src/config/load-config.js';
+import { Secret } from '../../src/config/service-section.js';
 import { configErrorOf, minimalWith } from '../helpers/minimal-config.js';
 
 let folder: string;
@@ -93,4 +94,22 @@ test('no secret stands in the config as it is printed', () => {
   expect(`${inspect(config, { depth: 9, showHidden: true })}${JSON.stringify(config)}`).not.toContain(
     'hunter2',
   );
+});
+
+const secret = new Secret('hunter2');
+
+test('a secret is revealed on request', () => {
+  expect(secret.reveal()).toBe('hunter2');
+});
+
+test.each([
+  ['template literal', `${secret}`],
+  ['String()', String(secret)],
+  ['joined to a text', ['a', secret].join()],
+  ['JSON', JSON.stringify({ token: secret })],
+  ['util.inspect', inspect({ deep: { token: secret } }, { depth: 9, showHidden: true })],
+  ['util.format', format('%s %o %j', secret, secret, secret)],
+  ['own properties', JSON.stringify(Object.entries(secret))],
+])('a secret is not shown by %s', (_, text) => {
+  expect(text).not.toContain('hunter2');
 });
