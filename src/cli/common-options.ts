@@ -1,7 +1,10 @@
-/** The flags that most commands share, and the config that they make. */
+/** The flags that most commands share, and the config that they give. */
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../../pipelines/index.js';
+
+/** Called by a command when it ends, with the exit code of the process. */
+export type Finish = (exitCode: number) => void;
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const logFormats = ['text', 'json'] as const;
@@ -19,16 +22,14 @@ export interface CommonOptions {
   readonly logFile?: string;
 }
 
-const collect = (value: string, before: readonly string[] = []) => [...before, value];
-
 /** Adds the flags that choose the config. */
 export function withConfigOptions(command: Command): Command {
   return command
-    .option('-c, --config <file>', 'config file; repeatable, of two that set a key the later wins', collect)
+    .option('-c, --config <file>', 'config file; repeatable, the later file wins', collect)
     .option('--source <path>', 'source.path: a CSV file or a glob')
     .option('--output <file>', 'output.path: the enriched CSV')
     .option('--base-url <url>', "service.baseUrl: the service's address")
-    .option('--state-dir <folder>', 'stateDir: where everything that survives a kill is kept')
+    .option('--state-dir <folder>', 'stateDir: the folder of everything that survives a kill')
     .option(
       '--set <key=value>',
       'any other key, for example --set chunks.maxRecords=500; repeatable',
@@ -36,22 +37,25 @@ export function withConfigOptions(command: Command): Command {
     );
 }
 
-/** Adds the flags that say how much is told, and where. */
+/** Adds the flags that choose what is printed and logged, and where. */
 export function withOutputOptions(command: Command): Command {
   return command
-    .option('--json', 'objects a line each on stdout, the last one of type "summary"')
+    .option('--json', 'print JSON to stdout, an object a line; the last one is of type "summary"')
     .addOption(
-      new Option('--log-level <level>', 'how much is told on stderr').choices(logLevels).default('info'),
+      new Option('--log-level <level>', 'the least level that is logged').choices(logLevels).default('info'),
     )
     .addOption(
-      new Option('--log-format <format>', 'json: an object a line').choices(logFormats).default('text'),
+      new Option('--log-format <format>', 'log as text, or as JSON with an object a line')
+        .choices(logFormats)
+        .default('text'),
     )
     .option('--log-file <file>', 'also write the log there, as JSON lines');
 }
 
 /**
+ * Loads the config from files, environment and flags.
  * @param file a config file given as an argument.
- * @throws ConfigError that lists every problem.
+ * @throws ConfigError `CONFIG_MISSING` without any file or source, else as `loadConfig` does.
  */
 export async function readConfig(options: CommonOptions, file?: string): Promise<Config> {
   const cwd = process.cwd();
@@ -76,29 +80,29 @@ export async function readConfig(options: CommonOptions, file?: string): Promise
 }
 
 /**
- * Whoever leaves out the run of a command that wants one has named the config file in its place.
- * @throws ConfigError `USAGE`
+ * Refuses a config file in place of the run: the run was forgotten.
+ * @throws ConfigError `USAGE`.
  */
 export function refuseFileAsRun(command: string, run: string, file: string | undefined): void {
   if (file !== undefined || !/\.(ya?ml|json)$/i.test(run)) return;
-  throw new ConfigError('USAGE', `${command} wants a run: foliopipe ${command} RUN [FILE]`, {
+  throw new ConfigError('USAGE', `${command} needs a run: foliopipe ${command} RUN [FILE]`, {
     hint: 'see the runs with: foliopipe runs',
   });
 }
 
 const defaultFile = 'foliopipe.yaml';
 
+/** Collects the values of a flag that may be repeated. */
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
 function readSetting(text: string): { key: string; value: string; origin: string } {
-  const at = text.indexOf('=');
-  if (at <= 0) {
+  const equals = text.indexOf('=');
+  if (equals <= 0) {
     throw new ConfigError('USAGE', `--set ${text}: expected key=value`, {
       hint: 'for example --set chunks.maxRecords=500',
     });
   }
-  return { key: text.slice(0, at), value: text.slice(at + 1), origin: '--set' };
+  return { key: text.slice(0, equals), value: text.slice(equals + 1), origin: '--set' };
 }
-
-// How a command tells what the process ends with.
-
-/** Told the exit code of a command that came to its end. */
-export type Finish = (exitCode: number) => void;

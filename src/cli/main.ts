@@ -1,22 +1,22 @@
-/** Runs one command from its arguments to its exit code; the only place where an error becomes one. */
+/** Runs one command, from its arguments to its exit code. The only place where an error becomes an exit code. */
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
 import { createProgram } from './program.js';
 
-/** @param argv as node gives it: the two first are skipped. */
+/** @param argv as node gives it: the first two are skipped. */
 export async function main(argv: readonly string[]): Promise<number> {
   const exit = { code: 0 };
   try {
     const program = await createProgram(argv, (code) => {
       exit.code = code;
     });
-    // At hand before any work begins: after a night the installation may be another one, or no file can be opened.
+    // Loaded before any work: hours later the installation may have changed, or no file can be opened.
     program.hook('preAction', async () => void (await loadReport()));
     await program.parseAsync(argv);
     return exit.code;
   } catch (error) {
-    // Help and version: commander has written them.
+    // Help and version: commander has printed them.
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     const { reportFailure } = await loadReport();
     return reportFailure(error, argv);
@@ -25,17 +25,16 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 const loadReport = () => import('./report-failure.js');
 
-// Lets the process end as it should when its terminal has been closed meanwhile.
-
 /**
- * Node before 24 sets each terminal back at its end to what it was, and aborts where that fails, as it does on a closed
- * one (`ResetStdio` in its node.cc): 134 and a core in place of the exit code. It leaves a closed descriptor alone.
+ * Lets the process end with its exit code after its terminal was closed. Before version 24, Node restores each
+ * terminal when it exits and aborts if that fails, as it does on a closed one (`ResetStdio` in its node.cc): exit code
+ * 134 and a core dump. Node skips a closed descriptor, so those of closed terminals are closed first.
  */
-export function forgetClosedTerminal(): void {
+export function releaseClosedTerminal(): void {
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
   process.once('exit', () => {
     for (const descriptor of terminals) {
-      // A closed terminal is none any more.
+      // A closed terminal is not a terminal any more.
       if (!isatty(descriptor)) closeSync(descriptor);
     }
   });

@@ -1,10 +1,10 @@
 /**
- * stdout and stderr: the only file that writes to them. A reader that has gone, a closed terminal or a full disk ends
- * the writing, never the work.
+ * stdout and stderr; the only file that writes to them. A lost reader, a closed terminal or a full disk ends the
+ * writing, never the work.
  */
 import { TroubleError } from '../errors.js';
 
-/** One of the two, or what stands for it in a test. */
+/** stdout or stderr, or a substitute in a test. */
 export type OutputStream = Pick<NodeJS.WriteStream, 'write' | 'on'> &
   Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'writableLength' | 'writableNeedDrain'>>;
 
@@ -12,26 +12,26 @@ export interface Sink {
   readonly isTTY: boolean;
   /** Characters in a line of the terminal. */
   readonly columns: number;
-  /** More waits for the reader than anybody should hold for it: what can be left out is. */
+  /** Too much waits in memory for the reader: text that can be left out should be left out. */
   readonly isBehind: boolean;
-  /** Why it is written no more, as the system calls it: `EPIPE`, `ENOSPC`. Undefined while it is. */
+  /** The system's code of the error that ended the writing, such as `EPIPE` or `ENOSPC`; else undefined. */
   readonly lost: string | undefined;
-  /** Hands the text over at once; where the sink is lost, to nobody. Never throws. */
+  /** Writes without waiting; does nothing once the sink is lost. Never throws. */
   write(text: string): void;
   /** Waits for a reader that is slower than the writer. */
   drained(): Promise<void>;
-  /** Told once, when the sink is lost; another one takes the place of the one before. */
-  onLost(tell: (code: string) => void): void;
+  /** Sets the one listener that is called once when the sink is lost, or at once if it is lost already. */
+  onLost(listener: (code: string) => void): void;
 }
 
-/** Listens to the stream's errors from now on: one that nobody listens to would end the process. */
+/** Handles the stream's errors from now on: an error without a listener would end the process. */
 export function createSink(stream: OutputStream): Sink {
   let lost: string | undefined;
-  let tell: ((code: string) => void) | undefined;
+  let lostListener: ((code: string) => void) | undefined;
   const waiting = new Set<() => void>();
 
   const wake = () => {
-    for (const goOn of waiting) goOn();
+    for (const resume of waiting) resume();
     waiting.clear();
   };
   stream.on('drain', wake);
@@ -39,7 +39,7 @@ export function createSink(stream: OutputStream): Sink {
     if (lost !== undefined) return;
     lost = error.code ?? error.message;
     wake();
-    tell?.(lost);
+    lostListener?.(lost);
   });
 
   return {
@@ -60,36 +60,36 @@ export function createSink(stream: OutputStream): Sink {
     },
     drained: async () => {
       if (lost === undefined && stream.writableNeedDrain === true) {
-        await new Promise<void>((goOn) => waiting.add(goOn));
+        await new Promise<void>((resume) => waiting.add(resume));
       }
     },
-    onLost: (told) => {
-      tell = told;
-      if (lost !== undefined) told(lost);
+    onLost: (listener) => {
+      lostListener = listener;
+      if (lost !== undefined) listener(lost);
     },
   };
 }
 
-/** Bytes. A pipe's reader that has stopped does not stop us; what it does not take waits in our memory. */
+/** Bytes. The reader of a pipe may stop reading without closing it; what it does not read waits in our memory. */
 const maxBacklog = 1024 * 1024;
 
-// Both from the start: to look at a terminal for the first time when it is closed can fail.
+// Both are created at the start: the first use of a terminal can fail once it is closed.
 export const stdout = createSink(process.stdout);
 export const stderr = createSink(process.stderr);
 
 /**
- * Writes to stdout what a command is there to give, and waits for its reader. One that has gone has seen enough.
- * @throws TroubleError `STDOUT_UNWRITABLE` where no reader, but a disk does not take it: a listing would be cut short.
+ * Writes a command's result to stdout and waits for the reader. A reader that has closed the pipe is no error.
+ * @throws TroubleError `STDOUT_UNWRITABLE` when a disk does not take it: a listing would be cut short.
  */
 export async function print(text: string): Promise<void> {
   stdout.write(text);
   await stdout.drained();
-  // An error is told in a later turn than the write.
-  await new Promise((goOn) => setImmediate(goOn));
+  // The stream reports an error in a later turn than the write.
+  await new Promise((resume) => setImmediate(resume));
   const { lost } = stdout;
   if (lost === undefined || isReaderGone(lost, stdout.isTTY)) return;
   throw new TroubleError('STDOUT_UNWRITABLE', `stdout can no longer be written: ${lost}`, {
-    hint: 'make room where stdout is written to, and type the same command again',
+    hint: 'free some space where stdout is written to, and run the same command again',
     facts: { code: lost },
   });
 }
@@ -98,19 +98,19 @@ function isReaderGone(code: string, isTTY: boolean): boolean {
   return code === 'EPIPE' || code === 'ECONNRESET' || (code === 'EIO' && isTTY);
 }
 
-/** `--json`: one object a line on stdout, the last one of type `summary`. */
+/** The kinds of lines under `--json`: one object a line on stdout, the last one a `summary`. */
 type LineType = 'progress' | 'run' | 'check' | 'summary';
 
-/** Beside work that goes on whether anybody reads it or not. */
+/** Writes a line during work that goes on whether or not somebody reads it. */
 export function writeJson(type: LineType, fields: object): void {
-  stdout.write(lineOf(type, fields));
+  stdout.write(jsonLine(type, fields));
 }
 
-/** What a command is there to give. @throws TroubleError as `print` does. */
+/** Writes a line of a command's result. @throws TroubleError as `print` does. */
 export async function printJson(type: LineType, fields: object): Promise<void> {
-  await print(lineOf(type, fields));
+  await print(jsonLine(type, fields));
 }
 
-function lineOf(type: LineType, fields: object): string {
+function jsonLine(type: LineType, fields: object): string {
   return `${JSON.stringify({ type, ...fields })}\n`;
 }

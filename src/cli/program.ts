@@ -1,11 +1,11 @@
-/** The table of contents: every command with what it is for. Only the one that is asked for is loaded. */
+/** The table of commands. Only the code of the command that is called is loaded. */
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { ConfigError } from '../errors.js';
 import type { Finish } from './common-options.js';
 import { stdout } from './output.js';
 
-// By the package's own name: the same from the sources and from what is built of them.
+// By the package's own name, which works from the sources and from the build.
 const { version } = createRequire(import.meta.url)('foliopipe/package.json') as { version: string };
 
 /** Gives a command its arguments, flags and action. */
@@ -21,36 +21,37 @@ export interface Row {
   readonly load: () => Promise<Add>;
 }
 
-/** In the order in which people need them. */
+/** In the order in which people need them. Most are one file in `commands/`. */
 export const rows: readonly Row[] = [
   {
     name: 'run',
     usage: '[options] [file]',
-    description: 'enrich the source: begin, or go on with what was interrupted',
+    description: 'enrich the source: begin a run, or continue an interrupted one',
     load: async () => (await import('./commands/run.js')).addRun,
   },
   {
     name: 'submit',
     usage: '[options] [file]',
-    description: 'the first half of run: upload every chunk, and wait only for free places at the service',
+    description: 'the first half of run: upload every chunk; waits only while too many folios are open',
     load: async () => (await import('./commands/submit.js')).addSubmit,
   },
   {
     name: 'collect',
     usage: '[options] [file]',
-    description: 'the second half of run: wait for the folios, fetch their parts, publish; uploads nothing',
+    description:
+      'the second half of run: wait for the folios, download their parts, publish; uploads nothing',
     load: async () => (await import('./commands/collect.js')).addCollect,
   },
   {
     name: 'plan',
     usage: '[options] [file]',
-    description: 'check the whole source and say what a run would send and cost; touches no network',
+    description: 'check the whole source and show what a run would send and cost; uses no network',
     load: async () => (await import('./commands/plan.js')).addPlan,
   },
   {
     name: 'status',
     usage: '[options] [file]',
-    description: 'how the newest run stands; works while another process runs it',
+    description: 'show the state of the newest run, also while another process works on it',
     load: async () => (await import('./commands/status.js')).addStatus,
   },
   {
@@ -68,7 +69,7 @@ export const rows: readonly Row[] = [
   {
     name: 'retry',
     usage: '[options] <run> [file]',
-    description: 'send the failed records of a run again and publish anew; they are paid for again',
+    description: 'send the failed records of a run again and publish the result; they are paid for again',
     load: async () => (await import('./commands/retry.js')).addRetry,
   },
   {
@@ -80,25 +81,25 @@ export const rows: readonly Row[] = [
   {
     name: 'recover',
     usage: '[options] [file]',
-    description: 'rebuild a checkpoint that was lost, damaged or put back from an old copy; pays nothing',
+    description: 'rebuild a checkpoint that was lost, damaged or restored from an old copy; pays nothing',
     load: async () => (await import('./commands/recover.js')).addRecover,
   },
   {
     name: 'ledger',
     usage: '[options] [file]',
-    description: 'list the uploads of all runs that were, or may have been, paid for, with their sum',
+    description: 'list all uploads that were, or may have been, paid for, with their sum',
     load: async () => (await import('./commands/ledger.js')).addLedger,
   },
   {
     name: 'search',
     usage: '[options] [file]',
-    description: 'ask the service for one business; it is paid for as one record',
+    description: 'search for one business; it is paid for as one record',
     load: async () => (await import('./commands/search.js')).addSearch,
   },
   {
     name: 'check',
     usage: '[options] [file]',
-    description: 'look at config, folders, source and service without paying; exit 0 when all is well',
+    description: 'check config, folders, source and service without paying; exit 0 when all is well',
     load: async () => (await import('./commands/check.js')).addCheck,
   },
   {
@@ -111,30 +112,32 @@ export const rows: readonly Row[] = [
   {
     name: 'report',
     usage: '[options]',
-    description: 'reports on runs (comes with a later release)',
+    description: 'reports on runs (not available in this release)',
     hidden: true,
-    load: async () => addUnbuilt,
+    load: async () => addUnavailable,
   },
   {
     name: 'init',
     usage: '[options]',
-    description: 'write a first config (comes with a later release)',
+    description: 'write a first config (not available in this release)',
     hidden: true,
-    load: async () => addUnbuilt,
+    load: async () => addUnavailable,
   },
 ];
 
 /**
- * @param argv as node gives it. The command that it names is whole; of the others there is what the list shows.
+ * Builds the program for a command line.
+ * @param argv as node gives it. Only the command that it names gets its flags and its action; the others get what the
+ *   list of commands shows.
  */
 export async function createProgram(argv: readonly string[], finish: Finish): Promise<Command> {
   const program = new Command('foliopipe')
     .description(
-      'Moves a large CSV of businesses through an asynchronous, paid prediction service and back into one enriched CSV. Whatever interrupts it, the same command goes on and loses no record. It pays for none twice, except where nobody can know whether an upload was accepted (ambiguous.policy).',
+      'Sends a large CSV of businesses through an asynchronous, paid prediction service and writes one enriched CSV. After any interruption the same command goes on and loses no record. No record is paid for twice, except when it is unknown whether an upload was accepted (ambiguous.policy).',
     )
     .version(version)
     .exitOverride()
-    // Wrong usage is told like every other error, by `main`.
+    // `main` reports wrong usage like every other error.
     .configureOutput({ writeOut: (text) => stdout.write(text), outputError: () => undefined })
     .configureHelp({
       sortSubcommands: false,
@@ -150,7 +153,7 @@ export async function createProgram(argv: readonly string[], finish: Finish): Pr
   return program;
 }
 
-/** The word that commander takes for the command: the first one, or the one behind `help`. */
+/** The word that commander takes for the command: the first one, or the one after `help`. */
 function namedCommand(argv: readonly string[]): string | undefined {
   const [first, second] = argv.slice(2).filter((word) => word !== '--');
   return first === 'help' ? second : first;
@@ -158,24 +161,24 @@ function namedCommand(argv: readonly string[]): string | undefined {
 
 const exitCodes = `
 Exit codes:
-  0 done            3 published, too many FAILED or some UNPROCESSED    5 passing trouble: run again
+  0 done            3 published, too many FAILED or some UNPROCESSED    5 temporary trouble: run again
   1 a bug           4 source missing, malformed or changed              6 answers that cannot be trusted
   2 usage, config   7 refused by the service                            8, 9 stopped by a limit, resumable
   10 still processing (collect --no-wait)    11 another run holds the lock    130, 143 interrupted, resumable
 
 First steps:
   foliopipe plan -c nightly.yaml     what would be sent, without the network
-  foliopipe check -c nightly.yaml    whether service, token and folders are as they should be, without paying
+  foliopipe check -c nightly.yaml    whether service, token and folders are ready, without paying
   foliopipe run -c nightly.yaml      the job; after an interruption the same command goes on`;
 
-/** Commands of the contract whose feature is not built yet: refused with a sentence, never ignored. */
-function addUnbuilt(command: Command): void {
+/** A command of the contract that this release does not have: refused with a message, never ignored. */
+function addUnavailable(command: Command): void {
   command
     .allowUnknownOption()
     .allowExcessArguments()
     .action(() => {
       throw new ConfigError('NOT_YET', `foliopipe ${command.name()}: ${command.description()}`, {
-        hint: 'see what there is with: foliopipe --help',
+        hint: 'see the commands with: foliopipe --help',
       });
     });
 }

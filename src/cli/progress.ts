@@ -1,6 +1,6 @@
 /**
- * Progress of a run, read from the checkpoint (the run does not know that it is watched): one line that is
- * rewritten on a terminal; elsewhere a line when something changed, and at least one a minute.
+ * Shows the progress of a run, read from the checkpoint: the run itself knows nothing of it. On a terminal one line is
+ * rewritten; elsewhere a line is logged when something changed, and at least once a minute.
  */
 import type { CheckpointReader, Logger, Run, Tally } from '../../pipelines/index.js';
 import { formatBytes, formatCount, formatDuration } from '../quantities.js';
@@ -15,10 +15,13 @@ export interface ProgressOptions {
   readonly pace?: ProgressPace;
 }
 
-/** Milliseconds between two looks, between two lines where something changed, and at most between any two. */
+/** Times in milliseconds. */
 export interface ProgressPace {
-  readonly lookEvery: number;
+  /** Between two reads of the checkpoint. */
+  readonly readEvery: number;
+  /** At least between two lines when something changed. */
   readonly changeEvery: number;
+  /** At most between two lines. */
   readonly repeatEvery: number;
 }
 
@@ -28,41 +31,41 @@ export interface Progress {
   close(): Promise<void>;
 }
 
-const usualPace: ProgressPace = { lookEvery: 500, changeEvery: 2_000, repeatEvery: 60_000 };
+const usualPace: ProgressPace = { readEvery: 500, changeEvery: 2_000, repeatEvery: 60_000 };
 
 export function openProgress(options: ProgressOptions): Progress {
-  const { lookEvery, changeEvery, repeatEvery } = options.pace ?? usualPace;
+  const { readEvery, changeEvery, repeatEvery } = options.pace ?? usualPace;
   const { terminal } = options;
   const rate = createRate();
   let reader: (CheckpointReader & { close(): Promise<void> }) | undefined;
   let run: string | undefined;
   let lastState = '';
-  let lastTold = performance.now();
+  let lastShownAt = performance.now();
   let pending = Promise.resolve();
 
-  const tell = (state: string, text: string, fields: object) => {
+  const show = (state: string, text: string, fields: object) => {
     terminal.status(text);
     const now = performance.now();
-    const changed = state !== lastState && now - lastTold >= changeEvery;
-    if (!changed && now - lastTold < repeatEvery) return;
+    const changed = state !== lastState && now - lastShownAt >= changeEvery;
+    if (!changed && now - lastShownAt < repeatEvery) return;
     lastState = state;
-    lastTold = now;
+    lastShownAt = now;
     if (options.json) writeJson('progress', { run, ...fields });
     if (!terminal.hasStatus) options.logger.info({ type: 'progress', run, ...fields }, text);
   };
-  const look = async () => {
+  const update = async () => {
     if (run === undefined) return;
     reader ??= await options.open();
     const row = await reader?.run(run);
     if (reader === undefined || row === undefined) return;
     const tally = await reader.tally(run);
-    const text = progressText(row, tally, rate(settled(tally), performance.now()));
-    tell(JSON.stringify(tally), text, progressFields(row, tally));
+    const text = progressText(row, tally, rate(recordsDone(tally), performance.now()));
+    show(JSON.stringify(tally), text, progressFields(row, tally));
   };
   const timer = setInterval(() => {
-    // A look that fails is only a line that is not shown; the run itself will meet the same trouble and say it.
-    pending = pending.then(look).catch(() => undefined);
-  }, lookEvery);
+    // A failed read only leaves out a line: the run meets the same error and reports it.
+    pending = pending.then(update).catch(() => undefined);
+  }, readEvery);
   timer.unref();
 
   return {
@@ -81,44 +84,18 @@ export function openProgress(options: ProgressOptions): Progress {
   };
 }
 
-function settled(tally: Tally): number {
-  return tally.records.downloaded + tally.records.unprocessed + tally.records.refused;
-}
-
-function progressFields(run: Run, tally: Tally): object {
-  return {
-    records: run.source.records - run.source.rejected,
-    chunks: run.chunks,
-    byState: tally.chunks,
-    merged: tally.merged,
-  };
-}
-
-// Progress in one line: pure, from the checkpoint's rows.
-
-/** Records a second, smoothed over the looks so far. */
-export type Rate = (records: number, at: number) => number | null;
-
-/** Measures from the first look on, so that what an earlier process did does not count. */
-export function createRate(): Rate {
-  let first: { records: number; at: number } | undefined;
-  return (records, at) => {
-    first ??= { records, at };
-    const seconds = (at - first.at) / 1000;
-    return seconds < 1 || records === first.records ? null : (records - first.records) / seconds;
-  };
-}
-
+/** The status line while the source is checked. */
 export function scanText(bytes: number, records: number): string {
   return `checking the source: ${formatCount(records)} records, ${formatBytes(bytes)}`;
 }
 
+/** A run's state in one line. @param rate records a second; null leaves out rate and time left. */
 export function progressText(run: Run, tally: Tally, rate: number | null): string {
   const { records, rejected } = run.source;
   const cut = Object.values(tally.records).reduce((sum, count) => sum + count, 0) - tally.records.split;
-  // Failed records go out again: more are sent then than the source has.
+  // When failed records are sent again, more records are cut than the source has.
   const all = cut > records ? cut : records - rejected;
-  const done = tally.records.downloaded + tally.records.unprocessed + tally.records.refused;
+  const done = recordsDone(tally);
   const { chunks } = tally;
   const states = [
     ...(chunks.cut > 0 ? [`${chunks.cut} cut`] : []),
@@ -137,4 +114,30 @@ export function progressText(run: Run, tally: Tally, rate: number | null): strin
       : `, ${formatCount(Math.round(rate))}/s, ${formatDuration((1000 * (all - done)) / rate)} left`;
   const total = run.chunks === null ? '' : ` of ${run.chunks}`;
   return `${formatCount(done)} of ${formatCount(all)} records${eta}; chunks${total}: ${states.join(', ')}`;
+}
+
+/** Records a second, averaged since the first call; null until something was done. */
+export type Rate = (records: number, at: number) => number | null;
+
+/** Measures from the first call on, so that work of an earlier process does not count. */
+export function createRate(): Rate {
+  let first: { records: number; at: number } | undefined;
+  return (records, at) => {
+    first ??= { records, at };
+    const seconds = (at - first.at) / 1000;
+    return seconds < 1 || records === first.records ? null : (records - first.records) / seconds;
+  };
+}
+
+function recordsDone(tally: Tally): number {
+  return tally.records.downloaded + tally.records.unprocessed + tally.records.refused;
+}
+
+function progressFields(run: Run, tally: Tally): object {
+  return {
+    records: run.source.records - run.source.rejected,
+    chunks: run.chunks,
+    byState: tally.chunks,
+    merged: tally.merged,
+  };
 }

@@ -1,4 +1,4 @@
-/** Says an error (what, where, what next) to a person, as a log record or as the last JSON line; gives its exit code. */
+/** Reports an error (what, where, what to do next) as text, as a log record or as the last JSON line. */
 import { CommanderError } from 'commander';
 import {
   ConfigError,
@@ -11,8 +11,12 @@ import {
 } from '../errors.js';
 import { hintOf } from './hints.js';
 import { stderr, writeJson } from './output.js';
+import { asRehearsed, isRehearsal, resumeCommand } from './resume-command.js';
 
-/** @param argv as node gives it; the error may be that it cannot be parsed. */
+/**
+ * @param argv as node gives it; the error may be that it cannot be parsed.
+ * @returns the exit code.
+ */
 export function reportFailure(thrown: unknown, argv: readonly string[]): number {
   const error = thrown instanceof CommanderError ? usageError(thrown) : thrown;
   const known = error instanceof FoliopipeError ? error : undefined;
@@ -21,7 +25,7 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
   const next = known && hintOf(known);
   const hint = next === undefined ? null : asRehearsed(next, argv);
-  const resume = isResumedOtherwise(error, argv) ? resumeCommand(argv) : null;
+  const resume = needsResumeCommand(error, argv) ? resumeCommand(argv) : null;
   if (argv.includes('--json')) {
     writeJson('summary', { exitCode, error: { code, message, hint, resume, facts } });
   }
@@ -35,15 +39,18 @@ function usageError({ code, message }: CommanderError): ConfigError {
   return new ConfigError('USAGE', what, { hint: 'see the commands and flags with: foliopipe --help' });
 }
 
-/** Where the hint alone would not do: after a signal, where the same command would begin yet another run, and in a rehearsal. */
-function isResumedOtherwise(error: unknown, argv: readonly string[]): boolean {
+/**
+ * Whether the hint alone is not enough: after a signal, in a rehearsal, and where the same command would begin
+ * another run.
+ */
+function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
   if (error instanceof InterruptedError) return true;
-  const goesOn = error instanceof TroubleError || error instanceof DeadlineError;
-  if (isRehearsal(argv)) return goesOn || needsPerson.some((kind) => error instanceof kind);
-  return goesOn && argv.includes('--new');
+  const isResumable = error instanceof TroubleError || error instanceof DeadlineError;
+  if (isRehearsal(argv)) return isResumable || needsPerson.some((kind) => error instanceof kind);
+  return isResumable && argv.includes('--new');
 }
 
-/** Errors after which the same command goes on once somebody else has mended something. */
+/** After these errors a person has to correct something; then the same command goes on. */
 const needsPerson = [RefusedError, UntrustedError];
 
 function failureText(error: FoliopipeError, hint: string | null, resume: string | null): string {
@@ -58,41 +65,11 @@ function bugText(error: unknown, message: string): string {
 }
 
 function isJsonLog(argv: readonly string[]): boolean {
-  const at = argv.indexOf('--log-format');
-  return argv.includes('--log-format=json') || (at >= 0 && argv[at + 1] === 'json');
+  const index = argv.indexOf('--log-format');
+  return argv.includes('--log-format=json') || (index >= 0 && argv[index + 1] === 'json');
 }
 
-/** As the logger writes one of level error; it may not exist yet. */
+/** Has the form of the logger's records of level error: the logger may not exist yet. */
 function jsonRecord(fields: object, text: string): string {
   return `${JSON.stringify({ level: 50, time: Date.now(), ...fields, msg: text.trimEnd() })}\n`;
-}
-
-// The command that goes on with what this one leaves unfinished, fit to be pasted into a shell.
-
-/**
- * The same command without what is only for a new run: `--new` would begin yet another one and pay again.
- * @param argv as node gives it: the two first are skipped.
- * @param command another command to go on with, of the same config.
- */
-export function resumeCommand(argv: readonly string[], command = argv[2]): string {
-  const rest = argv.slice(3).filter((word, at, words) => {
-    const isNew = word === '--new' || word === '--label' || word.startsWith('--label=');
-    return !isNew && words[at - 1] !== '--label';
-  });
-  return ['foliopipe', ...(command === undefined ? [] : [command]), ...rest.map(quoteForShell)].join(' ');
-}
-
-export function isRehearsal(argv: readonly string[]): boolean {
-  return argv.some((word) => word === '--rehearse' || word.startsWith('--rehearse='));
-}
-
-/** A hint for the command line that it is shown to: in a rehearsal, `foliopipe run` would mean the real job. */
-export function asRehearsed(hint: string, argv: readonly string[]): string {
-  // One that names the flag itself means no real job.
-  if (!isRehearsal(argv) || hint.includes('--rehearse')) return hint;
-  return hint.replaceAll(/\bfoliopipe run\b/g, () => resumeCommand(argv));
-}
-
-function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

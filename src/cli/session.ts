@@ -1,4 +1,4 @@
-/** What every command that works on a run has around it: config, log, signals, the embedded service, progress. */
+/** Runs the work of a command on a run, with config, logger, signals, the embedded service and progress around it. */
 import {
   type AtFailpoint,
   type Config,
@@ -12,22 +12,22 @@ import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
 
-import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './open-api.js';
 import { stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
-import { resumeCommand } from './report-failure.js';
+import { resumeCommand } from './resume-command.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
+import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-api.js';
 
-/** One of the pipelines, called with what the command line knows. */
+/** A pipeline, called with the options that the command line gives. */
 export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
 
-/** Gives what takes the place of the real job's config and service: a rehearsal. */
-export type SetUp = (config: Config, needs: SetUpNeeds) => Promise<Prepared>;
+/** Replaces config and service of the real job by those of a rehearsal. */
+export type SetUp = (config: Config, options: SetUpOptions) => Promise<Prepared>;
 
-export interface SetUpNeeds extends Pick<RunOptions, 'waitLock'> {
+export interface SetUpOptions extends Pick<RunOptions, 'waitLock'> {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly holder: NonNullable<RunOptions['holder']>;
@@ -39,7 +39,7 @@ export interface Prepared {
   readonly at?: AtFailpoint;
 }
 
-/** Runs a job and says what came of it; returns the exit code. */
+/** Runs a job and prints its summary. @returns the exit code. */
 export async function runJob(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
@@ -50,7 +50,7 @@ export async function runJob(
     work: job,
     text: (summary, { failures }) =>
       summaryText(summary, {
-        goOn: resumeCommand(process.argv, 'collect'),
+        resume: resumeCommand(process.argv, 'collect'),
         tolerate: failures.tolerate,
         mayRetry: setUp === undefined,
       }),
@@ -59,7 +59,7 @@ export async function runJob(
   });
 }
 
-/** Work on a run, and how its result is told. */
+/** Work on a run, and how its result is shown. */
 export interface SessionWork<T extends object> {
   readonly work: (config: Config, options: RunOptions) => Promise<T>;
   readonly text: (result: T, config: Config) => string;
@@ -67,7 +67,7 @@ export interface SessionWork<T extends object> {
   readonly setUp?: SetUp;
 }
 
-/** Does the work with everything around it and tells its result; returns the exit code. */
+/** Does the work and prints its result. @returns the exit code. */
 export async function runSession<T extends object>(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
@@ -82,15 +82,15 @@ export async function runSession<T extends object>(
   const times = readTimeOptions(options, logger);
   const stop = listenForStop((name) => logger.warn(stopText(name)));
   const holder = { pid: process.pid, command: process.argv.slice(2).join(' ') };
-  const needs = { ...times, signal: stop.signal, logger, holder };
-  const prepared = await setUp?.(given, needs);
+  const runOptions = { ...times, signal: stop.signal, logger, holder };
+  const prepared = await setUp?.(given, runOptions);
   const config = prepared?.config ?? given;
   const service = await openEmbeddedService(config, prepared?.service);
   const open = () => openReader(config);
   const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {
     const result = await work(config, {
-      ...needs,
+      ...runOptions,
       proxies: environmentProxies(process.env),
       onScan: progress.onScan,
       onRun: progress.onRun,
@@ -115,7 +115,7 @@ export async function runSession<T extends object>(
   }
 }
 
-/** A reader of the config's state. @throws ConfigError when there is none yet. */
+/** Opens a reader of the config's state. @throws ConfigError `STATE_MISSING` when nothing has been run yet. */
 export async function openState(config: Config) {
   const reader = await openReader(config);
   if (reader !== undefined) return reader;

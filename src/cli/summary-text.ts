@@ -1,19 +1,19 @@
-/** What a run has come to, for a person. */
+/** The summary of a run as text. */
 import { adoptHint, failureText, isTolerated, lostText, type RunSummary } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
 
 export interface SummaryTerms {
-  /** The command to type where the run is not done. */
-  readonly goOn: string;
-  /** `failures.tolerate` as it is now: share from 0 to 1. */
+  /** The command that continues the run if it is not done. */
+  readonly resume: string;
+  /** `failures.tolerate` of today's config: share from 0 to 1. */
   readonly tolerate: number;
-  /** Whether the run is kept where `foliopipe retry` finds it: not that of a rehearsal. */
+  /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
   readonly mayRetry: boolean;
 }
 
 export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
   const lines = [
-    headline(summary, terms.goOn),
+    headline(summary, terms.resume),
     ...published(summary),
     ...warnings(summary),
     ...(summary.exitCode === 3 ? whyPartial(summary, terms) : []),
@@ -21,17 +21,16 @@ export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
   return `${lines.join('\n')}\n`;
 }
 
-function headline(summary: RunSummary, goOn: string): string {
+function headline(summary: RunSummary, resume: string): string {
   const { run, found, state, exitCode, chunks, rehearsal, publication, publishedAgain } = summary;
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
   if (exitCode === 8)
-    return `${what} was stopped by its deadline: what is done is published, and the same command goes on later`;
+    return `${what} was stopped by its deadline: what is done is published, and the same command continues it`;
   if (state !== 'done')
-    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: ${goOn}`;
+    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: ${resume}`;
   if (publishedAgain !== null)
-    return `${what} is done already; nothing was sent. It is published again, as publication ${publication}: ${publishedAgain}`;
-  if (found === 'done')
-    return `${what} is done already; nothing was sent. --new does it afresh and pays again`;
+    return `${what} is done already; nothing was sent. It was published again, as publication ${publication}: ${publishedAgain}`;
+  if (found === 'done') return `${what} is done already; nothing was sent. --new starts over and pays again`;
   return `${what} is done`;
 }
 
@@ -57,7 +56,7 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...(uploads.ambiguous > 0
       ? [
-          `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): nobody knows whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${sentAgain(uploads)}.`,
+          `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,
         ]
       : []),
     ...(searches.answered > 0
@@ -67,12 +66,12 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...(searches.ambiguous > 0
       ? [
-          `  ${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for without our knowing the answer; they are not asked for again.`,
+          `  ${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; they are not searched again.`,
         ]
       : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
     ...summary.lost.map((one) => `  ${lostText(run, one)}`),
-    ...place(summary),
+    ...outputProblem(summary),
     ...(refused > 0
       ? [
           `  ${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
@@ -80,7 +79,7 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...(indistinct > 0
       ? [
-          `  ${countOf(indistinct, 'record')} are equal in all that comes back of what was sent but got different results; which got which is not known.`,
+          `  ${countOf(indistinct, 'record')} have equal echoed columns but different results; which result belongs to which record is unknown.`,
         ]
       : []),
     ...(joinedOnWord === null ? [] : [`  ${joinedOnWord}.`]),
@@ -90,13 +89,13 @@ function warnings(summary: RunSummary): string[] {
   ];
 }
 
-function sentAgain({ ambiguous, resubmitted }: RunSummary['uploads']): string {
+function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): string {
   if (resubmitted === 0) return 'not sent again, perhaps paid in vain';
   if (resubmitted >= ambiguous) return 'sent again, perhaps paid twice';
   return `${formatCount(resubmitted)} sent again, perhaps paid twice, and the others perhaps paid in vain`;
 }
 
-/** Which of the two reasons of exit 3 it is, and what helps against failed records. */
+/** Why the exit code is 3: too many FAILED records, UNPROCESSED records or both; and the next command. */
 function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
   const { read, failed, unprocessed, rejected } = counts;
   const sent = read - rejected;
@@ -107,7 +106,7 @@ function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: Summary
       ? [`${countOf(unprocessed, 'record')} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`]
       : []),
   ];
-  // The config may say something else by now.
+  // The config may have changed since then.
   if (reasons.length === 0) reasons.push('more failed than failures.tolerate allowed when it was published');
   return [
     `  Exit 3: ${reasons.join('; ')}`,
@@ -117,10 +116,10 @@ function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: Summary
   ];
 }
 
-/** Where the output is not in its place: what is. */
-function place({ run, output }: RunSummary): string[] {
+/** Says when the published output is not at its path any more. */
+function outputProblem({ run, output }: RunSummary): string[] {
   if (output === null || output.inPlace) return [];
   const { path, heldBy } = output;
   if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
-  return [`  The output is not there as it was published; write it again with: foliopipe publish ${run}`];
+  return [`  The output is missing or was changed; write it again with: foliopipe publish ${run}`];
 }

@@ -1,4 +1,4 @@
-/** What stands on stderr: lines that stay, and on a terminal one status line below them that is rewritten. */
+/** What stderr shows: lines that stay and, on a terminal, one status line below them that is rewritten. */
 import { type Sink, stderr } from './output.js';
 
 export interface Terminal {
@@ -6,11 +6,11 @@ export interface Terminal {
   readonly hasStatus: boolean;
   /** Writes lines that stay; they end with a newline. */
   write(lines: string): void;
-  /** Shows the status line in place of the one before; an empty text takes it away. */
+  /** Replaces the status line; an empty text removes it. */
   status(text: string): void;
 }
 
-/** The whole line is erased, and the cursor goes to its begin. */
+/** Erases the line and moves the cursor to its start. */
 const clearLine = '\u001b[2K\u001b[1G';
 
 export function createTerminal(sink: Pick<Sink, 'isTTY' | 'columns' | 'write'> = stderr): Terminal {

@@ -1,4 +1,4 @@
-/** The flags about time of the commands that work on a run: when to stop, and how long to wait for the lock. */
+/** The flags about time: when to stop, and how long to wait for the lock. */
 import type { Command } from 'commander';
 import { ConfigError, type Logger, type RunOptions } from '../../pipelines/index.js';
 import { formatDuration, parseDuration } from '../quantities.js';
@@ -6,7 +6,7 @@ import { formatDuration, parseDuration } from '../quantities.js';
 export interface TimeOptions {
   readonly deadline?: string;
   readonly maxDuration?: string;
-  /** `true` without a value: as long as it takes. */
+  /** `true` without a value: no limit. */
   readonly waitLock?: string | true;
   readonly publishPartial?: boolean;
 }
@@ -15,12 +15,12 @@ export function withTimeOptions(command: Command): Command {
   return command
     .option(
       '--deadline <time>',
-      'stop then, resumably, with exit 8: an instant with its zone, or a time of day',
+      'stop at this time, resumably, with exit 8: an instant with its zone, or a time of day',
     )
-    .option('--max-duration <time>', 'the same, so long after the start: 6h, 90m')
+    .option('--max-duration <time>', 'stop after this time, resumably, with exit 8: 6h, 90m')
     .option(
       '--wait-lock [time]',
-      'wait for another run of this pipeline to end, at most so long; else exit 11',
+      'wait for another run of this pipeline to end, at most this long; else exit 11',
     );
 }
 
@@ -28,11 +28,11 @@ export function withTimeOptions(command: Command): Command {
 export function withPartialOption(command: Command): Command {
   return command.option(
     '--publish-partial',
-    'at the deadline, publish what is done; the rest is UNPROCESSED, and the run goes on another time',
+    'at the deadline, publish what is done, the rest as UNPROCESSED; the run can go on later',
   );
 }
 
-/** Says the deadline as it is understood. @throws ConfigError `USAGE`. */
+/** Reads the flags and logs the deadline. @throws ConfigError `USAGE`. */
 export function readTimeOptions(
   options: TimeOptions,
   logger: Logger,
@@ -58,18 +58,9 @@ export function readTimeOptions(
   };
 }
 
-function parseWait(text: string | true): number {
-  if (text === true) return Number.POSITIVE_INFINITY;
-  const span = parseDuration(text);
-  if (span) return span;
-  throw new ConfigError('USAGE', `--wait-lock ${text}: expected a duration`, { hint: 'such as 30m' });
-}
-
-// `--deadline` and `--max-duration` as an instant: pure, from the text and the time now.
-
 /**
- * @param text an instant with its zone (`2026-11-22T06:00:00+01:00`), or a time of day (`06:00`) that comes next
- *   on this machine's clock. One that has just passed is refused: it would mean tomorrow.
+ * @param text an instant with its zone (`2026-11-22T06:00:00+01:00`), or a time of day (`06:00`): the next one on this
+ *   machine's clock. A time of day that has just passed is refused, because it would mean tomorrow.
  * @returns epoch milliseconds.
  * @throws ConfigError `USAGE`.
  */
@@ -96,18 +87,26 @@ export function parseMaxDuration(text: string, now: Date): number {
   throw usage(`--max-duration ${text}: expected a duration`, 'such as 6h or 90m');
 }
 
+function parseWait(text: string | true): number {
+  if (text === true) return Number.POSITIVE_INFINITY;
+  const span = parseDuration(text);
+  if (span) return span;
+  throw new ConfigError('USAGE', `--wait-lock ${text}: expected a duration`, { hint: 'such as 30m' });
+}
+
 function nextTimeOfDay(text: string, hours: number, minutes: number, now: Date): number {
   const next = new Date(now);
   next.setHours(hours, minutes, 0, 0);
   if (next <= now) next.setDate(next.getDate() + 1);
-  if (next.getTime() - now.getTime() <= longestNightMs) return next.getTime();
+  if (next.getTime() - now.getTime() <= maxAheadMs) return next.getTime();
   throw usage(
     `--deadline ${text} has passed today, and would mean ${next.toISOString()}`,
-    'if that is meant, give it as an instant with its zone',
+    'if you mean that, write it as an instant with its zone',
   );
 }
 
-const longestNightMs = 18 * 3_600_000;
+/** A time of day further ahead has just passed. */
+const maxAheadMs = 18 * 3_600_000;
 
 function usage(message: string, hint: string): ConfigError {
   return new ConfigError('USAGE', message, { hint });

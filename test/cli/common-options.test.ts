@@ -54,7 +54,7 @@ describe('refuseFileAsRun', () => {
   it('tells who has left out the run how the command is typed', () => {
     expect(() => refuseFileAsRun('retry', 'forget.yaml', undefined)).toThrow(
       expect.objectContaining({
-        message: 'retry wants a run: foliopipe retry RUN [FILE]',
+        message: 'retry needs a run: foliopipe retry RUN [FILE]',
         hint: expect.stringContaining('foliopipe runs'),
       }),
     );

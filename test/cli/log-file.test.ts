@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openLogFile } from '../../src/cli/create-logger.js';
+import { openLogFile } from '../../src/cli/log-file.js';
 import { ConfigError } from '../../src/errors.js';
 import { useFolder } from '../helpers/folders/folders.js';
 

@@ -81,6 +81,6 @@ it('log lines that nobody reads are left out, and counted when somebody reads ag
   await Promise.resolve();
   expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
     'three',
-    '2 log lines are left out here: nobody has read them in time',
+    '2 log lines are left out here because stderr was not read in time',
   ]);
 });

@@ -1,7 +1,13 @@
 /** Progress without a terminal, as in a log file; the run's rows stand in a checkpoint that changes meanwhile. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { openProgress, type ProgressPace } from '../../src/cli/progress.js';
+import {
+  createRate,
+  openProgress,
+  type ProgressPace,
+  progressText,
+  scanText,
+} from '../../src/cli/progress.js';
 import { silentLogger } from '../../src/logger.js';
 import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { sampleRun } from '../helpers/checkpoint/samples.js';
@@ -13,7 +19,7 @@ const terminal = { hasStatus: false, write: () => undefined, status: () => undef
 describe('openProgress', () => {
   it('says something when something changed, and nothing for looks that find the same', async () => {
     const { checkpoint, lines, looks, close } = await watch({
-      lookEvery: 1,
+      readEvery: 1,
       changeEvery: 0,
       repeatEvery: hour,
     });
@@ -31,7 +37,7 @@ describe('openProgress', () => {
 
   it('does not follow every change', async () => {
     const { checkpoint, lines, looks, close } = await watch({
-      lookEvery: 1,
+      readEvery: 1,
       changeEvery: hour,
       repeatEvery: hour,
     });
@@ -43,7 +49,7 @@ describe('openProgress', () => {
   });
 
   it('repeats itself in a long wait', async () => {
-    const { lines, close } = await watch({ lookEvery: 1, changeEvery: hour, repeatEvery: 3 });
+    const { lines, close } = await watch({ readEvery: 1, changeEvery: hour, repeatEvery: 3 });
     await vi.waitFor(() => expect(lines.length).toBeGreaterThan(3));
     await close();
     expect(new Set(lines).size).toBe(1);
@@ -58,13 +64,43 @@ describe('openProgress', () => {
       logger,
       terminal,
       open,
-      pace: { lookEvery: 1, changeEvery: 0, repeatEvery: 1 },
+      pace: { readEvery: 1, changeEvery: 0, repeatEvery: 1 },
     });
     progress.onScan({ bytes: 1, records: 1 });
     progress.onRun('r1');
     await vi.waitFor(() => expect(open.mock.calls.length).toBeGreaterThan(2));
     await progress.close();
     expect(lines).toEqual([]);
+  });
+});
+
+describe('progressText', () => {
+  it('names the states that chunks are in, and what is left at the rate so far', async () => {
+    const checkpoint = createMemoryCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1'));
+    await addChunk(checkpoint, 'r1', 1, 'downloaded');
+    await addChunk(checkpoint, 'r1', 2, 'ambiguous');
+    await addChunk(checkpoint, 'r1', 3, 'submitted');
+    const text = async (rate: number | null) =>
+      progressText((await checkpoint.run('r1'))!, await checkpoint.tally('r1'), rate);
+    const states = '1 ambiguous, 1 open folios, 1 downloaded, 0 merged';
+    expect(await text(null)).toBe(`10 of 29 records; chunks: ${states}`);
+    await checkpoint.recordAllCut('r1');
+    expect(await text(2)).toBe(`10 of 29 records, 2/s, 10s left; chunks of 3: ${states}`);
+  });
+
+  it('tells of the check', () => {
+    expect(scanText(2048, 12_345)).toBe('checking the source: 12,345 records, 2 KB');
+  });
+});
+
+describe('createRate', () => {
+  it('measures from the first look on, and gives none before something was done', () => {
+    const rate = createRate();
+    expect(rate(500, 10_000)).toBeNull();
+    expect(rate(600, 10_500)).toBeNull();
+    expect(rate(500, 20_000)).toBeNull();
+    expect(rate(700, 20_000)).toBe(20);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asRehearsed, resumeCommand } from '../../src/cli/report-failure.js';
+import { asRehearsed, resumeCommand } from '../../src/cli/resume-command.js';
 
 const argv = (...words: string[]) => ['/usr/bin/node', '/x/cli.js', ...words];
 

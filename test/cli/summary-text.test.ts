@@ -29,9 +29,9 @@ const done: RunSummary = {
   createdAt: 1,
   finishedAt: 2,
 };
-const terms = { goOn: '', tolerate: 0.05, mayRetry: true };
+const terms = { resume: '', tolerate: 0.05, mayRetry: true };
 const told = (changes: Partial<RunSummary>) =>
-  summaryText({ ...done, ...changes }, { ...terms, goOn: 'foliopipe collect job.yaml' });
+  summaryText({ ...done, ...changes }, { ...terms, resume: 'foliopipe collect job.yaml' });
 
 describe('summaryText', () => {
   it('says what came out, where, and that the sum holds', () => {
@@ -57,7 +57,7 @@ describe('summaryText', () => {
   });
   it('says why a done run was published again, and under which number', () => {
     expect(told({ found: 'done', publishedAgain: 'its output was not there' })).toMatch(
-      /^run r1 is done already; nothing was sent\. It is published again, as publication 7: its output was not there\n/,
+      /^run r1 is done already; nothing was sent\. It was published again, as publication 7: its output was not there\n/,
     );
   });
   it('says how to get an output back that is not there any more', () => {
@@ -79,13 +79,13 @@ describe('summaryText', () => {
     [
       2,
       1,
-      '2 uploads (20 records): nobody knows whether they were accepted; 1 sent again, perhaps paid twice, and',
+      '2 uploads (20 records): it is unknown whether they were accepted; 1 sent again, perhaps paid twice, and',
     ],
-    [1, 1, '1 upload (20 records): nobody knows whether it was accepted; sent again, perhaps paid twice.'],
+    [1, 1, '1 upload (20 records): it is unknown whether it was accepted; sent again, perhaps paid twice.'],
     [
       1,
       0,
-      '1 upload (20 records): nobody knows whether it was accepted; not sent again, perhaps paid in vain.',
+      '1 upload (20 records): it is unknown whether it was accepted; not sent again, perhaps paid in vain.',
     ],
   ])(
     'of %i uploads in doubt, %i sent again, says what may have been paid twice or in vain',

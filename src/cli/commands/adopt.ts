@@ -1,4 +1,4 @@
-/** `foliopipe adopt`: binds a folio seen elsewhere to a chunk of which nobody knew whether it was accepted. */
+/** `foliopipe adopt`: binds a folio seen elsewhere to a chunk that the service may have accepted. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AdoptedChunk, adopt } from '../../../pipelines/index.js';
 import { countOf } from '../../quantities.js';
@@ -22,7 +22,7 @@ export function addAdopt(command: Command, finish: Finish): void {
       const { run, chunk } = options;
       finish(
         await runSession(options, file, {
-          // Without progress: how far the run is says nothing of this.
+          // Without progress: adopting one folio does not advance the run.
           work: (config, { onRun: _, ...rest }) => adopt(config, { run, chunk, folio }, rest),
           text: adoptedText,
           exitCode: () => 0,

@@ -1,4 +1,4 @@
-/** `foliopipe check`: whether everything that a run needs is as it should be, without paying. */
+/** `foliopipe check`: whether everything that a run needs is ready, without paying. */
 import type { Command } from 'commander';
 import { checkSetup } from '../../../pipelines/index.js';
 import {
@@ -10,8 +10,8 @@ import {
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { hintOf } from '../hints.js';
-import { withApi } from '../open-api.js';
 import { print, printJson } from '../output.js';
+import { withApi } from '../with-api.js';
 
 export function addCheck(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file');
@@ -24,15 +24,15 @@ export function addCheck(command: Command, finish: Finish): void {
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file);
-  // What the client meets is told as the item's result; its attempts only to whoever looks for a fault.
+  // The item's result reports what the client meets; the single attempts are logged only for debugging.
   const logLevel = options.logLevel === 'debug' ? 'debug' : 'error';
   const logger = createLogger(
     { ...options, logLevel },
     config.service.embedded ? [] : [config.service.token.reveal()],
   );
-  const giveUpAfter = Math.min(config.retry.giveUpAfter, patience);
-  const impatient = { ...config, retry: { first: 200, max: 1_000, giveUpAfter } };
-  return withApi(impatient, logger, async (api, signal) => {
+  const giveUpAfter = Math.min(config.retry.giveUpAfter, maxRetryMs);
+  const quick = { ...config, retry: { first: 200, max: 1_000, giveUpAfter } };
+  return withApi(quick, logger, async (api, signal) => {
     let exitCode = 0;
     for await (const { item, told, error } of checkSetup(config, api, signal)) {
       exitCode ||= error?.exitCode ?? 0;
@@ -49,5 +49,5 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
   });
 }
 
-/** Milliseconds that a person who checks waits for a service that does not answer. */
-const patience = 10_000;
+/** How long a service that does not answer is asked again. */
+const maxRetryMs = 10_000;

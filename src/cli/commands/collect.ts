@@ -1,4 +1,4 @@
-/** `foliopipe collect`: fetches what was submitted, and publishes. */
+/** `foliopipe collect`: downloads what was submitted and publishes it. */
 import type { Command } from 'commander';
 import { collect } from '../../../pipelines/index.js';
 import { type CommonOptions, type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';

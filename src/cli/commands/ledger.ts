@@ -1,4 +1,4 @@
-/** `foliopipe ledger`: what was sent, and may have to be paid, over all runs in the state folder. */
+/** `foliopipe ledger`: what was sent, and may have to be paid, in all runs in the state folder. */
 import type { Command } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import {
@@ -30,9 +30,9 @@ interface Options extends CommonOptions {
 export function addLedger(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
-    .option('--month <YYYY-MM>', 'of one month in budget.timeZone')
-    .option('--csv', 'as CSV')
-    .option('--all', 'of every pipeline in the state folder');
+    .option('--month <YYYY-MM>', 'only one month, in budget.timeZone')
+    .option('--csv', 'print CSV')
+    .option('--all', 'every pipeline in the state folder');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     checkUsage(options);
     await printLedger(await readConfig(options, file), options);
@@ -75,16 +75,16 @@ function chooseFormat({ budget: { timeZone, currency } }: Config, { csv, json }:
   return csv ? csvLedger() : tableLedger(timeZone, currency);
 }
 
-/** The ledger as a table for people, as CSV and as JSON lines: texts made entry by entry. */
+/** A format of the ledger: a table for people, CSV or JSON lines. Texts are made entry by entry. */
 export interface LedgerFormat {
   readonly head: string;
   readonly entry: (entry: LedgerEntry) => string;
   readonly end: (totals: LedgerTotals) => string;
 }
 
-/** Times in the time zone; the columns are as wide as what usually stands in them. */
+/** Times are in the time zone; the columns are wide enough for usual values. */
 export function tableLedger(timeZone: string, currency: string): LedgerFormat {
-  // Sweden writes its times as ISO 8601 does.
+  // Swedish times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   return {
     head: row(['time', 'pipeline', 'run', 'chunk', 'try', 'sent', 'counted', 'price', 'folio', 'file']),
@@ -92,7 +92,7 @@ export function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const { at, pipeline, run, chunk, attempt, records, serviceRecords, price, folio, fileName } = entry;
       const counted = serviceRecords === null ? '?' : formatCount(serviceRecords);
       const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records), counted];
-      // An attempt that is alone in its chunk was paid once or in vain, never twice.
+      // The only attempt of a chunk was paid for once or in vain, never twice.
       const doubt = entry.sentAgain ? '  possibly twice' : '  unknown';
       const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
       const cost = price === null ? '?' : price.toFixed(2);
@@ -118,11 +118,12 @@ export function tableLedger(timeZone: string, currency: string): LedgerFormat {
 }
 
 const widths: readonly number[] = [16, 12, 22, 6, 3, 9, 9, 10, 20, 0];
+/** Indexes of the columns that are aligned to the right. */
 const numeric = new Set([3, 4, 5, 6, 7]);
 
 function row(cells: readonly string[]): string {
-  const padded = cells.map((cell, at) =>
-    numeric.has(at) ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!),
+  const padded = cells.map((cell, index) =>
+    numeric.has(index) ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!),
   );
   return `${padded.join('  ')}\n`;
 }

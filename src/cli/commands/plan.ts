@@ -1,4 +1,4 @@
-/** `foliopipe plan`: what a run would do, without the network. */
+/** `foliopipe plan`: what a run would do, without using the network. */
 import type { Command } from 'commander';
 import { type Plan, planRun } from '../../../pipelines/index.js';
 import { formatBytes, formatCount } from '../../quantities.js';
@@ -39,14 +39,14 @@ export async function printPlan(options: Options, file: string | undefined): Pro
 function planText({ pipeline, service, source, chunks, next, cost, budget }: Plan): string {
   const files = source.files.map(({ path, bytes, records, dialect }) => {
     const { encoding, delimiter, newline, gzip, bom } = dialect;
-    const how = [
+    const format = [
       encoding,
       ...(bom ? ['BOM'] : []),
       `delimiter ${JSON.stringify(delimiter)}`,
       newline,
       ...(gzip ? ['gzip'] : []),
     ];
-    return `  ${path}: ${formatCount(records)} records, ${formatBytes(bytes)}, ${how.join(', ')}`;
+    return `  ${path}: ${formatCount(records)} records, ${formatBytes(bytes)}, ${format.join(', ')}`;
   });
   const lines = [
     `pipeline ${pipeline}, service ${service}`,
@@ -63,11 +63,11 @@ function planText({ pipeline, service, source, chunks, next, cost, budget }: Pla
 }
 
 function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records: number): string {
-  const stand = `${cap}: ${formatCount(spent)} of ${formatCount(limit)} records spent`;
-  if (records <= left) return `${stand}, enough is left`;
+  const state = `${cap}: ${formatCount(spent)} of ${formatCount(limit)} records spent`;
+  if (records <= left) return `${state}, enough is left`;
   return cap === 'perRun'
-    ? `${stand}: too small for this source, foliopipe run would end with exit 9`
-    : `${stand}: foliopipe run would stop after ${formatCount(left)} records with exit 9`;
+    ? `${state}: too small for this source, foliopipe run would end with exit 9`
+    : `${state}: foliopipe run would stop after ${formatCount(left)} records with exit 9`;
 }
 
 function nextText({ kind, run, chunks, records, publishedAgain }: Plan['next']): string {
@@ -80,6 +80,6 @@ function nextText({ kind, run, chunks, records, publishedAgain }: Plan['next']):
     case 'done':
       return `run ${run} has done this source already; foliopipe run would send nothing${publishedAgain ? `, and publish it again: ${publishedAgain}` : ''}`;
     case 'changed':
-      return `run ${run} is unfinished and its source was another: foliopipe run would end with exit 4`;
+      return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4`;
   }
 }

@@ -1,4 +1,4 @@
-/** `foliopipe runs prune`: removes the results of old runs; what they have cost stays in the ledger. */
+/** `foliopipe runs prune`: removes the results of old runs; their costs stay in the ledger. */
 import type { Command } from 'commander';
 import { ConfigError, type PrunedRun, prune } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatDuration, parseDuration } from '../../quantities.js';
@@ -22,11 +22,11 @@ export function addPrune(runs: Command, finish: Finish): void {
     .command('prune')
     .description('remove the results of runs of this pipeline that ended long ago; outputs stay')
     .argument('[file]', 'config file')
-    .option('--older-than <time>', 'since their end, such as 7d; retention.results where it is left out')
-    .option('--dry-run', 'only say what would be removed');
+    .option('--older-than <time>', 'least time since a run ended, such as 7d; by default retention.results')
+    .option('--dry-run', 'only show what would be removed');
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, _: object, self: Command) => {
-      // `runs` has the same flags: what is given before or behind `prune` counts.
+      // `runs` has the same flags: they count before and after `prune`.
       finish(await pruneNow(self.optsWithGlobals<Options>(), file));
     },
   );
@@ -55,7 +55,7 @@ function textOf(runs: readonly PrunedRun[], unknown: readonly string[], dryRun: 
     return `${run}  ${state}${age}  ${formatBytes(bytes)}`;
   });
   const done = dryRun ? 'would be removed' : 'removed';
-  const strays = unknown.map((folder) => `${folder} belongs to no run; look at it, and remove it by hand`);
+  const strays = unknown.map((folder) => `${folder} belongs to no run; check it, and remove it by hand`);
   return `${[...lines, `results of ${countOf(runs.length, 'run')} ${done}, ${formatBytes(bytesOf(runs))}`, ...strays].join('\n')}\n`;
 }
 

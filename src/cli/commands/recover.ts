@@ -17,7 +17,7 @@ interface Options extends CommonOptions {
 }
 
 export function addRecover(command: Command, finish: Finish): void {
-  command.argument('[file]', 'config file').option('--dry-run', 'only say what would be rebuilt');
+  command.argument('[file]', 'config file').option('--dry-run', 'only show what would be rebuilt');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file);
     const { dryRun = false } = options;
@@ -26,7 +26,7 @@ export function addRecover(command: Command, finish: Finish): void {
       logger: createLogger(options, []),
       holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
     });
-    // What could not be rebuilt is still refused by the next run.
+    // The next run still refuses a state with a run that could not be rebuilt.
     const exitCode = recovered.runs.some(({ found }) => found === 'lost') ? 2 : 0;
     if (options.json) {
       const { runs, ...rest } = recovered;
@@ -49,7 +49,7 @@ function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
     ...asideText(aside),
     ...(mayLackPruned
       ? [
-          'if foliopipe 0.1 was once used in this folder: runs whose results it has removed are gone from the ledger',
+          'if foliopipe 0.1 was ever used in this folder: runs whose results it removed are missing from the ledger',
         ]
       : []),
     ...(rebuilt.length + lost.length === 0 && base === 'whole' ? ['nothing is missing'] : []),
@@ -64,7 +64,7 @@ function baseText(base: Recovered['base'], lacking: number): string {
   return `checkpoint.db can be read, but lacks ${countOf(lacking, 'run')} or ${parts}`;
 }
 
-/** The database itself may be what was missing. */
+/** Empty when there was no old database. */
 function asideText(aside: Recovered['aside']): string[] {
   if (aside.length === 0) return [];
   const isWhole = aside.some((path) => path.endsWith('.bak'));
@@ -83,7 +83,7 @@ function nextText(rebuilt: readonly RecoveredRun[], { ambiguous }: Config): stri
   const then = isHeld ? `does not send ${them} again` : `sends ${them} again and may pay for ${them} twice`;
   const files = uploads === 1 ? 'the file' : 'the files';
   return [
-    `next: foliopipe run goes on. ${countOf(uploads, 'upload')} (${countOf(records, 'record')}) may or may not have been accepted: foliopipe run ${then} (ambiguous.policy: ${ambiguous.policy}). Before that, see foliopipe status: it names ${files} to look for at the service.`,
+    `next: foliopipe run goes on. ${countOf(uploads, 'upload')} (${countOf(records, 'record')}) may or may not have been accepted: foliopipe run ${then} (ambiguous.policy: ${ambiguous.policy}). Before that, run foliopipe status: it names ${files} to look for at the service.`,
   ];
 }
 
@@ -99,7 +99,7 @@ function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string 
     ...(prunedAt === null
       ? [`all results of ${formatCount(downloaded)} of ${countOf(chunks, 'chunk')}`]
       : ['pruned']),
-    ...(ambiguous > 0 ? [`${countOf(ambiguous, 'upload')} of which nobody knows`] : []),
+    ...(ambiguous > 0 ? [`${countOf(ambiguous, 'upload')} possibly accepted`] : []),
   ];
   return `${run}  ${pipeline}, ${state}: ${held.join(', ')}`;
 }
@@ -108,5 +108,5 @@ function lostText(run: string, reason: string): string {
   const folios = reason.endsWith('is damaged')
     ? ' The folios in paid.log ("type":"accepted") are what to ask the provider for.'
     : '';
-  return `${run}  cannot be rebuilt: ${reason}. Put back a copy of paid.log or of checkpoint.db and type foliopipe recover again. If there is none: move the folder runs/${run} away; the next foliopipe run pays for this source again.${folios}`;
+  return `${run}  cannot be rebuilt: ${reason}. Restore a copy of paid.log or of checkpoint.db and run foliopipe recover again. If there is no copy: move the folder runs/${run} away; the next foliopipe run pays for this source again.${folios}`;
 }

@@ -1,4 +1,4 @@
-/** `foliopipe retry`: asks once more for the failed records of a run that is done. */
+/** `foliopipe retry`: sends the failed records of a finished run again. */
 import { type Command, Option } from 'commander';
 import { type RetryOptions, retry } from '../../../pipelines/index.js';
 import {
@@ -22,7 +22,7 @@ export function addRetry(command: Command, finish: Finish): void {
     .addOption(
       new Option(
         '--by <way>',
-        'upload: in files, once; search: one by one; left out, as failures.rescue says',
+        'upload: in files, once; search: one by one; by default as failures.rescue says',
       ).choices(['upload', 'search']),
     );
   withOutputOptions(withTimeOptions(withConfigOptions(command))).action(

@@ -1,4 +1,4 @@
-/** `foliopipe run`: the whole job, begun or continued. */
+/** `foliopipe run`: begins or continues the whole job. */
 import type { Command } from 'commander';
 import { enrich } from '../../../pipelines/index.js';
 import { type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
@@ -19,7 +19,7 @@ interface Options extends RehearseOptions, TimeOptions {
 export function addRun(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
-    .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
+    .option('--new', 'begin a new run even if one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run')
     .option('--dry-run', 'the same as plan');
   withRehearseOption(

@@ -18,7 +18,7 @@ interface Options extends CommonOptions {
 }
 
 export function addRuns(command: Command, finish: Finish): void {
-  command.argument('[file]', 'config file').option('--all', 'of every pipeline in the state folder');
+  command.argument('[file]', 'config file').option('--all', 'every pipeline in the state folder');
   addPrune(command, finish);
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file);

@@ -1,4 +1,4 @@
-/** `foliopipe search`: asks for a single business by the service's legacy operation. */
+/** `foliopipe search`: searches for a single business with the service's legacy operation. */
 import type { Command } from 'commander';
 import type { SearchRecord } from '../../../pipelines/index.js';
 import {
@@ -9,8 +9,8 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { withApi } from '../open-api.js';
 import { print, printJson, stderr } from '../output.js';
+import { withApi } from '../with-api.js';
 
 interface Options extends CommonOptions {
   readonly name: string;
@@ -33,7 +33,7 @@ export function addSearch(command: Command, finish: Finish): void {
       try {
         await (options.json ? printJson('summary', { answer, exitCode: 0 }) : print(text));
       } catch (error) {
-        // It is paid for: shown where it still can be.
+        // The answer is paid for, so it is shown on stderr instead.
         stderr.write(text);
         throw error;
       }

@@ -1,4 +1,4 @@
-/** `foliopipe serve`: the local prediction service, for rehearsals and for trying what a client does. */
+/** `foliopipe serve`: the local prediction service, for rehearsals and for testing a client. */
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseSize } from '../../quantities.js';
@@ -23,21 +23,29 @@ interface Options {
 
 export function addServe(command: Command, finish: Finish): void {
   command
-    .option('--port <number>', '0 takes a free one', wholeNumber(0, 65_535), 8787)
-    .option('--host <address>', 'loopback unless told otherwise', '127.0.0.1')
-    .option('--token <token>', 'the token it wants; else FOLIOPIPE_SERVE_TOKEN, else one made up and shown')
-    .option('--data <folder>', 'where its folios are kept', '.foliopipe-service')
+    .option('--port <number>', '0 takes a free port', wholeNumber(0, 65_535), 8787)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option(
+      '--token <token>',
+      'the token that clients must send; else FOLIOPIPE_SERVE_TOKEN, else a random one is shown',
+    )
+    .option('--data <folder>', 'folder of its folios', '.foliopipe-service')
     .addOption(
-      new Option('--predictor <name>', 'naics ranks industries by the name; hash is for load')
+      new Option('--predictor <name>', 'naics ranks industries by the name; hash is for load tests')
         .choices(['naics', 'hash'])
         .default('naics'),
     )
     .option('--segment-records <number>', 'records a part', wholeNumber(1, 10_000_000), 10_000)
-    .option('--records-per-second <number>', 'its speed; 0: as fast as it goes', wholeNumber(0, 1e9), 0)
-    .option('--max-open <number>', 'folios in work; one more is refused with 429', wholeNumber(1, 1e6), 1_000)
+    .option('--records-per-second <number>', 'its speed; 0 is unlimited', wholeNumber(0, 1e9), 0)
+    .option('--max-open <number>', 'open folios; more are refused with 429', wholeNumber(1, 1e6), 1_000)
     .option('--max-upload <size>', 'larger files are refused with 413', size, 1024 ** 3)
-    .option('--faults <file>', 'YAML rules that say how it misbehaves: docs/faults.md')
-    .option('--time-scale <number>', 'at 60 its hours last a minute', wholeNumber(1, 100_000), 1)
+    .option('--faults <file>', 'YAML file of faults to inject: docs/faults.md')
+    .option(
+      '--time-scale <number>',
+      'how fast its time passes; at 60 an hour lasts a minute',
+      wholeNumber(1, 100_000),
+      1,
+    )
     .action(async (options: Options) => {
       finish(await serve(options));
     });

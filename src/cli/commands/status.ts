@@ -1,4 +1,4 @@
-/** `foliopipe status`: how a run stands, from another process while it works, or afterwards. */
+/** `foliopipe status`: the state of a run, also while another process works on it. */
 import type { Command } from 'commander';
 import {
   adoptHint,
@@ -20,7 +20,7 @@ import {
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
-import { resumeCommand } from '../report-failure.js';
+import { resumeCommand } from '../resume-command.js';
 import { openState } from '../session.js';
 import { summaryText } from '../summary-text.js';
 
@@ -29,7 +29,7 @@ interface Options extends CommonOptions {
 }
 
 export function addStatus(command: Command, finish: Finish): void {
-  command.argument('[file]', 'config file').option('--run <id>', 'another run');
+  command.argument('[file]', 'config file').option('--run <id>', 'this run in place of the newest');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file);
     const state = await openState(config);
@@ -42,8 +42,8 @@ export function addStatus(command: Command, finish: Finish): void {
       );
       if (options.json) await printJson('summary', { ...summary });
       else if (run.state === 'done') {
-        const goOn = resumeCommand(process.argv, 'run');
-        await print(summaryText(summary, { goOn, tolerate: config.failures.tolerate, mayRetry: true }));
+        const resume = resumeCommand(process.argv, 'run');
+        await print(summaryText(summary, { resume, tolerate: config.failures.tolerate, mayRetry: true }));
       } else await print(await openText(state, run, summary));
       finish(0);
     } finally {
@@ -64,7 +64,7 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
   );
 }
 
-/** The state of a run that is not done, with each open folio. */
+/** The state of an unfinished run, with its open folios. */
 async function openText(
   state: CheckpointReader,
   run: Run,

@@ -13,7 +13,7 @@ interface Options extends CommonOptions, TimeOptions {
 export function addSubmit(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
-    .option('--new', 'begin a new run, even where one is unfinished or done; it is paid for again')
+    .option('--new', 'begin a new run even if one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run');
   withOutputOptions(withTimeOptions(withConfigOptions(command))).action(
     async (file: string | undefined, options: Options) => {

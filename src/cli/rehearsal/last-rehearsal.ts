@@ -1,4 +1,4 @@
-/** What the last rehearsal of a scene has left: gone on with where it is unfinished, else cleared away. */
+/** The last rehearsal of a scene: continued if it is unfinished, else its state is removed. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -11,25 +11,25 @@ import {
   waitForLock,
   workPathOf,
 } from '../../../pipelines/index.js';
-import type { SetUpNeeds } from '../session.js';
+import type { SetUpOptions } from '../session.js';
 
 /**
  * @param config the rehearsal's, with its own state folder.
- * @param fresh clear it away even where it is unfinished.
+ * @param fresh remove it even if it is unfinished.
  * @returns the unfinished run; undefined when a new rehearsal begins, in an empty state.
  * @throws LockedError while another process rehearses the same.
  */
-export async function takeUpLast(
+export async function continueOrClear(
   { stateDir, pipeline, output }: Config,
   fresh: boolean,
-  { waitLock = 0, holder, ...needs }: SetUpNeeds,
+  { waitLock = 0, holder, signal, logger }: SetUpOptions,
 ): Promise<Run | undefined> {
   const clock = systemClock;
   const who = { ...holder, since: clock.now() };
   const lock = await waitForLock(
     createFileLock(stateDir),
     { pipeline, holder: who, wait: waitLock },
-    { ...needs, clock },
+    { signal, logger, clock },
   );
   try {
     const unfinished = await findUnfinished(stateDir, pipeline);
@@ -44,7 +44,7 @@ export async function takeUpLast(
   }
 }
 
-/** A state that cannot be read (damaged, or another version's) holds nothing that is worth keeping. */
+/** A state that cannot be read (damaged, or of another version) is not worth keeping. */
 async function findUnfinished(stateDir: string, pipeline: string): Promise<Run | undefined> {
   try {
     const reader = await openCheckpointReader(stateDir);
@@ -59,7 +59,7 @@ async function findUnfinished(stateDir: string, pipeline: string): Promise<Run |
   }
 }
 
-/** All but the lock's own files, which stay for ever. */
+/** Removes everything except the lock's files, which always stay. */
 async function clear(stateDir: string): Promise<void> {
   for (const name of ['checkpoint.db', 'checkpoint.db-wal', 'checkpoint.db-shm', 'runs', 'service']) {
     await rm(join(stateDir, name), { recursive: true, force: true });

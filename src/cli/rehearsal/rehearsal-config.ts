@@ -1,18 +1,18 @@
-/** The user's config as it is rehearsed: pure. What is sent, and how, stays theirs; places and times do not. */
+/** The user's config changed for a rehearsal. What is sent, and how, stays the same; paths and times change. */
 import { basename, dirname, join } from 'node:path';
 import type { Config, Milliseconds } from '../../../pipelines/index.js';
 import type { Scene } from './scenes.js';
 
-/** How large the source is, cut as the config says. */
+/** The size of the source, cut as the config says. */
 export interface SourceSize {
   readonly records: number;
   readonly chunks: number;
 }
 
 /**
- * With a state and an output of its own. The state's folder is named after the pipeline too, since a state
- * folder may hold several; the output keeps its file name, in a folder beside the real one's, so that whatever
- * waits for the real output sees nothing.
+ * Gives the rehearsal its own state and output. The state's folder is also named after the pipeline, because a state
+ * folder may hold several. The output keeps its file name, in a folder beside the real output, so that programs that
+ * wait for the real output do not see it.
  */
 export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config {
   const { path } = config.output;
@@ -23,41 +23,41 @@ export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config 
   };
 }
 
-/** Records of a chunk: at most so many that the scene gets its chunks. The same for the same source. */
+/** `chunks.maxRecords`, lowered so that the scene gets enough chunks. The same for the same source. */
 export function rehearsedMaxRecords(
   own: number,
   records: number,
-  { leastChunks }: Pick<Scene, 'leastChunks'>,
+  { minChunks }: Pick<Scene, 'minChunks'>,
 ): number {
-  return leastChunks === 0 ? own : Math.min(own, Math.max(1, Math.floor(records / leastChunks)));
+  return minChunks === 0 ? own : Math.min(own, Math.max(1, Math.floor(records / minChunks)));
 }
 
-/** Open folios: at most a quarter of the chunks, so that not all are bought before the trouble comes. */
+/** Open folios: at most a quarter of the chunks, so that not all are bought before the trouble begins. */
 export function rehearsedFolios(
   own: number,
   chunks: number,
-  { leastChunks }: Pick<Scene, 'leastChunks'>,
+  { minChunks }: Pick<Scene, 'minChunks'>,
 ): number {
-  return leastChunks === 0 ? own : Math.min(own, Math.max(1, Math.floor(chunks / 4)));
+  return minChunks === 0 ? own : Math.min(own, Math.max(1, Math.floor(chunks / 4)));
 }
 
 /**
- * How long the service works on the source, in the night's time: for a large one as long as this machine would
- * need anyway, so that the middle is where it is thought to be.
+ * How long the service works on the source, in rehearsed time. For a large source it is at least the time that this
+ * machine needs, so that half of this time is really the middle of the work.
  */
-export function workLasts(
-  { lasts, timeScale }: Pick<Scene, 'lasts' | 'timeScale'>,
+export function workDuration(
+  { duration, timeScale }: Pick<Scene, 'duration' | 'timeScale'>,
   records: number,
 ): Milliseconds {
-  return lasts === 0 ? 0 : Math.max(lasts, (1000 * timeScale * records) / mostPerSecond);
+  return duration === 0 ? 0 : Math.max(duration, (1000 * timeScale * records) / mostPerSecond);
 }
 
-/** Records that client and service together surely get through in one of our seconds. */
+/** Records a second that client and service process together on any machine. */
 const mostPerSecond = 25_000;
 
 /**
- * The client's time runs as fast as the service's. Not so `timeouts`: they measure what really passes between
- * the two, on this machine.
+ * Makes the client's waits as short as the service's time is fast. `timeouts` stay: they measure real time between the
+ * two on this machine.
  */
 export function shorten(config: Config, { timeScale }: Pick<Scene, 'timeScale'>): Config {
   if (timeScale === 1) return config;
@@ -76,5 +76,5 @@ export function shorten(config: Config, { timeScale }: Pick<Scene, 'timeScale'>)
   };
 }
 
-/** A shorter wait would only keep the processor busy. */
+/** A shorter wait would only use CPU. */
 const shortestMs = 10;

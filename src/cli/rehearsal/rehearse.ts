@@ -1,18 +1,26 @@
-/** `run --rehearse [scene]`: the user's own job against the local service, with the trouble of a bad night. */
+/** `run --rehearse [scene]`: the user's own job against the local service, with rehearsed trouble. */
 import type { Command } from 'commander';
-import { type AtFailpoint, type Config, ConfigError, planRun, type Run } from '../../../pipelines/index.js';
+import {
+  type AtFailpoint,
+  type Config,
+  ConfigError,
+  type Logger,
+  planRun,
+  type Run,
+} from '../../../pipelines/index.js';
+import { countOf, formatDuration } from '../../quantities.js';
 import type { CommonOptions } from '../common-options.js';
-import type { Prepared, SetUp, SetUpNeeds } from '../session.js';
-import { takeUpLast } from './last-rehearsal.js';
+import type { Prepared, SetUp, SetUpOptions } from '../session.js';
+import { continueOrClear } from './last-rehearsal.js';
 import {
   rehearsedFolios,
   rehearsedMaxRecords,
   relocate,
   type SourceSize,
   shorten,
-  workLasts,
+  workDuration,
 } from './rehearsal-config.js';
-import { findScene, type Scene, scenes, tellPieces, tellScene } from './scenes.js';
+import { findScene, type Scene, scenes } from './scenes.js';
 
 export interface RehearseOptions extends CommonOptions {
   /** `true` without a scene. */
@@ -24,40 +32,45 @@ export interface RehearseOptions extends CommonOptions {
 export function withRehearseOption(command: Command): Command {
   return command.option(
     '--rehearse [scene]',
-    `the same job against the local service, with a state and an output of its own; with a scene, in a bad night: ${scenes.map(({ name }) => name).join(', ')}`,
+    `the same job against the local service, with its own state and output; with a scene, that trouble happens: ${scenes.map(({ name }) => name).join(', ')}`,
   );
 }
 
-/** The options of a rehearsal: whatever the config says of the service, the local one answers. */
+/** The options of a rehearsal: the embedded service replaces the config's. */
 export function rehearsalOptions<T extends RehearseOptions>(options: T): T {
   if (options.rehearse === undefined) return options;
   return { ...options, set: [...(options.set ?? []), 'service.embedded=true'] };
 }
 
 /**
- * What a session does in place of the real job; undefined without `--rehearse`.
+ * What replaces config and service of the real job; undefined without `--rehearse`.
  * @throws ConfigError for an unknown scene, and beside `--dry-run`.
  */
 export function rehearsalSetUp(options: RehearseOptions): SetUp | undefined {
   if (options.rehearse === undefined) return undefined;
   const scene = findScene(options.rehearse);
   if (options.dryRun) {
-    throw new ConfigError('USAGE', '--dry-run and --rehearse cannot stand together', {
+    throw new ConfigError('USAGE', '--dry-run and --rehearse exclude each other', {
       hint: 'leave out --dry-run: a rehearsal pays nothing either',
     });
   }
-  return (config, needs) => setUpScene(scene, config, options.new === true, needs);
+  return (config, setUp) => setUpScene(scene, config, options.new === true, setUp);
 }
 
-async function setUpScene(scene: Scene, own: Config, fresh: boolean, needs: SetUpNeeds): Promise<Prepared> {
+async function setUpScene(
+  scene: Scene,
+  own: Config,
+  fresh: boolean,
+  options: SetUpOptions,
+): Promise<Prepared> {
   const moved = relocate(own, scene);
-  const unfinished = await takeUpLast(moved, fresh, needs);
-  const isOver = unfinished !== undefined;
-  tellScene(needs.logger, scene, moved, isOver);
+  const unfinished = await continueOrClear(moved, fresh, options);
+  const isContinued = unfinished !== undefined;
+  logScene(options.logger, scene, moved, isContinued);
   const began = performance.now();
-  const size = isOver ? sizeOf(unfinished) : await measure(moved, needs.signal);
-  // The run checks the source once more before it begins, and the service's time passes meanwhile.
-  const checkedFor = (performance.now() - began) * scene.timeScale;
+  const size = isContinued ? sizeOf(unfinished) : await measure(moved, options.signal);
+  // The run checks the source again before it begins; the service's time passes meanwhile.
+  const checkTime = (performance.now() - began) * scene.timeScale;
 
   const maxRecords = rehearsedMaxRecords(own.chunks.maxRecords, size.records, scene);
   const chunks = Math.max(size.chunks, Math.ceil(size.records / maxRecords));
@@ -70,33 +83,67 @@ async function setUpScene(scene: Scene, own: Config, fresh: boolean, needs: SetU
     },
     scene,
   );
-  const lasts = workLasts(scene, size.records);
-  const middle = { chunk: Math.max(1, Math.floor(chunks / 2)), time: checkedFor + lasts / 2 };
-  tellPieces(needs.logger, scene, config, own, chunks);
+  const duration = workDuration(scene, size.records);
+  const middle = { chunk: Math.max(1, Math.floor(chunks / 2)), time: checkTime + duration / 2 };
+  logSmallerChunks(options.logger, scene, config, own, chunks);
   const { parseFaults } = await import('../../service/faults/read-faults.js');
   return {
     config,
     service: {
       predictor: 'hash',
-      recordsPerSecond: lasts === 0 ? 0 : (1000 * size.records) / lasts,
+      recordsPerSecond: duration === 0 ? 0 : (1000 * size.records) / duration,
       timeScale: scene.timeScale,
-      ...(!isOver && { faults: parseFaults({ rules: scene.rules(middle) }) }),
+      ...(!isContinued && { faults: parseFaults({ rules: scene.rules(middle) }) }),
     },
-    ...(!isOver && scene.signal && { at: signalInMiddle(scene.signal, middle.chunk) }),
+    ...(!isContinued && scene.signal && { at: signalInMiddle(scene.signal, middle.chunk) }),
   };
 }
+
+/**
+ * Logs that this is a rehearsal, what will happen, and where state and output are.
+ * @param config the rehearsal's.
+ * @param isContinued an earlier process had the trouble.
+ */
+function logScene(logger: Logger, scene: Scene, config: Config, isContinued: boolean): void {
+  const { name, timeScale } = scene;
+  const { stateDir, output } = config;
+  logger.info(
+    { type: 'rehearsal', scene: name, isOver: isContinued, timeScale, stateDir, output: output.path },
+    `rehearsal ${name}: the local service answers, nothing is paid, the real state and output are not touched`,
+  );
+  const time = timeScale === 1 ? '' : `; 60 minutes last ${formatDuration(hourMs / timeScale)}`;
+  logger.info(
+    {},
+    `${isContinued ? 'the trouble is over, the service behaves normally' : scene.happens}${time}`,
+  );
+  logger.info({}, `state in ${stateDir}, output ${output.path}`);
+}
+
+/** Logs when the source is cut into smaller chunks than the user's own config does. */
+function logSmallerChunks(logger: Logger, scene: Scene, config: Config, own: Config, chunks: number): void {
+  const { maxRecords } = config.chunks;
+  const { folios } = config.concurrency;
+  if (maxRecords === own.chunks.maxRecords && folios === own.concurrency.folios) return;
+  const few = chunks < scene.minChunks ? '; too few to show all of the trouble' : '';
+  logger.info(
+    { chunks, maxRecords, folios },
+    `sent as ${countOf(chunks, 'chunk')}, so that the trouble comes in the middle: chunks.maxRecords is ${maxRecords}, concurrency.folios ${folios}${few}`,
+  );
+}
+
+const hourMs = 3_600_000;
 
 async function measure(config: Config, signal: AbortSignal): Promise<SourceSize> {
   const { chunks } = await planRun(config, { signal, fresh: true });
   return { records: chunks.records, chunks: chunks.count };
 }
 
-/** As it was when the run began: what has changed since is for the run to find. */
+/** The size when the run began; the run itself finds later changes. */
 function sizeOf({ source, chunks }: Run): SourceSize {
   return { records: source.records - source.rejected, chunks: chunks ?? 0 };
 }
 
-/** @param nth the folio, in the order in which they finish. */
+/** @param nth number of the folio, in the order in which they finish. */
 function signalInMiddle(signal: 'SIGTERM', nth: number): AtFailpoint {
   let finished = 0;
   return (point) => {

@@ -5,7 +5,7 @@ import {
   rehearsedMaxRecords,
   relocate,
   shorten,
-  workLasts,
+  workDuration,
 } from '../../../src/cli/rehearsal/rehearsal-config.js';
 
 const config = parseConfig(
@@ -21,7 +21,7 @@ const config = parseConfig(
   },
   '/job',
 );
-const scene = { leastChunks: 8 };
+const scene = { minChunks: 8 };
 
 describe('relocate', () => {
   it('gives state and output places of their own and changes nothing else', () => {
@@ -54,14 +54,14 @@ describe('shorten', () => {
   });
 });
 
-describe('workLasts', () => {
-  const night = { lasts: 600_000, timeScale: 600 };
+describe('workDuration', () => {
+  const night = { duration: 600_000, timeScale: 600 };
   it('is what the scene says, and longer for a source that takes this machine longer', () => {
-    expect(workLasts(night, 1_000)).toBe(600_000);
-    expect(workLasts(night, 1_000_000)).toBe(600 * 40_000);
+    expect(workDuration(night, 1_000)).toBe(600_000);
+    expect(workDuration(night, 1_000_000)).toBe(600 * 40_000);
   });
   it('is nothing without a scene', () => {
-    expect(workLasts({ lasts: 0, timeScale: 1 }, 1_000_000)).toBe(0);
+    expect(workDuration({ duration: 0, timeScale: 1 }, 1_000_000)).toBe(0);
   });
 });
 
@@ -80,7 +80,7 @@ describe('a small source', () => {
     expect(rehearsedFolios(16, 100, scene)).toBe(16);
   });
   it('is left as it is without a scene', () => {
-    expect(rehearsedMaxRecords(10_000, 1_000, { leastChunks: 0 })).toBe(10_000);
-    expect(rehearsedFolios(16, 1, { leastChunks: 0 })).toBe(16);
+    expect(rehearsedMaxRecords(10_000, 1_000, { minChunks: 0 })).toBe(10_000);
+    expect(rehearsedFolios(16, 1, { minChunks: 0 })).toBe(16);
   });
 });

@@ -120,7 +120,7 @@ describe('foliopipe recover', () => {
     const { code, stdout } = await here(job);
     expect(code).toBe(2);
     expect(stdout).toMatch(
-      /cannot be rebuilt: line \d+ of \S+paid\.log is damaged\. Put back a copy of paid\.log or/,
+      /cannot be rebuilt: line \d+ of \S+paid\.log is damaged\. Restore a copy of paid\.log or/,
     );
     expect(stdout).toContain(
       `move the folder runs/${run} away; the next foliopipe run pays for this source again`,
@@ -140,7 +140,7 @@ describe('foliopipe recover', () => {
     const { code, stdout } = await here(job);
     expect(code).toBe(2);
     expect(stdout).toMatch(/cannot be rebuilt: .*paid\.log is missing/);
-    expect(stdout).toContain('if foliopipe 0.1 was once used in this folder');
+    expect(stdout).toContain('if foliopipe 0.1 was ever used in this folder');
     expect(stdout).not.toContain('"type":"accepted"');
     expect((await here(job)).code).toBe(2);
     expect((await callMain(['run', job.config], { env: job.env })).stderr).toMatch(/\[CHECKPOINT_BEHIND\]/);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { environmentProxies } from '../../src/cli/open-api.js';
+import { environmentProxies } from '../../src/cli/with-api.js';
 
 describe('environmentProxies', () => {
   it('takes upper case before lower case, and an empty one for none', () => {

@@ -1,4 +1,4 @@
-/** Starts the local service in this process for a config with `service.embedded`. */
+/** The client of the config's service, for commands that ask it without a run; and the embedded local service. */
 import { randomBytes } from 'node:crypto';
 import {
   type Config,
@@ -13,43 +13,10 @@ import {
 import type { ServiceOptions } from '../service/open-service.js';
 import { listenForStop } from './stop-signals.js';
 
-/** What else than usual the service does: slower, in another time, or with faults. */
-export type EmbeddedBehaviour = Partial<
-  Pick<ServiceOptions, 'predictor' | 'recordsPerSecond' | 'timeScale' | 'faults'>
->;
-
-export interface EmbeddedService {
-  readonly endpoint: ServiceEndpoint;
-  close(): Promise<void>;
-}
-
-/** On a free port of the loopback, its folios under the state folder, with a token that lives as long as it. */
-export async function openEmbeddedService(
-  config: Config,
-  behaviour: EmbeddedBehaviour = {},
-): Promise<EmbeddedService | undefined> {
-  if (!config.service.embedded) return undefined;
-  // Loaded only here: a client of the real service needs neither fastify nor the predictors.
-  const { openService } = await import('../service/open-service.js');
-  const token = randomBytes(16).toString('hex');
-  const service = await openService({
-    host: '127.0.0.1',
-    port: 0,
-    token,
-    dataDir: embeddedServiceFolder(config),
-    predictor: 'naics',
-    segmentRecords: 10_000,
-    recordsPerSecond: 0,
-    maxOpen: 1_000,
-    maxUploadBytes: 1024 ** 3,
-    ...behaviour,
-  });
-  return { endpoint: { baseUrl: service.url, token: new Secret(token) }, close: () => service.close() };
-}
-
-// The client of the config's service, for commands that ask it without a run; closed whatever happens.
-
-/** @param use gets a signal that the first SIGINT, SIGTERM or SIGHUP aborts. */
+/**
+ * Opens the client, starting the embedded service if the config wants it, and closes both afterwards.
+ * @param use gets a signal that the first SIGINT, SIGTERM or SIGHUP aborts.
+ */
 export async function withApi<T>(
   config: Config,
   logger: Logger,
@@ -74,7 +41,45 @@ export async function withApi<T>(
   }
 }
 
-/** The proxies that the environment names, upper or lower case. */
+/** How the embedded service differs from its defaults: slower, in another time scale, or with faults. */
+export type EmbeddedBehaviour = Partial<
+  Pick<ServiceOptions, 'predictor' | 'recordsPerSecond' | 'timeScale' | 'faults'>
+>;
+
+export interface EmbeddedService {
+  readonly endpoint: ServiceEndpoint;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the local service in this process on a free loopback port, with its folios under the state folder and a
+ * random token.
+ * @returns undefined unless the config has `service.embedded`.
+ */
+export async function openEmbeddedService(
+  config: Config,
+  behaviour: EmbeddedBehaviour = {},
+): Promise<EmbeddedService | undefined> {
+  if (!config.service.embedded) return undefined;
+  // Loaded only here: a client of the real service needs neither fastify nor the predictors.
+  const { openService } = await import('../service/open-service.js');
+  const token = randomBytes(16).toString('hex');
+  const service = await openService({
+    host: '127.0.0.1',
+    port: 0,
+    token,
+    dataDir: embeddedServiceFolder(config),
+    predictor: 'naics',
+    segmentRecords: 10_000,
+    recordsPerSecond: 0,
+    maxOpen: 1_000,
+    maxUploadBytes: 1024 ** 3,
+    ...behaviour,
+  });
+  return { endpoint: { baseUrl: service.url, token: new Secret(token) }, close: () => service.close() };
+}
+
+/** The proxies that the environment names, in upper or lower case. */
 export function environmentProxies(
   env: Readonly<Record<string, string | undefined>>,
 ): NonNullable<RunOptions['proxies']> {

@@ -1,15 +1,15 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type Config, LockedError, parseConfig } from '../../pipelines/index.js';
-import { createFileLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
-import { takeUpLast } from '../../src/cli/rehearsal/last-rehearsal.js';
-import { silentLogger } from '../../src/logger.js';
-import { useFolder } from '../helpers/folders/folders.js';
+import { type Config, LockedError, parseConfig } from '../../../pipelines/index.js';
+import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
+import { continueOrClear } from '../../../src/cli/rehearsal/last-rehearsal.js';
+import { silentLogger } from '../../../src/logger.js';
+import { useFolder } from '../../helpers/folders/folders.js';
 
 const folder = useFolder();
 const holder = { pid: process.pid, command: 'test' };
-const needs = () => ({ signal: new AbortController().signal, logger: silentLogger, holder });
+const options = () => ({ signal: new AbortController().signal, logger: silentLogger, holder });
 
 async function makeState(): Promise<Config> {
   const stateDir = join(await folder(), 'rehearsal');
@@ -32,7 +32,7 @@ async function makeState(): Promise<Config> {
 
 it('clears away what cannot be gone on with: what it made itself, but for the lock', async () => {
   const config = await makeState();
-  expect(await takeUpLast(config, false, needs())).toBeUndefined();
+  expect(await continueOrClear(config, false, options())).toBeUndefined();
   expect((await readdir(config.stateDir)).sort()).toEqual(['locks', 'not-ours.txt']);
 });
 
@@ -40,8 +40,8 @@ it('touches nothing while another process rehearses the same', async () => {
   const config = await makeState();
   const lock = await createFileLock(config.stateDir).take(config.pipeline, { ...holder, since: 0 });
   const before = (await readdir(config.stateDir, { recursive: true })).sort();
-  await expect(takeUpLast(config, true, needs())).rejects.toThrow(LockedError);
+  await expect(continueOrClear(config, true, options())).rejects.toThrow(LockedError);
   expect((await readdir(config.stateDir, { recursive: true })).sort()).toEqual(before);
   await lock.close();
-  expect(await takeUpLast(config, true, needs())).toBeUndefined();
+  expect(await continueOrClear(config, true, options())).toBeUndefined();
 });

@@ -1,10 +1,10 @@
 import { access, readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../../pipelines/index.js';
-import { findScene, plainScene, scenes } from '../../src/cli/rehearsal/scenes.js';
-import { parseFaults } from '../../src/service/faults/read-faults.js';
+import { ConfigError } from '../../../pipelines/index.js';
+import { findScene, plainScene, scenes } from '../../../src/cli/rehearsal/scenes.js';
+import { parseFaults } from '../../../src/service/faults/read-faults.js';
 
-const pages = new URL('../../docs/rehearsals/', import.meta.url);
+const pages = new URL('../../../docs/rehearsals/', import.meta.url);
 
 describe.each(scenes.map((scene) => [scene.name, scene] as const))('%s', (name, scene) => {
   it('has rules that the service understands, wherever the middle is', () => {

@@ -1,0 +1,30 @@
+/** The command that continues what this one left unfinished, ready to paste into a shell. */
+
+/**
+ * The same command without the flags of a new run: `--new` would begin another run and pay again.
+ * @param argv as node gives it: the first two are skipped.
+ * @param command another command to continue with, with the same config.
+ */
+export function resumeCommand(argv: readonly string[], command = argv[2]): string {
+  const rest = argv.slice(3).filter((word, index, words) => {
+    const isNew = word === '--new' || word === '--label' || word.startsWith('--label=');
+    return !isNew && words[index - 1] !== '--label';
+  });
+  return ['foliopipe', ...(command === undefined ? [] : [command]), ...rest.map(quoteForShell)].join(' ');
+}
+
+/** Whether the command line is that of a rehearsal. */
+export function isRehearsal(argv: readonly string[]): boolean {
+  return argv.some((word) => word === '--rehearse' || word.startsWith('--rehearse='));
+}
+
+/** Adapts a hint to a rehearsal, in which `foliopipe run` would mean the real job. */
+export function asRehearsed(hint: string, argv: readonly string[]): string {
+  // A hint that names the flag does not mean the real job.
+  if (!isRehearsal(argv) || hint.includes('--rehearse')) return hint;
+  return hint.replaceAll(/\bfoliopipe run\b/g, () => resumeCommand(argv));
+}
+
+function quoteForShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
