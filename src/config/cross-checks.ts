@@ -80,7 +80,7 @@ function checkService(service: NonNullable<Sections['service']>, onProblem: OnPr
     onProblem('service.baseUrl', 'is missing; write the address of the service, or embedded: true');
   }
   if (service.token !== null && service.tokenFile !== null) {
-    onProblem('service.tokenFile', 'stands beside service.token; write one of them');
+    onProblem('service.tokenFile', 'is set beside service.token; use only one of them');
   }
   if (service.token === null && service.tokenFile === null) {
     onProblem('service.token', 'is missing; set FOLIOPIPE_TOKEN, or write token or tokenFile');

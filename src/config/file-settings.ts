@@ -34,7 +34,7 @@ export async function readSettings(file: string, cwd: string, problems: Problems
   if (alias?.range) {
     problems.add(
       `${file}:${lines.linePos(alias.range[0]).line}`,
-      'is not YAML: a text that begins with * must stand in quotes, or its anchor & is missing before it',
+      'is not YAML: a text that begins with * must be in quotes, or its anchor & is missing before it',
     );
     return [];
   }
@@ -109,13 +109,13 @@ function yamlProblem(error: unknown): string {
 const YAML_PROBLEMS: Partial<Record<YAMLError['code'], string>> = {
   BAD_DQ_ESCAPE: 'a backslash within double quotes means something else; write single quotes around the text',
   BAD_INDENT: 'the line is indented differently from its neighbours, or a bracket before it is never closed',
-  BAD_SCALAR_START: 'a text that begins with @ or ` must stand in quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'a text with a colon and a space in it must stand in quotes',
-  DUPLICATE_KEY: 'the same key stands twice in a map',
+  BAD_SCALAR_START: 'a text that begins with @ or ` must be in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a text with a colon and a space in it must be in quotes',
+  DUPLICATE_KEY: 'the same key appears twice in a map',
   MISSING_CHAR: 'a quote or a bracket is never closed, or a colon is missing after a key',
   MULTIPLE_DOCS: 'a file can hold only one document; remove the line ---',
   TAB_AS_INDENT: 'tabs cannot indent a line; write spaces',
-  TAG_RESOLVE_FAILED: 'a text that begins with ! must stand in quotes',
+  TAG_RESOLVE_FAILED: 'a text that begins with ! must be in quotes',
   UNEXPECTED_TOKEN: 'there is something after the end of a text or a bracket',
 };
 

@@ -67,7 +67,7 @@ export const uploadSchema = z.strictObject({
   description: z
     .string()
     .refine((text) => (text.match(/\{[^}]*\}/g) ?? []).every((found) => PLACEHOLDERS.has(found)))
-    .describe(`a text, in which ${[...PLACEHOLDERS].join(', ')} may stand`)
+    .describe(`a text that may contain ${[...PLACEHOLDERS].join(', ')}`)
     .default('{pipeline} {run} {chunk} {hash}'),
 });
 

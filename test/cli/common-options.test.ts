@@ -19,7 +19,7 @@ describe('the common flags', () => {
   it('have their defaults', () => {
     expect(parse()).toEqual({ logLevel: 'info', logFormat: 'text' });
   });
-  it('win over the files, of which the later wins, and take paths from the working directory', () =>
+  it('override the files, a later file overrides an earlier one, and paths are relative to the working directory', () =>
     withFolder(async (folder) => {
       const files = ['a.yaml', 'b.yaml'].map((name) => join(folder, name));
       await writeFile(
@@ -44,14 +44,14 @@ describe('the common flags', () => {
         output: { path: join(process.cwd(), 'o.csv') },
       });
     }));
-  it.each(['chunks.maxRecords', '=5'])('--set %s is no setting', async (text) => {
+  it.each(['chunks.maxRecords', '=5'])('--set %s is refused', async (text) => {
     const refused = readConfig(parse('--set', text, '--source', 'a.csv'));
     await expect(refused).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
   });
 });
 
 describe('refuseFileAsRun', () => {
-  it('tells who has left out the run how the command is typed', () => {
+  it('refuses a config file in place of the run and shows the usage', () => {
     expect(() => refuseFileAsRun('retry', 'forget.yaml', undefined)).toThrow(
       expect.objectContaining({
         message: 'retry needs a run: foliopipe retry RUN [FILE]',
@@ -59,7 +59,7 @@ describe('refuseFileAsRun', () => {
       }),
     );
   });
-  it('takes every run, and whatever stands before a file', () => {
+  it('accepts every run, and any text before a file', () => {
     refuseFileAsRun('publish', '20261121T031002-4f9c1a', undefined);
     refuseFileAsRun('publish', 'r.yaml', 'job.yaml');
   });

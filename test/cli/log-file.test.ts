@@ -7,21 +7,21 @@ import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 
-it('is appended to, in a folder that is made, and read by nobody else', async () => {
+it('is appended to, in a new folder, and only its owner can read it', async () => {
   const path = join(await folder(), 'logs', 'run.log');
   for (const line of ['one\n', 'two\n']) openLogFile(path, expect.unreachable).write(line);
   expect(await readFile(path, 'utf8')).toBe('one\ntwo\n');
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-it('on a full disk is told once and never throws', () => {
-  const told: string[] = [];
-  const file = openLogFile('/dev/full', (code) => told.push(code));
+it('reports a full disk once and never throws', () => {
+  const lost: string[] = [];
+  const file = openLogFile('/dev/full', (code) => lost.push(code));
   file.write('one\n');
   file.write('two\n');
-  expect(told).toEqual(['ENOSPC']);
+  expect(lost).toEqual(['ENOSPC']);
 });
 
-it('that cannot be opened is an error before anything begins', () => {
+it('that cannot be opened is an error', () => {
   expect(() => openLogFile('/dev/null/log', expect.unreachable)).toThrow(ConfigError);
 });

@@ -1,4 +1,4 @@
-/** What cannot be begun: told in one piece, with what to type next, in words and as JSON, and nothing is left behind. */
+/** Usage and config errors: one message with the next command, as text and as JSON; nothing is written to disk. */
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -11,20 +11,20 @@ const folder = useSharedFolder();
 
 describe('run is refused for', () => {
   const cases: [string, string[], RegExp, Record<string, string>?][] = [
-    ['a key that is not known', ['--set', 'chunks.maxRecrods=5'], /maxRecrods.*maxRecords/],
-    ['a value of another kind', ['--set', 'chunks.maxRecords=many'], /chunks\.maxRecords: .*--set/],
+    ['an unknown key', ['--set', 'chunks.maxRecrods=5'], /maxRecrods.*maxRecords/],
+    ['a value of the wrong type', ['--set', 'chunks.maxRecords=many'], /chunks\.maxRecords: .*--set/],
     ['--set without a value', ['--set', 'chunks.maxRecords'], /key=value/],
     ['a token in a flag', ['--set', 'service.token=abcdefgh'], /service\.token/],
-    ['a flag that is not known', ['--bogus'], /unknown option '--bogus'/],
-    ['a log level that is none', ['--log-level', 'loud'], /--log-level.*loud/],
-    ['a log format that is none', ['--log-format', 'xml'], /--log-format.*xml/],
+    ['an unknown flag', ['--bogus'], /unknown option '--bogus'/],
+    ['an unknown log level', ['--log-level', 'loud'], /--log-level.*loud/],
+    ['an unknown log format', ['--log-format', 'xml'], /--log-format.*xml/],
     ['a log file that cannot be written', ['--log-file', '/dev/null/log'], /--log-file: \/dev\/null\/log/],
     [
       'a partial publication without a deadline',
       ['--publish-partial'],
       /--publish-partial: .*--max-duration/s,
     ],
-    ['a scene that is none', ['--rehearse', 'nowhere'], /there is no scene nowhere/],
+    ['an unknown scene', ['--rehearse', 'nowhere'], /there is no scene nowhere/],
     ['an unknown failpoint', [], /no failpoint nowhere/, { FOLIOPIPE_CRASH_AT: 'nowhere' }],
     [
       'a failpoint without a count',
@@ -34,10 +34,10 @@ describe('run is refused for', () => {
     ],
     ['a plain http:// address', ['--base-url', 'http://service.example'], /service\.baseUrl: http:\/\//],
   ];
-  it.each(cases)('%s', async (name, args, told, env) => {
+  it.each(cases)('%s', async (name, args, expected, env) => {
     const job = await createJob(await folder(), { pipeline: name.replaceAll(/\W/g, '-') });
     const end = await callMain(['run', job.config, ...args], { env: { ...job.env, ...env } });
-    expectError(end, 2, told);
+    expectError(end, 2, expected);
     await expect(stat(job.stateDir)).rejects.toThrow('ENOENT');
   });
 });
@@ -55,10 +55,10 @@ it.each([
   [['ledger', '--month', '2026-13'], /--month 2026-13: expected a month/],
   [['serve', '--port', 'x'], /--port.*whole number/],
   [['search', 'missing.yaml'], /--name/],
-] as [string[], RegExp][])('foliopipe %j is refused', async (args, told) => {
+] as [string[], RegExp][])('foliopipe %j is refused', async (args, expected) => {
   const empty = join(await folder(), 'empty');
   await mkdir(empty, { recursive: true });
-  expectError(await callMain(args, { cwd: empty }), 2, told);
+  expectError(await callMain(args, { cwd: empty }), 2, expected);
 });
 
 describe('with --json and a JSON log', () => {
@@ -66,11 +66,11 @@ describe('with --json and a JSON log', () => {
     ['a wrong flag', ['run', '--bogus'], 2, 'USAGE'],
     ['retry with a config file in the place of the run', ['retry', 'job.yaml'], 2, 'USAGE'],
     ['publish with a config file in the place of the run', ['publish', 'job.YML'], 2, 'USAGE'],
-    ['no config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
-    ['a later command', ['report', 'x'], 2, 'NOT_YET'],
-    ['a state that is not there', ['runs', 'JOB'], 2, 'STATE_MISSING'],
+    ['a missing config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
+    ['an unavailable command', ['report', 'x'], 2, 'NOT_YET'],
+    ['a missing state', ['runs', 'JOB'], 2, 'STATE_MISSING'],
     [
-      'a source that is not there',
+      'a missing source',
       ['plan', 'JOB', '--source', 'absent.csv'],
       4,
       expect.stringMatching(/^SOURCE_/),

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/cli/create-logger.js';
 import { createSink, stderr } from '../../src/cli/output.js';
 
-/** A stream whose reader takes nothing unless it is asked to. */
+/** A stream whose reader reads only on request. */
 function stream(highWaterMark = 10) {
   const passed = new PassThrough({ highWaterMark, encoding: 'utf8' });
   return { passed, sink: createSink(passed as unknown as NodeJS.WriteStream) };
@@ -13,7 +13,7 @@ function stream(highWaterMark = 10) {
 const trouble = (code: string) => Object.assign(new Error(`write ${code}`), { code });
 
 describe('a sink', () => {
-  it('hands over what is written', () => {
+  it('writes to its stream', () => {
     const { passed, sink } = stream();
     sink.write('one');
     sink.write('');
@@ -35,7 +35,7 @@ describe('a sink', () => {
     await sink.drained();
   });
 
-  it('is behind when a reader takes nothing of more than a megabyte', () => {
+  it('is behind when more than a megabyte waits for the reader', () => {
     const { sink } = stream();
     sink.write('x'.repeat(1024 * 1024));
     expect(sink.isBehind).toBe(false);
@@ -43,16 +43,16 @@ describe('a sink', () => {
     expect(sink.isBehind).toBe(true);
   });
 
-  it('is lost with the first error: told once, nobody waits, and nothing is written any more', async () => {
+  it('is lost with the first error: reported once, nothing waits and nothing more is written', async () => {
     const { passed, sink } = stream();
-    const told: string[] = [];
-    sink.onLost((code) => told.push(code));
+    const lost: string[] = [];
+    sink.onLost((code) => lost.push(code));
     sink.write('more than it takes at once');
     const drained = sink.drained();
     passed.emit('error', trouble('EPIPE'));
     passed.emit('error', trouble('EIO'));
     await drained;
-    expect(told).toEqual(['EPIPE']);
+    expect(lost).toEqual(['EPIPE']);
     expect(sink.lost).toBe('EPIPE');
     const write = vi.spyOn(passed, 'write');
     sink.write('to nobody');
@@ -60,16 +60,16 @@ describe('a sink', () => {
     expect(write).not.toHaveBeenCalled();
   });
 
-  it('tells whoever asks later', () => {
+  it('reports an earlier loss to a new listener', () => {
     const { passed, sink } = stream();
     passed.emit('error', trouble('ENOSPC'));
-    const told: string[] = [];
-    sink.onLost((code) => told.push(code));
-    expect(told).toEqual(['ENOSPC']);
+    const lost: string[] = [];
+    sink.onLost((code) => lost.push(code));
+    expect(lost).toEqual(['ENOSPC']);
   });
 });
 
-it('log lines that nobody reads are left out, and counted when somebody reads again', async () => {
+it('log lines are left out while stderr is not read, and counted when it is read again', async () => {
   const lines: string[] = [];
   const terminal = { write: (text: string) => void lines.push(text) };
   const logger = createLogger({ logLevel: 'info', logFormat: 'json' }, [], terminal);

@@ -1,4 +1,4 @@
-/** The table of contents: it loads what is asked for and nothing else, and its list says what is true. */
+/** The table of commands: only the called command is loaded, and the list shows what each command takes. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Help } from 'commander';
@@ -18,7 +18,7 @@ async function loaded(...words: string[]): Promise<string[]> {
 describe('a command', () => {
   const shown = rows.filter(({ hidden }) => !hidden);
 
-  it.each(shown)('$name is whole when it is asked for, and alone so', async ({ name }) => {
+  it.each(shown)('$name is loaded when it is called, and no other command is', async ({ name }) => {
     const ways = [
       [name, '--bogus'],
       [name, 'run'],
@@ -72,7 +72,7 @@ describe('the start', () => {
     expect(packagesBehind(join(src, 'cli/commands/run.ts'))).toContain('zod');
   });
 
-  it('of a failure report neither', () => {
+  it('loads commander and nothing heavier for the report of a failure', () => {
     const packages = packagesBehind(join(src, 'cli/report-failure.ts'));
     expect([...new Set(packages)]).toEqual(['commander']);
   });

@@ -1,4 +1,4 @@
-/** Progress without a terminal, as in a log file; the run's rows stand in a checkpoint that changes meanwhile. */
+/** Progress without a terminal, as in a log file, read from a checkpoint that changes meanwhile. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import {
@@ -17,45 +17,45 @@ const hour = 3_600_000;
 const terminal = { hasStatus: false, write: () => undefined, status: () => undefined };
 
 describe('openProgress', () => {
-  it('says something when something changed, and nothing for looks that find the same', async () => {
-    const { checkpoint, lines, looks, close } = await watch({
+  it('logs a line when something changed, and none when a read finds the same', async () => {
+    const { checkpoint, lines, reads, close } = await watch({
       readEvery: 1,
       changeEvery: 0,
       repeatEvery: hour,
     });
     await vi.waitFor(() => expect(lines).toHaveLength(1));
-    const before = looks();
-    await vi.waitFor(() => expect(looks()).toBeGreaterThan(before + 5));
+    const before = reads();
+    await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 5));
     expect(lines).toEqual(['0 of 29 records; chunks: 0 open folios, 0 downloaded, 0 merged']);
     await addChunk(checkpoint, 'r1', 1, 'submitted');
     await vi.waitFor(() => expect(lines.at(-1)).toMatch(/chunks: 1 open folios/));
     await close();
-    const told = lines.length;
+    const before = lines.length;
     await addChunk(checkpoint, 'r1', 2, 'submitted');
-    expect(lines).toHaveLength(told);
+    expect(lines).toHaveLength(before);
   });
 
-  it('does not follow every change', async () => {
-    const { checkpoint, lines, looks, close } = await watch({
+  it('does not log every change', async () => {
+    const { checkpoint, lines, reads, close } = await watch({
       readEvery: 1,
       changeEvery: hour,
       repeatEvery: hour,
     });
     await addChunk(checkpoint, 'r1', 1, 'submitted');
-    const before = looks();
-    await vi.waitFor(() => expect(looks()).toBeGreaterThan(before + 3));
+    const before = reads();
+    await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 3));
     await close();
     expect(lines).toEqual([]);
   });
 
-  it('repeats itself in a long wait', async () => {
+  it('repeats the line during a long wait', async () => {
     const { lines, close } = await watch({ readEvery: 1, changeEvery: hour, repeatEvery: 3 });
     await vi.waitFor(() => expect(lines.length).toBeGreaterThan(3));
     await close();
     expect(new Set(lines).size).toBe(1);
   });
 
-  it('says nothing before the run is known, and survives a checkpoint that cannot be read', async () => {
+  it('logs nothing before the run is known, and ignores a checkpoint that cannot be read', async () => {
     const lines: string[] = [];
     const open = vi.fn(() => Promise.reject(new Error('busy')));
     const logger = { ...silentLogger, info: (_: object, text: string) => void lines.push(text) };
@@ -75,7 +75,7 @@ describe('openProgress', () => {
 });
 
 describe('progressText', () => {
-  it('names the states that chunks are in, and what is left at the rate so far', async () => {
+  it('shows the states of the chunks, and the time left at the rate so far', async () => {
     const checkpoint = createMemoryCheckpoint();
     await checkpoint.recordRun(sampleRun('r1'));
     await addChunk(checkpoint, 'r1', 1, 'downloaded');
@@ -89,13 +89,13 @@ describe('progressText', () => {
     expect(await text(2)).toBe(`10 of 29 records, 2/s, 10s left; chunks of 3: ${states}`);
   });
 
-  it('tells of the check', () => {
+  it('shows the check of the source', () => {
     expect(scanText(2048, 12_345)).toBe('checking the source: 12,345 records, 2 KB');
   });
 });
 
 describe('createRate', () => {
-  it('measures from the first look on, and gives none before something was done', () => {
+  it('measures from the first call on, and gives none before something was done', () => {
     const rate = createRate();
     expect(rate(500, 10_000)).toBeNull();
     expect(rate(600, 10_500)).toBeNull();
@@ -112,5 +112,5 @@ async function watch(pace: ProgressPace) {
   const logger = { ...silentLogger, info: (_: object, text: string) => void lines.push(text) };
   const progress = openProgress({ json: false, logger, terminal, open: async () => checkpoint, pace });
   progress.onRun('r1');
-  return { checkpoint, lines, looks: () => tally.mock.calls.length, close: () => progress.close() };
+  return { checkpoint, lines, reads: () => tally.mock.calls.length, close: () => progress.close() };
 }

@@ -8,14 +8,14 @@ describe('resumeCommand', () => {
     expect(resumeCommand(argv('run', '-c', 'nightly.yaml'))).toBe('foliopipe run -c nightly.yaml');
     expect(resumeCommand(argv())).toBe('foliopipe');
   });
-  it('begins no other run: without --new and its label', () => {
+  it('does not begin another run: it leaves out --new and its label', () => {
     const words = ['run', '--new', '--label', 'a note', 'job.yaml', '--label=b', '--json'];
     expect(resumeCommand(argv(...words))).toBe('foliopipe run job.yaml --json');
   });
   it('may be another command of the same config', () => {
     expect(resumeCommand(argv('submit', 'job.yaml', '--new'), 'collect')).toBe('foliopipe collect job.yaml');
   });
-  it('quotes what a shell would take apart', () => {
+  it('quotes words for the shell', () => {
     const words = [
       'run',
       '--source',
@@ -33,7 +33,7 @@ describe('resumeCommand', () => {
 
 describe('asRehearsed', () => {
   const hint = 'mend the cause and begin afresh: foliopipe run --new; see them with: foliopipe runs';
-  it('never sends who rehearses to the real job', () => {
+  it('never names the real job in a rehearsal', () => {
     const words = ['run', 'job.yaml', '--rehearse', 'token-revoked', '--new'];
     expect(asRehearsed(hint, argv(...words))).toBe(
       'mend the cause and begin afresh: foliopipe run job.yaml --rehearse token-revoked --new; see them with: foliopipe runs',
@@ -42,12 +42,12 @@ describe('asRehearsed', () => {
       'foliopipe run --rehearse=lost-reply --new',
     );
   });
-  it('leaves a hint that is on rehearsals itself', () => {
+  it('does not change a hint about rehearsals', () => {
     const words = ['run', '--rehearse', 'nightly.yaml'];
     const shown = 'foliopipe run FILE --rehearse SCENE: the file comes first';
     expect(asRehearsed(shown, argv(...words))).toBe(shown);
   });
-  it('leaves every other hint as it is', () => {
+  it('does not change hints outside a rehearsal', () => {
     expect(asRehearsed(hint, argv('run', 'job.yaml'))).toBe(hint);
   });
 });

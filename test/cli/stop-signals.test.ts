@@ -36,7 +36,7 @@ describe('listenForStop', () => {
     expect(exit.mock.calls).toEqual([[143]]);
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('SIGHUP behind %s does not end at once', (first) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('SIGHUP after %s does not end at once', (first) => {
     const told = listen();
     send(first);
     send('SIGHUP');
@@ -45,7 +45,7 @@ describe('listenForStop', () => {
     expect(exit).not.toHaveBeenCalled();
   });
 
-  it('under nohup SIGHUP is nothing, before and after a stop', () => {
+  it('SIGHUP is ignored under nohup, before and after a stop', () => {
     vi.stubEnv('_', '/usr/bin/nohup');
     const told = listen();
     send('SIGHUP');
@@ -69,7 +69,7 @@ it.each([
   ['SIGINT', / Press Ctrl-C again to stop at once\.$/],
   ['SIGTERM', / Send it again to stop at once\.$/],
   ['SIGHUP', /\(they are paid for\)\.$/],
-] as const)('%s says what it waits for, and how to stop at once where that can be', (name, end) => {
+] as const)('the text for %s says what is waited for, and how to stop at once if that is possible', (name, end) => {
   expect(stopText(name)).toMatch(/^SIG\w+: stopping\. Waiting for uploads in flight \(they are paid for\)\./);
   expect(stopText(name)).toMatch(end);
 });

@@ -30,12 +30,12 @@ const done: RunSummary = {
   finishedAt: 2,
 };
 const terms = { resume: '', tolerate: 0.05, mayRetry: true };
-const told = (changes: Partial<RunSummary>) =>
+const textOf = (changes: Partial<RunSummary>) =>
   summaryText({ ...done, ...changes }, { ...terms, resume: 'foliopipe collect job.yaml' });
 
 describe('summaryText', () => {
-  it('says what came out, where, and that the sum holds', () => {
-    expect(told({})).toBe(`run r1 is done
+  it('shows the output, the files and the balance', () => {
+    expect(textOf({})).toBe(`run r1 is done
   output    out.csv (1,000 records, 2 KB), publication 7
   records   1,010 read = 900 successful + 100 failed (10.0 %) + 0 unprocessed + 10 rejected
   columns   naics_code
@@ -44,36 +44,36 @@ describe('summaryText', () => {
   10 records rejected, see out.csv.rejects.csv
 `);
   });
-  it('says that nothing but the word of a person joins the results', () => {
-    expect(told({ joinedOnWord: 'result.echo: [] does not tell' })).toContain(
+  it('says when result.echo alone decides how results are joined', () => {
+    expect(textOf({ joinedOnWord: 'result.echo: [] does not tell' })).toContain(
       '\n  result.echo: [] does not tell.\n',
     );
   });
   it('never lets a rehearsal look real', () => {
-    expect(told({ rehearsal: true })).toMatch(/^rehearsal r1 is done\n[\s\S]*predictions are not real/);
+    expect(textOf({ rehearsal: true })).toMatch(/^rehearsal r1 is done\n[\s\S]*predictions are not real/);
   });
-  it('says that a run was done already, and what --new costs', () => {
-    expect(told({ found: 'done' })).toMatch(/done already; nothing was sent\. --new .* pays again/);
+  it('says that a run was done already, and that --new pays again', () => {
+    expect(textOf({ found: 'done' })).toMatch(/done already; nothing was sent\. --new .* pays again/);
   });
   it('says why a done run was published again, and under which number', () => {
-    expect(told({ found: 'done', publishedAgain: 'its output was not there' })).toMatch(
+    expect(textOf({ found: 'done', publishedAgain: 'its output was not there' })).toMatch(
       /^run r1 is done already; nothing was sent\. It was published again, as publication 7: its output was not there\n/,
     );
   });
-  it('says how to get an output back that is not there any more', () => {
+  it('says how to write a missing output again', () => {
     const output = { ...done.output!, inPlace: false };
-    expect(told({ found: 'done', output })).toContain('write it again with: foliopipe publish r1');
+    expect(textOf({ found: 'done', output })).toContain('write it again with: foliopipe publish r1');
   });
-  it('says which other publication stands in its place', () => {
+  it('names the other publication that is at the output's path', () => {
     const output = { ...done.output!, inPlace: false, heldBy: { publication: 3, run: 'r0' } };
-    const text = told({ found: 'done', output });
+    const text = textOf({ found: 'done', output });
     expect(text).toContain('\n  out.csv now holds publication 3 of run r0.\n');
     expect(text).not.toContain('foliopipe publish');
   });
   it('says how to go on with a run that is not done', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;
     const chunks = { all: 3, byState: { ...nothingTallied, submitted: 1 } };
-    expect(told({ ...open, chunks })).toBe('run r1: 1 open folio; go on with: foliopipe collect job.yaml\n');
+    expect(textOf({ ...open, chunks })).toBe('run r1: 1 open folio; go on with: foliopipe collect job.yaml\n');
   });
   it.each([
     [
@@ -88,22 +88,22 @@ describe('summaryText', () => {
       '1 upload (20 records): it is unknown whether it was accepted; not sent again, perhaps paid in vain.',
     ],
   ])(
-    'of %i uploads in doubt, %i sent again, says what may have been paid twice or in vain',
+    'of %i ambiguous uploads, %i sent again, says what may have been paid twice or in vain',
     (ambiguous, resubmitted, text) => {
       const uploads = { accepted: 3, ambiguous, resubmitted };
-      expect(told({ uploads, ambiguousRecords: 20 })).toContain(`  ${text}`);
+      expect(textOf({ uploads, ambiguousRecords: 20 })).toContain(`  ${text}`);
     },
   );
   it('names the file to look for and the command that binds its folio', () => {
     const uploads = { accepted: 2, ambiguous: 1, resubmitted: 0 };
     const adoptable = [{ chunk: 3, fileName: 'nightly-r1-3-1-0a1b2c3d.csv' }];
-    expect(told({ uploads, ambiguousRecords: 10, adoptable })).toContain(
+    expect(textOf({ uploads, ambiguousRecords: 10, adoptable })).toContain(
       'chunk 3 was possibly accepted; if the service lists the file nightly-r1-3-1-0a1b2c3d.csv, bind it: foliopipe adopt --run r1 --chunk 3 FOLIO\n',
     );
   });
   it('names each folio that is lost, and what can be done', () => {
     const chunk = { folio: 'd7b2', records: 100 };
-    const text = told({
+    const text = textOf({
       lost: [
         { ...chunk, chunk: 3, round: 0 },
         { ...chunk, chunk: 9, records: 1, round: 2 },
@@ -114,34 +114,34 @@ describe('summaryText', () => {
     );
     expect(text).toContain('chunk 9: folio d7b2 is lost (1 record FAILED as before)');
   });
-  it('tells of records that the service refused', () => {
+  it('counts the records that the service refused', () => {
     const chunks = { all: 5, byState: { ...nothingTallied, downloaded: 3, refused: 2, split: 1 } };
-    expect(told({ chunks })).toContain(
+    expect(textOf({ chunks })).toContain(
       '  2 records refused by the service, one by one: FAILED with RECORD_REFUSED',
     );
   });
-  it('warns of results that cannot be told apart', () => {
-    expect(told({ indistinct: 2 })).toMatch(/2 records are equal/);
+  it('warns of results that cannot be assigned to a record', () => {
+    expect(textOf({ indistinct: 2 })).toMatch(/2 records have equal echoed columns/);
   });
 });
 
 describe('exit 3', () => {
   const next = '  next: foliopipe retry r1 sends failed records once more (paid again)\n';
-  it('says how many failed, how many may, and what to type', () => {
-    expect(told({ exitCode: 3 })).toContain(
+  it('says how many failed, how many are tolerated, and the next command', () => {
+    expect(textOf({ exitCode: 3 })).toContain(
       `  Exit 3: 100 of 1000 records failed (10%), and failures.tolerate is 5%\n${next}`,
     );
   });
   it('says how many are unprocessed: retry sends none of them', () => {
     const counts = { ...done.counts, successful: 899, failed: 1, unprocessed: 100 };
-    const text = told({ exitCode: 3, counts });
+    const text = textOf({ exitCode: 3, counts });
     expect(text).toMatch(/ {2}Exit 3: 100 records are unprocessed\n$/);
   });
-  it('says both where it is both', () => {
+  it('gives both reasons', () => {
     const counts = { ...done.counts, successful: 899, unprocessed: 1 };
-    expect(told({ exitCode: 3, counts })).toContain('tolerate is 5%; 1 record is unprocessed\n  next: ');
+    expect(textOf({ exitCode: 3, counts })).toContain('tolerate is 5%; 1 record is unprocessed\n  next: ');
   });
-  it('is never a puzzle, though more is tolerated by now', () => {
+  it('gives a reason even if more is tolerated now', () => {
     const text = summaryText({ ...done, exitCode: 3 }, { ...terms, tolerate: 0.5 });
     expect(text).toContain('  Exit 3: more failed than failures.tolerate allowed when it was published\n');
   });

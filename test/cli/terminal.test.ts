@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTerminal } from '../../src/cli/terminal.js';
 
-/** Takes what would be shown, control sequences as they are. */
+/** Records what would be shown, including control sequences. */
 function stream(isTTY: boolean, columns = 80) {
   const written: string[] = [];
   const sink = { isTTY, columns, write: (text: string) => void written.push(text) };
@@ -11,7 +11,7 @@ function stream(isTTY: boolean, columns = 80) {
 const clear = '\u001b[2K\u001b[1G';
 
 describe('createTerminal', () => {
-  it('keeps the status line below the lines that stay', () => {
+  it('keeps the status line below the other lines', () => {
     const { written, terminal } = stream(true);
     terminal.status('1 of 9');
     terminal.write('a log line\n');
@@ -19,7 +19,7 @@ describe('createTerminal', () => {
     terminal.status('');
     expect(written).toEqual(['1 of 9', `${clear}a log line\n1 of 9`, `${clear}2 of 9`, clear]);
   });
-  it('cuts a status that would wrap', () => {
+  it('shortens a status that would wrap', () => {
     const { written, terminal } = stream(true, 5);
     terminal.status('123456');
     expect(written).toEqual(['1234']);

@@ -20,7 +20,7 @@ describe('a time of day', () => {
 });
 
 describe('an instant', () => {
-  it('is taken with its zone', () => {
+  it('is read with its zone', () => {
     expect(parseDeadline('2026-11-22T06:00:00+01:00', at('22:00:00'))).toBe(Date.UTC(2026, 10, 22, 5));
   });
 

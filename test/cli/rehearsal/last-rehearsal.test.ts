@@ -30,13 +30,13 @@ async function makeState(): Promise<Config> {
   );
 }
 
-it('clears away what cannot be gone on with: what it made itself, but for the lock', async () => {
+it('removes a state that cannot be continued: only its own files, and not the lock', async () => {
   const config = await makeState();
   expect(await continueOrClear(config, false, options())).toBeUndefined();
   expect((await readdir(config.stateDir)).sort()).toEqual(['locks', 'not-ours.txt']);
 });
 
-it('touches nothing while another process rehearses the same', async () => {
+it('changes nothing while another process rehearses the same', async () => {
   const config = await makeState();
   const lock = await createFileLock(config.stateDir).take(config.pipeline, { ...holder, since: 0 });
   const before = (await readdir(config.stateDir, { recursive: true })).sort();

@@ -24,14 +24,14 @@ const config = parseConfig(
 const scene = { minChunks: 8 };
 
 describe('relocate', () => {
-  it('gives state and output places of their own and changes nothing else', () => {
+  it('gives state and output their own paths and changes nothing else', () => {
     const moved = relocate(config, { name: 'lost-reply' });
     expect(moved.stateDir).toBe('/job/state/rehearsal/lost-reply-nightly');
     expect(moved.output.path).toBe('/job/out/rehearsal-lost-reply/enriched.csv');
     const { stateDir, output } = config;
     expect({ ...moved, stateDir, output: { ...moved.output, path: output.path } }).toEqual(config);
   });
-  it('keeps pipelines that share a state folder apart, and stays in it whatever they are called', () => {
+  it('separates pipelines that share a state folder, and stays in that folder for any name', () => {
     const folder = (pipeline: string) => relocate({ ...config, pipeline }, { name: 'plain' }).stateDir;
     expect(folder('a')).not.toBe(folder('b'));
     for (const name of ['.', '..', '...']) expect(folder(name)).toBe(`/job/state/rehearsal/plain-${name}`);
@@ -39,7 +39,7 @@ describe('relocate', () => {
 });
 
 describe('shorten', () => {
-  it('divides the waits and multiplies the rate, and leaves the time-outs alone', () => {
+  it('divides the waits, multiplies the rate and keeps the time-outs', () => {
     const shorter = shorten(config, { timeScale: 60 });
     expect(shorter.poll).toEqual({ first: 17, max: 5_000, timeout: 360_000, lostAfter: 30_000 });
     expect(shorter.retry).toEqual({ first: 10, max: 1_000, giveUpAfter: 120_000 });
@@ -56,17 +56,17 @@ describe('shorten', () => {
 
 describe('workDuration', () => {
   const night = { duration: 600_000, timeScale: 600 };
-  it('is what the scene says, and longer for a source that takes this machine longer', () => {
+  it('is that of the scene, and longer for a large source', () => {
     expect(workDuration(night, 1_000)).toBe(600_000);
     expect(workDuration(night, 1_000_000)).toBe(600 * 40_000);
   });
-  it('is nothing without a scene', () => {
+  it('is 0 without a scene', () => {
     expect(workDuration({ duration: 0, timeScale: 1 }, 1_000_000)).toBe(0);
   });
 });
 
 describe('a small source', () => {
-  it('is cut into as many chunks as the scene takes', () => {
+  it('is cut into as many chunks as the scene needs', () => {
     for (const records of [8, 9, 100, 1_000, 79_999]) {
       const maxRecords = rehearsedMaxRecords(10_000, records, scene);
       expect(Math.ceil(records / maxRecords)).toBeGreaterThanOrEqual(8);
@@ -79,7 +79,7 @@ describe('a small source', () => {
     expect(rehearsedFolios(16, 1, scene)).toBe(1);
     expect(rehearsedFolios(16, 100, scene)).toBe(16);
   });
-  it('is left as it is without a scene', () => {
+  it('is not changed without a scene', () => {
     expect(rehearsedMaxRecords(10_000, 1_000, { minChunks: 0 })).toBe(10_000);
     expect(rehearsedFolios(16, 1, { minChunks: 0 })).toBe(16);
   });

@@ -23,17 +23,17 @@ describe.each(scenes.map((scene) => [scene.name, scene] as const))('%s', (name, 
   });
 });
 
-it('no page is left over', async () => {
+it('every page belongs to a scene', async () => {
   const names = [...scenes.map(({ name }) => `${name}.md`), 'README.md'];
   expect((await readdir(pages)).sort()).toEqual(names.sort());
 });
 
 describe('findScene', () => {
-  it('finds a scene by its name, and the plain one without a name', () => {
+  it('finds a scene by its name, and the plain scene without a name', () => {
     for (const scene of scenes) expect(findScene(scene.name)).toBe(scene);
     expect(findScene(true)).toBe(plainScene);
   });
-  it('lists all of them where it finds none', () => {
+  it('lists all scenes when it finds none', () => {
     const caught = (() => {
       try {
         return findScene('nightly.yaml');
