@@ -69,12 +69,7 @@ describe('with --json and a JSON log', () => {
     ['a missing config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
     ['an unavailable command', ['report', 'x'], 2, 'NOT_YET'],
     ['a missing state', ['runs', 'JOB'], 2, 'STATE_MISSING'],
-    [
-      'a missing source',
-      ['plan', 'JOB', '--source', 'absent.csv'],
-      4,
-      expect.stringMatching(/^SOURCE_/),
-    ],
+    ['a missing source', ['plan', 'JOB', '--source', 'absent.csv'], 4, expect.stringMatching(/^SOURCE_/)],
   ])('%s gives a summary, and the log holds the error', async (_, args, exitCode, code) => {
     const job = await createJob(await folder(), { pipeline: 'errors' });
     const named = args.map((word) => (word === 'JOB' ? job.config : word));

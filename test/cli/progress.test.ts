@@ -30,9 +30,9 @@ describe('openProgress', () => {
     await addChunk(checkpoint, 'r1', 1, 'submitted');
     await vi.waitFor(() => expect(lines.at(-1)).toMatch(/chunks: 1 open folios/));
     await close();
-    const before = lines.length;
+    const shown = lines.length;
     await addChunk(checkpoint, 'r1', 2, 'submitted');
-    expect(lines).toHaveLength(before);
+    expect(lines).toHaveLength(shown);
   });
 
   it('does not log every change', async () => {

@@ -69,10 +69,15 @@ it.each([
   ['SIGINT', / Press Ctrl-C again to stop at once\.$/],
   ['SIGTERM', / Send it again to stop at once\.$/],
   ['SIGHUP', /\(they are paid for\)\.$/],
-] as const)('the text for %s says what is waited for, and how to stop at once if that is possible', (name, end) => {
-  expect(stopText(name)).toMatch(/^SIG\w+: stopping\. Waiting for uploads in flight \(they are paid for\)\./);
-  expect(stopText(name)).toMatch(end);
-});
+] as const)(
+  'the text for %s says what is waited for, and how to stop at once if that is possible',
+  (name, end) => {
+    expect(stopText(name)).toMatch(
+      /^SIG\w+: stopping\. Waiting for uploads in flight \(they are paid for\)\./,
+    );
+    expect(stopText(name)).toMatch(end);
+  },
+);
 
 it.each([
   [{ _: '/usr/bin/nohup' }, true],

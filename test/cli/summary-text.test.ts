@@ -64,7 +64,7 @@ describe('summaryText', () => {
     const output = { ...done.output!, inPlace: false };
     expect(textOf({ found: 'done', output })).toContain('write it again with: foliopipe publish r1');
   });
-  it('names the other publication that is at the output's path', () => {
+  it('names the other publication at the output path', () => {
     const output = { ...done.output!, inPlace: false, heldBy: { publication: 3, run: 'r0' } };
     const text = textOf({ found: 'done', output });
     expect(text).toContain('\n  out.csv now holds publication 3 of run r0.\n');
@@ -73,7 +73,9 @@ describe('summaryText', () => {
   it('says how to go on with a run that is not done', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;
     const chunks = { all: 3, byState: { ...nothingTallied, submitted: 1 } };
-    expect(textOf({ ...open, chunks })).toBe('run r1: 1 open folio; go on with: foliopipe collect job.yaml\n');
+    expect(textOf({ ...open, chunks })).toBe(
+      'run r1: 1 open folio; go on with: foliopipe collect job.yaml\n',
+    );
   });
   it.each([
     [
