@@ -42,7 +42,7 @@ export function withOutputOptions(command: Command): Command {
   return command
     .option('--json', 'print JSON to stdout, an object a line; the last one is of type "summary"')
     .addOption(
-      new Option('--log-level <level>', 'the least level that is logged').choices(logLevels).default('info'),
+      new Option('--log-level <level>', 'the lowest level that is logged').choices(logLevels).default('info'),
     )
     .addOption(
       new Option('--log-format <format>', 'log as text, or as JSON with an object a line')

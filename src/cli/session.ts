@@ -11,7 +11,6 @@ import {
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
-
 import { stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
 import { resumeCommand } from './resume-command.js';
@@ -86,7 +85,7 @@ export async function runSession<T extends object>(
   const prepared = await setUp?.(given, runOptions);
   const config = prepared?.config ?? given;
   const service = await openEmbeddedService(config, prepared?.service);
-  const open = () => openReader(config);
+  const open = () => openCheckpointReader(config.stateDir);
   const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {
     const result = await work(config, {
@@ -117,13 +116,9 @@ export async function runSession<T extends object>(
 
 /** Opens a reader of the config's state. @throws ConfigError `STATE_MISSING` when nothing has been run yet. */
 export async function openState(config: Config) {
-  const reader = await openReader(config);
+  const reader = await openCheckpointReader(config.stateDir);
   if (reader !== undefined) return reader;
   throw new ConfigError('STATE_MISSING', `${config.stateDir} holds no state: nothing has been run yet`, {
     hint: 'begin with: foliopipe run; or name the folder with --state-dir',
   });
-}
-
-function openReader(config: Config) {
-  return openCheckpointReader(config.stateDir);
 }

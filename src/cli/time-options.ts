@@ -82,16 +82,16 @@ export function parseDeadline(text: string, now: Date): number {
 
 /** @returns epoch milliseconds. @throws ConfigError `USAGE`. */
 export function parseMaxDuration(text: string, now: Date): number {
-  const span = parseDuration(text);
-  if (span) return now.getTime() + span;
+  const duration = parseDuration(text);
+  if (duration) return now.getTime() + duration;
   throw usage(`--max-duration ${text}: expected a duration`, 'such as 6h or 90m');
 }
 
 function parseWait(text: string | true): number {
   if (text === true) return Number.POSITIVE_INFINITY;
-  const span = parseDuration(text);
-  if (span) return span;
-  throw new ConfigError('USAGE', `--wait-lock ${text}: expected a duration`, { hint: 'such as 30m' });
+  const duration = parseDuration(text);
+  if (duration) return duration;
+  throw usage(`--wait-lock ${text}: expected a duration`, 'such as 30m');
 }
 
 function nextTimeOfDay(text: string, hours: number, minutes: number, now: Date): number {
