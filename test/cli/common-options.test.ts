@@ -9,7 +9,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../../src/cli/common-options.js';
-import { minimal } from '../helpers/minimal-config.js';
+import { minimal } from '../helpers/config/minimal-config.js';
 import { withFolder } from '../helpers/folders/folders.js';
 
 const parse = (...args: string[]): CommonOptions =>

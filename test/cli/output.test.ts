@@ -1,4 +1,4 @@
-/** What is left of stdout and stderr when nobody takes what is written; real pipes are in test/integration/cli/audience.test.ts. */
+/** stdout and stderr with slow or lost readers; real pipes are in test/integration/cli/audience.test.ts. */
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/cli/create-logger.js';

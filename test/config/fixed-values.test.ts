@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkFixedValues, fixedValues } from '../../src/config/fixed-values.js';
 import { parseConfig } from '../../src/config/load-config.js';
-import { configErrorOf, minimalWith } from '../helpers/minimal-config.js';
+import { configErrorOf, minimalWith } from '../helpers/config/minimal-config.js';
 
 const SERVICE = 'https://predict.example';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { escapeReferences, interpolate } from '../../src/config/interpolate.js';
-import { variable } from '../helpers/minimal-config.js';
+import { variable } from '../helpers/config/minimal-config.js';
 
 const env = { NAME: 'Ann', EMPTY: '', NESTED: variable('NAME') };
 

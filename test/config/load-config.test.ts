@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.js';
-import { configErrorOf, variable } from '../helpers/minimal-config.js';
+import { configErrorOf, variable } from '../helpers/config/minimal-config.js';
 
 const BASE = `
 pipeline: nightly

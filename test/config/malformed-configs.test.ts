@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.js';
 import { builtConfigs } from '../fixtures/malformed/built-files.js';
 import { configCases } from '../fixtures/malformed/cases.js';
-import { configErrorOf } from '../helpers/minimal-config.js';
+import { configErrorOf } from '../helpers/config/minimal-config.js';
 
 const kept = join(import.meta.dirname, '../fixtures/malformed/configs');
 

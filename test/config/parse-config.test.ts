@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseConfig } from '../../src/config/load-config.js';
 import { Secret } from '../../src/config/service-section.js';
-import { configErrorOf, minimal, minimalWith, variable } from '../helpers/minimal-config.js';
+import { configErrorOf, minimal, minimalWith, variable } from '../helpers/config/minimal-config.js';
 
 async function problemsOf(value: unknown): Promise<Readonly<Record<string, unknown>>> {
   return (await configErrorOf(() => parseConfig(value, '/base'))).facts;

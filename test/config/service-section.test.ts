@@ -5,7 +5,7 @@ import { format, inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseConfig } from '../../src/config/load-config.js';
 import { Secret } from '../../src/config/service-section.js';
-import { configErrorOf, minimalWith } from '../helpers/minimal-config.js';
+import { configErrorOf, minimalWith } from '../helpers/config/minimal-config.js';
 
 let folder: string;
 beforeAll(async () => {

@@ -106,7 +106,7 @@ describe('foliopipe recover', () => {
       expect(stdout).toMatch(
         /next: foliopipe run goes on\. 1 upload \(\d+ records\) may or may not have been/,
       );
-      expect(stdout).toContain(`: foliopipe run ${then} (ambiguous.policy: ${policy}). Before that, see`);
+      expect(stdout).toContain(`: foliopipe run ${then} (ambiguous.policy: ${policy}). Before that, run`);
       expect(stdout).not.toContain('pays for nothing again');
     },
   );

@@ -257,7 +257,7 @@ describe('a rehearsal', () => {
       'SCENE_UNKNOWN',
       /\n {2}drain-0310 +the node is drained[\s\S]*next: foliopipe run FILE --rehearse SCENE: /,
     ],
-    [['--rehearse', '--dry-run'], 'USAGE', /--dry-run and --rehearse cannot stand together/],
+    [['--rehearse', '--dry-run'], 'USAGE', /--dry-run and --rehearse exclude each other/],
   ])('%j is refused', async (flags, code, message) => {
     const home = await makeJob(`refused-${code}`);
     const end = await callMain(['run', 'nightly.yaml', ...flags], { cwd: home });

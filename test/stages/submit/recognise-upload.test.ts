@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/config/load-config.js';
 import { recogniseUpload, uploadNames } from '../../../src/stages/submit/upload-names.js';
-import { minimalWith } from '../../helpers/minimal-config.js';
+import { minimalWith } from '../../helpers/config/minimal-config.js';
 
 const run = '20261121T031002-4f9c1a';
 const other = '20261122T031002-0a1b2c';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../src/config/load-config.js';
 import { uploadNames } from '../../../src/stages/submit/upload-names.js';
-import { minimalWith } from '../../helpers/minimal-config.js';
+import { minimalWith } from '../../helpers/config/minimal-config.js';
 
 const chunk = { number: 12, sha256: '0123456789abcdef' };
 

@@ -1,5 +1,5 @@
 /** The smallest valid config, for tests that add to it. */
-import { ConfigError } from '../../src/errors.js';
+import { ConfigError } from '../../../src/errors.js';
 
 /** With a real service, whose token is `t0ken`. */
 export function minimal(): Record<string, Record<string, unknown> | string> {
