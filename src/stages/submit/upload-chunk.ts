@@ -20,7 +20,7 @@ import { uploadNames } from './upload-names.js';
  */
 export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
-  // Before the intent: a file that cannot be read leaves no upload in doubt.
+  // Before the intent: a file that cannot be read leaves no ambiguous upload.
   const content = await run.files.chunkContent(chunk.number);
   run.signal.throwIfAborted();
   const names = uploadNames(run, chunk);

@@ -57,7 +57,8 @@ test('requests the part and passes on its decoded bytes', async () => {
 
 test('a large part comes in pieces', async () => {
   const csv = randomBytes(12_000_000);
-  await open((response) => sendJson(response, reply(csv)));
+  const timeouts = { connect: 10_000, idle: 10_000, upload: 10_000, shutdown: 0 };
+  await open((response) => sendJson(response, reply(csv)), { timeouts });
   let pieces = 0;
   const counted = (content: AsyncIterable<Buffer>) => {
     async function* count() {

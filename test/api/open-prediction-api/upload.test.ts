@@ -107,7 +107,7 @@ test.each([
   expect(server.seen).toHaveLength(1);
 });
 
-test('a refusal that looks like a wrong address names it, without the query and the token', async () => {
+test('a refusal that suggests a wrong address names the address, without query and token', async () => {
   server = await openScriptedServer((response) => sendJson(response, { message: 'no' }, 404));
   client = openTestClient(`${server.url}/v1/`);
   const path = 'naics/naics/external/upload';
