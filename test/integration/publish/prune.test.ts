@@ -50,14 +50,14 @@ describe('prune', () => {
   it('only reports what it would remove if asked to', async () => {
     await withJob({ behaviour }, async (job) => {
       const { run } = await job.enrich();
-      const predictedEnrichment = await prune(job.config(), {
+      const preview = await prune(job.config(), {
         olderThan: 0,
         dryRun: true,
         clock: daysLater(1),
       });
       expect(await foldersOf(job)).toEqual([run]);
       const removed = await prune(job.config(), { olderThan: 0, clock: daysLater(1) });
-      expect(removed).toEqual(predictedEnrichment);
+      expect(removed).toEqual(preview);
       expect(removed.runs).toMatchObject([{ run, state: 'done' }]);
       expect(removed.runs[0]!.bytes).toBeGreaterThan(0);
       expect(await holders(job)).toEqual([]);

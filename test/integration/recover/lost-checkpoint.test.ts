@@ -44,10 +44,10 @@ describe('a checkpoint that has lost, after kill -9,', () => {
         await expect(openCheckpointReader(job.config().stateDir)).rejects.toMatchObject({ code });
         expect(job.service.seen.length).toBe(requests);
 
-        const predictedEnrichment = await recover(job.config(), { dryRun: true });
+        const preview = await recover(job.config(), { dryRun: true });
         expect(await job.failure()).toMatchObject({ code });
         const recovered = await recover(job.config());
-        expect(recovered).toMatchObject({ runs: predictedEnrichment.runs, replaced: true });
+        expect(recovered).toMatchObject({ runs: preview.runs, replaced: true });
         expect(recovered.runs).toMatchObject([{ found: 'rebuilt', pipeline: 'hostile', state: 'open' }]);
         expect(recovered.runs[0]!.downloaded).toBeGreaterThanOrEqual(3);
         expect(job.service.seen.length).toBe(requests);

@@ -1,6 +1,7 @@
 /**
- * A signal in the phases that test/integration/cli/signals.test.ts does not cover: it ends resumably, and the command that is printed
- * then really goes on. In a named window the process sends it to itself, so that it comes exactly there.
+ * A signal in the phases that test/integration/cli/signals.test.ts does not cover: the run ends resumably, and the
+ * printed command really goes on. In a named window the process signals itself, so that the signal arrives exactly
+ * there.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
