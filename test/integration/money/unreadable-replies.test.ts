@@ -68,7 +68,7 @@ describe('a reply to an upload that cannot be read', () => {
   );
 
   it('ends every run with 6, and ten runs pay for no record twice', async () => {
-    const trouble = everyUpload(unreadable['a page']!);
+    const trouble = everyUpload(unreadable['an HTML page']!);
     await withJob({ behaviour: { trouble } }, async (job) => {
       const sent: number[] = [];
       for (let time = 1; time <= 10; time++) {
@@ -97,7 +97,7 @@ describe('a reply to an upload that cannot be read', () => {
   });
 
   it('is UNPROCESSED and published under the policy hold, even if other uploads were accepted', async () => {
-    const trouble = everyUpload(unreadable['a page']!);
+    const trouble = everyUpload(unreadable['an HTML page']!);
     await withJob({ behaviour: { trouble } }, async (job) => {
       for (let time = 1; time <= 4; time++) await expectUntrusted(job, 'RECEIPTS_UNREADABLE');
       const untold = await collect(job.config()).catch((error: unknown) => error);
@@ -119,7 +119,7 @@ describe('a reply to an upload that cannot be read', () => {
   });
 
   it('is UNPROCESSED at once under the policy hold if it was the only upload', async () => {
-    const trouble = everyUpload(unreadable['a page']!);
+    const trouble = everyUpload(unreadable['an HTML page']!);
     const config = { chunks: { maxRecords: 20 }, ambiguous: { policy: 'hold' } };
     await withJob({ behaviour: { trouble }, config }, async (job) => {
       expect(await job.enrich()).toMatchObject({ exitCode: 3, counts: { unprocessed: 60 } });
@@ -128,7 +128,7 @@ describe('a reply to an upload that cannot be read', () => {
   });
 
   it('stops the uploads after three in a row; accepted folios are collected, and a readable reply goes on', async () => {
-    const trouble = firstUploadOf([2, 3, 4], unreadable['a page']!);
+    const trouble = firstUploadOf([2, 3, 4], unreadable['an HTML page']!);
     const config = { concurrency: { uploads: 1 } };
     await withJob({ behaviour: { trouble }, config }, async (job) => {
       await expectUntrusted(job, 'RECEIPTS_UNREADABLE');
