@@ -25,7 +25,7 @@ import {
   uploadCsv,
 } from '../helpers/service/expected-results.js';
 
-const CHILD = fileURLToPath(new URL('../helpers/service-child.js', import.meta.url));
+const CHILD = fileURLToPath(new URL('../helpers/processes/service-child.js', import.meta.url));
 const RECORDS = 20_000;
 
 async function startChild(options: ServiceOptions) {
