@@ -26,7 +26,10 @@ try {
 
 function groupBy(items, keyOf) {
   const groups = {};
-  for (const item of items) (groups[keyOf(item)] ??= []).push(item);
+  for (const item of items) {
+    groups[keyOf(item)] ??= [];
+    groups[keyOf(item)].push(item);
+  }
   return groups;
 }
 
