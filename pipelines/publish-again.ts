@@ -68,6 +68,6 @@ export async function unmergeAll(run: OpenRun): Promise<boolean> {
     return false;
   }
   await run.checkpoint.recordUnjoined(run.id);
-  run.join.way = null;
+  run.join.method = null;
   return true;
 }

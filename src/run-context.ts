@@ -10,7 +10,7 @@ import type { KnownWork } from './files/work-file.js';
 import type { Logger } from './logger.js';
 import type { Clock } from './streams/clock.js';
 import type { Permits } from './streams/permits.js';
-import type { JoinWay, Source } from './types.js';
+import type { JoinMethod, Source } from './types.js';
 
 export interface RunContext {
   /** The run's id. */
@@ -39,8 +39,8 @@ export interface RunContext {
   };
   /** How results are joined, as far as it is known: what one stage finds out counts for all. */
   readonly join: {
-    way: JoinWay | null;
-    /** Numbers of chunks that have passed before the way was proven. */
+    method: JoinMethod | null;
+    /** Numbers of chunks that have passed before the method was proven. */
     readonly judged: Set<number>;
     /** The latest judgement on its way; what it comes to where a chunk does not pass. */
     judging: Promise<UntrustedError | undefined>;

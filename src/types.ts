@@ -120,30 +120,30 @@ export interface Counts {
 }
 
 /**
- * What a sent column that comes back is: the text that was sent, the same but for case, blanks and Unicode form, or
- * an answer of the service.
+ * What a sent column that comes back holds: exactly the text that was sent, the same text except for case, blanks and
+ * Unicode form, or an answer of the service.
  */
 export type ColumnKind = 'exact' | 'folded' | 'answer';
 
 /** Sent columns that came back, by name. */
 export type ColumnKinds = Readonly<Record<string, ColumnKind>>;
 
-/** What the results of a run have shown of the columns that were sent. */
+/** What the results of a run have shown about the sent columns. */
 export interface Judgement {
   readonly kinds: Readonly<Record<FileStatus, ColumnKinds>>;
-  /** Whether successful results of records that differ have passed: no chunk need pass before more is sent. */
+  /** Whether successful results of records that differ have passed; until then a chunk must pass before more is sent. */
   readonly isProven: boolean;
   /** What `result.echo` said. */
   readonly declared: readonly string[] | null;
-  /** Whether that names too little to tell the records apart: nothing but the person's word joins the results. */
+  /** Whether `declared` is too weak to tell the records apart, so that the results are joined on the user's word. */
   readonly isOnWord?: boolean;
 }
 
-/** How results are matched to records (law 8): by the number we sent, or by the columns given back. */
-export type JoinWay = (
+/** How results are matched to records: by the number that was sent, or by the sent columns that come back. */
+export type JoinMethod = (
   | { readonly by: 'key'; readonly column: string }
   | { readonly by: 'echo'; readonly columns: readonly string[] }
 ) & {
-  /** Null in a run of the first version, which judged nothing. */
+  /** Null in a run of version 0.1, which judged nothing. */
   readonly judged: Judgement | null;
 };

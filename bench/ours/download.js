@@ -4,9 +4,9 @@
  */
 import { openPredictionApi } from '../../dist/src/api/open-prediction-api.js';
 import { parseConfig } from '../../dist/src/config/load-config.js';
+import { countRecords } from '../../dist/src/csv/kernel/count-records.js';
 import { createLocalFiles } from '../../dist/src/files/local-run-files.js';
 import { silentLogger } from '../../dist/src/logger.js';
-import { countResults } from '../../dist/src/results/part-table.js';
 import { jobConfig } from '../job.js';
 
 const [baseUrl, work] = process.argv.slice(2);
@@ -21,7 +21,7 @@ const request = { folio: 'large', ...part, maxBytes: Number.MAX_SAFE_INTEGER };
 const stored = await api.download(
   request,
   async (content) => {
-    const counted = countResults(content);
+    const counted = countRecords(content);
     const written = await files.writePart(1, part, counted.content);
     return { ...written, records: counted.count() };
   },

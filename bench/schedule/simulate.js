@@ -43,7 +43,7 @@ export async function simulate(scenario, checkpoint = createMemoryCheckpoint()) 
     controller,
     setbacks: { first: undefined },
     // What comes back is never looked at.
-    join: { way: { judged: { isProven: true } }, judged: new Set(), judging: Promise.resolve(undefined) },
+    join: { method: { judged: { isProven: true } }, judged: new Set(), judging: Promise.resolve(undefined) },
     uploads: { stopped: false, inFlight: new Set() },
     signal: controller.signal,
     clock,

@@ -8,7 +8,7 @@
 import type {
   Doubt,
   FolioCounts,
-  JoinWay,
+  JoinMethod,
   PartReference,
   Source,
   StoredPart,
@@ -162,7 +162,7 @@ export interface Checkpoint extends CheckpointReader {
    */
   recordColumns(run: string, columns: readonly string[], learned: boolean): Promise<void>;
   /** Fixes the way results are joined in this run; what is judged of the columns given back may grow later. */
-  recordJoin(run: string, join: JoinWay): Promise<void>;
+  recordJoin(run: string, join: JoinMethod): Promise<void>;
   /**
    * The way results are joined and the added columns are fixed anew, the columns that the pipeline has learned on this
    * service included, and nothing is merged: the config says something else of what comes back.

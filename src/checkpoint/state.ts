@@ -1,5 +1,5 @@
 /** What the checkpoint keeps, as its callers see it: runs, chunks, upload attempts, and sums of them. */
-import type { Chunk, Counts, Doubt, FolioCounts, JoinWay, Source, UnprocessedCause } from '../types.js';
+import type { Chunk, Counts, Doubt, FolioCounts, JoinMethod, Source, UnprocessedCause } from '../types.js';
 
 /**
  * `open`: being worked on or resumable. `publishing`: an output is complete and hashed, being put in
@@ -65,7 +65,7 @@ export interface Run extends NewRun {
   readonly chunks: number | null;
   /** Columns that the service adds, in output order; null until learned or declared. */
   readonly columns: readonly string[] | null;
-  readonly join: JoinWay | null;
+  readonly join: JoinMethod | null;
   /** Rounds of failed records that are settled: their answers stand in the output. */
   readonly round: number;
   /** Whether any reply came from a local service (law 11). */

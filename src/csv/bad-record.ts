@@ -1,4 +1,4 @@
-/** A record that cannot be used: what is wrong with it, where it stands, and the error that says so. */
+/** A record that cannot be used: what is wrong with it, where it begins, and the error that reports it. */
 import { isUtf8 } from 'node:buffer';
 import { SourceError } from '../errors.js';
 import { showText } from '../text.js';
@@ -16,16 +16,31 @@ export interface BadRecord {
   readonly code: BadRecordCode;
   /** Index of the source file. */
   readonly file: number;
-  /** Its number: a bad record takes one like any other. */
+  /** Its number: bad records are counted like any other. */
   readonly record: number;
   /** Physical line on which it begins, 1-based, the header's lines included; 0 where it is not known. */
   readonly line: number;
   /** Decoded offset in the file at which it begins. */
   readonly byte: number;
-  /** Its bytes without the line end, cut at `maxRecordBytes`; a copy. */
+  /** A copy of its bytes without the line end, cut at `maxRecordBytes`. */
   readonly raw: Uint8Array;
-  /** What is wrong, without the place. */
+  /** What is wrong, without the position. */
   readonly message: string;
+}
+
+/** The error that stops a run at a bad record of the file at `path`. */
+export function badRecordError(bad: BadRecord, path: string): SourceError {
+  const position = bad.line > 0 ? `line ${bad.line}, byte ${bad.byte}` : `byte ${bad.byte}`;
+  // Where the first record already differs from the header, the file may have no header.
+  const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
+  return new SourceError(
+    bad.code,
+    `${path}: record ${bad.record} (${position}): ${bad.message}: ${showText(bad.raw)}`,
+    {
+      hint: `${mayLackHeader ? 'see whether the first line is the header, ' : ''}${HINTS[bad.code]}`,
+      facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
+    },
+  );
 }
 
 const REJECT = 'or set source.onBadRecord: reject to go on without such records';
@@ -39,35 +54,45 @@ const HINTS: Readonly<Record<BadRecordCode, string>> = {
   SOURCE_RECORD_TOO_LARGE: `look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk), ${REJECT}`,
 };
 
-/** Where the first record already differs from the header, it may be the header that is none. */
-const NO_HEADER = 'see whether the first line is the header, ';
-
-/** The error that stops a run at a bad record of the file at `path`. */
-export function badRecordError(bad: BadRecord, path: string): SourceError {
-  const place = bad.line > 0 ? `line ${bad.line}, byte ${bad.byte}` : `byte ${bad.byte}`;
-  const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
-  return new SourceError(
-    bad.code,
-    `${path}: record ${bad.record} (${place}): ${bad.message}: ${showText(bad.raw)}`,
-    {
-      hint: `${mayLackHeader ? NO_HEADER : ''}${HINTS[bad.code]}`,
-      facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
-    },
-  );
+/** What the message of a bad record needs to know. */
+export interface BadRecordFacts {
+  /** Fields that every record must have. */
+  readonly fields: number;
+  readonly maxRecordBytes: number;
+  readonly transcoded: boolean;
+  /** Fields of this record, where their number is wrong. */
+  readonly found: number;
+  /** Offset of a misplaced quote in the record. */
+  readonly quoteAt: number;
 }
 
-/** Finds records whose text cannot be used: NUL bytes, and bytes that are not text in the source's encoding. */
+/** What is wrong with a record, without its position. */
+export function badRecordMessage(code: BadRecordCode, facts: BadRecordFacts): string {
+  const { fields, maxRecordBytes, transcoded, found, quoteAt } = facts;
+  switch (code) {
+    case 'SOURCE_QUOTE_NOT_CLOSED':
+      return 'a quoted field is never closed';
+    case 'SOURCE_QUOTE_MISPLACED':
+      return `the quote at byte ${quoteAt} of the record neither opens nor closes a field`;
+    case 'SOURCE_FIELD_COUNT':
+      return `the number of fields is ${found}, not ${fields}`;
+    case 'SOURCE_RECORD_TOO_LARGE':
+      return `longer than the ${maxRecordBytes} bytes that a record may have`;
+    case 'SOURCE_NUL':
+      return 'a NUL byte';
+    case 'SOURCE_ENCODING':
+      return transcoded ? 'bytes without meaning in the encoding it is read in' : 'bytes that are not UTF-8';
+  }
+}
+
 export type BadTextCode = 'SOURCE_NUL' | 'SOURCE_ENCODING';
 
-/** U+FFFD, which iconv-lite writes for bytes that mean nothing in the file's encoding. */
-const REPLACEMENT = Buffer.from('\u{fffd}');
-
 /**
- * What is wrong with the text of `bytes`, which hold whole records; undefined when nothing is. Native
- * calls over a whole batch: far cheaper than a look at each byte in the scanner's loop.
+ * What is wrong with the text of `bytes`, which hold whole records; undefined where nothing is. Uses native calls
+ * over a whole batch: far cheaper than a check of each byte in the scanner's loop.
  *
- * In a `transcoded` file U+FFFD counts as bytes without meaning. A file that really holds that character
- * is refused too: after decoding the two cannot be told apart, and a lost letter must not pass unseen.
+ * In a `transcoded` file U+FFFD counts as bytes without meaning. A file that really holds that character is refused
+ * too: after decoding the two look alike, and a lost letter must not pass unnoticed.
  */
 export function badText(bytes: Uint8Array, transcoded: boolean): BadTextCode | undefined {
   if (bytes.indexOf(NUL) !== -1) return 'SOURCE_NUL';
@@ -75,6 +100,9 @@ export function badText(bytes: Uint8Array, transcoded: boolean): BadTextCode | u
   if (transcoded && asBuffer(bytes).indexOf(REPLACEMENT) !== -1) return 'SOURCE_ENCODING';
   return undefined;
 }
+
+/** U+FFFD, which iconv-lite writes for bytes that mean nothing in the file's encoding. */
+const REPLACEMENT = Buffer.from('\u{fffd}');
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,16 +1,14 @@
-/** A growing byte array that is written field by field in plain loops: no native call for a small field. */
-import { COMMA, CR, LF, QUOTE } from './bytes.js';
+/** A growing byte array. Small fields are copied in plain loops: for them a native call costs more. */
+import { COMMA, CR, LF, QUOTE, ZERO } from './bytes.js';
 
 /** Above this, one native copy is cheaper than a loop. */
 const LOOP_BYTES = 256;
-
-const DIGIT_ZERO = 0x30;
 
 export class ByteWriter {
   #bytes: Buffer;
   #length = 0;
 
-  /** @param capacity bytes to begin with; it grows as needed. */
+  /** @param capacity initial size in bytes. */
   constructor(capacity: number) {
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(16, capacity));
   }
@@ -69,7 +67,7 @@ export class ByteWriter {
 
   /**
    * Appends `source[start, end)` if no byte of it needs quotes in a comma CSV, and returns whether it did.
-   * To look and to copy in one loop is half again as fast as one after the other.
+   * Checking and copying in one loop is 1.5 times as fast as in two.
    */
   copyPlain(source: Uint8Array, start: number, end: number): boolean {
     const bytes = this.#reserve(end - start);
@@ -83,7 +81,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** Appends a whole number of 0 or more in decimal digits. */
+  /** Appends an integer of 0 or more in decimal digits. */
   number(value: number): void {
     const bytes = this.#reserve(16);
     let digits = 1;
@@ -91,20 +89,20 @@ export class ByteWriter {
     let rest = value;
     for (let at = this.#length + digits - 1; at >= this.#length; at--) {
       const next = Math.floor(rest / 10);
-      bytes[at] = DIGIT_ZERO + (rest - next * 10);
+      bytes[at] = ZERO + (rest - next * 10);
       rest = next;
     }
     this.#length += digits;
   }
 
-  /** What was written, as a Buffer of its own; the writer is empty after. */
+  /** A copy of what was written. Empties the writer. */
   take(): Buffer {
     const taken = Buffer.from(this.view());
     this.clear();
     return taken;
   }
 
-  /** What was written so far; valid until the next write. */
+  /** What was written so far, not copied: valid until the next write. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -113,7 +111,7 @@ export class ByteWriter {
     this.#length = 0;
   }
 
-  /** The array, with room for `size` bytes more. */
+  /** The array, with room for `size` more bytes. */
   #reserve(size: number): Buffer {
     if (this.#length + size > this.#bytes.length) this.#grow(size);
     return this.#bytes;
@@ -126,7 +124,7 @@ export class ByteWriter {
   }
 }
 
-/** Letters and digits lie above all four: the caller's one comparison with the comma spares most of this. */
+/** Letters and digits are above all four, so the caller's comparison with the comma avoids most calls. */
 function isSpecial(byte: number): boolean {
   return byte === COMMA || byte === CR || byte === LF || byte === QUOTE;
 }

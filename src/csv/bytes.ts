@@ -1,19 +1,19 @@
-/** The few bytes that CSV gives a meaning to. */
+/** The bytes that have a meaning in CSV, and the physical lines that they end. */
 export const NUL = 0x00;
 export const LF = 0x0a;
 export const CR = 0x0d;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
+/** The digit 0; the other digits follow it. */
+export const ZERO = 0x30;
 
-// Physical lines of bytes: where they end, and how many there are.
-
-/** The first line feed in `bytes[from, to)`, or -1. */
+/** Offset of the first line feed in `bytes[from, to)`, or -1. */
 export function indexOfLineFeed(bytes: Uint8Array, from: number, to: number): number {
   const index = bytes.subarray(from, to).indexOf(LF);
   return index === -1 ? -1 : from + index;
 }
 
-/** Where a line's content ends, given its line feed. */
+/** Where the content of a line ends, given its line feed: before a CR that belongs to the line end. */
 export function contentEnd(bytes: Uint8Array, start: number, lineFeed: number): number {
   return lineFeed > start && bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
 }

@@ -1,4 +1,4 @@
-/** What both halves of the scan go by: the fast kernel, and the careful loop that judges what it stops at. */
+/** The rules that both scanners share: the fast kernel, and the careful loop that takes over where the kernel stops. */
 
 export interface Grammar {
   /** An ASCII byte. */
@@ -9,12 +9,12 @@ export interface Grammar {
   readonly maxRecordBytes: number;
 }
 
-/** Ends found in one scan at most (where a record has not more fields): keeps the arrays in the cache. */
+/** Most field ends of one scan, unless one record has more: keeps the arrays in the processor's cache. */
 export const MAX_ENDS = 65_536;
 
 /**
- * From this many bytes on, a record without an end is too large: its line end and the two bytes that
- * tell whether a quote closes could not come later.
+ * A record without an end within this many bytes is too large. The 4 bytes more are for its line end and for the two
+ * bytes that decide whether a quote closes.
  */
 export function horizonOf({ maxRecordBytes }: Grammar): number {
   return maxRecordBytes + 4;

@@ -1,4 +1,4 @@
-/** The header of a CSV: the column names, and where the first record may begin. */
+/** Reads the header of a CSV: the column names, and where the first record may begin. */
 import { isUtf8 } from 'node:buffer';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { SourceError } from '../errors.js';
@@ -13,8 +13,6 @@ export interface Header {
 }
 
 /**
- * Reads a header.
- *
  * @param decoded a file's first decoded bytes, enough to hold the whole header.
  * @param name what messages call the file.
  * @throws SourceError `SOURCE_EMPTY` when there is none, `SOURCE_QUOTE_NOT_CLOSED`, `SOURCE_QUOTE_MISPLACED`,
@@ -69,12 +67,12 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
   return { columns, bytes: bytes.length };
 }
 
-/** A header that no line feed ends, and within whose names there are CRs: the whole file was taken for one line. */
+/** Whether no line feed ends the header and its names contain CR: then the whole file was read as one line. */
 function isEndedByCarriageReturns(columns: readonly string[], bytes: Buffer): boolean {
   return bytes.at(-1) !== LF && columns.some((column) => column.includes('\r'));
 }
 
-/** What an open quote makes of the header may be the whole file: its first line is enough to be seen. */
+/** The first line is enough for a message: with an open quote, the header may be the whole file. */
 function firstLine(decoded: Buffer): Buffer {
   const lineFeed = decoded.indexOf(LF);
   return lineFeed === -1 ? decoded : decoded.subarray(0, lineFeed);

@@ -1,8 +1,8 @@
 /**
- * The scan of one file, window after window: Batches of good records, each bad record told, and the place
- * from which scanning goes on after it. What is found never depends on where the windows are cut.
+ * Scans one file, window after window: yields Batches of good records, reports each bad record, and finds where to go
+ * on behind it. Invariant: the records found never depend on where the windows are cut.
  */
-import { type BadRecord, type BadRecordCode, badText } from './bad-record.js';
+import { type BadRecord, type BadRecordCode, badRecordMessage, badText } from './bad-record.js';
 import type { Batch } from './batch.js';
 import { contentEnd, countLineFeeds, indexOfLineFeed } from './bytes.js';
 import { type Grammar, horizonOf } from './grammar.js';
@@ -14,7 +14,7 @@ export interface ScanOptions {
   readonly delimiter: string;
   /** Fields that every record must have. */
   readonly fields: number;
-  /** A record's bytes without its line end; a larger one is bad, and never held whole. */
+  /** Most bytes of a record without its line end. A larger one is bad, and never held whole. */
   readonly maxRecordBytes: number;
   /** Index of the source file. */
   readonly file: number;
@@ -24,13 +24,13 @@ export interface ScanOptions {
   readonly firstRecord: number;
   /** Physical line of the first byte; left out where it is not known. */
   readonly firstLine?: number;
-  /** The bytes were decoded from another encoding than UTF-8. */
+  /** Whether the bytes were decoded from another encoding than UTF-8. */
   readonly transcoded?: boolean;
   /** Throws to stop, returns to skip the record. */
   readonly onBadRecord: (bad: BadRecord) => void;
 }
 
-/** A window fits the processor's cache; its records are one Batch. */
+/** A window fits into the processor's cache; its records are one Batch. */
 const WINDOW_BYTES = 256 * 1024;
 
 /** Records found in the window. */
@@ -48,16 +48,16 @@ export class RecordScan {
   readonly #kernel: ScanKernel;
   readonly #grammar: Grammar;
   readonly #horizon: number;
-  #judge: WindowScan | undefined;
+  #carefulScan: WindowScan | undefined;
   /** Bytes in the kernel's window. */
   #filled = 0;
   /** Decoded offset of the window's first byte. */
   #base: number;
   #line: number;
-  /** Inside a physical line whose record was already refused. */
+  /** Whether the window begins within a physical line whose record was already rejected. */
   #skipping = false;
 
-  /** @param windowBytes to begin with: it grows where a record needs more. */
+  /** @param windowBytes initial size: the window grows where a record needs more. */
   constructor(options: ScanOptions, windowBytes = WINDOW_BYTES) {
     const { fields, maxRecordBytes } = options;
     const grammar = { delimiter: options.delimiter.charCodeAt(0), fields, maxRecordBytes };
@@ -70,13 +70,13 @@ export class RecordScan {
     this.#line = options.firstLine ?? 0;
   }
 
-  /** Judges whatever the kernel stops at; most files have nothing of that kind. */
-  get #window(): WindowScan {
-    this.#judge ??= new WindowScan(this.#grammar);
-    return this.#judge;
+  /** Scans what the kernel stops at. Made when first needed: most files never need it. */
+  get #careful(): WindowScan {
+    this.#carefulScan ??= new WindowScan(this.#grammar);
+    return this.#carefulScan;
   }
 
-  /** Takes the next bytes of the file; gives the records of each window that they fill. */
+  /** Takes the next bytes of the file; yields the records of each window that they fill. */
   *take(piece: Uint8Array): Generator<Batch, void, undefined> {
     for (let used = 0; ; ) {
       const { window } = this.#kernel;
@@ -86,18 +86,17 @@ export class RecordScan {
       this.#filled += size;
       if (this.#filled < window.length) return;
       const taken = yield* this.#scan(false);
-      if (taken === 0)
-        this.#kernel.grow(Math.min(window.length * 2, Math.max(this.#horizon, window.length + 1)));
-      else this.#keepFrom(taken);
+      if (taken > 0) this.#keepFrom(taken);
+      else this.#kernel.grow(Math.min(window.length * 2, Math.max(this.#horizon, window.length + 1)));
     }
   }
 
-  /** Gives what is left: the file ends here. */
+  /** Ends the file: yields the records that are left. */
   *end(): Generator<Batch, void, undefined> {
     yield* this.#scan(true);
   }
 
-  /** Gives up the window: neither the scan nor a Batch of it is used after this. */
+  /** Frees the window for other scans. Neither the scan nor its Batches may be used after this. */
   release(): void {
     this.#kernel.release();
   }
@@ -109,8 +108,9 @@ export class RecordScan {
   }
 
   /**
-   * Scans the window. Returns where scanning must go on with more bytes: 0 where the window is too small for
-   * a record. With `isLast` all is taken.
+   * Scans the window. With `isLast` it takes all of it.
+   *
+   * @returns the offset from which to scan again with more bytes: 0 where the window is too small for a record.
    */
   *#scan(isLast: boolean): Generator<Batch, number, undefined> {
     const kernel = this.#kernel;
@@ -133,7 +133,7 @@ export class RecordScan {
       const isWhole = at === to || !(isLast || to - at >= this.#horizon);
       if (!kernel.isDoubtful && isWhole) return at;
 
-      const careful = this.#window;
+      const careful = this.#careful;
       careful.run(bytes, at, to, isLast);
       if (careful.count > 0) yield* this.#batches(bytes, at, careful);
       this.#line += careful.lines;
@@ -146,7 +146,7 @@ export class RecordScan {
       if (isCut && to - at < this.#horizon) return at;
       const next = lineFeed === -1 ? to : lineFeed + 1;
       const end = lineFeed === -1 ? to : contentEnd(bytes, at, lineFeed);
-      this.#tell(careful.stop, bytes, at, end, this.#line);
+      this.#report(careful.stop, bytes, at, end, this.#line);
       this.#line += countLineFeeds(bytes, at, next);
       this.#skipping = isCut;
       if (next === to) return to;
@@ -154,16 +154,16 @@ export class RecordScan {
     }
   }
 
-  /** The line feed that ends the bytes given up with a malformed record, or -1. */
+  /** The line feed that ends the bytes rejected with a malformed record, or -1. */
   #endOfRejected(bytes: Uint8Array, to: number): number {
-    const { stop, seenAt, next } = this.#window;
-    // A wrong field count costs exactly its record, a misplaced quote the physical line in which it was
-    // seen. Where no end was found, a quote is open that swallows what follows: only the first line goes.
+    const { stop, seenAt, next } = this.#careful;
+    // A wrong field count rejects exactly its record, a misplaced quote everything up to the end of its physical line.
+    // Where no end was found, an open quote takes in all that follows: only the first line is rejected.
     const isSeen = stop === 'SOURCE_FIELD_COUNT' || stop === 'SOURCE_QUOTE_MISPLACED';
     return indexOfLineFeed(bytes, isSeen ? seenAt : next, to);
   }
 
-  /** The window's records as one Batch or, where text is bad, as Batches around the bad ones. */
+  /** The records found as one Batch or, where records have bad text, as Batches around those. */
   *#batches(bytes: Uint8Array, from: number, found: Found): Generator<Batch, void, undefined> {
     const { starts, ends, count } = found;
     const { fields, transcoded = false } = this.#options;
@@ -183,7 +183,7 @@ export class RecordScan {
       if (record > first) yield this.#batch(bytes, found, first, record);
       line += countLineFeeds(bytes, counted, start);
       counted = start;
-      this.#tell(code, bytes, start, recordEnd, line);
+      this.#report(code, bytes, start, recordEnd, line);
       first = record + 1;
     }
     if (count > first) yield this.#batch(bytes, found, first, count);
@@ -206,40 +206,18 @@ export class RecordScan {
     };
   }
 
-  #tell(code: BadRecordCode, bytes: Uint8Array, start: number, end: number, line: number): void {
-    const { file, maxRecordBytes, onBadRecord } = this.#options;
-    const raw = Buffer.from(bytes.subarray(start, Math.min(end, start + maxRecordBytes)));
-    const known = this.#options.firstLine === undefined ? 0 : line;
-    const record = this.record++;
+  #report(code: BadRecordCode, bytes: Uint8Array, start: number, end: number, line: number): void {
+    const { file, fields, maxRecordBytes, transcoded = false, firstLine, onBadRecord } = this.#options;
+    const { found, seenAt } = this.#careful;
+    const facts = { fields, maxRecordBytes, transcoded, found, quoteAt: seenAt - start };
     onBadRecord({
       code,
       file,
-      record,
-      line: known,
+      record: this.record++,
+      line: firstLine === undefined ? 0 : line,
       byte: this.#base + start,
-      raw,
-      message: this.#message(code, start),
+      raw: Buffer.from(bytes.subarray(start, Math.min(end, start + maxRecordBytes))),
+      message: badRecordMessage(code, facts),
     });
-  }
-
-  #message(code: BadRecordCode, start: number): string {
-    const { fields, maxRecordBytes, transcoded } = this.#options;
-    const { found, seenAt } = this.#window;
-    switch (code) {
-      case 'SOURCE_QUOTE_NOT_CLOSED':
-        return 'a quoted field is never closed';
-      case 'SOURCE_QUOTE_MISPLACED':
-        return `the quote at byte ${seenAt - start} of the record neither opens nor closes a field`;
-      case 'SOURCE_FIELD_COUNT':
-        return `the number of fields is ${found}, not ${fields}`;
-      case 'SOURCE_RECORD_TOO_LARGE':
-        return `longer than the ${maxRecordBytes} bytes that a record may have`;
-      case 'SOURCE_NUL':
-        return 'a NUL byte';
-      case 'SOURCE_ENCODING':
-        return transcoded
-          ? 'bytes without meaning in the encoding it is read in'
-          : 'bytes that are not UTF-8';
-    }
   }
 }

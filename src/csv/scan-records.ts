@@ -1,4 +1,4 @@
-/** Records of a stream or of a Buffer as Batches: the two faces of the one scanner. */
+/** Scans the records of a stream or of a Buffer into Batches: the two entry points of the scanner. */
 import type { Batch } from './batch.js';
 import { RecordScan, type ScanOptions } from './record-scan.js';
 
@@ -6,8 +6,8 @@ export type { BadRecord, BadRecordCode } from './bad-record.js';
 export type { ScanOptions } from './record-scan.js';
 
 /**
- * Scans what a stream gives, which begins at a record. However it is cut into pieces, the Batches are the
- * same, and memory holds one window: 256 KiB, or somewhat more than a record may have.
+ * Scans a stream that begins at a record. The Batches do not depend on how the stream is cut into pieces. Memory holds
+ * one window: 256 KiB, or somewhat more than the largest record.
  *
  * @returns the number of the record after the last one.
  */
@@ -26,8 +26,8 @@ export async function* scanRecords(
 }
 
 /**
- * The same over bytes that are in memory already (a part of a result), which begin at a record. They are one window:
- * the places in all Batches are counted from their begin.
+ * Scans bytes that are in memory already, such as a part of results, and begin at a record. They are one window: the
+ * offsets in all Batches are counted from `bytes[0]`.
  *
  * @returns the number of the record after the last one.
  */

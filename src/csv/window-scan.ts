@@ -1,38 +1,38 @@
 /**
- * The byte loop that finds records and fields; pure, and the hottest code there is. What it decides never
- * depends on where a window begins or ends.
+ * The careful byte loop that finds records and fields, and says what is wrong with a malformed one; pure. It scans what
+ * the kernel (scan-kernel.ts) stops at. Invariant: what it decides never depends on where a window begins or ends.
  */
 import type { BadRecordCode } from './bad-record.js';
 import { CR, LF, QUOTE } from './bytes.js';
 import { type Grammar, horizonOf, MAX_ENDS } from './grammar.js';
 
-/** Why a scan stopped: the window's end, no more room in the arrays, or a malformed record. */
+/** Why a scan stopped: the window's end, full arrays, or a malformed record. */
 export type Stop = 'END' | 'FULL' | Exclude<BadRecordCode, 'SOURCE_NUL' | 'SOURCE_ENCODING'>;
 
 /** Stands for the byte after the last one of the file. */
 const END = 256;
 
 /**
- * Scans windows of one file by the strict rules of csv-parse's defaults with the record delimiters CRLF
- * and LF and `skip_empty_lines`: a lone CR is data; quotes open only at a field's begin and close only
- * before a delimiter, a line end or the file's end; an empty line is nothing.
+ * Scans windows of one file by csv-parse's strict default rules, with the record delimiters CRLF and LF and
+ * `skip_empty_lines`: a lone CR is data; quotes open only at the start of a field and close only before a delimiter, a
+ * line end or the file's end; an empty line is no record.
  */
 export class WindowScan {
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /** Records found before the stop. */
   count = 0;
-  /** Where the first record that was not taken begins. */
+  /** Where the first record that was not found complete begins. */
   next = 0;
   /** Line feeds before `next`. */
   lines = 0;
   stop: Stop = 'END';
-  /** Where the trouble was seen: the misplaced quote, or the end of a record with a wrong field count. */
+  /** Offset of the misplaced quote, or of the end of a record with a wrong field count. */
   seenAt = 0;
   /** Fields of a record with a wrong field count. */
   found = 0;
   readonly #grammar: Grammar;
-  /** 1 for what ends a run of plain bytes. */
+  /** 1 for a byte that ends a run of plain bytes. */
   readonly #special = new Uint8Array(END + 1);
 
   constructor(grammar: Grammar) {
@@ -61,7 +61,7 @@ export class WindowScan {
     for (;;) {
       let c = i < to ? bytes[i]! : END;
       if (c === QUOTE) {
-        // Leaves i behind the closing quote, or at `to` with c still QUOTE where there is none.
+        // Leaves i behind the closing quote; where there is none, at `to` with c still QUOTE.
         i++;
         while (i < to) {
           const inner = bytes[i++]!;
@@ -151,7 +151,7 @@ export class WindowScan {
 
   #misplaced(start: number, quote: number): Stop {
     this.seenAt = quote;
-    // Too large wins, as it would have in a window that ends before the quote.
+    // Too large goes first, as it does in a window that ends before the quote.
     return quote - start > this.#grammar.maxRecordBytes
       ? 'SOURCE_RECORD_TOO_LARGE'
       : 'SOURCE_QUOTE_MISPLACED';

@@ -1,13 +1,13 @@
-/** Fields as bytes: from a source's raw ones to a comma CSV's, and to text. */
+/** Writes raw CSV fields and text values as fields of a comma CSV, and reads raw fields as text. */
 import type { ByteWriter } from './byte-writer.js';
 import { COMMA, QUOTE } from './bytes.js';
 
 /**
- * Appends a raw field of a source in `delimiter` as a field of a comma CSV with LF: of a comma source the
- * bytes as they stand, of any other the value, quoted where needed. An unquoted field that holds a CR is
- * quoted in either case: at a record's end it could not be told from a line end.
+ * Appends a raw field of a source as a field of a comma CSV with LF. A comma source's bytes are copied unchanged; of
+ * any other source the value is written, quoted where needed. An unquoted field that holds a CR is quoted in both
+ * cases: at a record's end it would read as a line end.
  *
- * @param delimiter the source's, a byte.
+ * @param delimiter the source's delimiter, a byte.
  */
 export function writeField(
   out: ByteWriter,
@@ -22,7 +22,7 @@ export function writeField(
   } else if (isQuoted) {
     if (!out.copyPlain(bytes, start + 1, end - 1)) out.copy(bytes, start, end);
   } else if (!out.copyPlain(bytes, start, end)) {
-    // Unquoted, it holds no quote that would have to be doubled.
+    // An unquoted field holds no quote that would have to be doubled.
     out.byte(QUOTE);
     out.copy(bytes, start, end);
     out.byte(QUOTE);
@@ -49,7 +49,7 @@ export function writeRawValue(out: ByteWriter, bytes: Uint8Array, start: number,
   let from = start + 1;
   for (let i = from; i < end - 1; i++) {
     if (bytes[i] !== QUOTE) continue;
-    // A quote within the quotes is the first of two: write it, and step over the second.
+    // A quote within the quotes is the first of two: writes it, and skips the second.
     out.copy(bytes, from, i + 1);
     from = i + 2;
     i++;
@@ -64,4 +64,21 @@ export function fieldText(bytes: Uint8Array, start: number, end: number): string
   const size = (isQuoted ? end - 1 : end) - from;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, size).toString('utf8');
   return isQuoted && text.includes('""') ? text.replaceAll('""', '"') : text;
+}
+
+/**
+ * Groups fields to write into runs of neighbours: in a comma CSV, neighbours are copied at once.
+ *
+ * @param fields indexes of fields, in the order to write them; -1 for an empty field.
+ * @param delimiter of the records, a byte.
+ * @returns the first and the last field of each run, as assembly/field.ts takes them.
+ */
+export function fieldRuns(fields: readonly number[], delimiter: number): Int32Array<ArrayBuffer> {
+  const runs: number[] = [];
+  for (const field of fields) {
+    const isNext = delimiter === COMMA && field > 0 && runs.at(-1) === field - 1;
+    if (isNext) runs[runs.length - 1] = field;
+    else runs.push(field, field);
+  }
+  return Int32Array.from(runs);
 }

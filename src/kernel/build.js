@@ -5,7 +5,7 @@ import asc from 'assemblyscript/asc';
 
 const sources = fileURLToPath(new URL('./assembly/', import.meta.url));
 
-/** The text of kernel-code.ts, made from the sources as they are. */
+/** The text of kernel-code.ts, compiled from the current sources. */
 export async function compileKernel() {
   const files = new Map();
   const { error, stderr } = await asc.main(

@@ -1,4 +1,4 @@
-/** The little of WebAssembly's interface that the kernel needs: Node's own types leave it to the browser's. */
+/** The part of WebAssembly's interface that the kernel needs: Node's types leave it to the browser's. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);

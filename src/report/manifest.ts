@@ -1,7 +1,7 @@
 /** `<output>.manifest.json`: what was read, bought and published, chunk by chunk; written as a stream. */
 import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
 import { waitingPathOf, writeLocalFile } from '../files/local-file.js';
-import { onWordText } from '../results/judge-join.js';
+import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 import { manifestPath, markerPath } from './paths.js';
@@ -63,7 +63,7 @@ async function manifestHead(run: ManifestNeeds, publication: Publication) {
     counts,
     uploads: { ...tally.uploads, ...searchesOf(tally), ambiguousRecords: tally.ambiguousRecords },
     indistinct: tally.counts.indistinct,
-    ...(row.join?.judged?.isOnWord && { joinedOnWord: onWordText(row.join) }),
+    ...(row.join?.judged?.isOnWord && { joinedOnWord: weakEchoText(row.join) }),
     columns: outputColumns(layout, publication.resultColumns),
     output: {
       path: run.config.output.path,

@@ -1,7 +1,7 @@
 /** What a run has come to, as one object: for people, for `--json`, and for whoever embeds the library. */
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { OutputStore } from '../files/output-store.js';
-import { onWordText } from '../results/judge-join.js';
+import { weakEchoText } from '../results/declared-echo.js';
 import type { Counts, Source } from '../types.js';
 import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
 import { manifestPath, markerPath } from './paths.js';
@@ -104,7 +104,7 @@ export async function summarizeRun(
         ? []
         : await findLostFolios(checkpoint, id, lostAtMost),
     indistinct: tally.counts.indistinct,
-    joinedOnWord: run.join?.judged?.isOnWord ? onWordText(run.join) : null,
+    joinedOnWord: run.join?.judged?.isOnWord ? weakEchoText(run.join) : null,
     columns: published?.resultColumns ?? run.columns ?? [],
     output: published && {
       path: published.output.path,

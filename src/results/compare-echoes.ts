@@ -1,13 +1,27 @@
-/** Holds every echo of a joined chunk to what was sent: one that says something else is a strange result. */
+/** Compares every echo of a joined chunk with what was sent: a different value is a strange result. */
 import { type EchoExports, EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
 import { TableMemory } from '../csv/kernel/table-memory.js';
+import { fieldValue } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
-import { foldText, resultText, type SentField, sentText } from './echo-kinds.js';
-import { type Joined, Misfits } from './joined.js';
+import { foldText, type SentField } from './echo-kinds.js';
+import { type Matches, Mismatches } from './joined.js';
+import type { PartTable } from './part-table.js';
 
-/** Echoes that say something else than was sent. */
+/**
+ * @param kinds of the columns in parts of each status; answers are not compared.
+ * @returns the columns in which a text came back with other capitals, blanks or Unicode form.
+ * @throws ContradictionError `RESULTS_DO_NOT_MATCH` naming records and columns.
+ */
+export type CompareEchoes = (
+  records: RecordBlock,
+  matches: Matches,
+  fields: readonly SentField[],
+  kinds: Readonly<Record<FileStatus, ColumnKinds>>,
+) => Readonly<Record<FileStatus, ReadonlySet<string>>>;
+
+/** Echoes that differ from what was sent. */
 export class ContradictionError extends MismatchError {
   constructor(
     error: MismatchError,
@@ -17,19 +31,7 @@ export class ContradictionError extends MismatchError {
   }
 }
 
-/**
- * @param kinds of the columns that are compared, by the kind of part; answers among them are not.
- * @returns the columns in which a text came back with other capitals, blanks or Unicode form.
- * @throws ContradictionError `RESULTS_DO_NOT_MATCH` naming records and columns.
- */
-export type CompareEchoes = (
-  records: RecordBlock,
-  joined: Pick<Joined, 'parts' | 'part' | 'result'>,
-  fields: readonly SentField[],
-  kinds: Readonly<Record<FileStatus, ColumnKinds>>,
-) => Readonly<Record<FileStatus, ReadonlySet<string>>>;
-
-/** Compares in a memory that is left to others afterwards. */
+/** Compares in a memory of its own, which is freed afterwards. */
 export const compareEchoes: CompareEchoes = (...chunk) => {
   const tables = new TableMemory<EchoExports>();
   try {
@@ -39,38 +41,42 @@ export const compareEchoes: CompareEchoes = (...chunk) => {
   }
 };
 
-/** @param kernel with the memory of whoever writes the same chunk's rows next. */
+/** @param kernel whose memory is shared with the writer of the same chunk's rows, so that tables are loaded once. */
 export function createEchoComparer(kernel: EchoKernel): CompareEchoes {
-  return (records, joined, fields, kinds) => {
-    const parts = joined.parts.map((table): EchoPart => {
-      const { bytes, count, starts, ends, columns } = table;
-      const pairs = fields.flatMap(({ column, sourceField }): readonly FieldPair[] => {
-        const resultField = columns.indexOf(column);
-        const kind = kinds[table.reference.fileStatus][column];
-        if (resultField < 0 || kind === undefined || kind === 'answer') return [];
-        return [{ sentField: sourceField, resultField, isFolded: kind === 'folded' }];
-      });
-      return { bytes, count, starts, ends, fields: columns.length, pairs };
-    });
+  return (records, matches, fields, kinds) => {
+    const parts = matches.parts.map((table) => echoPart(table, fields, kinds[table.reference.fileStatus]));
     const folded = { SUCCESSFUL: new Set<string>(), FAILED: new Set<string>() };
-    const misfits = new Misfits();
+    const mismatches = new Mismatches();
     const changed = new Set<string>();
-    kernel.compare(records, parts, joined, (place, at) => {
-      const part = joined.part[place]!;
-      const { columns, reference } = joined.parts[part]!;
-      const { sentField, resultField } = parts[part]!.pairs[at]!;
-      const sent = sentText(records, place, sentField);
-      const back = resultText(joined.parts[part]!, joined.result[place]!, resultField);
-      const column = columns[resultField]!;
-      if (foldText(sent) === foldText(back)) folded[reference.fileStatus].add(column);
-      else {
-        changed.add(column);
-        const said = JSON.stringify(back.slice(0, 40));
-        misfits.add('strange', `${column} ${said} of record ${records.numbers[place]}`);
+    kernel.compare(records, parts, matches, (record, pair) => {
+      const part = matches.part[record]!;
+      const table = matches.parts[part]!;
+      const { sentField, resultField } = parts[part]!.pairs[pair]!;
+      const sent = fieldValue(records, record, sentField);
+      const returned = fieldValue(table, matches.result[record]!, resultField);
+      const column = table.columns[resultField]!;
+      if (foldText(sent) === foldText(returned)) {
+        folded[table.reference.fileStatus].add(column);
+        return;
       }
+      changed.add(column);
+      const shown = JSON.stringify(returned.slice(0, 40));
+      mismatches.add('strange', `${column} ${shown} of record ${records.numbers[record]}`);
     });
-    const contradiction = misfits.error();
+    const contradiction = mismatches.error();
     if (contradiction !== undefined) throw new ContradictionError(contradiction, [...changed]);
     return folded;
   };
+}
+
+/** A part, and which of its fields are compared with which sent ones. */
+function echoPart(table: PartTable, fields: readonly SentField[], kinds: ColumnKinds): EchoPart {
+  const pairs = fields.flatMap(({ column, sourceField }): readonly FieldPair[] => {
+    const resultField = table.columns.indexOf(column);
+    const kind = kinds[column];
+    if (resultField < 0 || kind === undefined || kind === 'answer') return [];
+    return [{ sentField: sourceField, resultField, isFolded: kind === 'folded' }];
+  });
+  const { bytes, count, fields: width, starts, ends } = table;
+  return { bytes, count, fields: width, starts, ends, pairs };
 }

@@ -1,62 +1,65 @@
 /**
- * Judges the sent columns that come back (law 8): an echo holds what was sent, all else is an answer of the service.
- * Where the key tells which result is whose, by comparing; where it does not, by what all of a column holds.
+ * Judges the sent columns that come back: an echo holds what was sent, anything else is an answer of the service. Where
+ * the key shows which result belongs to which record, values are compared one by one; elsewhere by all values of a
+ * column. Rule "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
  */
-import { fieldText } from '../csv/write-field.js';
+import { fieldValue } from '../csv/table.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKind, FileStatus } from '../types.js';
-import type { Joined } from './joined.js';
-import { fieldStart, type PartTable } from './part-table.js';
+import type { Matches } from './joined.js';
+import type { PartTable } from './part-table.js';
 
-/** A sent column: its name in the parts, its place in the source. */
+/** A sent column. */
 export interface SentField {
+  /** Its name in the uploaded file and in the parts. */
   readonly column: string;
+  /** Index of its field in the source. */
   readonly sourceField: number;
 }
 
-/**
- * What a column is at the results that were matched by something else: of the parts of one kind, where they have it.
- */
+/** What a column is, judged by results that were matched without it, in the parts of one status. */
 export function kindAtMatches(
-  joined: Pick<Joined, 'parts' | 'part' | 'result'>,
+  matches: Matches,
   status: FileStatus,
   { column, sourceField }: SentField,
   records: RecordBlock,
 ): ColumnKind {
-  const fields = joined.parts.map(({ reference, columns }) =>
+  const fields = matches.parts.map(({ reference, columns }) =>
     reference.fileStatus === status ? columns.indexOf(column) : -1,
   );
   let kind: ColumnKind = 'exact';
   for (let i = 0; i < records.count; i++) {
-    const at = joined.part[i]!;
-    const field = fields[at]!;
+    const part = matches.part[i]!;
+    const field = fields[part]!;
     if (field < 0) continue;
-    const sent = sentText(records, i, sourceField);
-    const back = resultText(joined.parts[at]!, joined.result[i]!, field);
-    if (sent === back) continue;
-    if (foldText(sent) !== foldText(back)) return 'answer';
+    const sent = fieldValue(records, i, sourceField);
+    const returned = fieldValue(matches.parts[part]!, matches.result[i]!, field);
+    if (sent === returned) continue;
+    if (foldText(sent) !== foldText(returned)) return 'answer';
     kind = 'folded';
   }
   return kind;
 }
 
 /**
- * What a column that all of these parts have is, by all of its values in whatever order.
- * @param places of the records whose results these are; all where it is left out.
+ * What a column is, judged by all its values in any order.
+ *
+ * @param parts all of them have the column.
+ * @param indexes of the records whose results these are; default: all records.
  */
 export function kindOfAll(
   parts: readonly PartTable[],
   { column, sourceField }: SentField,
   records: RecordBlock,
-  places: readonly number[] = Array.from({ length: records.count }, (_, i) => i),
+  indexes: readonly number[] = Array.from({ length: records.count }, (_, i) => i),
 ): ColumnKind {
-  const sent = places.map((place) => sentText(records, place, sourceField));
-  const back = parts.flatMap((table) => {
+  const sent = indexes.map((i) => fieldValue(records, i, sourceField));
+  const returned = parts.flatMap((table) => {
     const field = table.columns.indexOf(column);
-    return Array.from({ length: table.count }, (_, r) => resultText(table, r, field));
+    return Array.from({ length: table.count }, (_, row) => fieldValue(table, row, field));
   });
-  if (haveSameTexts(sent, back)) return 'exact';
-  return haveSameTexts(sent.map(foldText), back.map(foldText)) ? 'folded' : 'answer';
+  if (haveSameTexts(sent, returned)) return 'exact';
+  return haveSameTexts(sent.map(foldText), returned.map(foldText)) ? 'folded' : 'answer';
 }
 
 function haveSameTexts(some: readonly string[], others: readonly string[]): boolean {
@@ -72,43 +75,30 @@ function haveSameTexts(some: readonly string[], others: readonly string[]): bool
 }
 
 /**
- * Whether a sent column has more than one value among the records at these places.
- * @param isFolded whether values that are alike count as one.
+ * Whether a sent column has more than one value among these records.
+ *
+ * @param indexes of the records in the block.
+ * @param isFolded whether values that differ only in case, blanks and Unicode form count as one.
  */
-export function tellsApart(
+export function distinguishes(
   records: RecordBlock,
-  places: readonly number[],
+  indexes: readonly number[],
   sourceField: number,
   isFolded: boolean,
 ): boolean {
-  const textAt = (place: number) => {
-    const text = sentText(records, place, sourceField);
+  const textAt = (index: number) => {
+    const text = fieldValue(records, index, sourceField);
     return isFolded ? foldText(text) : text;
   };
-  const [first, ...rest] = places;
+  const [first, ...rest] = indexes;
   if (first === undefined) return false;
   const text = textAt(first);
-  return rest.some((place) => textAt(place) !== text);
+  return rest.some((index) => textAt(index) !== text);
 }
 
-/** What was sent of a record. */
-export function sentText(records: RecordBlock, place: number, sourceField: number): string {
-  const at = place * records.fields + sourceField;
-  const start = sourceField === 0 ? records.starts[place]! : records.ends[at - 1]! + 1;
-  return fieldText(records.bytes, start, records.ends[at]!);
-}
-
-/** What a result has in a field. */
-export function resultText(table: PartTable, result: number, field: number): string {
-  const end = table.ends[result * table.columns.length + field]!;
-  return fieldText(table.bytes, fieldStart(table, result, field), end);
-}
-
-// Texts that differ only in case, blanks or the form of Unicode are the same to a person.
-
-/** Two texts are alike where this makes them equal. */
+/** Makes texts equal that differ only in case, blanks and Unicode form. */
 export function foldText(text: string): string {
-  // Both ways: ß and SS, and the two small sigmas, meet only so.
+  // Both cases: ß and SS, and the two small sigmas, become equal only so.
   const folded = text.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
   return folded.replace(/\s+/gu, ' ').trim();
 }

@@ -1,22 +1,24 @@
 /**
- * Joins by the tuple of the sent columns that the service gave back, byte by byte or, in columns that come back a
- * little otherwise, without case and blanks. Equal tuples are matched in order: records in the source's, results in
- * the parts', and counted where their results differ.
+ * Joins results to records by the tuple of the sent columns that came back: byte by byte or, in folded columns, without
+ * regard to case and blanks. Equal tuples are matched in order (records in the source's, results in the parts'), and
+ * counted where their results differ.
  */
 import { ByteWriter } from '../csv/byte-writer.js';
-import { fieldText, writeRawValue } from '../csv/write-field.js';
+import { NUL } from '../csv/bytes.js';
+import { fieldEnd, fieldStart, fieldValue, type Table } from '../csv/table.js';
+import { writeRawValue } from '../csv/write-field.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { foldText, type SentField } from './echo-kinds.js';
-import { type Joined, Misfits } from './joined.js';
-import { fieldStart, type PartTable } from './part-table.js';
+import { type Joined, type Matches, Mismatches } from './joined.js';
+import type { PartTable } from './part-table.js';
 
 /** A sent column by which results are matched. */
 export interface EchoedColumn extends SentField {
-  /** Whether texts that differ only in case, blanks and Unicode form are the same. */
+  /** Whether texts that differ only in case, blanks and Unicode form count as equal. */
   readonly isFolded: boolean;
 }
 
-/** @throws UntrustedError naming missing and strange results. */
+/** @throws UntrustedError `RESULTS_DO_NOT_MATCH` naming missing, doubled and strange results. */
 export function joinByEcho(
   parts: readonly PartTable[],
   echoed: readonly EchoedColumn[],
@@ -24,74 +26,68 @@ export function joinByEcho(
 ): Joined {
   const part = new Int32Array(records.count).fill(-1);
   const result = new Int32Array(records.count);
-  const misfits = new Misfits();
-  const waiting = queueByTuple(records, echoed);
+  const mismatches = new Mismatches();
+  const queues = queueByTuple(records, echoed);
   const tuple = new TupleReader();
 
   for (const [at, table] of parts.entries()) {
     const fields = echoed.map(({ column }) => table.columns.indexOf(column));
-    for (let r = 0; r < table.count; r++) {
-      for (const [k, field] of fields.entries()) {
-        const end = table.ends[r * table.columns.length + field]!;
-        tuple.add(table.bytes, fieldStart(table, r, field), end, echoed[k]!.isFolded);
-      }
+    for (let row = 0; row < table.count; row++) {
+      for (const [k, field] of fields.entries()) tuple.add(table, row, field, echoed[k]!.isFolded);
       const key = tuple.take();
-      const queue = waiting.get(key);
+      const queue = queues.get(key);
       if (queue === undefined) {
-        misfits.add('strange', JSON.stringify(key.replaceAll('\0', ' | ').slice(0, 80)));
+        mismatches.add('strange', JSON.stringify(key.replaceAll('\0', ' | ').slice(0, 80)));
       } else if (queue.taken === queue.records.length) {
-        misfits.add('doubled', `record ${records.numbers[queue.records[0]!]}`);
+        mismatches.add('doubled', `record ${records.numbers[queue.records[0]!]}`);
       } else {
         const record = queue.records[queue.taken++]!;
         part[record] = at;
-        result[record] = r;
+        result[record] = row;
       }
     }
   }
-  for (const queue of waiting.values()) {
+  for (const queue of queues.values()) {
     for (const record of queue.records.slice(queue.taken)) {
-      misfits.add('missing', `record ${records.numbers[record]}`);
+      mismatches.add('missing', `record ${records.numbers[record]}`);
     }
   }
-  misfits.check();
-  const joined = { parts, part, result };
-  return { ...joined, indistinct: findIndistinct(waiting, joined, new Set(echoed.map((e) => e.column))) };
+  mismatches.check();
+  const matches = { parts, part, result };
+  return { ...matches, indistinct: findIndistinct(queues, matches, new Set(echoed.map((e) => e.column))) };
 }
 
+/** Records with equal tuples, in the source's order. */
 interface Queue {
+  /** Their indexes in the block. */
   readonly records: number[];
+  /** How many of them have a result. */
   taken: number;
 }
 
 function queueByTuple(records: RecordBlock, echoed: readonly EchoedColumn[]): Map<string, Queue> {
   const queues = new Map<string, Queue>();
   const tuple = new TupleReader();
-  for (let r = 0; r < records.count; r++) {
-    for (const { sourceField, isFolded } of echoed) {
-      const at = r * records.fields + sourceField;
-      tuple.add(
-        records.bytes,
-        sourceField === 0 ? records.starts[r]! : records.ends[at - 1]! + 1,
-        records.ends[at]!,
-        isFolded,
-      );
-    }
+  for (let row = 0; row < records.count; row++) {
+    for (const { sourceField, isFolded } of echoed) tuple.add(records, row, sourceField, isFolded);
     const key = tuple.take();
     const queue = queues.get(key);
-    if (queue === undefined) queues.set(key, { records: [r], taken: 0 });
-    else queue.records.push(r);
+    if (queue === undefined) queues.set(key, { records: [row], taken: 0 });
+    else queue.records.push(row);
   }
   return queues;
 }
 
-/** Builds a map key of raw fields' values: NUL, which no field may hold, ends each of them. */
+/** Builds a map key of the values of fields. Each value is ended by NUL, which no field may hold. */
 class TupleReader {
   readonly #writer = new ByteWriter(256);
 
-  add(bytes: Uint8Array, start: number, end: number, isFolded: boolean): void {
-    if (isFolded) this.#writer.utf8(foldText(fieldText(bytes, start, end)));
-    else writeRawValue(this.#writer, bytes, start, end);
-    this.#writer.byte(0);
+  add(table: Table, row: number, field: number, isFolded: boolean): void {
+    if (isFolded) this.#writer.utf8(foldText(fieldValue(table, row, field)));
+    else {
+      writeRawValue(this.#writer, table.bytes, fieldStart(table, row, field), fieldEnd(table, row, field));
+    }
+    this.#writer.byte(NUL);
   }
 
   take(): string {
@@ -104,31 +100,28 @@ class TupleReader {
 
 function findIndistinct(
   queues: ReadonlyMap<string, Queue>,
-  joined: Pick<Joined, 'parts' | 'part' | 'result'>,
+  matches: Matches,
   echoed: ReadonlySet<string>,
 ): ReadonlySet<number> {
   const found = new Set<number>();
   for (const { records } of queues.values()) {
     if (records.length === 1) continue;
-    const answers = new Set(records.map((record) => answerOf(joined, record, echoed)));
+    const answers = new Set(records.map((record) => answerOf(matches, record, echoed)));
     if (answers.size > 1) for (const record of records) found.add(record);
   }
   return found;
 }
 
-/** Everything that a result says beyond the echoed columns, as one text to compare by: values by column name. */
-export function answerOf(
-  joined: Pick<Joined, 'parts' | 'part' | 'result'>,
-  record: number,
-  echoed: ReadonlySet<string>,
-): string {
-  const table = joined.parts[joined.part[record]!]!;
-  const result = joined.result[record]!;
-  const values = table.columns.map((column, field) => {
-    if (echoed.has(column)) return '';
-    const start = fieldStart(table, result, field);
-    const end = table.ends[result * table.columns.length + field]!;
-    return `${column}:${fieldText(table.bytes, start, end)}`;
-  });
+/**
+ * Everything that a record's result says beyond the echoed columns, as one text to compare by: values by column name.
+ *
+ * @param record its index in the block.
+ */
+export function answerOf(matches: Matches, record: number, echoed: ReadonlySet<string>): string {
+  const table = matches.parts[matches.part[record]!]!;
+  const result = matches.result[record]!;
+  const values = table.columns.map((column, field) =>
+    echoed.has(column) ? '' : `${column}:${fieldValue(table, result, field)}`,
+  );
   return `${table.reference.fileStatus}\0${values.sort().join('\0')}`;
 }

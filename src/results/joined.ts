@@ -1,19 +1,22 @@
-/** The join of one chunk: for each of its records, in the source's order, the one result that belongs to it. */
+/** What joining a chunk comes to: the one result of each record, or the error that names what does not match. */
 import { MismatchError } from '../errors.js';
 import type { PartTable } from './part-table.js';
 
 export interface Joined {
   readonly parts: readonly PartTable[];
-  /** [records of the chunk] index into `parts`. */
+  /** Index into `parts`, for each record of the chunk. */
   readonly part: Int32Array;
-  /** [records of the chunk] number of the result in its part, from 0. */
+  /** Index of the result in its part, for each record of the chunk. */
   readonly result: Int32Array;
-  /** Places of records whose equal tuples have different results, so that which got which is not known. */
+  /** Indexes of records that were sent with equal values but have different results, so it is unknown which is whose. */
   readonly indistinct: ReadonlySet<number>;
 }
 
-/** Collects what does not fit, so that one error names the extent of it. */
-export class Misfits {
+/** Which result belongs to each record. */
+export type Matches = Pick<Joined, 'parts' | 'part' | 'result'>;
+
+/** Collects mismatches, so that one error says how many there are. */
+export class Mismatches {
   readonly #examples = new Map<string, string[]>();
   #count = 0;
 
@@ -32,11 +35,11 @@ export class Misfits {
 
   error(): MismatchError | undefined {
     if (this.#count === 0) return undefined;
-    const told = [...this.#examples].map(([kind, examples]) => `${kind}: ${examples.join(', ')}`);
+    const details = [...this.#examples].map(([kind, examples]) => `${kind}: ${examples.join(', ')}`);
     return new MismatchError(
       'RESULTS_DO_NOT_MATCH',
-      `${this.#count} results do not match the records that were sent (${told.join('; ')})`,
-      { facts: { misfits: this.#count } },
+      `${this.#count} results do not match the records that were sent (${details.join('; ')})`,
+      { facts: { mismatches: this.#count } },
     );
   }
 }

@@ -1,26 +1,31 @@
-/** Whether what came back beside the key speaks for the key: which records it does not tell apart, which it denies. */
+/** Whether the columns that come back beside the key agree with it: which records they confuse, and where they deny it. */
+import { fieldValue } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKind, ColumnKinds, FileStatus } from '../types.js';
-import { foldText, resultText, type SentField, sentText } from './echo-kinds.js';
+import { foldText, kindOfAll, type SentField } from './echo-kinds.js';
 import { answerOf } from './join-by-echo.js';
 import type { Joined } from './joined.js';
 
-export const bothKinds: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
+export const bothStatuses: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
 
-/** Places of the records whose results are in parts of these kinds, ascending. */
-export function placesOf(
+/** Indexes of the records whose results are in parts of these statuses, ascending. */
+export function indexesWithStatus(
   joined: Pick<Joined, 'parts' | 'part'>,
   records: Pick<RecordBlock, 'count'>,
   statuses: readonly FileStatus[],
 ): readonly number[] {
   const isOne = joined.parts.map(({ reference }) => statuses.includes(reference.fileStatus));
-  return Array.from({ length: records.count }, (_, i) => i).filter((i) => isOne[joined.part[i]!]);
+  return indexesOf(records).filter((i) => isOne[joined.part[i]!]);
+}
+
+function indexesOf({ count }: Pick<RecordBlock, 'count'>): readonly number[] {
+  return Array.from({ length: count }, (_, i) => i);
 }
 
 /**
- * Places of records that could as well have each other's different results: their echoes are equal. Not counted are
- * records that are equal in all that was sent, for which it makes no difference, and parts with nothing but the key.
+ * Indexes of records whose echoes are equal and whose results differ, so that the results may be exchanged. Not counted
+ * are records that were sent with equal values, for which it makes no difference, and parts with nothing but the key.
  */
 export function indistinctEchoes(
   joined: Joined,
@@ -31,65 +36,65 @@ export function indistinctEchoes(
   key: string,
 ): ReadonlySet<number> {
   const indistinct = new Set<number>();
-  // A success and a failure may have been exchanged too.
-  const hasBoth = bothKinds.every((status) => Object.keys(kinds[status]).length > 0);
-  for (const group of [...statuses.map((status) => [status]), ...(hasBoth ? [bothKinds] : [])]) {
-    const cameBack = group.map((status) => kinds[status]);
-    if (cameBack.every((some) => Object.keys(some).length === 0)) continue;
+  // A success and a failure may be exchanged too.
+  const hasBoth = bothStatuses.every((status) => Object.keys(kinds[status]).length > 0);
+  for (const group of [...statuses.map((status) => [status]), ...(hasBoth ? [bothStatuses] : [])]) {
+    const returned = group.map((status) => kinds[status]);
+    if (returned.every((some) => Object.keys(some).length === 0)) continue;
     const kindOf = ({ column }: SentField) => {
-      const found = cameBack.map(({ [column]: kind }) => kind);
+      const found = returned.map(({ [column]: kind }) => kind);
       return found.includes('folded') ? 'folded' : found.find((kind) => kind === 'exact');
     };
     const echoes = fields.filter((field) => kindOf(field) !== undefined);
     const notCompared = new Set([key, ...echoes.map(({ column }) => column)]);
-    const echoedAs = (place: number) =>
-      echoes.map((field) => sentAs(kindOf(field), records, place, field)).join('\0');
-    const sentOf = (place: number) =>
-      fields.map((field) => sentAs('exact', records, place, field)).join('\0');
-    for (const places of groupBy(placesOf(joined, records, group), echoedAs).values()) {
-      if (places.length === 1 || new Set(places.map(sentOf)).size === 1) continue;
-      const answers = new Set(places.map((place) => answerOf(joined, place, notCompared)));
-      if (answers.size > 1) for (const place of places) indistinct.add(place);
+    const echoOf = (index: number) =>
+      echoes.map((field) => sentAs(kindOf(field), records, index, field)).join('\0');
+    const sentOf = (index: number) =>
+      fields.map((field) => sentAs('exact', records, index, field)).join('\0');
+    for (const indexes of groupBy(indexesWithStatus(joined, records, group), echoOf).values()) {
+      if (indexes.length === 1 || new Set(indexes.map(sentOf)).size === 1) continue;
+      const answers = new Set(indexes.map((index) => answerOf(joined, index, notCompared)));
+      if (answers.size > 1) for (const index of indexes) indistinct.add(index);
     }
   }
   return indistinct;
 }
 
 /**
- * A failed part may answer in a column that was sent, but not with what was sent of another record, unless an echo
- * tells the two apart. What many records have in common, such as a state, may be the service's correction.
+ * Checks that no failed part answers in a sent column with the value of another record, unless an echo tells the two
+ * records apart. A value that many records share, such as a state, may be the service's correction.
+ *
  * @param kinds of the columns in failed parts.
  * @throws UntrustedError `ECHO_UNPROVEN`.
  */
-export function checkNoOthers(
+export function checkNotSwapped(
   joined: Joined,
   records: RecordBlock,
   fields: readonly SentField[],
   kinds: ColumnKinds,
 ): void {
-  const echoes = echoesAmong(fields, kinds);
-  const failed = placesOf(joined, records, ['FAILED']);
-  const isAlike = (some: number, other: number) =>
+  const echoes = fields.filter(({ column }) => kinds[column] === 'exact' || kinds[column] === 'folded');
+  const failed = indexesWithStatus(joined, records, ['FAILED']);
+  const haveEqualEchoes = (one: number, other: number) =>
     echoes.every((echo) => {
       const kind = kinds[echo.column];
-      return sentAs(kind, records, some, echo) === sentAs(kind, records, other, echo);
+      return sentAs(kind, records, one, echo) === sentAs(kind, records, other, echo);
     });
   for (const field of fields.filter(({ column }) => kinds[column] === 'answer')) {
-    const all = Array.from({ length: records.count }, (_, i) => i);
-    const places = groupBy(all, (place) => sentAs('folded', records, place, field));
-    for (const place of failed) {
-      const table = joined.parts[joined.part[place]!]!;
+    const indexes = groupBy(indexesOf(records), (index) => sentAs('folded', records, index, field));
+    for (const index of failed) {
+      const table = joined.parts[joined.part[index]!]!;
       const at = table.columns.indexOf(field.column);
-      const back = at < 0 ? '' : foldText(resultText(table, joined.result[place]!, at));
-      const others = back === '' ? [] : (places.get(back) ?? []);
-      if (others.includes(place) || others.length > Math.max(1, records.count / 20)) continue;
-      const other = others.find((one) => isAlike(one, place));
-      if (other !== undefined) throw denied(field.column, records.numbers[place]!, records.numbers[other]!);
+      const returned = at < 0 ? '' : foldText(fieldValue(table, joined.result[index]!, at));
+      const others = returned === '' ? [] : (indexes.get(returned) ?? []);
+      if (others.includes(index) || others.length > Math.max(1, records.count / 20)) continue;
+      const other = others.find((one) => haveEqualEchoes(one, index));
+      if (other !== undefined) throw swapped(field.column, records.numbers[index]!, records.numbers[other]!);
     }
   }
 }
 
-function denied(column: string, record: number, other: number): MismatchError {
+function swapped(column: string, record: number, other: number): MismatchError {
   return new MismatchError(
     'ECHO_UNPROVEN',
     `a failed result has the number of record ${record} and the ${column} of record ${other}, so nothing tells which of them it belongs to`,
@@ -97,27 +102,62 @@ function denied(column: string, record: number, other: number): MismatchError {
   );
 }
 
-function echoesAmong(fields: readonly SentField[], kinds: ColumnKinds): readonly SentField[] {
-  return fields.filter(({ column }) => kinds[column] === 'exact' || kinds[column] === 'folded');
+/**
+ * Checks that a column whose values differ from what was sent does not hold the same values at other records: then it
+ * is no answer, and the results are at the wrong records.
+ *
+ * @param status of the parts in which the column is not an echo.
+ * @throws UntrustedError `ECHO_UNPROVEN`.
+ */
+export function checkNotShuffled(
+  joined: Joined,
+  records: RecordBlock,
+  field: SentField,
+  status: FileStatus,
+): void {
+  if (!isShuffled(joined, records, field, bothStatuses) && !isShuffled(joined, records, field, [status])) {
+    return;
+  }
+  throw new MismatchError(
+    'ECHO_UNPROVEN',
+    `${field.column} came back with the values that were sent, but at other records, so the results are not at their own`,
+    {
+      hint: "nothing more is uploaded; ask the service provider why results come back under another record's number; result.echo does not mend this",
+    },
+  );
+}
+
+/** Whether a column comes back with all the values that were sent, in the parts of these statuses, in any order. */
+export function isShuffled(
+  joined: Joined,
+  records: RecordBlock,
+  field: SentField,
+  statuses: readonly FileStatus[],
+): boolean {
+  const parts = joined.parts.filter(
+    ({ reference, count }) => count > 0 && statuses.includes(reference.fileStatus),
+  );
+  if (parts.length === 0 || !parts.every(({ columns }) => columns.includes(field.column))) return false;
+  return kindOfAll(parts, field, records, indexesWithStatus(joined, records, statuses)) !== 'answer';
 }
 
 function sentAs(
   kind: ColumnKind | undefined,
   records: RecordBlock,
-  place: number,
+  index: number,
   { sourceField }: SentField,
 ): string {
-  const text = sentText(records, place, sourceField);
+  const text = fieldValue(records, index, sourceField);
   return kind === 'folded' ? foldText(text) : text;
 }
 
-function groupBy(places: readonly number[], keyOf: (place: number) => string): Map<string, number[]> {
+function groupBy(indexes: readonly number[], keyOf: (index: number) => string): Map<string, number[]> {
   const groups = new Map<string, number[]>();
-  for (const place of places) {
-    const key = keyOf(place);
+  for (const index of indexes) {
+    const key = keyOf(index);
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, [place]);
-    else group.push(place);
+    if (group === undefined) groups.set(key, [index]);
+    else group.push(index);
   }
   return groups;
 }

@@ -1,23 +1,24 @@
-/** Which columns the output has, in which order, and where the source's ones come from (contract, "Files"). */
+/** Which columns the output has, in which order, and from which source columns they are taken. */
 import { stringify } from 'csv-stringify/sync';
-import { ConfigError, UntrustedError } from '../errors.js';
+import { ConfigError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
 import { showText } from '../text.js';
-import type { ColumnKinds, Dialect } from '../types.js';
-import type { SentColumns } from './join-way.js';
-import type { PartTable } from './part-table.js';
+import type { Dialect } from '../types.js';
 
 export interface OutputLayout {
-  /** Places of the kept source columns, in the order of the output. */
+  /** Indexes of the kept source columns, in the order of the output. */
   readonly sourceFields: readonly number[];
   /** Byte of the source's delimiter. */
   readonly delimiter: number;
+  /** Names of the kept source columns. */
   readonly sourceColumns: readonly string[];
+  /** Begins the name of each column that is added. */
   readonly prefix: string;
+  /** Whether each row ends with the run, folio, part and record that it comes from. */
   readonly lineage: boolean;
 }
 
-/** What a layout must know of a source. */
+/** What the layout needs of a source. */
 export interface LaidOutSource {
   readonly columns: readonly string[];
   readonly files: readonly { readonly dialect: Pick<Dialect, 'delimiter'> }[];
@@ -29,7 +30,10 @@ export interface OutputOptions {
   readonly lineage: boolean;
 }
 
-/** @throws ConfigError when a chosen column is not there, or a kept one could be taken for one of ours. */
+/**
+ * @throws ConfigError `CONFIG_COLUMN_MISSING` when a chosen column is not in the source; `OUTPUT_COLUMN_TAKEN` when a
+ * kept one begins like the added ones.
+ */
 export function createOutputLayout(source: LaidOutSource, output: OutputOptions): OutputLayout {
   const kept = output.columns === 'all' ? source.columns : output.columns;
   const fields = kept.map((column) => fieldOf(source.columns, column, 'output.columns'));
@@ -51,11 +55,11 @@ export function createOutputLayout(source: LaidOutSource, output: OutputOptions)
   };
 }
 
-/** The output's column names, given those that the service adds. */
+/** @param added the columns that the service adds. */
 export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
   const lineage = layout.lineage ? ['run', 'folio', 'part', 'record'] : [];
   const taken = ['status', 'error_code', 'error', ...lineage];
-  // A service's column of a name that we use ourselves keeps its values under another one, used by nobody.
+  // A service's column whose name is taken is renamed.
   const nameOf = (column: string) => {
     if (!taken.includes(column)) return column;
     let name = `service_${column}`;
@@ -72,7 +76,9 @@ export function outputHeader(layout: OutputLayout, added: readonly string[]): Bu
 }
 
 /**
- * Place of a column in the source.
+ * Index of a column in the source.
+ *
+ * @param key the config key that names the column.
  * @throws ConfigError naming the config key when it is not there.
  */
 export function fieldOf(columns: readonly string[], column: string, key: string): number {
@@ -85,6 +91,7 @@ export function fieldOf(columns: readonly string[], column: string, key: string)
   );
 }
 
+/** Suggests a column whose name differs only in case and in characters that are no letters or digits. */
 function hintFor(columns: readonly string[], column: string, key: string): string {
   const meant = lookalikeName(column, columns);
   if (meant !== undefined) {
@@ -92,43 +99,4 @@ function hintFor(columns: readonly string[], column: string, key: string): strin
   }
   if (columns.length > 1) return `correct ${key}: names are compared letter by letter`;
   return `with one column only, source.delimiter may not be that of the file; or correct ${key}`;
-}
-
-// Which columns the service adds to what we sent, and what becomes of them when they change.
-
-/**
- * The columns of a part that are not what we sent, in the part's order.
- * @param kinds of the sent columns: the service's answers among them are its own.
- */
-export function addedColumns(part: PartTable, sent: SentColumns, kinds: ColumnKinds): string[] {
-  return part.columns.filter(
-    (column) => column !== sent.key && (!sent.columns.includes(column) || kinds[column] === 'answer'),
-  );
-}
-
-/**
- * Holds the successful parts to the run's columns.
- * @param onChange `ignore` drops what is more and leaves empty what is missing.
- * @throws UntrustedError under `fail` when a part has other columns.
- */
-export function checkAddedColumns(
-  part: PartTable,
-  sent: SentColumns,
-  kinds: ColumnKinds,
-  columns: readonly string[],
-  onChange: 'fail' | 'add' | 'ignore',
-): void {
-  if (onChange === 'ignore') return;
-  const added = addedColumns(part, sent, kinds);
-  const missing = columns.filter((column) => !added.includes(column));
-  const strange = added.filter((column) => !columns.includes(column));
-  if (missing.length === 0 && strange.length === 0) return;
-  const told = [
-    ...(missing.length > 0 ? [`missing: ${missing.join(', ')}`] : []),
-    ...(strange.length > 0 ? [`unknown so far: ${strange.join(', ')}`] : []),
-  ];
-  throw new UntrustedError('COLUMNS_CHANGED', `the service's result columns changed (${told.join('; ')})`, {
-    hint: 'set result.columns to what is right now, or result.onChange: ignore, and run again: nothing is paid again',
-    facts: { part: part.reference.part },
-  });
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { FoundParts } from '../checkpoint/recovery/insert-run.js';
-import { countResults } from '../results/part-table.js';
+import { countRecords } from '../csv/kernel/count-records.js';
 import type { FileStatus, StoredPart } from '../types.js';
 
 /** The name of a part, with a piece of its content's hash or without. */
@@ -82,7 +82,7 @@ async function readPart({ path, fileStatus, part }: PartFile): Promise<StoredPar
   let records = 0;
   try {
     await pipeline(createReadStream(path), createGunzip(), async (content: AsyncIterable<Buffer>) => {
-      const counted = countResults(content);
+      const counted = countRecords(content);
       for await (const piece of counted.content) {
         hash.update(piece);
         bytes += piece.length;

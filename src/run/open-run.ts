@@ -63,7 +63,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       signal,
       setbacks: { first: undefined },
       uploads,
-      join: { way: run.join, judged: new Set(), judging: Promise.resolve(undefined) },
+      join: { method: run.join, judged: new Set(), judging: Promise.resolve(undefined) },
       work: { written: undefined },
       clock,
       logger,

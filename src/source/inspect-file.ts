@@ -1,14 +1,15 @@
-/** A first look at one file of a source: dialect, columns, and where its records begin. */
+/** Inspects the beginning of one source file: dialect, columns, and where its records begin. */
 import iconv from 'iconv-lite';
 import { LF } from '../csv/bytes.js';
 import { detectDialect, type FixedDialect } from '../csv/detect-dialect.js';
 import { readHeader } from '../csv/read-header.js';
 import { SourceError } from '../errors.js';
 import type { Dialect } from '../types.js';
-import { isGzip, isTranscoded, readUnzipped } from './read-decoded.js';
+import { isTranscoded } from './read-decoded.js';
+import { isGzip, readUnzipped } from './read-unzipped.js';
 import { type FileStamp, fileStamp } from './source-files.js';
 
-/** Unzipped bytes that are looked at; the header must lie within. */
+/** Unzipped bytes that are read; the header must end within them. */
 const SAMPLE_BYTES = 256 * 1024;
 
 export interface InspectedFile extends FileStamp {
@@ -22,10 +23,8 @@ export interface InspectedFile extends FileStamp {
 }
 
 /**
- * Reads a file's first bytes.
- *
- * @throws SourceError when there is no file, nothing in it, or no usable header; ConfigError for what
- * `fixed` has wrong.
+ * @param fixed what the config says of encoding and delimiter.
+ * @throws SourceError when the file is missing, empty, or has no usable header; ConfigError when `fixed` is invalid.
  */
 export async function inspectFile(path: string, fixed: Omit<FixedDialect, 'gzip'>): Promise<InspectedFile> {
   const { bytes, stamp } = await fileStamp(path);
@@ -82,27 +81,9 @@ function decode(sample: Buffer, dialect: Dialect): Buffer {
   return dialect.bom ? sample.subarray(3) : sample;
 }
 
-/** Tells a file that is no text at all from a malformed CSV, by the bytes with which it begins. */
-interface Kind {
-  readonly what: string;
-  readonly at: number;
-  readonly bytes: Buffer;
-}
-
-const hex = (text: string) => Buffer.from(text, 'hex');
-
-/** Each of them has bytes that no text begins with. Behind bzip2's name and block size stand the digits of pi. */
-const KINDS: readonly Kind[] = [
-  { what: 'a zip archive or an .xlsx workbook', at: 0, bytes: hex('504b0304') },
-  { what: 'an .xls workbook', at: 0, bytes: hex('d0cf11e0a1b11ae1') },
-  { what: 'a tar archive', at: 256, bytes: Buffer.from('\0ustar') },
-  { what: 'gzip within gzip', at: 0, bytes: hex('1f8b08') },
-  { what: 'a file compressed by xz', at: 0, bytes: hex('fd377a585a00') },
-  { what: 'a file compressed by zstd', at: 0, bytes: hex('28b52ffd') },
-  { what: 'a file compressed by bzip2', at: 0, bytes: hex('425a6839314159265359') },
-];
-
 /**
+ * Recognizes a file that is no CSV at all, so that the message says what it is.
+ *
  * @param sample a file's first bytes, unzipped.
  * @throws SourceError `SOURCE_NOT_CSV` for archives, workbooks, and files compressed otherwise than by gzip.
  */
@@ -114,3 +95,24 @@ function refuseArchive(sample: Buffer, path: string): void {
     facts: { file: path, kind: kind.what },
   });
 }
+
+/** A kind of file that is no text, and the bytes by which it is recognized. */
+interface Kind {
+  readonly what: string;
+  /** Offset of `bytes` in the file. */
+  readonly at: number;
+  readonly bytes: Buffer;
+}
+
+const hex = (text: string) => Buffer.from(text, 'hex');
+
+/** No text begins with any of these. In bzip2, the digits of pi follow its name and block size. */
+const KINDS: readonly Kind[] = [
+  { what: 'a zip archive or an .xlsx workbook', at: 0, bytes: hex('504b0304') },
+  { what: 'an .xls workbook', at: 0, bytes: hex('d0cf11e0a1b11ae1') },
+  { what: 'a tar archive', at: 256, bytes: Buffer.from('\0ustar') },
+  { what: 'gzip within gzip', at: 0, bytes: hex('1f8b08') },
+  { what: 'a file compressed by xz', at: 0, bytes: hex('fd377a585a00') },
+  { what: 'a file compressed by zstd', at: 0, bytes: hex('28b52ffd') },
+  { what: 'a file compressed by bzip2', at: 0, bytes: hex('425a6839314159265359') },
+];

@@ -1,24 +1,13 @@
-/** A file's bytes as the scanner wants them: unzipped, UTF-8, without byte order mark. */
-import { open } from 'node:fs/promises';
-import { pipeline } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+/** Reads a file's bytes as the scanner needs them: unzipped, UTF-8, without byte order mark. */
 import iconv from 'iconv-lite';
-import { PIECE_BYTES, readPieces } from '../streams/read-pieces.js';
 import type { Dialect } from '../types.js';
-import { unreadable } from './source-files.js';
+import { type ReadOptions, readUnzipped } from './read-unzipped.js';
 
 const BOM_BYTES = 3;
-/** What stands for bytes without meaning; a record that has it is refused. */
-const REPLACEMENT = '\u{fffd}';
-
-/** Whether a file's bytes have to be decoded from another encoding. */
-export function isTranscoded(dialect: Pick<Dialect, 'encoding'>): boolean {
-  return dialect.encoding !== 'utf8';
-}
 
 /**
- * The decoded bytes of a file from a decoded offset on. Plain UTF-8 files seek there; others are decoded
- * from their beginning, and what lies before is dropped.
+ * The decoded bytes of a file from a decoded offset on. Plain UTF-8 files seek there; others are decoded from their
+ * beginning, and the bytes before the offset are dropped.
  *
  * @param options `onRaw` sees the bytes as on disk: all of them where `from` is 0.
  * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`; the signal's reason.
@@ -46,6 +35,11 @@ export async function* readDecoded(
   }
 }
 
+/** Whether a file's bytes have to be decoded from another encoding. */
+export function isTranscoded(dialect: Pick<Dialect, 'encoding'>): boolean {
+  return dialect.encoding !== 'utf8';
+}
+
 /** Decodes from another encoding into UTF-8. */
 function transcode(input: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer, void, undefined> {
   return isLatin1(encoding) ? fromLatin1(input) : byIconv(input, encoding);
@@ -53,17 +47,17 @@ function transcode(input: AsyncIterable<Buffer>, encoding: string): AsyncGenerat
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
-/** Whether each byte stands for the character of its number, as in ISO 8859-1, whatever name that goes by. */
+/** Whether each byte is the character of the same number, as in ISO 8859-1, whatever name the encoding has. */
 function isLatin1(encoding: string): boolean {
   return iconv.decode(ALL_BYTES, encoding) === ALL_BYTES.toString('latin1');
 }
 
-/** Node's own way, five times as fast. */
+/** Node's own decoding, five times as fast as iconv-lite's. */
 async function* fromLatin1(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   for await (const piece of input) yield Buffer.from(piece.toString('latin1'));
 }
 
-/** Any other; iconv-lite takes a byte order mark off itself. */
+/** Decodes any encoding that iconv-lite knows; iconv-lite removes a byte order mark itself. */
 async function* byIconv(
   input: AsyncIterable<Buffer>,
   encoding: string,
@@ -74,7 +68,7 @@ async function* byIconv(
   for await (const piece of input) {
     bytes += piece.length;
     const text = held + decoder.write(piece);
-    // Half of a surrogate pair alone would become U+FFFD: it waits for its other half.
+    // Half of a surrogate pair would become U+FFFD: it is kept until its other half comes.
     const cut = /[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
     held = text.slice(cut);
     if (cut > 0) yield Buffer.from(text.slice(0, cut));
@@ -83,70 +77,10 @@ async function* byIconv(
   if (rest !== '') yield Buffer.from(rest);
 }
 
-/** Whether UTF-16 ends in the middle of a character: iconv-lite drops the byte unseen, as it does of no other encoding. */
+/** Whether UTF-16 ends in the middle of a character. Only in this encoding does iconv-lite drop such a byte silently. */
 function isHalved(encoding: string, bytes: number): boolean {
   return bytes % 2 === 1 && /^(utf-?16|ucs-?2)/.test(encoding);
 }
 
-/** A file's bytes from the disk, unzipped where it is gzip. */
-interface ReadOptions {
-  readonly signal?: AbortSignal;
-  /** Sees the bytes as they are on disk, in order. */
-  readonly onRaw?: (bytes: Uint8Array) => void;
-}
-
-/** Whether a file is gzip, by its first two bytes and not by its name (RFC 1952, 2.3.1). */
-export async function isGzip(path: string): Promise<boolean> {
-  try {
-    const file = await open(path);
-    try {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
-      return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
-    } finally {
-      await file.close();
-    }
-  } catch (cause) {
-    throw unreadable(path, cause);
-  }
-}
-
-/**
- * Each piece is valid until the next one is asked for.
- * @param start offset on disk; 0 for gzip.
- * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`, broken gzip included; the signal's reason.
- */
-export async function* readUnzipped(
-  file: { readonly path: string; readonly gzip: boolean },
-  start: number,
-  options: ReadOptions,
-): AsyncGenerator<Buffer, void, undefined> {
-  const { signal, onRaw } = options;
-  try {
-    const raw = tapped(readPieces(file.path, start), onRaw);
-    // Errors of the disk reach the loop too: pipeline destroys the gunzip stream with them.
-    const unzipped = file.gzip
-      ? pipeline(copied(raw), createGunzip({ chunkSize: PIECE_BYTES }), () => {})
-      : raw;
-    for await (const piece of unzipped) {
-      signal?.throwIfAborted();
-      yield piece;
-    }
-  } catch (cause) {
-    throw signal?.aborted ? signal.reason : unreadable(file.path, cause);
-  }
-}
-
-async function* tapped(
-  disk: AsyncIterable<Buffer>,
-  onRaw: ReadOptions['onRaw'],
-): AsyncGenerator<Buffer, void, undefined> {
-  for await (const piece of disk) {
-    onRaw?.(piece);
-    yield piece;
-  }
-}
-
-/** For who takes pieces while it is still at work on those before. */
-async function* copied(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-  for await (const piece of pieces) yield Buffer.from(piece);
-}
+/** Written for a halved character; a record that holds it is refused. */
+const REPLACEMENT = '\u{fffd}';

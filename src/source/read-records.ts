@@ -1,4 +1,4 @@
-/** The records of a checked source, file after file, from any position on. */
+/** Reads the records of a checked source, file after file, from any position on. */
 import type { BadRecord } from '../csv/bad-record.js';
 import type { Batch } from '../csv/batch.js';
 import { scanRecords } from '../csv/scan-records.js';
@@ -6,17 +6,17 @@ import type { Position, Source } from '../types.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 
 export interface ReadRecordsOptions {
-  /** A record's bytes without its line end. */
+  /** Most bytes of a record without its line end. */
   readonly maxRecordBytes: number;
-  /** Throws to stop, returns to skip the record; its `line` is known only where `firstLines` are given. */
+  /** Throws to stop, returns to skip the record. Its `line` is known only where `firstLines` is given. */
   readonly onBadRecord: (bad: BadRecord) => void;
-  /** Physical line of each file's first record, for files that are read from there. */
+  /** Physical line of each file's first record, for files that are read from that record on. */
   readonly firstLines?: readonly number[];
   readonly signal?: AbortSignal;
 }
 
 /**
- * All records of a source from a position on; numbers run on over the files.
+ * The records of a source from a position on. Their numbers go on from file to file.
  *
  * @param from where a record begins, and its number.
  * @throws SourceError when a file cannot be read; the signal's reason; what `onBadRecord` throws.
@@ -45,55 +45,4 @@ export async function* readRecords(
       onBadRecord,
     });
   }
-}
-
-// Some records of a stream of batches, by number: slices of the batches that hold them, nothing is copied.
-
-/**
- * Batches that hold only these records. A number that no record has is passed over; nothing is read behind the
- * last one, and the next numbers are asked for only when those before them are given.
- * @param numbers ascending, within each list and from list to list.
- */
-export async function* pickRecords(
-  batches: AsyncIterable<Batch>,
-  numbers: AsyncIterable<readonly number[]> | Iterable<readonly number[]>,
-): AsyncGenerator<Batch, void, undefined> {
-  const source = batches[Symbol.asyncIterator]();
-  let batch: Batch | undefined;
-  try {
-    for await (const wanted of numbers) {
-      for (let at = 0; at < wanted.length; ) {
-        const number = wanted[at]!;
-        while (batch === undefined || number >= batch.firstRecord + batch.count) {
-          const read: IteratorResult<Batch> = await source.next();
-          if (read.done) return;
-          batch = read.value;
-        }
-        const from = number - batch.firstRecord;
-        const count = from < 0 ? 0 : consecutive(wanted, at, batch.count - from);
-        if (count > 0) yield slice(batch, from, count);
-        at += Math.max(count, 1);
-      }
-    }
-  } finally {
-    await source.return?.();
-  }
-}
-
-/** How many numbers follow one another without a gap, at most so many. */
-function consecutive(numbers: readonly number[], from: number, atMost: number): number {
-  let count = 1;
-  while (count < atMost && numbers[from + count] === numbers[from]! + count) count += 1;
-  return count;
-}
-
-function slice(batch: Batch, from: number, count: number): Batch {
-  const { fields } = batch;
-  return {
-    ...batch,
-    firstRecord: batch.firstRecord + from,
-    count,
-    starts: batch.starts.subarray(from, from + count),
-    ends: batch.ends.subarray(from * fields, (from + count) * fields),
-  };
 }

@@ -1,33 +1,28 @@
-/** The records of one chunk, copied out of the batches so that they can be joined, written and read twice. */
+/** Copies the records of one chunk out of the batches, so that they can be joined, written and read more than once. */
 import { type Batch, bytesBetween, endWithin } from '../csv/batch.js';
-import { addShifted } from '../csv/kernel/table-memory.js';
+import { copyShifted, ensureCapacity } from '../csv/kernel/growing-table.js';
+import type { Table } from '../csv/table.js';
 import { ConfigError } from '../errors.js';
 
-export interface RecordBlock {
-  readonly bytes: Uint8Array;
-  readonly count: number;
-  readonly fields: number;
-  /** [count] */
-  readonly starts: Int32Array;
-  /** [count * fields], as in a Batch. */
-  readonly ends: Int32Array;
-  /** [count] record numbers in the source, ascending. */
+export interface RecordBlock extends Table {
+  /** Record numbers in the source, ascending: `[count]`. */
   readonly numbers: Int32Array;
 }
 
 export interface BlockReader {
   /**
-   * The next records, in source order; fewer only where the source ends, or where more than one would have more than
-   * `maxBytes`. Valid until the next call.
-   * @throws ConfigError `MEMORY_LIMIT` where so many records are more than a block can hold.
+   * The next `count` records in source order. Fewer only where the source ends, or where the next one would exceed
+   * `maxBytes`; the first one is taken whatever its size. Valid until the next call.
+   *
+   * @throws ConfigError `MEMORY_LIMIT` where the records are more than a block can hold.
    */
   take(count: number, maxBytes?: number): Promise<RecordBlock>;
-  /** Passes over the records before this number. */
+  /** Skips the records before this number. */
   skipTo(record: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Cuts a stream of batches into blocks of any number of records; its arrays grow to the largest block and stay. */
+/** Cuts a stream of batches into blocks. Its arrays are reused, and grow to the size of the largest block. */
 export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
   const block = createGrowingBlock();
   let batch: Batch | undefined;
@@ -79,7 +74,7 @@ function createGrowingBlock() {
   let fields = 0;
 
   return {
-    /** Bytes in it. */
+    /** Bytes of its records. */
     get length() {
       return length;
     },
@@ -91,15 +86,15 @@ function createGrowingBlock() {
       fields = batch.fields;
       const first = batch.starts[from]!;
       const size = bytesBetween(batch, from, from + taken);
-      if (length + size > MOST_BLOCK_BYTES) throw tooLarge(batch.firstRecord + from);
-      bytes = grown(bytes, length + size);
-      starts = grown(starts, count + taken);
-      numbers = grown(numbers, count + taken);
-      ends = grown(ends, (count + taken) * fields);
+      if (length + size > MAX_BLOCK_BYTES) throw tooLarge(batch.firstRecord + from);
+      bytes = ensureCapacity(bytes, length + size);
+      starts = ensureCapacity(starts, count + taken);
+      numbers = ensureCapacity(numbers, count + taken);
+      ends = ensureCapacity(ends, (count + taken) * fields);
       bytes.set(batch.bytes.subarray(first, first + size), length);
       const shift = length - first;
-      addShifted(starts, count, batch.starts.subarray(from, from + taken), shift);
-      addShifted(ends, count * fields, batch.ends.subarray(from * fields, (from + taken) * fields), shift);
+      copyShifted(starts, count, batch.starts.subarray(from, from + taken), shift);
+      copyShifted(ends, count * fields, batch.ends.subarray(from * fields, (from + taken) * fields), shift);
       fillNumbers(numbers.subarray(count, count + taken), batch.firstRecord + from);
       length += size;
       count += taken;
@@ -115,13 +110,13 @@ function createGrowingBlock() {
   };
 }
 
-/** Places in a block stand in arrays of 32 bits. */
-const MOST_BLOCK_BYTES = 2 ** 31 - 1;
+/** Offsets in a block are signed numbers of 32 bits. */
+const MAX_BLOCK_BYTES = 2 ** 31 - 1;
 
 function tooLarge(record: number): ConfigError {
   return new ConfigError(
     'MEMORY_LIMIT',
-    `record ${record} of the source: with the records of its chunk before it more than ${MOST_BLOCK_BYTES} bytes`,
+    `record ${record} of the source: with the records of its chunk before it more than ${MAX_BLOCK_BYTES} bytes`,
     {
       hint: 'lower chunks.maxRecords or chunks.maxBytes for a run that begins with --new',
       facts: { record },
@@ -129,20 +124,7 @@ function tooLarge(record: number): ConfigError {
   );
 }
 
-/** Consecutive numbers. */
+/** Writes consecutive numbers. */
 function fillNumbers(into: Int32Array, first: number): void {
   for (let i = 0; i < into.length; i++) into[i] = first + i;
-}
-
-// Typed arrays that grow with what is put into them.
-
-/** The same array, or a larger copy where it is too small. */
-export function grown<T extends Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer>>(
-  array: T,
-  size: number,
-): T {
-  if (size <= array.length) return array;
-  const larger = new (array.constructor as new (length: number) => T)(Math.max(size, array.length * 2));
-  larger.set(array);
-  return larger;
 }

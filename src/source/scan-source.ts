@@ -1,10 +1,14 @@
-/** Law 5, check before paying: the whole source is read once, and every record's shape with it. */
+/**
+ * Reads the whole source once and checks the shape of every record, before anything is paid. Rule "Check before paying":
+ * docs/architecture.md#check-before-paying.
+ */
 import { createHash } from 'node:crypto';
 import { type BadRecord, badRecordError } from '../csv/bad-record.js';
 import { scanRecords } from '../csv/scan-records.js';
 import { ConfigError, SourceError } from '../errors.js';
 import { showText } from '../text.js';
 import type { Source, SourceFile } from '../types.js';
+import { checkSameColumns } from './check-same-columns.js';
 import { type InspectedFile, inspectFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 import { fileStamp } from './source-files.js';
@@ -17,35 +21,25 @@ export interface ScanSourceOptions {
   /** `auto`, or one ASCII character. */
   readonly delimiter: string;
   readonly onBadRecord: 'fail' | 'reject';
-  /** A record's bytes without its line end; a larger one is bad. */
+  /** Most bytes of a record without its line end; a larger record is bad. */
   readonly maxRecordBytes: number;
-  /** Records that the source may have, rejected ones included; left out: as many as their numbers allow. */
+  /** Most records that the source may have, rejected ones included; default: as many as their numbers allow. */
   readonly maxRecords?: number;
   readonly signal: AbortSignal;
   /** Sees every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
-  /** Called now and then: bytes read on disk, records read. */
+  /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;
 }
 
-/** Record numbers stand in arrays of 32 bits. */
-const MOST_RECORDS = 2 ** 31 - 1;
-
-/** What has been read so far, over all files. */
-interface Totals {
-  bytes: number;
-  records: number;
-  rejected: number;
-}
-
 /**
- * Reads all files to their end and returns what they are: dialects, columns, counts, hashes.
+ * Reads all files to their end and returns their dialects, columns, counts and hashes.
  *
- * The source's `sha256` is the file's own where it is one file; of several it is the hash of their hex
- * hashes in order, each followed by LF.
+ * The `sha256` of a source of one file is that of the file. For several files it is the hash of their hex hashes in
+ * order, each followed by LF.
  *
- * @throws SourceError naming file, record, line and byte of what is wrong; ConfigError for an unknown
- * encoding or delimiter, or where no record could fit into a chunk; the signal's reason.
+ * @throws SourceError naming the file, record, line and byte of what is wrong; ConfigError for an unknown encoding or
+ * delimiter, or where no record could fit into a chunk; the signal's reason.
  */
 export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   checkRoom(options.maxRecordBytes);
@@ -58,7 +52,7 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   if (first === undefined) {
     throw new SourceError('SOURCE_MISSING', 'the source has no file', { hint: 'check source.path' });
   }
-  for (const other of others) checkAlike(first, other);
+  for (const other of others) checkSameColumns(first, other);
 
   const totals: Totals = { bytes: 0, records: 0, rejected: 0 };
   const files: SourceFile[] = [];
@@ -78,6 +72,16 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     });
   }
   return { files, columns: first.columns, records, rejected, sha256: hashOf(files) };
+}
+
+/** Record numbers are signed numbers of 32 bits. */
+const MAX_RECORDS = 2 ** 31 - 1;
+
+/** What was read so far, over all files. */
+interface Totals {
+  bytes: number;
+  records: number;
+  rejected: number;
 }
 
 /** @throws ConfigError where the header of an uploaded file alone is as large as a chunk may be. */
@@ -145,7 +149,7 @@ async function scanFile(
 function checkCount(
   { records }: Totals,
   path: string,
-  { maxRecords = MOST_RECORDS }: Pick<ScanSourceOptions, 'maxRecords'>,
+  { maxRecords = MAX_RECORDS }: Pick<ScanSourceOptions, 'maxRecords'>,
 ): void {
   if (records <= maxRecords) return;
   throw new SourceError(
@@ -158,7 +162,7 @@ function checkCount(
   );
 }
 
-/** The bytes after the header: the file is read from its beginning, so that the hash covers all of it. */
+/** Drops the header. The file is read from its beginning all the same, so that the hash covers all of it. */
 async function* afterHeader(
   decoded: AsyncIterable<Buffer>,
   dataStart: number,
@@ -171,7 +175,7 @@ async function* afterHeader(
   }
 }
 
-/** @throws SourceError when the file is not what it was when the scan began, or was not read to its end. */
+/** @throws SourceError when the file changed since the scan began, or was not read to its end. */
 async function checkUnchanged(file: InspectedFile, bytesRead: number): Promise<void> {
   const { stamp } = await fileStamp(file.path);
   if (stamp !== file.stamp) {
@@ -185,37 +189,6 @@ async function checkUnchanged(file: InspectedFile, bytesRead: number): Promise<v
       hint: 'copy the file again, or compress it again',
       facts: { file: file.path, byte: bytesRead },
     });
-  }
-}
-
-/** @throws SourceError naming both files and the first difference, when they cannot be one source. */
-function checkAlike(first: InspectedFile, other: InspectedFile): void {
-  const count = Math.max(first.columns.length, other.columns.length);
-  for (let at = 0; at < count; at++) {
-    const [one, two] = [first.columns[at], other.columns[at]];
-    if (one === two) continue;
-    const [shownOne, shownTwo] = [one, two].map((column) =>
-      column === undefined ? 'missing' : showText(column),
-    );
-    throw new SourceError(
-      'SOURCE_HEADERS_DIFFER',
-      `column ${at + 1} is ${shownOne} in ${first.path} and ${shownTwo} in ${other.path}`,
-      {
-        hint: 'the files of one source must have the same columns in the same order; narrow source.path',
-        facts: { file: first.path, otherFile: other.path, column: at + 1 },
-      },
-    );
-  }
-  if (first.dialect.delimiter !== other.dialect.delimiter) {
-    const [one, two] = [first, other].map(({ dialect }) => showText(dialect.delimiter));
-    throw new SourceError(
-      'SOURCE_DELIMITERS_DIFFER',
-      `the delimiter is ${one} in ${first.path} and ${two} in ${other.path}`,
-      {
-        hint: 'the files of one source must have the same delimiter; set source.delimiter if it was detected wrongly',
-        facts: { file: first.path, otherFile: other.path },
-      },
-    );
   }
 }
 

@@ -1,4 +1,4 @@
-/** Resolves the source's path to its files. */
+/** Finds the files of a source, stamps them, and explains why one cannot be read. */
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { glob } from 'tinyglobby';
@@ -6,17 +6,17 @@ import { SourceError } from '../errors.js';
 import { stampText } from '../streams/stamp.js';
 
 /**
- * The file of that name, or the files that a glob matches, in byte order of their paths. A name that
- * exists is taken as it stands, whatever characters it has.
+ * The file of that name, or the files that a glob matches, in byte order of their paths. The name of an existing file
+ * is never read as a glob.
  *
- * @throws SourceError `SOURCE_MISSING` when nothing is there.
+ * @throws SourceError `SOURCE_MISSING` when no file has the name or matches.
  */
 export async function findFiles(pattern: string): Promise<string[]> {
-  const isThere = await stat(pattern).then(
+  const isFound = await stat(pattern).then(
     () => true,
     () => false,
   );
-  if (isThere) return [pattern];
+  if (isFound) return [pattern];
   const files = await glob(pattern, {
     onlyFiles: true,
     absolute: isAbsolute(pattern),
@@ -30,7 +30,7 @@ export async function findFiles(pattern: string): Promise<string[]> {
   });
 }
 
-/** What tells cheaply whether a file is still the same: equal stamps, same content. */
+/** Shows cheaply whether a file is unchanged: equal stamps mean the same content. */
 export interface FileStamp {
   /** Size on disk in bytes. */
   readonly bytes: number;
@@ -38,7 +38,7 @@ export interface FileStamp {
   readonly stamp: string;
 }
 
-/** @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`. */
+/** @throws SourceError `SOURCE_MISSING`, or `SOURCE_UNREADABLE` for what is no regular file too. */
 export async function fileStamp(path: string): Promise<FileStamp> {
   const facts = await stat(path, { bigint: true }).catch((cause: unknown) => {
     throw unreadable(path, cause);
@@ -53,14 +53,11 @@ export async function fileStamp(path: string): Promise<FileStamp> {
   return { bytes: Number(facts.size), stamp: stampText(facts) };
 }
 
-/** The error for a file that cannot be read, from what the system or zlib said of it. */
-const HINTS: Readonly<Record<string, string>> = {
-  ENOENT: 'check source.path: relative paths in a config file are relative to that file',
-  EACCES: 'give this user the right to read the file and its folders',
-  EISDIR: 'source.path must name a file, or a pattern such as folder/*.csv',
-};
-
-/** `SOURCE_MISSING` where there is no such file, else `SOURCE_UNREADABLE` with the cause. */
+/**
+ * The error for a file that cannot be read: `SOURCE_MISSING` where it does not exist, else `SOURCE_UNREADABLE`.
+ *
+ * @param cause an error of the system or of zlib.
+ */
 export function unreadable(path: string, cause: unknown): SourceError {
   const systemCode = codeOf(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);
@@ -78,6 +75,13 @@ export function unreadable(path: string, cause: unknown): SourceError {
     },
   );
 }
+
+/** By the system's error code. */
+const HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'check source.path: relative paths in a config file are relative to that file',
+  EACCES: 'give this user the right to read the file and its folders',
+  EISDIR: 'source.path must name a file, or a pattern such as folder/*.csv',
+};
 
 function codeOf(cause: unknown): string {
   const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { ByteWriter } from '../../src/csv/byte-writer.js';
+import { COMMA } from '../../src/csv/bytes.js';
 
 it('grows as it is written to', () => {
   const out = new ByteWriter(1);
   const source = Buffer.from('0123456789'.repeat(20));
   for (let i = 0; i < 50; i++) {
-    out.byte(0x2c);
+    out.byte(COMMA);
     out.ascii('abc');
     out.utf8('é📒');
     out.copy(source, 3, 7);
@@ -33,7 +34,7 @@ it('writes UTF-8 that is mostly ASCII, short and long', () => {
   }
 });
 
-it('gives what was written as a Buffer of its own, and is empty after', () => {
+it('returns a copy of what was written, and is empty afterwards', () => {
   const out = new ByteWriter(8);
   out.ascii('first');
   const first = out.take();

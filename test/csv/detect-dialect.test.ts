@@ -20,13 +20,13 @@ describe('the delimiter', () => {
     ['a,b;c,d', ','],
     // A quote in the middle of a field, one bad record: the others still agree.
     ['a,b\n1,2\n3,5" pipe\n4,5\n6\n7,8\n', ','],
-    // Every record has one more comma than the header has: nothing agrees but the bar.
+    // Every record has one more comma than the header: only the bar agrees.
     ['a,b|c\n1,,2|3\n4,,5|6\n', '|'],
   ])('of %j is %j', (sample, delimiter) => {
     expect(detect(sample).delimiter).toBe(delimiter);
   });
 
-  it('is the one that is fixed', () => {
+  it('is the fixed one', () => {
     expect(detect('a,b\n1,2\n', { delimiter: '^' }).delimiter).toBe('^');
   });
 

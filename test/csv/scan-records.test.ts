@@ -60,7 +60,7 @@ describe('records', () => {
     expect(await values(text, 2)).toEqual(expected);
   });
 
-  it('takes a quoted empty field of one column for a record, and an empty line not', async () => {
+  it('reads a quoted empty field of one column as a record, and an empty line not', async () => {
     expect(await values('""\n\nx\n', 1)).toEqual([[''], ['x']]);
   });
 
@@ -74,7 +74,7 @@ describe('records', () => {
     expect(await values('a\t"b\tc"\n', 2, { delimiter: '\t' })).toEqual([['a', 'b\tc']]);
   });
 
-  it('gives numbers and offsets that begin where it is told', async () => {
+  it('numbers and offsets begin as given in the options', async () => {
     const found = await scan('a,b\n\nc,d\n', 2, { firstRecord: 10, base: 100 });
     expect(found).toMatchObject([
       { record: 10, byte: 100 },
@@ -108,7 +108,7 @@ describe('bad records', () => {
     ['SOURCE_QUOTE_MISPLACED', 'a,b\n"c\nd"e,"f\ng,h\n', '"c\nd"e,"f', ['g', 'h']],
     ['SOURCE_QUOTE_NOT_CLOSED', 'a,b\nc,"d\ne,f\n', 'c,"d', ['e', 'f']],
     ['SOURCE_NUL', 'a,b\nc,\0\nd,e\n', 'c,\0', ['d', 'e']],
-  ])('%s: %j gives up exactly what it must', async (code, text, raw, next) => {
+  ])('%s: %j rejects exactly what it must', async (code, text, raw, next) => {
     const found = await scan(text, 2);
     expect(found).toMatchObject([
       { record: 1 },
@@ -122,7 +122,7 @@ describe('bad records', () => {
     expect(found.map((f) => ('line' in f ? f.line : 0))).toEqual([0, 5, 0, 9]);
   });
 
-  it('does not know the line where it is not told the first one', async () => {
+  it('does not know the line without the first one', async () => {
     const found: unknown[] = [];
     const options = { delimiter: ',', fields: 2, maxRecordBytes: 9, file: 0, base: 0, firstRecord: 1 };
     for (const _ of scanBuffer(Buffer.from('a\nb\n'), {
@@ -142,7 +142,7 @@ describe('bad records', () => {
     ]);
   });
 
-  it('takes U+FFFD for lost letters only where the file was decoded from another encoding', async () => {
+  it('treats U+FFFD as lost letters only where the file was decoded from another encoding', async () => {
     const text = 'a,\u{fffd}\nb,c\n';
     expect(await values(text, 2)).toEqual([
       ['a', '\u{fffd}'],
@@ -186,7 +186,7 @@ describe('records that are too large', () => {
     expect(streamed.map((f) => 'values' in f && f.values)).toEqual(expected);
   });
 
-  it('never holds much more than a record may have', async () => {
+  it('never holds much more than the largest allowed record', async () => {
     const piece = Buffer.alloc(1 << 20, 'x');
     function* endless(): Generator<Buffer> {
       for (let i = 0; i < 64; i++) yield piece;

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ByteWriter } from '../../src/csv/byte-writer.js';
-import { fieldText, writeField, writeRawValue, writeValue } from '../../src/csv/write-field.js';
+import { COMMA } from '../../src/csv/bytes.js';
+import { fieldRuns, fieldText, writeField, writeRawValue, writeValue } from '../../src/csv/write-field.js';
 
 const out = new ByteWriter(4);
 
-/** The raw field as it comes out, standing between other fields. */
+/** What is written of a raw field between two others. */
 function written(raw: string, delimiter: string): string {
   const bytes = Buffer.from(`"x"${delimiter}${raw}${delimiter}"y"`);
   writeField(out, bytes, 4, bytes.length - 4, delimiter.charCodeAt(0));
@@ -65,4 +66,23 @@ it.each([
   expect(fieldText(new Uint8Array(bytes), 3, bytes.length - 1)).toBe(expected);
   writeRawValue(out, bytes, 3, bytes.length - 1);
   expect(out.take().toString()).toBe(expected);
+});
+
+describe('fieldRuns', () => {
+  it.each([
+    ['neighbours are one run', [2, 3, 4], [2, 4]],
+    ['others are runs of their own', [4, 2, 3, 0], [4, 4, 2, 3, 0, 0]],
+    [
+      'an empty field is a run of its own, before the first field too',
+      [-1, 0, 1, -1, -1],
+      [-1, -1, 0, 1, -1, -1, -1, -1],
+    ],
+    ['nothing is no run', [], []],
+  ])('%s', (_, fields, runs) => {
+    expect([...fieldRuns(fields, COMMA)]).toEqual(runs);
+  });
+
+  it('fields with another delimiter between them are copied one by one', () => {
+    expect([...fieldRuns([0, 1], 0x3b)]).toEqual([0, 0, 1, 1]);
+  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ConfigError, TroubleError } from '../../src/errors.js';
-import { KernelMemory, MOST_MEMORY_BYTES } from '../../src/kernel/kernel-memory.js';
+import { KernelMemory, MAX_MEMORY_BYTES } from '../../src/kernel/kernel-memory.js';
 import { thrownBy } from '../helpers/csv/result-parts.js';
 
 interface Exports {
@@ -8,20 +8,20 @@ interface Exports {
 }
 
 describe('the memory of a kernel', () => {
-  it('has no address that a signed number of 32 bits does not hold, nor one close behind it', () => {
+  it('has only addresses, with some spare ones, that fit into a signed number of 32 bits', () => {
     const memory = new KernelMemory<Exports>();
-    const error = thrownBy(() => memory.reserve(MOST_MEMORY_BYTES + 1));
+    const error = thrownBy(() => memory.reserve(MAX_MEMORY_BYTES + 1));
     expect(error).toBeInstanceOf(ConfigError);
     expect(error).toMatchObject({
       code: 'MEMORY_LIMIT',
-      message: `the records and answers at work at once take ${MOST_MEMORY_BYTES + 1} bytes; the CSV kernel holds at most 2147418112`,
+      message: `the records and answers at work at once take ${MAX_MEMORY_BYTES + 1} bytes; the CSV kernel holds at most 2147418112`,
       hint: expect.stringContaining('chunks.maxBytes'),
     });
     memory.reserve(100_000);
     expect(memory.bytes.length).toBeGreaterThanOrEqual(100_000);
   });
 
-  it('that the system does not give is passing trouble', () => {
+  it('that the system does not provide is a TroubleError', () => {
     const memory = new KernelMemory<Exports>();
     vi.spyOn(memory.exports.memory, 'grow').mockImplementation(() => {
       throw new RangeError('WebAssembly.Memory.grow(): Unable to grow instance memory');
@@ -31,7 +31,7 @@ describe('the memory of a kernel', () => {
     expect(error).toMatchObject({ code: 'MEMORY_REFUSED', cause: expect.any(RangeError) });
   });
 
-  it('is left to the next, but for one that has grown very large', () => {
+  it('is reused after release, unless it has grown very large', () => {
     const one = new KernelMemory<Exports>();
     one.release();
     const next = new KernelMemory<Exports>();

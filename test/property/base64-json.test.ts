@@ -10,9 +10,9 @@ const CANONICAL = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=
 
 async function decode(bytes: Buffer, cuts: readonly number[]): Promise<Buffer> {
   async function* pieces(): AsyncGenerator<Buffer> {
-    const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-    for (let index = 1; index < places.length; index += 1) {
-      yield bytes.subarray(places[index - 1], places[index]);
+    const offsets = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+    for (let index = 1; index < offsets.length; index += 1) {
+      yield bytes.subarray(offsets[index - 1], offsets[index]);
     }
   }
   const decoded: Buffer[] = [];
@@ -20,7 +20,7 @@ async function decode(bytes: Buffer, cuts: readonly number[]): Promise<Buffer> {
   return Buffer.concat(decoded);
 }
 
-/** Writes some characters of a JSON text as escapes: which ones is drawn from `choices`. */
+/** Writes some characters of a JSON text as escapes; `choices` decides which. */
 function escapeText(text: string, choices: readonly number[]): string {
   return [
     ...JSON.stringify(text)
@@ -78,7 +78,7 @@ test('any well-formed reply gives its content', async () => {
   );
 });
 
-/** How servers write what JSON lets them write in more than one way. */
+/** What JSON allows servers to write in different ways. */
 const spellings: readonly ((text: string) => string)[] = [
   (text) => text,
   (text) => text.replaceAll('/', '\\/'),
@@ -109,7 +109,7 @@ test('content of any size comes whole, also of two replies at once', async () =>
 
 test('a damaged reply gives what JSON.parse and a strict decoder give, or is malformed', async () => {
   const damage = fc.record({
-    place: fc.nat(1000),
+    offset: fc.nat(1000),
     remove: fc.nat(3),
     insert: fc.string({ unit: fc.constantFrom(...'"\\{}[],:=QAu0/-_ \n\u0000eé'.split('')), maxLength: 3 }),
   });
@@ -123,8 +123,8 @@ test('a damaged reply gives what JSON.parse and a strict decoder give, or is mal
           m: ['x'],
           response: { content: Buffer.from(csv).toString('base64'), n: {} },
         });
-        for (const { place, remove, insert } of damages) {
-          const at = place % (json.length + 1);
+        for (const { offset, remove, insert } of damages) {
+          const at = offset % (json.length + 1);
           json = json.slice(0, at) + insert + json.slice(at + remove);
         }
         const bytes = Buffer.from(json);
@@ -140,7 +140,7 @@ test('a damaged reply gives what JSON.parse and a strict decoder give, or is mal
   );
 });
 
-/** The slow and plain way; undefined where the reply is malformed. */
+/** The simple, slow way to decode; undefined where the reply is malformed. */
 function strictly(bytes: Buffer): Buffer | undefined {
   let value: unknown;
   try {

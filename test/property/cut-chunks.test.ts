@@ -1,4 +1,4 @@
-/** Chunks hold every record once and in order, keep their limits, and do not depend on where cutting began. */
+/** Chunks hold every record once and in order, keep to their limits, and do not depend on where cutting began. */
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -60,10 +60,10 @@ it('every record is in one chunk, in order, with exactly its values', async () =
         };
 
         const chunks = await cut(0, 1);
-        const places = Object.values(columns).map((column) => source.columns.indexOf(column));
+        const fieldIndexes = Object.values(columns).map((column) => source.columns.indexOf(column));
         const expected = records.map((values, r) => [
           ...(keyColumn === null ? [] : [String(r + 1)]),
-          ...places.map((place) => values[place]!),
+          ...fieldIndexes.map((field) => values[field]!),
         ]);
         const header = [...(keyColumn === null ? [] : [keyColumn]), ...Object.keys(columns)];
         const parsed = chunks.map(({ text }) => parse(text, strict) as string[][]);

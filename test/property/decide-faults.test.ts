@@ -1,4 +1,4 @@
-/** Faults are decided by seed and call alone, whatever other calls there were and in whatever order. */
+/** Faults depend on the seed and the call alone, not on other calls or their order. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Call, decideFaults } from '../../src/service/faults/decide-faults.js';

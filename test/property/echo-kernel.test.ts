@@ -9,7 +9,7 @@ import { TableMemory } from '../../src/csv/kernel/table-memory.js';
 import { answersOf } from '../../src/results/answers.js';
 import { createEchoComparer } from '../../src/results/compare-echoes.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
-import { createRowWriter } from '../../src/results/write-enriched.js';
+import { createRowWriter } from '../../src/results/row-writer.js';
 import { shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 import { blockOf, successful, thrownBy } from '../helpers/csv/result-parts.js';
 
@@ -44,7 +44,7 @@ it.each([
       const source = records
         .map(([cells], n) => writeCsvRecord(cells, delimiter, isQuoted(n), '\n'))
         .join('');
-      // The third column comes back first, and as it is.
+      // The third column comes back first, and unchanged.
       const back = shuffled(
         records.map(([[a, b, c], [forA, forB]], n) => ({
           n,
@@ -83,7 +83,7 @@ it.each([
   );
 });
 
-it('leaves the tables to whoever writes the rows', async () => {
+it('keeps the tables loaded for the rows that are written next', async () => {
   const tables = new TableMemory<EchoExports & RowsExports>();
   const compare = createEchoComparer(new EchoKernel(tables));
   const source = { columns: ['name', 'note'], files: [{ dialect: { delimiter: ',' } }] };
@@ -94,11 +94,11 @@ it('leaves the tables to whoever writes the rows', async () => {
     const block = await blockOf(names.map((name) => `${name},n\n`).join(''), { fields: 2 });
     const rows = names.map((name, at) => `${at + 1},${name},c-${name}\n`);
     const part = successful(`id,name,code\n${rows.join('')}`);
-    const places = Int32Array.from(names, (_, at) => at);
+    const results = Int32Array.from(names, (_, at) => at);
     const joined = {
       parts: [part],
       part: new Int32Array(names.length),
-      result: places,
+      result: results,
       indistinct: new Set<number>(),
     };
     const kinds = { SUCCESSFUL: { name: 'exact' }, FAILED: {} } as const;
@@ -109,7 +109,7 @@ it('leaves the tables to whoever writes the rows', async () => {
     );
     expect(shared).toBe(names.map((name) => `${name},n,SUCCESSFUL,,,c-${name}\n`).join(''));
     expect(own).toBe(shared);
-    const wrong = { ...joined, result: places.map((at) => names.length - 1 - at) };
+    const wrong = { ...joined, result: results.map((at) => names.length - 1 - at) };
     if (names.length === 1) continue;
     expect(thrownBy(() => compare(block, wrong, fields, kinds))).toMatchObject({
       code: 'RESULTS_DO_NOT_MATCH',

@@ -1,6 +1,6 @@
 /**
- * Services that do to a chunk whatever comes to mind: either they are refused, or every record gets its own answer,
- * or that of a record which nothing that comes back tells from it.
+ * Random services, honest or not: either they are refused, or every record gets its own answer, or that of a record
+ * from which no returned column distinguishes it.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { foldText } from '../../src/results/echo-kinds.js';
 import { joinResults } from '../../src/results/join-results.js';
 import type { PartTable } from '../../src/results/part-table.js';
 import type { RecordBlock } from '../../src/source/record-block.js';
-import type { JoinWay } from '../../src/types.js';
+import type { JoinMethod } from '../../src/types.js';
 import { shuffled, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
 
@@ -49,14 +49,14 @@ type Setup = typeof setup extends fc.Arbitrary<infer T> ? T : never;
 
 const lies = ({ key }: Pick<Setup, 'key'>) => key === 'renumbered' || key === 'shifted';
 
-/** What the service gives back for the records of a chunk, whose first has this number. */
+/** What the service returns for the records of a chunk, whose first has this number. */
 function answer(given: Setup, at: number, first: number): { parts: PartTable[]; codes: string[] } {
   const { modes, isPure, failing, seed } = given;
   const records = given.chunks[at]!;
   const key = lies(given) && at < given.from ? 'honest' : given.key;
   const codes = records.map(([a, b, c], n) => (isPure ? `for ${a}|${b}|${c}` : `c${first + n}`));
-  const places = records.map((_, n) => n);
-  const order = given.isReversed ? places.reverse() : shuffled(places, seed + at);
+  const indexes = records.map((_, n) => n);
+  const order = given.isReversed ? indexes.reverse() : shuffled(indexes, seed + at);
   const rows = order.map((n, row) => {
     const number =
       key === 'renumbered' ? first + row : first + ((n + (key === 'shifted' ? 1 : 0)) % records.length);
@@ -84,11 +84,11 @@ function blockOfChunk(records: Setup['chunks'][number], firstRecord: number): Pr
   return blockOf(text, { fields: 3, firstRecord });
 }
 
-/** The place of the record whose answer each record got, by chunk; ends where the service is refused. */
+/** For each chunk, the index of the record whose answer each record got; ends where the service is refused. */
 async function joinAll(given: Setup): Promise<{ got: number[][]; refused: boolean }> {
   const fields = names.map((column, sourceField) => ({ column, sourceField }));
   const sent = { key: 'id', columns: [...names] };
-  let way: JoinWay | null = null;
+  let method: JoinMethod | null = null;
   let first = 1;
   const got: number[][] = [];
   for (const [at, records] of given.chunks.entries()) {
@@ -96,10 +96,10 @@ async function joinAll(given: Setup): Promise<{ got: number[][]; refused: boolea
     const honest = answer(given, at, first);
     const block = await blockOfChunk(records, first);
     try {
-      const terms = { sent, fields, way, declared: null, compare: compareEchoes };
+      const terms = { sent, fields, method, declared: null, compare: compareEchoes };
       const found = joinResults(honest.parts, block, terms);
-      way = found.way;
-      // The same rows, with codes that tell whose they are.
+      method = found.method;
+      // The same rows, with codes that show whose they are.
       const { joined } = found;
       got.push(
         records.map((_, n) => {
@@ -124,34 +124,34 @@ const limits = { numRuns: 3_000, interruptAfterTimeLimit: 3_000, markInterruptAs
 it('a service is refused, or every record has its own answer', async () => {
   await fc.assert(
     fc.asyncProperty(setup, async (given) => {
-      // One that gives back nothing but numbers is taken at its word.
+      // A service that returns nothing but numbers is trusted.
       fc.pre(!(lies(given) && given.modes.every((how) => how === 'dropped')));
       const { got } = await joinAll(given);
       const aligned = names.flatMap((_, n) =>
         ['exact', 'folded'].includes(given.modes[n]!) ? [n as 0 | 1 | 2] : [],
       );
-      for (const [at, places] of got.entries()) {
+      for (const [at, indexes] of got.entries()) {
         const records = given.chunks[at]!;
         let mixed = 0;
         let exchanged = 0;
-        for (const [n, place] of places.entries()) {
-          if (n === place) continue;
+        for (const [n, index] of indexes.entries()) {
+          if (n === index) continue;
           expect(given.key === 'honest' || (lies(given) && at < given.from)).toBe(false);
           for (const column of aligned) {
-            expect(foldText(records[place]![column])).toBe(foldText(records[n]![column]));
+            expect(foldText(records[index]![column])).toBe(foldText(records[n]![column]));
           }
-          const isSame = [0, 1, 2].every((k) => records[place]![k as 0] === records[n]![k as 0]);
+          const isSame = [0, 1, 2].every((k) => records[index]![k as 0] === records[n]![k as 0]);
           if (!given.isPure || !isSame) mixed += 1;
           if (!isSame) exchanged += 1;
         }
-        // The rule of one in twenty, and of something that tells records apart, at the first chunk at least.
+        // At the first chunk at least: the limit of one in twenty, and a column that tells the records apart.
         if (at > 0 || mixed === 0) continue;
         const differ = [0, 1, 2].some((k) => new Set(records.map((record) => record[k as 0])).size > 1);
-        const told = aligned.some((k) => {
+        const isDistinguished = aligned.some((k) => {
           const textOf = (text: string) => (given.modes[k] === 'exact' ? text : foldText(text));
           return new Set(records.map((record) => textOf(record[k]))).size > 1;
         });
-        expect(told || !differ).toBe(true);
+        expect(isDistinguished || !differ).toBe(true);
         const counted = given.key === 'none' ? mixed : exchanged;
         expect(counted * 20).toBeLessThanOrEqual(records.length);
       }
@@ -169,10 +169,10 @@ it('an honest one never is', async () => {
       const honest = { ...given, modes, key, isPure: true, failing: withKey && given.failing };
       const { got, refused } = await joinAll(honest);
       expect(refused).toBe(false);
-      for (const [at, places] of got.entries()) {
+      for (const [at, indexes] of got.entries()) {
         const records = honest.chunks[at]!;
-        for (const [n, place] of places.entries())
-          expect(records[place]!.slice(0, 3)).toEqual(records[n]!.slice(0, 3));
+        for (const [n, index] of indexes.entries())
+          expect(records[index]!.slice(0, 3)).toEqual(records[n]!.slice(0, 3));
       }
     }),
     limits,

@@ -1,7 +1,6 @@
 /**
- * The whole way of the bytes without network and disk: a source is cut into chunks, another program's CSV
- * reader and writer answers them in its own way, and the output holds every record in its old place with the
- * prediction that was made for it.
+ * The whole path of the bytes without network and disk: a source is cut into chunks, another program's CSV reader and
+ * writer answers them, and the output holds every record at its old position with its own prediction.
  */
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
@@ -12,11 +11,11 @@ import { compareEchoes } from '../../src/results/compare-echoes.js';
 import { joinResults } from '../../src/results/join-results.js';
 import { createOutputLayout, outputHeader } from '../../src/results/output-layout.js';
 import { type PartTable, readPartTable } from '../../src/results/part-table.js';
-import { createRowWriter } from '../../src/results/write-enriched.js';
+import { createRowWriter } from '../../src/results/row-writer.js';
 import { createBlockReader } from '../../src/source/record-block.js';
 import { type CutChunk, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
 import { createUploadLayout } from '../../src/stages/chunk/upload-layout.js';
-import type { JoinWay } from '../../src/types.js';
+import type { JoinMethod } from '../../src/types.js';
 import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 
 const strict = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true };
@@ -42,14 +41,14 @@ const setup = fc.record({
   seed: fc.nat(),
 });
 
-/** What a record's name and town come to: a failure, or a code and a title full of what must be quoted. */
+/** The answer for a name and a town: a failure, or a code and a title full of characters that must be quoted. */
 function predict(name: string, town: string) {
   const mixed = [...`${name}|${town}`].reduce((sum, char) => scramble(sum, char.codePointAt(0)!), 7);
   if (mixed % 4 === 0) return { reason: `no "${name}", in\n${town}` };
   return { code: String(mixed % 1000), title: `${town}, "${name}"\r\n` };
 }
 
-/** Another program's answer to an uploaded file: shuffled, quoted otherwise, in parts of its own. */
+/** Another program's answer to an uploaded file: shuffled, quoted differently, divided into parts. */
 function answer(file: string, withKey: boolean, partSize: number, seed: number): PartTable[] {
   const rows = parse(file, { ...strict, columns: true }) as Record<string, string>[];
   const echo = withKey ? ['id', 'name', 'town'] : ['town', 'name'];
@@ -76,7 +75,7 @@ function answer(file: string, withKey: boolean, partSize: number, seed: number):
   return [...partsOf('SUCCESSFUL', ['code', 'title']), ...partsOf('FAILED', ['reason'])];
 }
 
-it('every record comes out in its old place with its own prediction', async () => {
+it('every record comes out at its old position with its own prediction', async () => {
   await fc.assert(
     fc.asyncProperty(setup, async (given) => {
       const { records, delimiter, newline, keyColumn, kept, partSize, seed } = given;
@@ -113,7 +112,7 @@ it('every record comes out in its old place with its own prediction', async () =
       const sent = { key: keyColumn, columns: Object.keys(uploadColumns) };
       const sentColumns = new Set(['id', 'name', 'town']);
       const rows = createRowWriter({ run: 'R', layout, columns, sentColumns });
-      let known: JoinWay | null = null;
+      let known: JoinMethod | null = null;
       const blocks = createBlockReader(scan());
       const pieces = [outputHeader(layout, columns)];
       for (const { chunk, file } of uploads) {
@@ -124,18 +123,18 @@ it('every record comes out in its old place with its own prediction', async () =
           seed + chunk.firstRecord,
         );
         const block = await blocks.take(chunk.records);
-        const { joined, way } = joinResults(parts, block, {
+        const { joined, method } = joinResults(parts, block, {
           sent,
           fields: [
             { column: 'name', sourceField: 0 },
             { column: 'town', sourceField: 1 },
           ],
-          way: known,
+          method: known,
           declared: null,
           compare: compareEchoes,
         });
-        known = way;
-        expect(way.by).toBe(keyColumn !== null && given.givesKeyBack ? 'key' : 'echo');
+        known = method;
+        expect(method.by).toBe(keyColumn !== null && given.givesKeyBack ? 'key' : 'echo');
         expect(joined.indistinct.size).toBe(0);
         pieces.push(rows.enriched(block, answersOf(joined, `F${chunk.firstRecord}`)).bytes);
       }

@@ -1,4 +1,4 @@
-/** A join finds every result's own record, and what is left out, doubled or strange is never passed over. */
+/** A join finds the record of every result, and never ignores a missing, doubled or strange one. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { UntrustedError } from '../../src/errors.js';
@@ -10,14 +10,14 @@ import { blockOf, successful } from '../helpers/csv/result-parts.js';
 const harm = fc.constantFrom('none', 'leave out', 'double', 'strange', 'swap');
 const limits = { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };
 
-/** Does one thing to the results that no join may pass over; `swap` only moves two of them. */
+/** Damages the results so that a join must refuse them; `swap` only moves two of them. */
 function harmed<T>(results: readonly T[], how: string, at: number, strange: T): T[] {
-  const place = at % results.length;
+  const index = at % results.length;
   const changed = [...results];
-  if (how === 'leave out') changed.splice(place, 1);
-  if (how === 'double') changed.push(results[place]!);
-  if (how === 'strange') changed[place] = strange;
-  if (how === 'swap') changed.push(...changed.splice(place, 1));
+  if (how === 'leave out') changed.splice(index, 1);
+  if (how === 'double') changed.push(results[index]!);
+  if (how === 'strange') changed[index] = strange;
+  if (how === 'swap') changed.push(...changed.splice(index, 1));
   return changed;
 }
 

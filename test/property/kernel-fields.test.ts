@@ -1,4 +1,4 @@
-/** What the kernels write is what `writeField` writes field by field. */
+/** The kernels write the same bytes as `writeField` field by field. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Batch } from '../../src/csv/batch.js';
@@ -19,9 +19,9 @@ const value = fc
   .map((some) => some.join(''));
 const records = fc.array(fc.tuple(value, value, value, value), { minLength: 1, maxLength: 5 });
 const delimiters = fc.constantFrom(',', ';');
-const places = fc.shuffledSubarray([0, 1, 2, 3], { minLength: 1 });
+const fieldIndexes = fc.shuffledSubarray([0, 1, 2, 3], { minLength: 1 });
 
-/** Quoted only where it must be: a lone CR need not. */
+/** A raw field, quoted only where CSV requires it: a lone CR does not. */
 function batchOf(rows: readonly (readonly string[])[], delimiter: string): Batch {
   const raw = (v: string) => (/["\n,;]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
   const text = rows.map((row) => `${row.map(raw).join(delimiter)}\n`).join('');
@@ -48,7 +48,7 @@ function writeFields(
 
 it('in an uploaded file', () => {
   fc.assert(
-    fc.property(records, delimiters, places, (rows, delimiter, fields) => {
+    fc.property(records, delimiters, fieldIndexes, (rows, delimiter, fields) => {
       const batch = batchOf(rows, delimiter);
       const header = Buffer.from('header\n');
       const kernel = new UploadKernel({ header, hasKey: true, fields, delimiter: delimiter.charCodeAt(0) });
@@ -73,7 +73,7 @@ it('in rows, with WebAssembly and without', () => {
     fc.property(
       records,
       delimiters,
-      places,
+      fieldIndexes,
       answered,
       fc.boolean(),
       (rows, delimiter, chosen, answers, numbered) => {

@@ -1,21 +1,21 @@
 /**
- * A CR that no LF follows is content of a source and of a part. In the output it stands within quotes, so that readers
- * that take it for a line end read the same values; whatever else a comma source holds keeps its bytes.
+ * A CR without an LF is content of a source or a part. The output holds it within quotes, so that readers for which a CR
+ * ends a line read the same values. All other bytes of a comma source stay unchanged.
  */
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Answers } from '../../src/results/answers.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
-import { createRowWriter } from '../../src/results/write-enriched.js';
+import { createRowWriter } from '../../src/results/row-writer.js';
 import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
 
 const columns = ['a', 'b', 'c'];
-/** As csv-parse reads the source, and as a reader does for whom a CR ends a line. */
+/** Reads as csv-parse does by default, and as a reader does for which a CR ends a line. */
 const strict = { record_delimiter: ['\r\n', '\n'] };
 const anyLineEnd = { record_delimiter: ['\r\n', '\n', '\r'] };
 
-/** Unquoted or quoted as it stands in the file. */
+/** A raw field, unquoted or quoted. */
 const field = fc.oneof(
   fc
     .array(fc.constantFrom('a', '\r', 'é', ' ', 'x'.repeat(62), '\r\r'), { minLength: 0, maxLength: 4 })
@@ -60,8 +60,8 @@ it('are quoted in the output, and nothing else is changed', async () => {
           unprocessed: ['UNPROCESSED', 'DEADLINE', expect.any(String), ''],
         })[kind];
 
-      const places = kept === 'all' ? [0, 1, 2] : kept.map((name) => columns.indexOf(name));
-      const expected = values.map((row, at) => [...places.map((place) => row[place]), ...behind(at)]);
+      const fieldIndexes = kept === 'all' ? [0, 1, 2] : kept.map((name) => columns.indexOf(name));
+      const expected = values.map((row, at) => [...fieldIndexes.map((field) => row[field]), ...behind(at)]);
       expect(parse(bytes, anyLineEnd)).toEqual(expected);
       if (delimiter !== ',') return;
       let from = 0;
@@ -69,7 +69,7 @@ it('are quoted in the output, and nothing else is changed', async () => {
         // The last CR before an LF belongs to the line end.
         const last = newline === '\n' ? row[2].replace(/\r$/, '') : row[2];
         const fields = [row[0], row[1], last].map(asItComesOut);
-        const raw = Buffer.from(`${places.map((place) => fields[place]).join(',')},`);
+        const raw = Buffer.from(`${fieldIndexes.map((field) => fields[field]).join(',')},`);
         expect(bytes.subarray(from, from + raw.length)).toEqual(raw);
         from = bytes.indexOf('\n', lineEndFrom(bytes, from)) + 1;
       }

@@ -1,4 +1,4 @@
-/** Whatever the delays and failures, no item is lost, doubled or worked on beyond the bound. */
+/** With any delays and failures, no item is lost or doubled, and never are more in flight than the limit. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
@@ -51,7 +51,7 @@ it('every item is worked on once and each result leaves once', async () => {
   );
 });
 
-it('the first failure is thrown when nothing is in work any more, and each result left at most once', async () => {
+it('the first failure is thrown once nothing is in flight, and each result leaves at most once', async () => {
   const failing = fc.record({ work: fc.nat(4), source: fc.nat(3), fails: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(

@@ -1,4 +1,4 @@
-/** Whatever fails in whichever attempt, a record ends as its first success, or with its last reason. */
+/** Whichever attempts fail, a record ends with its first success or, without one, its last reason. */
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -13,12 +13,12 @@ import { collect, createStageRun, downloadAll, nothing } from '../helpers/stages
 const folder = useFolder();
 
 const job = fc.record({
-  /** By record, whether its n-th attempt succeeds; those after fail. */
+  /** For each record, whether its n-th attempt succeeds; later attempts fail. */
   successes: fc.array(fc.array(fc.boolean(), { maxLength: 4 }), { minLength: 1, maxLength: 14 }),
   rounds: fc.integer({ min: 0, max: 3 }),
   maxRecords: fc.integer({ min: 1, max: 5 }),
   keyColumn: fc.constantFrom('id', null),
-  /** In each round so many chunks are cut before the process ends; the next one goes on. */
+  /** Chunks that are cut in each round before the process ends; the next process goes on. */
   cutBefore: fc.nat(3),
 });
 
@@ -46,7 +46,7 @@ it('rounds of failed records end as the first success of each', async () => {
 
       const rows = await collect(mergeResults(run)(nothing()));
       const text = rows.map(({ bytes }) => bytes.toString()).join('');
-      // A deadline that comes now publishes the same, but for what is not settled.
+      // A deadline now publishes the same, except for what is not settled.
       const partly = await collect(mergePartly(run));
       expect(partly.map(({ bytes }) => bytes.toString()).join('')).toBe(text);
       const found = (parse(text) as string[][]).map((row) => row.slice(2));
@@ -62,7 +62,7 @@ it('rounds of failed records end as the first success of each', async () => {
       const failed = found.filter(([status]) => status === 'FAILED').length;
       expect(rows.reduce((sum, { counts }) => sum + counts.failed, 0)).toBe(failed);
       expect(await isRoundCut(run, settled + 1)).toBe(failed === 0);
-      // Nothing was paid that need not be: a success ends a record's attempts.
+      // Nothing is paid needlessly: a success ends the attempts of its record.
       for (const [at, outcomes] of successes.entries()) {
         const first = outcomes.slice(0, rounds + 1).indexOf(true);
         expect(attempts.get(at + 1)).toBe(first >= 0 ? first + 1 : rounds + 1);
@@ -72,7 +72,7 @@ it('rounds of failed records end as the first success of each', async () => {
   );
 });
 
-/** Cuts the first chunks of a round, as a process does that is killed then. */
+/** Cuts the first chunks of a round, like a process that is killed after them. */
 async function cutSome(run: Parameters<typeof retryFailed>[0], round: number, chunks: number): Promise<void> {
   const cutting = retryFailed(run, round)();
   for (let cut = 0; cut < chunks; cut++) if ((await cutting.next()).done) break;

@@ -2,6 +2,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ByteWriter } from '../../src/csv/byte-writer.js';
+import { COMMA, LF } from '../../src/csv/bytes.js';
 import { scanBuffer } from '../../src/csv/scan-records.js';
 import { writeField, writeValue } from '../../src/csv/write-field.js';
 
@@ -22,9 +23,9 @@ it('written values are read back by csv-parse as they were', () => {
     fc.property(records, (rows) => {
       for (const [a, b] of rows) {
         writeValue(out, a);
-        out.byte(0x2c);
+        out.byte(COMMA);
         writeValue(out, b);
-        out.byte(0x0a);
+        out.byte(LF);
       }
       expect(parsed(out.take())).toEqual(rows);
     }),
@@ -47,9 +48,9 @@ it('fields of a source in any delimiter become fields of a comma CSV with the sa
       })) {
         for (let r = 0; r < count; r++) {
           writeField(out, bytes, starts[r]!, ends[r * 2]!, delimiter.charCodeAt(0));
-          out.byte(0x2c);
+          out.byte(COMMA);
           writeField(out, bytes, ends[r * 2]! + 1, ends[r * 2 + 1]!, delimiter.charCodeAt(0));
-          out.byte(0x0a);
+          out.byte(LF);
         }
       }
       const written = out.take();

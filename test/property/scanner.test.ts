@@ -16,7 +16,7 @@ const CODES: Readonly<Record<string, BadRecordCode>> = {
   CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: 'SOURCE_FIELD_COUNT',
 };
 
-/** What csv-parse finds up to its first error, with that error's code of ours as the last element. */
+/** What csv-parse finds up to its first error, whose code is the last element, translated to foliopipe's. */
 function byCsvParse(text: string): unknown[] {
   const found: unknown[] = [];
   try {
@@ -41,7 +41,7 @@ async function byScanner(pieces: Buffer[]): Promise<unknown[]> {
   return firstBad === -1 ? all : all.slice(0, firstBad + 1);
 }
 
-/** Anything made of the characters that matter. */
+/** Random text of the characters that have a meaning in CSV. */
 const noise = fc
   .array(fc.constantFrom('a', 'é', ' ', ',', ',', '"', '""', '\r', '\n', '\n', '\r\n', 'a,b,c\n', '"x",'), {
     maxLength: 24,
@@ -59,7 +59,7 @@ const wellFormed = fc
   .array(fc.tuple(field, field, field, fc.constantFrom('\n', '\r\n', '\n\n', '\r\n\n')), { maxLength: 8 })
   .map((records) => records.map(([a, b, c, end]) => `${a},${b},${c}${end}`).join(''));
 
-/** Behind a first record of any length, so that it lies anywhere in the blocks that the kernel looks at. */
+/** Behind a first record of random length, so that it lies anywhere in the kernel's blocks. */
 const placed = fc
   .tuple(fc.nat(130), fc.oneof(noise, wellFormed))
   .map(([filler, text]) => (filler === 0 ? text : `${'x'.repeat(filler - 1)},,\n${text}`));
@@ -93,7 +93,7 @@ it.each([
   }
 });
 
-/** Scans in windows of so many bytes, which grow where they must. */
+/** Scans in windows of this size, which grow where needed. */
 function* scanIn(bytes: Buffer, windowBytes: number, options: ScanOptions) {
   const scan = new RecordScan(options, windowBytes);
   yield* scan.take(bytes);
@@ -122,7 +122,7 @@ it('numbers every record once, and loses no byte that is not a line end or given
     fc.asyncProperty(placed, fc.integer({ min: 1, max: 20 }), async (text, maxRecordBytes) => {
       const found = await foundBy(FIELDS, { maxRecordBytes }, (o) => scanRecords([Buffer.from(text)], o));
       expect(found.map((one) => one.record)).toEqual(found.map((_, i) => i + 1));
-      // Nothing but line ends stands before the first record.
+      // Only line ends precede the first record.
       const first = found[0]?.byte ?? Buffer.byteLength(text);
       expect(Buffer.from(text).subarray(0, first).toString()).toMatch(/^(\r?\n)*$/);
       const starts = found.map((one) => one.byte);

@@ -25,7 +25,7 @@ const setup = fc
   })
   .chain((given) => {
     const records = given.maxRecords + given.more;
-    // The service accepts something first, or nothing would be held against a record.
+    // The service must accept something first: before that, no record is blamed for a refusal.
     const first = Math.min(given.maxRecords, given.largest) + 1;
     const numbers = fc.uniqueArray(fc.integer({ min: first, max: Math.max(first, records) }));
     return numbers.map((some) => {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { scanRecords } from '../../dist/src/csv/scan-records.js';
 import { createOutputLayout } from '../../dist/src/results/output-layout.js';
 import { readPartTable } from '../../dist/src/results/part-table.js';
-import { createRowWriter } from '../../dist/src/results/write-enriched.js';
+import { createRowWriter } from '../../dist/src/results/row-writer.js';
 import { createBlockReader } from '../../dist/src/source/record-block.js';
 import { cutChunks } from '../../dist/src/stages/chunk/cut-chunks.js';
 import { createUploadLayout, maxRecordBytes } from '../../dist/src/stages/chunk/upload-layout.js';

@@ -12,8 +12,8 @@ const echoed = [
 
 async function join(source: string, ...parts: PartTable[]) {
   const joined = joinByEcho(parts, echoed, await blockOf(source, { fields: 3, firstRecord: 11 }));
-  const places = [...joined.part].map((part, i) => `${part}/${joined.result[i]}`);
-  return { places, indistinct: joined.indistinct.size };
+  const matches = [...joined.part].map((part, i) => `${part}/${joined.result[i]}`);
+  return { matches, indistinct: joined.indistinct.size };
 }
 
 describe('results', () => {
@@ -23,21 +23,21 @@ describe('results', () => {
       failed('name,reason,city\nBaz,bad,Rome\n'),
     ];
     expect(await join('Foo,1,Oslo\nBaz,2,Rome\nBar,3,Rome\n', ...parts)).toEqual({
-      places: ['0/1', '1/0', '0/0'],
+      matches: ['0/1', '1/0', '0/0'],
       indistinct: 0,
     });
   });
 
-  it('may quote otherwise than the source did', async () => {
+  it('may be quoted differently than in the source', async () => {
     const source = '"Foo",1,Oslo\n"A ""B"", C",2,"New\nYork"\n,3,""\n';
     const part = successful('name,city,code\r\n"","",1\r\n"A ""B"", C","New\nYork",2\r\nFoo,"Oslo",3\r\n');
-    expect(await join(source, part)).toEqual({ places: ['0/2', '0/1', '0/0'], indistinct: 0 });
+    expect(await join(source, part)).toEqual({ matches: ['0/2', '0/1', '0/0'], indistinct: 0 });
   });
 
-  it('are not mixed up where a value moves over a border of columns', async () => {
+  it('are not mixed up where a value moves to the next column', async () => {
     const part = successful('name,city,code\nab,,1\na,b,2\n,ab,3\n');
     expect(await join('a,1,b\nab,2,\n,3,ab\n', part)).toEqual({
-      places: ['0/1', '0/0', '0/2'],
+      matches: ['0/1', '0/0', '0/2'],
       indistinct: 0,
     });
   });
@@ -45,11 +45,11 @@ describe('results', () => {
   it('are compared byte by byte: blanks, case and accents count', async () => {
     const part = successful('name,city,code\nfoo,x,1\nFoo,x,2\nFoo ,x,3\nF\u00f6o,x,4\nFo\u0308o,x,5\n');
     const source = 'Foo,1,x\nfoo,2,x\nF\u00f6o,3,x\nFo\u0308o,4,x\nFoo ,5,x\n';
-    expect((await join(source, part)).places).toEqual(['0/1', '0/0', '0/3', '0/4', '0/2']);
+    expect((await join(source, part)).matches).toEqual(['0/1', '0/0', '0/3', '0/4', '0/2']);
   });
 });
 
-it('results may come back in other capitals, with other blanks and Unicode forms, where that is taken', async () => {
+it('results may come back in other capitals, with other blanks and Unicode forms, where the column is folded', async () => {
   const folded = echoed.map((column) => ({ ...column, isFolded: true }));
   const part = successful('name,city,code\n"F\u00d6O  BAR",OSLO ,1\nSTRASSE,rome,2\n');
   const block = await blockOf('Stra\u00dfe,1,Rome\n Fo\u0308o bar,2,Oslo\n', { fields: 3 });
@@ -64,7 +64,7 @@ describe('equal records', () => {
       successful('name,city,code\nFoo,Oslo,1\n'),
       successful('name,city,code\nFoo,Oslo,1\nBar,Rome,2\nFoo,Oslo,1\n', 1),
     ];
-    expect(await join(source, ...parts)).toEqual({ places: ['0/0', '1/1', '1/0', '1/2'], indistinct: 0 });
+    expect(await join(source, ...parts)).toEqual({ matches: ['0/0', '1/1', '1/0', '1/2'], indistinct: 0 });
   });
 
   it('are not counted where equal results are quoted otherwise, or in another order of columns', async () => {
@@ -89,7 +89,7 @@ describe('equal records', () => {
   });
 });
 
-describe('results that do not fit', () => {
+describe('results that do not match', () => {
   it('are named: missing, doubled and strange at once', async () => {
     const part = successful('name,city,code\nFoo,Oslo,1\nFoo,Oslo,1\nQux,Bern,2\n');
     const joining = join('Foo,1,Oslo\nBar,2,Rome\n', part);

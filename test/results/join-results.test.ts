@@ -12,7 +12,7 @@ const standard: JoinTerms = {
     { column: 'name', sourceField: 0 },
     { column: 'city', sourceField: 1 },
   ],
-  way: null,
+  method: null,
   declared: null,
   compare: compareEchoes,
 };
@@ -33,10 +33,10 @@ async function refusal(source: string, parts: readonly PartTable[], terms: Parti
 }
 
 describe('with the key, a sent column', () => {
-  it('is an echo, to the byte or not quite, or an answer', async () => {
+  it('is an exact echo, a folded echo or an answer', async () => {
     const part = successful('id,name,city,code\n2,bar ,Rom,2\n1,"FOO",Oslo,1\n3,baz,x,3\n');
-    const { way, joined } = await join(three, [part]);
-    expect(way).toEqual({
+    const { method, joined } = await join(three, [part]);
+    expect(method).toEqual({
       by: 'key',
       column: 'id',
       judged: {
@@ -48,16 +48,16 @@ describe('with the key, a sent column', () => {
     expect([...joined.result]).toEqual([1, 0, 2]);
   });
 
-  it('is judged by kind of part', async () => {
+  it('is judged by the status of the part', async () => {
     const parts = [successful('id,name,code\n2,Bar,2\n1,Foo,1\n'), failed('id,city,name\n3,why not,Baz\n')];
-    const { way } = await join(three, parts);
-    expect(way.judged!.kinds).toEqual({
+    const { method } = await join(three, parts);
+    expect(method.judged!.kinds).toEqual({
       SUCCESSFUL: { name: 'exact' },
       FAILED: { name: 'exact', city: 'answer' },
     });
   });
 
-  it('that holds what was sent at other records is none of both', async () => {
+  it('that holds what was sent at other records is neither', async () => {
     const part = successful('id,name,city,code\n1,Foo,Rome,1\n2,Bar,Oslo,2\n3,Baz,Oslo,3\n');
     const error = await refusal(three, [part]);
     expect(error).toMatchObject({ code: 'ECHO_UNPROVEN', exitCode: 6 });
@@ -74,16 +74,16 @@ describe('with the key, a sent column', () => {
   });
 
   it('need not come back at all', async () => {
-    const { way } = await join(three, [successful('id,code\n1,1\n3,3\n2,2\n')]);
-    expect(way.judged).toEqual({ kinds: { SUCCESSFUL: {}, FAILED: {} }, isProven: true, declared: null });
+    const { method } = await join(three, [successful('id,code\n1,1\n3,3\n2,2\n')]);
+    expect(method.judged).toEqual({ kinds: { SUCCESSFUL: {}, FAILED: {} }, isProven: true, declared: null });
   });
 
   it('cannot be asked of records that are all the same', async () => {
-    const { way } = await join('Foo,Oslo\nFoo,Oslo\n', [successful('id,city,code\n1,Oslo,1\n2,Oslo,2\n')]);
-    expect(way.judged).toMatchObject({ isProven: false, kinds: { SUCCESSFUL: { city: 'exact' } } });
+    const { method } = await join('Foo,Oslo\nFoo,Oslo\n', [successful('id,city,code\n1,Oslo,1\n2,Oslo,2\n')]);
+    expect(method.judged).toMatchObject({ isProven: false, kinds: { SUCCESSFUL: { city: 'exact' } } });
     const second = 'Bar,Oslo\nFoo,Oslo\n';
     const part = successful('id,city,code\n1,Oslo,1\n2,Oslo,2\n');
-    expect(await refusal(second, [part], { way })).toMatchObject({ code: 'ECHO_UNPROVEN' });
+    expect(await refusal(second, [part], { method })).toMatchObject({ code: 'ECHO_UNPROVEN' });
   });
 
   it('must tell a failure from a success too', async () => {
@@ -92,10 +92,10 @@ describe('with the key, a sent column', () => {
   });
 
   it('of failures only proves nothing of successes', async () => {
-    const { way } = await join(three, [failed('id,name,reason\n1,Foo,a\n2,Bar,b\n3,Baz,c\n')]);
-    expect(way.judged).toMatchObject({ isProven: false, kinds: { FAILED: { name: 'exact' } } });
-    const later = await join(three, [successful('id,name,code\n1,Foo,a\n2,Bar,b\n3,Baz,c\n')], { way });
-    expect(later.way.judged).toMatchObject({ isProven: true, kinds: { SUCCESSFUL: { name: 'exact' } } });
+    const { method } = await join(three, [failed('id,name,reason\n1,Foo,a\n2,Bar,b\n3,Baz,c\n')]);
+    expect(method.judged).toMatchObject({ isProven: false, kinds: { FAILED: { name: 'exact' } } });
+    const later = await join(three, [successful('id,name,code\n1,Foo,a\n2,Bar,b\n3,Baz,c\n')], { method });
+    expect(later.method.judged).toMatchObject({ isProven: true, kinds: { SUCCESSFUL: { name: 'exact' } } });
   });
 });
 
@@ -137,9 +137,9 @@ describe('with the key and weak echoes', () => {
 describe('without the key', () => {
   it('results are joined by the columns that hold what was sent, in whatever order', async () => {
     const part = successful('city,name,code\nlater,BAR,2\nlater,foo,1\nlater,Baz,3\n');
-    const { way, joined } = await join(three, [part]);
-    expect(way).toMatchObject({ by: 'echo', columns: ['name'] });
-    expect(way.judged!.kinds.SUCCESSFUL).toEqual({ name: 'folded', city: 'answer' });
+    const { method, joined } = await join(three, [part]);
+    expect(method).toMatchObject({ by: 'echo', columns: ['name'] });
+    expect(method.judged!.kinds.SUCCESSFUL).toEqual({ name: 'folded', city: 'answer' });
     expect([...joined.result]).toEqual([1, 0, 2]);
   });
 
@@ -168,8 +168,8 @@ describe('without the key', () => {
 });
 
 it('failures that are joined by their echoes prove nothing of successes', async () => {
-  const { way } = await join(three, [failed('name,reason\nFoo,a\nBar,b\nBaz,c\n')]);
-  expect(way).toMatchObject({ by: 'echo', columns: ['name'], judged: { isProven: false } });
+  const { method } = await join(three, [failed('name,reason\nFoo,a\nBar,b\nBaz,c\n')]);
+  expect(method).toMatchObject({ by: 'echo', columns: ['name'], judged: { isProven: false } });
 });
 
 describe('a later chunk', () => {
@@ -180,20 +180,20 @@ describe('a later chunk', () => {
   };
   const byKey = { by: 'key', column: 'id', judged } as const;
 
-  it('keeps what each column is, and the way', async () => {
+  it('keeps what each column is, and the method', async () => {
     const part = successful('id,name,city,code\n1,FOO,Oslo,1\n2,Bar,Rome,2\n3,Baz,Oslo,3\n');
-    expect((await join(three, [part], { way: byKey })).way).toBe(byKey);
+    expect((await join(three, [part], { method: byKey })).method).toBe(byKey);
   });
 
   it('is compared with what was sent', async () => {
     const part = successful('id,name,city,code\n1,Foo,x,1\n2,Boo,x,2\n3,Baz,x,3\n');
-    const error = await refusal(three, [part], { way: byKey });
+    const error = await refusal(three, [part], { method: byKey });
     expect(error).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
     expect(error.message).toContain('strange: name "Boo" of record 2');
   });
 
   it('may be the first with a column', async () => {
-    const way = {
+    const method = {
       ...byKey,
       judged: { ...judged, kinds: { SUCCESSFUL: { name: 'exact' }, FAILED: {} } },
     } as const;
@@ -201,7 +201,7 @@ describe('a later chunk', () => {
       successful('id,name,city,code\n1,Foo,OSLO,1\n2,Bar,Rome,2\n'),
       failed('id,city,reason\n3,Oslo,bad\n'),
     ];
-    expect((await join(three, parts, { way })).way.judged!.kinds).toEqual({
+    expect((await join(three, parts, { method })).method.judged!.kinds).toEqual({
       SUCCESSFUL: { name: 'exact', city: 'folded' },
       FAILED: { city: 'exact' },
     });
@@ -209,67 +209,67 @@ describe('a later chunk', () => {
 
   describe('that is the first with a column', () => {
     const numbersAlone = { kinds: { SUCCESSFUL: {}, FAILED: {} }, isProven: true, declared: null };
-    const way = { by: 'key', column: 'id', judged: numbersAlone } as const;
+    const method = { by: 'key', column: 'id', judged: numbersAlone } as const;
 
     it('proves the join with it too', async () => {
       const ok = successful('id,code\n2,2\n');
       const honest = [ok, failed('id,name,reason\n1,Foo,bad\n3,Baz,bad\n')];
-      expect((await join(three, honest, { way })).way.judged!.kinds.FAILED).toEqual({ name: 'exact' });
+      expect((await join(three, honest, { method })).method.judged!.kinds.FAILED).toEqual({ name: 'exact' });
       const changed = [ok, failed('id,name,reason\n1,a,bad\n3,b,bad\n')];
-      expect(await refusal(three, changed, { way })).toMatchObject({ code: 'ECHO_UNPROVEN' });
+      expect(await refusal(three, changed, { method })).toMatchObject({ code: 'ECHO_UNPROVEN' });
       const names = [successful('id,name,code\n1,a,1\n2,b,2\n3,c,3\n')];
-      expect(await refusal(three, names, { way })).toMatchObject({ code: 'ECHO_UNPROVEN' });
+      expect(await refusal(three, names, { method })).toMatchObject({ code: 'ECHO_UNPROVEN' });
     });
 
     it('may not have the name of another record in a failed part', async () => {
       const ok = successful('id,code\n1,1\n2,2\n');
-      const error = await refusal(three, [ok, failed('id,name,city,reason\n3,FOO,Oslo,bad\n')], { way });
+      const error = await refusal(three, [ok, failed('id,name,city,reason\n3,FOO,Oslo,bad\n')], { method });
       expect(error).toMatchObject({ code: 'ECHO_UNPROVEN', exitCode: 6 });
       expect(error.message).toContain('has the number of record 3 and the name of record 1');
       expect(error.hint).not.toContain('result.echo');
-      // A reason is no name, and neither is a correction where another echo tells the two apart.
-      await join(three, [ok, failed('id,name\n3,bad\n')], { way });
-      await join(three, [ok, failed('id,name,city,reason\n3,Baz,Rome,bad\n')], { way });
-      await join(three, [ok, failed('id,name,city,reason\n3,,Oslo,bad\n')], { way });
+      // A reason is no name. A correction is allowed where another echo tells the two records apart.
+      await join(three, [ok, failed('id,name\n3,bad\n')], { method });
+      await join(three, [ok, failed('id,name,city,reason\n3,Baz,Rome,bad\n')], { method });
+      await join(three, [ok, failed('id,name,city,reason\n3,,Oslo,bad\n')], { method });
     });
   });
 
   it('whose echo was changed says how to leave it out', async () => {
     const kinds = { SUCCESSFUL: { name: 'exact', city: 'exact' }, FAILED: {} } as const;
-    const way = { by: 'key', column: 'id', judged: { ...judged, kinds } } as const;
+    const method = { by: 'key', column: 'id', judged: { ...judged, kinds } } as const;
     const changed = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Bar,Roma,2\n3,Baz,Oslo,3\n');
     const wayOut =
       'if the service may change city, leave them out of result.echo: result.echo: [name] and run again: nothing is paid again';
-    expect((await refusal(three, [changed], { way })).hint).toContain(wayOut);
+    expect((await refusal(three, [changed], { method })).hint).toContain(wayOut);
     expect((await refusal(three, [changed], { declared: ['name', 'city'] })).hint).toContain(wayOut);
-    // No way out is offered to results at the wrong records.
+    // No hint is offered to results at the wrong records.
     const shifted = successful('id,name,city,code\n3,Foo,Oslo,1\n1,Bar,Rome,2\n2,Baz,Oslo,3\n');
-    expect((await refusal(three, [shifted], { way })).hint).toBeUndefined();
+    expect((await refusal(three, [shifted], { method })).hint).toBeUndefined();
     const moved = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Baz,Rome,2\n3,Bar,Oslo,3\n');
-    expect((await refusal(three, [moved], { way })).hint).toBeUndefined();
+    expect((await refusal(three, [moved], { method })).hint).toBeUndefined();
   });
 
   it('may be the first with the key', async () => {
-    const way = { by: 'echo', columns: ['name'], judged } as const;
+    const method = { by: 'echo', columns: ['name'], judged } as const;
     const part = successful('id,name,city,code\n1,Foo,x,1\n2,Bar,x,2\n3,Baz,x,3\n');
-    expect((await join(three, [part], { way })).way).toBe(way);
+    expect((await join(three, [part], { method })).method).toBe(method);
     const shifted = successful('id,name,city,code\n3,Foo,x,1\n1,Bar,x,2\n2,Baz,x,3\n');
-    expect(await refusal(three, [shifted], { way })).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+    expect(await refusal(three, [shifted], { method })).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
   });
 
   it('of a run that the first version began is judged', async () => {
     const part = successful('id,name,city,code\n1,FOO,x,1\n2,Bar,x,2\n3,Baz,x,3\n');
-    const { way } = await join(three, [part], { way: { by: 'key', column: 'id', judged: null } });
-    expect(way).toEqual({ by: 'key', column: 'id', judged });
+    const { method } = await join(three, [part], { method: { by: 'key', column: 'id', judged: null } });
+    expect(method).toEqual({ by: 'key', column: 'id', judged });
     const echo = { by: 'echo', columns: ['name'], judged: null } as const;
     const keyless = successful('name,city,code\nFoo,x,1\nBar,x,2\nBaz,x,3\n');
-    expect((await join(three, [keyless], { way: echo })).way).toMatchObject({
+    expect((await join(three, [keyless], { method: echo })).method).toMatchObject({
       by: 'echo',
       columns: ['name'],
       judged: { kinds: { SUCCESSFUL: { name: 'exact', city: 'answer' } } },
     });
     const other = successful('name,city,code\nFool,x,1\nBar,x,2\nBaz,x,3\n');
-    expect(await refusal(three, [other], { way: echo })).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
+    expect(await refusal(three, [other], { method: echo })).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
   });
 
   it('may be the first in which an echo has other capitals', async () => {
@@ -278,11 +278,11 @@ describe('a later chunk', () => {
     const loose = { SUCCESSFUL: { name: 'folded', city: 'answer' }, FAILED: {} };
     const keyed = successful('id,name,city,code\n1,FOO,x,1\n2,Bar,x,2\n3,Baz,x,3\n');
     const byNumber = { by: 'key', column: 'id', judged: exact } as const;
-    expect((await join(three, [keyed], { way: byNumber })).way.judged!.kinds).toEqual(loose);
+    expect((await join(three, [keyed], { method: byNumber })).method.judged!.kinds).toEqual(loose);
     const keyless = successful('name,city,code\nBar,x,2\nFOO,x,1\nBaz,x,3\n');
     const byName = { by: 'echo', columns: ['name'], judged: exact } as const;
-    const { joined, way } = await join(three, [keyless], { way: byName });
-    expect(way.judged!.kinds).toEqual(loose);
+    const { joined, method } = await join(three, [keyless], { method: byName });
+    expect(method.judged!.kinds).toEqual(loose);
     expect([...joined.result]).toEqual([1, 0, 2]);
   });
 });
@@ -291,14 +291,14 @@ describe('result.echo', () => {
   const part = successful('id,name,city,code\n1,x,Oslo,1\n2,Foo,Rome,2\n3,Bar,Oslo,3\n');
 
   it('names the echoes, and all else is an answer', async () => {
-    const { way } = await join(three, [part], { declared: ['city'] });
-    expect(way.judged).toEqual({
+    const { method } = await join(three, [part], { declared: ['city'] });
+    expect(method.judged).toEqual({
       kinds: { SUCCESSFUL: { name: 'answer', city: 'exact' }, FAILED: {} },
       isProven: true,
       declared: ['city'],
       isOnWord: true,
     });
-    expect((await join(three, [part], { declared: [] })).way.judged!.kinds.SUCCESSFUL).toEqual({
+    expect((await join(three, [part], { declared: [] })).method.judged!.kinds.SUCCESSFUL).toEqual({
       name: 'answer',
       city: 'answer',
     });
@@ -307,19 +307,19 @@ describe('result.echo', () => {
   it('that tells the records apart proves the join, and one that does not is relied on', async () => {
     const whole = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Bar,Rome,2\n3,Baz,Oslo,3\n');
     const isOnWord = async (source: string, table: PartTable, declared: readonly string[]) =>
-      (await join(source, [table], { declared })).way.judged!.isOnWord;
+      (await join(source, [table], { declared })).method.judged!.isOnWord;
     expect(await isOnWord(three, whole, ['name'])).toBeUndefined();
     expect(await isOnWord(three, whole, ['city', 'name'])).toBeUndefined();
     expect(await isOnWord(three, whole, ['city'])).toBe(true);
     expect(await isOnWord(three, whole, [])).toBe(true);
-    // What is declared and does not come back tells nothing apart.
+    // A declared column that does not come back tells nothing apart.
     expect(await isOnWord(three, successful('id,city,code\n1,Oslo,1\n2,Rome,2\n3,Oslo,3\n'), ['name'])).toBe(
       true,
     );
     const same = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Foo,Oslo,2\n');
     expect(await isOnWord('Foo,Oslo\nFoo,Oslo\n', same, ['city'])).toBeUndefined();
-    const { way } = await join(three, [whole], { declared: [] });
-    expect((await join(three, [whole], { declared: [], way })).way).toBe(way);
+    const { method } = await join(three, [whole], { declared: [] });
+    expect((await join(three, [whole], { declared: [], method })).method).toBe(method);
   });
 
   it('does not make an echo of what is none', async () => {
@@ -345,22 +345,22 @@ describe('a key that is not the one that was sent', () => {
     expect((await refusal(three, [other])).hint).toBeUndefined();
   });
 
-  it('gives way to the declared echoes', async () => {
+  it('gives method to the declared echoes', async () => {
     for (const part of [float, own]) {
-      const { joined, way } = await join(three, [part], { declared: ['name', 'city'] });
+      const { joined, method } = await join(three, [part], { declared: ['name', 'city'] });
       expect([...joined.result]).toEqual([1, 0, 2]);
-      expect(way).toMatchObject({ by: 'echo', columns: ['name', 'city'] });
-      expect((await join(three, [part], { declared: ['name', 'city'], way })).way).toBe(way);
+      expect(method).toMatchObject({ by: 'echo', columns: ['name', 'city'] });
+      expect((await join(three, [part], { declared: ['name', 'city'], method })).method).toBe(method);
     }
   });
 
   it('does so in a later chunk too', async () => {
     const first = successful('id,name,city,code\n1,Foo,Oslo,1\n2,Bar,Rome,2\n3,Baz,Oslo,3\n');
-    const { way } = await join(three, [first], { declared: ['name'] });
-    expect(way.by).toBe('key');
-    const later = await join(three, [own], { declared: ['name'], way });
+    const { method } = await join(three, [first], { declared: ['name'] });
+    expect(method.by).toBe('key');
+    const later = await join(three, [own], { declared: ['name'], method });
     expect([...later.joined.result]).toEqual([1, 0, 2]);
-    expect(later.way).toBe(way);
+    expect(later.method).toBe(method);
   });
 
   it('is told where these do not fit either', async () => {

@@ -30,7 +30,7 @@ describe('a layout', () => {
     expect(outputColumns(layout, ['x']).slice(-5)).toEqual(['p_x', 'p_run', 'p_folio', 'p_part', 'p_record']);
   });
 
-  it('gives a column of the service with a name of ours another one, used by nobody', () => {
+  it('renames a column of the service whose name is taken', () => {
     const added = ['service_status', 'status', 'error', 'service_service_error', 'service_error', 'record'];
     const plain = createOutputLayout(sourceOf([]), { ...options, prefix: 'p_' });
     expect(outputColumns(plain, added).slice(3)).toEqual([
@@ -58,7 +58,7 @@ describe('a layout', () => {
     createOutputLayout(source, { ...options, prefix: 'naics_' });
   });
 
-  it('refuses a column that the source has not, naming the key and what there is', () => {
+  it('refuses a column that is not in the source, naming the key and the columns that are', () => {
     const make = () => createOutputLayout(sourceOf(['a', 'b']), { ...options, columns: ['a', 'A'] });
     expect(thrownBy(make)).toMatchObject({
       code: 'CONFIG_COLUMN_MISSING',

@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { fieldText } from '../../src/csv/write-field.js';
+import { fieldValue } from '../../src/csv/table.js';
 import { UntrustedError } from '../../src/errors.js';
-import { fieldStart, type PartTable, readPartTable } from '../../src/results/part-table.js';
+import { type PartTable, readPartTable } from '../../src/results/part-table.js';
 import { successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 function valuesOf(table: PartTable): string[][] {
-  return Array.from({ length: table.count }, (_, r) =>
-    table.columns.map((_, k) =>
-      fieldText(table.bytes, fieldStart(table, r, k), table.ends[r * table.columns.length + k]!),
-    ),
-  );
+  return Array.from({ length: table.count }, (_, r) => table.columns.map((_, k) => fieldValue(table, r, k)));
 }
 
 describe('a part', () => {
@@ -23,12 +19,12 @@ describe('a part', () => {
     ]);
   });
 
-  it('without a byte, or with a header alone, holds nothing', () => {
+  it('that is empty, or a header alone, has no results', () => {
     expect(successful('')).toMatchObject({ columns: [], count: 0 });
     expect(successful('id,b\n')).toMatchObject({ columns: ['id', 'b'], count: 0 });
   });
 
-  it('has its own header, whatever the one before it began with', () => {
+  it('has its own header, even if the part before it began alike', () => {
     const headers = [
       'id,b',
       'id,bc\n1,2\n',
@@ -76,7 +72,7 @@ describe('a part', () => {
     ['a byte order mark and nothing else', '\u{feff}'],
     ['a NUL byte', 'a,b\n1,\0\n'],
     ['bytes that are not UTF-8', Buffer.from('a,b\n1,\xff\n', 'latin1')],
-  ])('with %s is not trusted, and named', (_, content) => {
+  ])('with %s is refused and named', (_, content) => {
     const read = () => readPartTable({ fileStatus: 'FAILED', part: 4 }, Buffer.from(content));
     const error = thrownBy(read);
     expect(error).toBeInstanceOf(UntrustedError);

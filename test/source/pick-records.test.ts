@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Batch } from '../../src/csv/batch.js';
 import { scanRecords } from '../../src/csv/scan-records.js';
-import { pickRecords } from '../../src/source/read-records.js';
+import { pickRecords } from '../../src/source/pick-records.js';
 import { recordsOf } from '../helpers/csv/batches.js';
 
 /** Records 1 to 6 in two batches; record 4 is bad. */
@@ -63,7 +63,7 @@ test.each([
     ],
   },
   { numbers: [], found: [] },
-])('$numbers are given, and nothing else', async ({ numbers, found }) => {
+])('$numbers are picked, and nothing else', async ({ numbers, found }) => {
   expect(await picked(numbers)).toEqual(found);
 });
 

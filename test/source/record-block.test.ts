@@ -39,12 +39,12 @@ describe('blocks', () => {
     expect(await reader.take(2)).toMatchObject({ count: 0 });
   });
 
-  it('number records by their place in the source, rejected ones between them', async () => {
+  it('number records by their position in the source, rejected ones counted', async () => {
     const reader = createBlockReader(scan('a,1\nbad\nb,2\nworse,and,worse\nc,3\n'));
     expect((await takeAll(reader, [2, 1])).map(([number]) => number)).toEqual(['5', '7', '9']);
   });
 
-  it('go over the borders of batches, of any size', async () => {
+  it('span batches of any size', async () => {
     const filler = 'x'.repeat(500);
     const expected = Array.from({ length: 5_000 }, (_, i) => [String(i + 5), `n${i}`, filler]);
     const content = expected.map(([, name]) => `${name},${filler}\n`).join('');
@@ -70,7 +70,7 @@ describe('blocks', () => {
     expect(await createBlockReader(scan('aaaa,1\nb,2\n')).take(2, 3)).toMatchObject({ count: 1 });
   });
 
-  it('of more bytes than their places can tell are refused', async () => {
+  it('of more bytes than their offsets can address are refused', async () => {
     const huge = async function* () {
       yield* scan('a,1\n');
       const [starts, ends] = [Int32Array.of(0), Int32Array.of(1, 2 ** 31 - 1)];
@@ -84,7 +84,7 @@ describe('blocks', () => {
     });
   });
 
-  it('may be large, and small again', async () => {
+  it('may be small after a large one', async () => {
     const large = 'y'.repeat(700_000);
     const reader = createBlockReader(scan(`a,${large}\nb,2\nc,3\n`));
     expect(valuesOf(await reader.take(1))).toEqual([['5', 'a', large]]);

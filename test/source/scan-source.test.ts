@@ -25,7 +25,7 @@ function scan(paths: string[], changes: Partial<ScanSourceOptions> = {}) {
 const sha256 = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex');
 
 describe('a source', () => {
-  it('of one file is told with its dialect, counts and hash', async () => {
+  it('of one file has its dialect, counts and hash', async () => {
     const content = '\u{feff}näme;city\r\n"a;\nb";x\r\n\r\nc;y\r\n';
     const path = await write('a.csv', content);
     expect(await scan([path])).toEqual({
@@ -67,7 +67,7 @@ describe('a source', () => {
     expect(source.files.map((file) => file.records)).toEqual([0, 1]);
   });
 
-  it('tells how far it is', async () => {
+  it('reports its progress', async () => {
     const content = `a,b\n${'1,2\n'.repeat(100_000)}`;
     const seen: { bytes: number; records: number }[] = [];
     await scan([await write('1.csv', content), await write('2.csv', 'a,b\n3,4\n')], {
@@ -78,7 +78,7 @@ describe('a source', () => {
     expect(seen.at(-1)).toEqual({ bytes: content.length + 8, records: 100_001 });
   });
 
-  it('is left at once when the signal says so', async () => {
+  it('stops at once when the signal aborts', async () => {
     const abort = new AbortController();
     const path = await write('1.csv', `a,b\n${'1,2\n'.repeat(500_000)}`);
     const onProgress = () => abort.abort(new Error('enough'));

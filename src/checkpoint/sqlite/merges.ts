@@ -1,5 +1,5 @@
 /** What is fixed for, and what has reached, the work file. Merged chunks are the source's first, without a gap. */
-import type { JoinWay } from '../../types.js';
+import type { JoinMethod } from '../../types.js';
 import type { Checkpoint, CheckpointReader, ChunkCounts } from '../checkpoint.js';
 import { expectOne, type StateDatabase } from './state-database.js';
 
@@ -65,7 +65,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, MergeMethod> {
       expectOne(fixed, 'recordColumns', `run ${run} is superseded, or has merged chunks with other columns`);
       if (learned) learnColumns.run({ run, columns: JSON.stringify(columns) });
     }),
-    recordJoin: db.change((run: string, join: JoinWay) => {
+    recordJoin: db.change((run: string, join: JoinMethod) => {
       const fixed = fixJoin.run({ run, join: JSON.stringify(join) });
       expectOne(fixed, 'recordJoin', `run ${run} is superseded, or joins in another way`);
     }),

@@ -1,5 +1,5 @@
 /** Begin of a run, its source under a new stamp, and its end without a publication. */
-import type { JoinWay, Source } from '../../types.js';
+import type { JoinMethod, Source } from '../../types.js';
 import type {
   Checkpoint,
   CheckpointReader,
@@ -116,7 +116,7 @@ function toRun(row: RunRow): Run {
     state: row.state,
     chunks: row.chunks,
     columns: parseOrNull<string[]>(row.columns),
-    join: toJoinWay(row.join_way),
+    join: toJoinMethod(row.join_way),
     round: row.round,
     rehearsal: row.rehearsal === 1,
     publication: toPublication(row.publication),
@@ -131,8 +131,8 @@ function toPublication(json: string | null): Publication | null {
 }
 
 /** One of the first version's tables says nothing of what was judged. */
-function toJoinWay(json: string | null): JoinWay | null {
-  return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinWay);
+function toJoinMethod(json: string | null): JoinMethod | null {
+  return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinMethod);
 }
 
 function parseOrNull<T>(json: string | null): T | null {

@@ -1,7 +1,7 @@
-/** Compares echoed columns in WebAssembly: for each record, what was sent with what its result gives back. */
+/** Compares echoed columns in WebAssembly: for each record, what was sent with what its result returns. */
 import { bytesOf } from '../../kernel/kernel-memory.js';
-import { fieldText } from '../write-field.js';
-import type { Table, TableMemory } from './table-memory.js';
+import { fieldValue, type Table } from '../table.js';
+import type { TableMemory } from './table-memory.js';
 
 /** What assembly/echo.ts exports. */
 export interface EchoExports {
@@ -12,9 +12,9 @@ export interface EchoExports {
 
 /** Two fields that should hold the same value. */
 export interface FieldPair {
-  /** Place among the record's fields. */
+  /** Index among the record's fields. */
   readonly sentField: number;
-  /** Place among the result's fields. */
+  /** Index among the result's fields. */
   readonly resultField: number;
   /** Whether upper and lower case letters of ASCII are the same. */
   readonly isFolded: boolean;
@@ -25,24 +25,25 @@ export interface EchoPart extends Table {
   readonly pairs: readonly FieldPair[];
 }
 
-/** For each record which part, and which result in it. */
+/** For each record: the index of its part, and of its result in the part. */
 export interface MatchOrder {
   readonly part: Int32Array;
   readonly result: Int32Array;
 }
 
+/** Numbers of a part, and of a pair, as assembly/echo.ts reads them. */
 const PART_INTS = 8;
 const PAIR_INTS = 4;
 
 export class EchoKernel {
   readonly #tables: TableMemory<EchoExports>;
 
-  /** @param tables shared with whoever works on the same ones. */
+  /** @param tables shared with others that work on the same tables. */
   constructor(tables: TableMemory<EchoExports>) {
     this.#tables = tables;
   }
 
-  /** Calls `onDiffering` with the record's place and the pair's, for each pair whose values are not the same. */
+  /** Calls `onDiffering` with the index of the record and of the pair, for each pair whose values differ. */
   compare(
     records: Table,
     parts: readonly EchoPart[],
@@ -55,18 +56,18 @@ export class EchoKernel {
       compareByField(records, parts, order, onDiffering);
       return;
     }
-    const [own, ...places] = tables.hold([records, ...parts]);
-    const described = new Int32Array(parts.length * PART_INTS);
+    const [own, ...addresses] = tables.hold([records, ...parts]);
+    const descriptions = new Int32Array(parts.length * PART_INTS);
     for (const [i, { fields, pairs }] of parts.entries()) {
       const numbers = pairs.flatMap(({ sentField, resultField, isFolded }) => [
         ...[sentField, resultField, isFolded ? 1 : 0],
         ...Array<number>(PAIR_INTS - 3).fill(0),
       ]);
-      const { bytes, starts, ends } = places[i]!;
+      const { bytes, starts, ends } = addresses[i]!;
       const pairsAt = tables.load(bytesOf(Int32Array.from(numbers)));
-      described.set([bytes, starts, ends, fields, pairsAt, pairs.length], i * PART_INTS);
+      descriptions.set([bytes, starts, ends, fields, pairsAt, pairs.length], i * PART_INTS);
     }
-    const partsAt = tables.load(bytesOf(described));
+    const partsAt = tables.load(bytesOf(descriptions));
     const partAt = tables.load(bytesOf(order.part));
     const resultAt = tables.load(bytesOf(order.result));
 
@@ -74,7 +75,7 @@ export class EchoKernel {
     const { count, fields } = records;
     let pair = 0;
     for (let row = 0; row < count; ) {
-      // Named one by one, as in rows-kernel.ts.
+      // Listed one by one: spread arguments would be gathered in an array, which costs more.
       row = exports.findDiffering(
         row,
         pair,
@@ -105,17 +106,12 @@ function compareByField(
   for (let row = 0; row < records.count; row++) {
     const answered = parts[part[row]!]!;
     for (const [at, { sentField, resultField, isFolded }] of answered.pairs.entries()) {
-      const sent = valueIn(records, row, sentField);
-      const back = valueIn(answered, result[row]!, resultField);
+      const sent = fieldValue(records, row, sentField);
+      const back = fieldValue(answered, result[row]!, resultField);
       if (sent === back || (isFolded && lowerAscii(sent) === lowerAscii(back))) continue;
       onDiffering(row, at);
     }
   }
-}
-
-function valueIn({ bytes, fields, starts, ends }: Table, row: number, field: number): string {
-  const at = row * fields + field;
-  return fieldText(bytes, field === 0 ? starts[row]! : ends[at - 1]! + 1, ends[at]!);
 }
 
 function lowerAscii(text: string): string {

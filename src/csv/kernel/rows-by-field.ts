@@ -1,21 +1,21 @@
-/** What a row of the output is made of, and the plain way to write it: field by field, whatever its size. */
+/** What a row of the output consists of, and writing rows field by field, without WebAssembly, for tables of any size. */
 import { ByteWriter } from '../byte-writer.js';
 import { COMMA, LF } from '../bytes.js';
+import { fieldEnd, fieldStart, type Table } from '../table.js';
 import { writeField } from '../write-field.js';
-import type { Table } from './table-memory.js';
 
 /** A part from which answers are taken. */
 export interface AnswerPart extends Table {
-  /** Places of the answers in a result, -1 for one that it has not; null: the caller writes them. */
+  /** Indexes of the answers among a result's fields, -1 for a missing one; null: the caller writes them. */
   readonly answers: readonly number[] | null;
-  /** What stands between a record's own fields and its answers. */
+  /** Written between a record's own fields and its answers. */
   readonly lead: Uint8Array;
-  /** What stands behind the answers of each row. */
+  /** Written behind the answers. */
   readonly tail: Uint8Array;
 }
 
 export interface RowsLayout {
-  /** Places of the chosen fields of a record. */
+  /** Indexes of the record's fields to write, in order. */
   readonly chosen: readonly number[];
   /** The source's delimiter, a byte. */
   readonly delimiter: number;
@@ -23,7 +23,7 @@ export interface RowsLayout {
   readonly numbered: boolean;
 }
 
-/** For each record which part, which result in it, and its number. */
+/** For each record: the index of its part, of its result in the part, and its number. */
 export interface RowOrder {
   readonly part: Int32Array;
   readonly result: Int32Array;
@@ -31,15 +31,17 @@ export interface RowOrder {
 }
 
 /**
- * Gives what stands behind the own fields of a record whose part has no plain answers, its line feed included; valid
- * until the next call.
+ * Writes what follows the own fields of a record whose part has no plain answers, line feed included.
+ *
+ * @param record its index.
+ * @returns bytes that are valid until the next call.
  */
 export type WriteOther = (record: number) => Uint8Array;
 
-/** Bytes of rows that are given at once, and somewhat more. */
+/** Rows are yielded once there are more bytes than this. */
 const PIECE_BYTES = 16 * 1024 * 1024;
 
-/** The rows that a `RowsKernel` writes, in pieces. */
+/** The same rows that a `RowsKernel` writes, in pieces. */
 export function* rowsByField(
   layout: RowsLayout,
   records: Table,
@@ -69,17 +71,15 @@ export function* rowsByField(
 
 function writeFields(
   out: ByteWriter,
-  { bytes, fields, starts, ends }: Table,
-  at: number,
+  table: Table,
+  row: number,
   chosen: readonly number[],
   delimiter: number,
 ): void {
-  const first = at * fields;
   for (let i = 0; i < chosen.length; i++) {
     if (i > 0) out.byte(COMMA);
     const field = chosen[i]!;
     if (field < 0) continue;
-    const start = field === 0 ? starts[at]! : ends[first + field - 1]! + 1;
-    writeField(out, bytes, start, ends[first + field]!, delimiter);
+    writeField(out, table.bytes, fieldStart(table, row, field), fieldEnd(table, row, field), delimiter);
   }
 }

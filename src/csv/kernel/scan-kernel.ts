@@ -1,6 +1,6 @@
 /**
- * The scan's fast half: a window of bytes, and the places that were found in it, in the memory of a WebAssembly
- * instance. Invariant: the window keeps its place and its bytes when it grows; the views are made anew.
+ * The fast scanner: a window of bytes and the offsets found in it, in the memory of a WebAssembly instance. Invariant:
+ * the window keeps its address and its bytes when it grows; the views of it are made anew.
  */
 import { INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { type Grammar, MAX_ENDS } from '../grammar.js';
@@ -25,14 +25,14 @@ interface ScanExports {
   ): void;
 }
 
-/** Ends that the kernel may write behind the last one. */
+/** Ends that the kernel may write behind the last one; they mean nothing. */
 const SPARE_ENDS = 72;
 
 export class ScanKernel {
   readonly #memory = new KernelMemory<ScanExports>();
   readonly #grammar: Grammar;
   readonly #capacity: number;
-  /** Addresses: the ends come first. */
+  /** Addresses in the memory, which begins with the ends. */
   readonly #startsAt: number;
   readonly #windowAt: number;
   #window!: Buffer;
@@ -62,12 +62,12 @@ export class ScanKernel {
     return this.#ends;
   }
 
-  /** Records found by the last run. */
+  /** Records found by the last `run`. */
   get count(): number {
     return this.#memory.exports.count.value;
   }
 
-  /** Where the first record that was not taken begins. */
+  /** Where the first record that was not found complete begins. */
   get next(): number {
     return this.#memory.exports.next.value;
   }
@@ -77,17 +77,17 @@ export class ScanKernel {
     return this.#memory.exports.lines.value;
   }
 
-  /** Whether the last run has stopped in front of what is not certainly well-formed. */
+  /** Whether the last `run` stopped before something that may be malformed: the careful scan decides. */
   get isDoubtful(): boolean {
     return this.#memory.exports.isDoubtful.value !== 0;
   }
 
-  /** Whether the last run has stopped because the arrays are full. */
+  /** Whether the last `run` stopped because the arrays are full. */
   get isFull(): boolean {
     return this.count === this.#capacity;
   }
 
-  /** Scans `window[from, to)`, which begins at a record; one that has no line feed yet is not taken. */
+  /** Scans `window[from, to)`, which begins at a record. A record without a line feed so far is not found. */
   run(from: number, to: number): void {
     const { delimiter, fields, maxRecordBytes } = this.#grammar;
     const starts = this.#startsAt;
@@ -104,12 +104,12 @@ export class ScanKernel {
     );
   }
 
-  /** Makes the window larger. */
+  /** Enlarges the window. */
   grow(windowBytes: number): void {
     this.#reserve(windowBytes);
   }
 
-  /** Nothing of it, and no view, is used after this. */
+  /** Frees the memory for others. Neither this nor a view may be used after it. */
   release(): void {
     this.#memory.release();
   }

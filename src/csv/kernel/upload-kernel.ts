@@ -1,7 +1,7 @@
-/** Writes the records of batches as those of an uploaded file, in WebAssembly. */
+/** Writes the records of batches into the CSV of an uploaded file, in WebAssembly. */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import type { Batch } from '../batch.js';
-import { fieldRuns } from './table-memory.js';
+import { fieldRuns } from '../write-field.js';
 
 /** What assembly/upload.ts exports. */
 interface UploadExports {
@@ -32,21 +32,24 @@ export interface UploadFields {
   readonly header: Uint8Array;
   /** Whether the record's number comes first. */
   readonly hasKey: boolean;
-  /** Places of the chosen fields in a record. */
+  /** Indexes of the record's fields to write, in order. */
   readonly fields: readonly number[];
-  /** The source's, a byte. */
+  /** The source's delimiter, a byte. */
   readonly delimiter: number;
 }
 
+/** Initial bytes of room for the file. */
 const FIRST_ROOM = 256 * 1024;
-/** Beyond it the room grows by what is needed: with a batch of one large record it must fit into the memory. */
-const MOST_DOUBLED_ROOM = 1024 * 1024 * 1024;
+/** Up to this size the room is doubled, beyond it grown by what is needed: a batch must fit into the memory too. */
+const MAX_DOUBLED_ROOM = 1024 * 1024 * 1024;
+/** Addresses are below 2^31, and a batch must fit behind the file. */
+const MAX_FILE_BYTES = 0x7000_0000;
 
 export class UploadKernel {
   readonly #memory = new KernelMemory<UploadExports>();
   readonly #layout: UploadFields;
   readonly #runs: Int32Array<ArrayBuffer>;
-  /** Addresses: the runs of chosen fields, the file, and the batch behind the file's room. */
+  /** Address of the file, behind the runs of chosen fields. The batch is behind the file's room. */
   readonly #fileAt: number;
   #room = FIRST_ROOM;
   #length = 0;
@@ -68,7 +71,7 @@ export class UploadKernel {
     return this.#memory.bytes.subarray(this.#fileAt, this.#fileAt + this.#length);
   }
 
-  /** Begins a file: its header. */
+  /** Begins a new file with the header. */
   clear(): void {
     const { header } = this.#layout;
     if (header.length > this.#room) this.#grow(header.length);
@@ -77,8 +80,9 @@ export class UploadKernel {
   }
 
   /**
-   * Writes records `first` to `last` (exclusive) of a batch, as long as the file stays within `maxBytes`; a file
-   * without a record takes one whatever its size.
+   * Writes records `first` to `last` (exclusive) of a batch, as long as the file stays within `maxBytes`. An empty file
+   * takes one record of any size.
+   *
    * @returns how many were written.
    */
   write(batch: Batch, first: number, last: number, isEmpty: boolean, maxBytes: number): number {
@@ -100,14 +104,14 @@ export class UploadKernel {
         hasKey ? batch.firstRecord + at : -1,
         Number(isEmpty && at === first),
         this.#fileAt + this.#length,
-        this.#fileAt + Math.min(maxBytes, 0x7000_0000),
+        this.#fileAt + Math.min(maxBytes, MAX_FILE_BYTES),
         this.#batchAt - SPARE_BYTES,
       );
       at += exports.written.value;
       this.#length = exports.outEnd.value - this.#fileAt;
       const missing = exports.needsRoom.value;
       if (missing === 0) return at - first;
-      this.#grow(Math.max(this.#length + missing, Math.min(this.#room * 2, MOST_DOUBLED_ROOM)));
+      this.#grow(Math.max(this.#length + missing, Math.min(this.#room * 2, MAX_DOUBLED_ROOM)));
       this.#load(batch);
     }
   }
@@ -116,7 +120,7 @@ export class UploadKernel {
     return aligned(this.#fileAt + this.#room + SPARE_BYTES);
   }
 
-  /** The file keeps its place; the batch behind it is loaded anew. */
+  /** The file keeps its address; the batch behind it has to be loaded again. */
   #grow(room: number): void {
     this.#room = room;
     this.#memory.reserve(this.#batchAt);

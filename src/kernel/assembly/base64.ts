@@ -3,12 +3,12 @@
 
 import { QUOTE } from './bytes';
 
-/** Where the call stopped: in front of four characters that are not whole, or behind the closing quote. */
+/** Where the call stopped: before four characters that are incomplete, or behind the closing quote. */
 export let textEnd: i32 = 0;
 /** Where the decoded bytes end. */
 export let decodedEnd: i32 = 0;
 
-// How four characters are found, as streams/base64-json.ts has it.
+// What the next four characters are; streams/base64-json.ts has the same numbers.
 const WHOLE: i32 = 0;
 const CUT: i32 = 1;
 const CLOSED: i32 = 2;
@@ -22,9 +22,10 @@ const PADDING: i32 = 0x3d;
 const U: i32 = 0x75;
 
 /**
- * Decodes [from, to) until its end, the closing quote, or what is not right. Up to 16 bytes are written at once.
+ * Decodes [from, to) until its end, the closing quote, or an error. Writes up to 16 bytes at once.
+ *
  * @param out address of the decoded bytes.
- * @returns how the four characters at which it stopped are found; never `WHOLE`.
+ * @returns what the four characters are at which it stopped; never `WHOLE`.
  */
 export function decodeBase64(from: i32, to: i32, out: i32): i32 {
   textEnd = from;
@@ -37,11 +38,11 @@ export function decodeBase64(from: i32, to: i32, out: i32): i32 {
   return found;
 }
 
-/** Decodes plain characters by sixteen, and the whole fours before the first that is not plain. */
+/** Decodes plain characters sixteen at a time, and the complete fours before the first that is not plain. */
 function decodeBlocks(to: i32): void {
   let at = textEnd;
   let out = decodedEnd;
-  // Two at once: the constants are in registers for both.
+  // Two blocks at once: the constants stay in registers for both.
   for (; at + 32 <= to; at += 32, out += 24) {
     const first = v128.load(at);
     const second = v128.load(at, 16);
@@ -64,7 +65,7 @@ function decodeBlocks(to: i32): void {
   decodedEnd = out;
 }
 
-/** Zero where the character is of the alphabet: the kinds of character that share its low and its high four bits. */
+/** Zero where a character is in the alphabet. Looks up its low and its high four bits, and combines what they allow. */
 function strangeIn(block: v128): v128 {
   const lows = i8x16(21, 17, 17, 17, 17, 17, 17, 17, 17, 17, 19, 26, 27, 27, 27, 26);
   const highs = i8x16(16, 16, 1, 2, 4, 8, 4, 8, 16, 16, 16, 16, 16, 16, 16, 16);
@@ -73,9 +74,9 @@ function strangeIn(block: v128): v128 {
   return v128.and(i8x16.swizzle(lows, v128.and(block, fourBits)), i8x16.swizzle(highs, high));
 }
 
-/** The twelve bytes of sixteen characters of the alphabet. */
+/** The twelve bytes of sixteen characters that are in the alphabet. */
 function decodedBlock(block: v128): v128 {
-  // From a character to its value, by its high four bits; `/` has the place before those of `+`.
+  // What to add to a character for its value, by its high four bits; `/` uses the entry before that of `+`.
   const shifts = i8x16(0, 16, 19, 4, -65, -65, -71, -71, 0, 0, 0, 0, 0, 0, 0, 0);
   const high = v128.and(i16x8.shr_u(block, 4), i8x16.splat(15));
   const shift = i8x16.swizzle(shifts, i8x16.add(high, i8x16.eq(block, i8x16.splat(<i8>SLASH))));
@@ -85,7 +86,7 @@ function decodedBlock(block: v128): v128 {
   return v128.shuffle<u8>(fours, fours, 2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, 3, 3, 3, 3);
 }
 
-/** Decodes the next four characters, or finds the closing quote in their place. */
+/** Decodes the next four characters, or finds the closing quote instead. */
 function decodeFour(to: i32): i32 {
   let at = textEnd;
   let bits = 0;
@@ -127,7 +128,7 @@ function writeFour(bits: i32, at: i32): i32 {
   return WHOLE;
 }
 
-/** What is padded is the last: the closing quote must follow. */
+/** Ends at padded characters: the closing quote must follow. */
 function endPadded(bits: i32, padding: i32, at: i32, to: i32): i32 {
   if (padding > 2 || (bits & ((1 << (padding << 3)) - 1)) !== 0) return BAD_END;
   if (at >= to) return CUT;
@@ -137,14 +138,14 @@ function endPadded(bits: i32, padding: i32, at: i32, to: i32): i32 {
   return CLOSED;
 }
 
-/** 0 where it is not whole. */
+/** Length of the escape at `at`; 0 where it is incomplete. */
 function escapeLength(at: i32, to: i32): i32 {
   if (at + 2 > to) return 0;
   if (<i32>load<u8>(at, 1) !== U) return 2;
   return at + 6 > to ? 0 : 6;
 }
 
-/** -1 where it is no escape of an ASCII character, or one that base64 text has no use for. */
+/** The character of an escape; -1 where it is not ASCII, or cannot occur in base64. */
 function escapedCharacter(at: i32, length: i32): i32 {
   if (length === 2) return <i32>load<u8>(at, 1) === SLASH ? SLASH : -1;
   let code = 0;

@@ -1,9 +1,9 @@
-// Sixty-four bytes at once: a u64 has a bit for each, the first byte's the lowest.
+// Looks at sixty-four bytes at once: a u64 has one bit for each, the lowest for the first byte.
 
-/** Bytes of a block: so many are read, whatever is used of them. */
+/** Bytes of a block. All of them are read, even if fewer are used. */
 export const BLOCK_BYTES: i32 = 64;
 
-/** Which bytes of the block at `at` equal `byte`, which is given sixteen times. */
+/** Which bytes of the block at `at` equal a byte; `byte` holds it sixteen times. */
 export function bitsOf(at: i32, byte: v128): u64 {
   const low =
     i8x16.bitmask(i8x16.eq(v128.load(at), byte)) | (i8x16.bitmask(i8x16.eq(v128.load(at, 16), byte)) << 16);
@@ -13,12 +13,12 @@ export function bitsOf(at: i32, byte: v128): u64 {
   return <u64>(<u32>low) | ((<u64>(<u32>high)) << 32);
 }
 
-/** Which bytes of the block at `at` stand before `to`, which is behind `at`. */
+/** Which bytes of the block at `at` are before `to`, an address behind `at`. */
 export function bitsBefore(at: i32, to: i32): u64 {
   return to - at < BLOCK_BYTES ? ((<u64>1) << (<u64>(to - at))) - 1 : ~(<u64>0);
 }
 
-/** For each bit whether an odd number of bits is set up to it, itself included. */
+/** For each bit: whether an odd number of bits is set up to and including it. */
 export function oddUpTo(bits: u64): u64 {
   bits ^= bits << 1;
   bits ^= bits << 2;

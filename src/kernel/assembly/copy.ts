@@ -1,9 +1,9 @@
-// Copies bytes sixty-four at a time. Up to 63 bytes behind either end are read, and written over: there must be room.
+// Copies bytes sixty-four at a time. Up to 63 bytes behind both ends are read or overwritten: there must be room.
 
 import { BLOCK_BYTES, bitsBefore, bitsOf } from './block';
 import { COMMA, CR, LF, QUOTE } from './bytes';
 
-/** Copies [from, to) to `out`, and returns where that ends. */
+/** Copies [from, to) to `out`, and returns the address behind the copy. */
 export function copy(from: i32, to: i32, out: i32): i32 {
   let at = from;
   for (; at < to; at += BLOCK_BYTES, out += BLOCK_BYTES) {
@@ -19,7 +19,7 @@ export function copy(from: i32, to: i32, out: i32): i32 {
   return out + to - at;
 }
 
-/** Copies if no byte is a CR; otherwise returns 0, and what is at `out` means nothing. */
+/** Copies if no byte is a CR; otherwise returns 0, and the bytes at `out` are undefined. */
 export function copyUnlessReturn(from: i32, to: i32, out: i32): i32 {
   const returns = i8x16.splat(<i8>CR);
   let at = from;
@@ -36,15 +36,15 @@ export function copyUnlessReturn(from: i32, to: i32, out: i32): i32 {
       v128.or(i8x16.eq(first, returns), i8x16.eq(second, returns)),
       v128.or(i8x16.eq(third, returns), i8x16.eq(fourth, returns)),
     );
-    // Rare enough to look again, now only at what stands before the end.
+    // Rare, so it is checked again, now without the bytes behind the end.
     if (v128.any_true(found) && (bitsOf(at, returns) & bitsBefore(at, to)) !== 0) return 0;
   }
   return out + to - at;
 }
 
-/** Copies if no byte needs quotes in a comma CSV; otherwise returns 0, and what is at `out` means nothing. */
+/** Copies if no byte needs quotes in a comma CSV; otherwise returns 0, and the bytes at `out` are undefined. */
 export function copyPlain(from: i32, to: i32, out: i32): i32 {
-  // Each of the four by its low four bits; elsewhere what no byte with those bits is.
+  // The four special bytes, each at the index of its low four bits. Other entries equal no byte with such bits.
   const special = i8x16(1, 0, <i8>QUOTE, 0, 0, 0, 0, 0, 0, 0, <i8>LF, 0, <i8>COMMA, <i8>CR, 0, 0);
   const lowBits = i8x16.splat(15);
   let at = from;
@@ -61,8 +61,8 @@ export function copyPlain(from: i32, to: i32, out: i32): i32 {
   return out + to - at;
 }
 
-/** Moves positions (whole numbers of 32 bits that point into bytes): adds `shift` to each of `count` numbers at `at`. Up to 12 bytes behind them are written over. */
-export function movePlaces(at: i32, count: i32, shift: i32): void {
+/** Adds `shift` to each of `count` offsets (numbers of 32 bits) at `at`. Up to 12 bytes behind them are overwritten. */
+export function shiftOffsets(at: i32, count: i32, shift: i32): void {
   const shifts = i32x4.splat(shift);
   const behind = at + (count << 2);
   for (; at < behind; at += 16) v128.store(at, i32x4.add(v128.load(at), shifts));

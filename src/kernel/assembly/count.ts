@@ -1,18 +1,19 @@
-// Counts line ends outside quotes, those of blank lines left out. What one call has seen of a line is given to the next.
+// Counts line ends outside quotes, without those of blank lines. The state of an unfinished line goes from call to call.
 
 import { BLOCK_BYTES, bitsBefore, bitsOf, oddUpTo } from './block';
 import { CR, LF, QUOTE } from './bytes';
 
 /** Filled lines that ended in the last call. */
 export let lineCount: i32 = 0;
-/** Whether the line that has not ended yet holds anything but CR. */
+/** Whether the unfinished line holds anything but CR. */
 export let isFilled: bool = false;
-/** Whether that line ends within quotes so far. */
+/** Whether the unfinished line is within quotes. */
 export let inQuotes: bool = false;
 
 /**
- * Looks at [from, to). Up to 64 bytes behind `to` are read and not used.
- * @param filled, quoted `isFilled` and `inQuotes` of the bytes before.
+ * Counts in [from, to). Up to 64 bytes behind `to` are read and not used.
+ *
+ * @param filled, quoted `isFilled` and `inQuotes` after the bytes before.
  */
 export function countLines(from: i32, to: i32, filled: bool, quoted: bool): void {
   const quoteBytes = i8x16.splat(<i8>QUOTE);
@@ -31,7 +32,7 @@ export function countLines(from: i32, to: i32, filled: bool, quoted: bool): void
       lineFeeds &= ~within;
       odd = <u64>(<i64>within >> 63);
     }
-    // Up to here a line is empty: where it begins, and behind the CRs there, through which the sum carries a bit.
+    // Where a line is still empty: at its first byte, and behind CRs there, through which the addition carries a bit.
     const lineStarts = (lineFeeds << 1) | begins;
     const sum = (lineStarts & returns) + returns;
     const empty = (lineStarts | sum) & ~returns;

@@ -1,11 +1,12 @@
-// Compares what came back of the sent columns with what was sent: records with the results that belong to them.
+// Compares echoed columns with what was sent: each record with its result.
 
 import { QUOTE } from './bytes';
+import { fieldStart } from './field';
 
-/** Which pair of the record that was found differs. */
+/** Index of the differing pair of the record that was found. */
 export let differingPair: i32 = 0;
 
-// A part, as echo-kernel.ts lays it out: eight numbers, of which six are used.
+// Offsets in a part, as echo-kernel.ts writes it: eight numbers; six are used.
 const BYTES: usize = 0;
 const STARTS: usize = 4;
 const ENDS: usize = 8;
@@ -16,7 +17,7 @@ const PAIRS: usize = 16;
 const PAIR_COUNT: usize = 20;
 const PART_BYTES_LOG2: i32 = 5;
 
-// A pair: four numbers, of which three are used.
+// Offsets in a pair: four numbers; three are used.
 const SENT_FIELD: usize = 0;
 const RESULT_FIELD: usize = 4;
 /** 1: upper and lower case letters of ASCII are the same. */
@@ -24,10 +25,11 @@ const FOLDED: usize = 8;
 const PAIR_BYTES_LOG2: i32 = 4;
 
 /**
- * The first record, from `first` and its pair `firstPair` on, of which a pair holds different values; `last` where
- * there is none.
+ * Finds the first record, from `first` and its pair `firstPair` on, with a pair that holds different values.
+ *
  * @param bytes, starts, ends, fields the records, as in a batch.
- * @param parts, part, result addresses: of all parts, and for each record which part and which result in it.
+ * @param parts, part, result addresses: of all parts, and for each record of the index of its part and its result.
+ * @returns its index; `last` where there is none.
  */
 export function findDiffering(
   first: i32,
@@ -47,12 +49,12 @@ export function findDiffering(
     const pairs = load<i32>(from, PAIRS);
     const count = load<i32>(from, PAIR_COUNT);
     const width = load<i32>(from, FIELDS);
-    const place = load<i32>(result + (row << 2));
+    const resultRow = load<i32>(result + (row << 2));
     const start = load<i32>(starts + (row << 2));
     const recordEnds = ends + ((row * fields) << 2);
     const resultBytes = load<i32>(from, BYTES);
-    const resultStart = load<i32>(load<i32>(from, STARTS) + (place << 2));
-    const resultEnds = load<i32>(from, ENDS) + ((place * width) << 2);
+    const resultStart = load<i32>(load<i32>(from, STARTS) + (resultRow << 2));
+    const resultEnds = load<i32>(from, ENDS) + ((resultRow * width) << 2);
     for (let at = next; at < count; at++) {
       const pair = pairs + (at << PAIR_BYTES_LOG2);
       const sent = load<i32>(pair, SENT_FIELD);
@@ -71,11 +73,7 @@ export function findDiffering(
   return last;
 }
 
-function fieldStart(start: i32, ends: i32, field: i32): i32 {
-  return field === 0 ? start : load<i32>(ends + ((field - 1) << 2)) + 1;
-}
-
-/** Whether so many bytes are the same, sixteen at a time; up to 15 behind them are read. */
+/** Whether `size` bytes are equal, sixteen at a time; up to 15 behind them are read. */
 function areSame(a: i32, b: i32, size: i32): bool {
   let at = 0;
   for (; at + 16 <= size; at += 16) {

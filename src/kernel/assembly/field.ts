@@ -1,21 +1,22 @@
-// Writes raw fields of a record, and its number, as those of a comma CSV with LF; the rule is that of csv/write-field.ts.
+// Writes raw fields of a record, and its number, as fields of a comma CSV with LF, by the rule of csv/write-field.ts.
 
-import { COMMA, QUOTE } from './bytes';
+import { COMMA, QUOTE, ZERO } from './bytes';
 import { copy, copyPlain, copyUnlessReturn } from './copy';
 
-/** Most bytes that a field may take beyond its own. */
+/** Most bytes that quotes add to a field. */
 const QUOTES: i32 = 2;
 
 /**
- * What `writeRuns` writes at most, told at once: each run may be as large as the record, for a field may be chosen
- * twice. Sums of sizes are made in 64 bits: many runs of a large record are more than 32 bits hold.
- * @param bytes of the record.
+ * A quick upper limit of what `writeRuns` writes: each run may be as large as the record, because a field may be chosen
+ * twice. Sizes are summed in 64 bits: many runs of a large record exceed 32 bits.
+ *
+ * @param bytes size of the record.
  */
 export function roughSize(bytes: i32, fields: i32, count: i32): i64 {
   return <i64>count * (<i64>bytes + <i64>fields * QUOTES + 1);
 }
 
-/** The same from the sizes of the runs themselves. */
+/** A tighter upper limit, from the sizes of the runs themselves. */
 export function exactSize(start: i32, ends: i32, runs: i32, count: i32): i64 {
   let size: i64 = 0;
   for (let run = 0; run < count; run++) {
@@ -30,9 +31,10 @@ export function exactSize(start: i32, ends: i32, runs: i32, count: i32): i64 {
 }
 
 /**
- * Writes fields with commas between them, and returns where that ends.
- * @param bytes address of the batch; places in it are counted from there.
- * @param start where the record begins.
+ * Writes fields with commas between them, and returns the address behind them.
+ *
+ * @param bytes address of the batch; offsets count from there.
+ * @param start offset of the record.
  * @param ends address of its fields' ends.
  * @param runs address of the first and the last field of each run, -1 for a field that is empty.
  */
@@ -52,7 +54,7 @@ export function writeRuns(
     const last = load<i32>(runs + (run << 3), 4);
     const from = bytes + fieldStart(start, ends, first);
     const to = bytes + load<i32>(ends + (last << 2));
-    // In a comma CSV every field stands as it should, but for a CR that has no quotes.
+    // In a comma CSV, only a field with an unquoted CR has to be changed.
     if (delimiter === COMMA) {
       const end = copyUnlessReturn(from, to, out);
       if (end !== 0) {
@@ -73,7 +75,8 @@ export function writeRuns(
   return out;
 }
 
-function fieldStart(start: i32, ends: i32, field: i32): i32 {
+/** Offset at which a field begins. @param start offset of its row. @param ends address of the ends of the row's fields. */
+export function fieldStart(start: i32, ends: i32, field: i32): i32 {
   return field === 0 ? start : load<i32>(ends + ((field - 1) << 2)) + 1;
 }
 
@@ -91,12 +94,10 @@ function writeField(from: i32, to: i32, delimiter: i32, out: i32): i32 {
   return quoted + 1;
 }
 
-const ZERO: i32 = 0x30;
-
 /** Most digits that a number has. */
 export const DIGITS: i32 = 20;
 
-/** Writes a number of 0 or more to `out`, and returns where that ends. */
+/** Writes a number of 0 or more to `out`, and returns the address behind it. */
 export function writeNumber(value: u64, out: i32): i32 {
   let digits = 1;
   for (let power: u64 = 10; power <= value && digits < DIGITS - 1; power *= 10) digits++;

@@ -1,7 +1,7 @@
-// What the kernel gives to its TypeScript side.
+// What the kernel exports to TypeScript.
 
 export { decodeBase64, decodedEnd, textEnd } from './base64';
-export { movePlaces } from './copy';
+export { shiftOffsets } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { differingPair, findDiffering } from './echo';
 export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';

@@ -1,40 +1,44 @@
-// Writes rows of the output: a record's own fields, and the answer that a result gives it.
+// Writes rows of the output: a record's own fields, and the answer of its result.
 
 import { COMMA, LF } from './bytes';
 import { copy } from './copy';
 import { DIGITS, exactSize, roughSize, writeNumber, writeRuns } from './field';
 
-/** The row that comes next. */
+/** Index of the next row. */
 export let nextRow: i32 = 0;
-/** Where the last row ends; with `rowsStop` 2 where the own fields of `nextRow` end. */
+/** Where the last row ends; where `rowsStop` is 2: where the own fields of `nextRow` end. */
 export let rowsEnd: i32 = 0;
-/** Why the call stopped: 0 all is written; 1 no room for the next row; 2 its answer is to be written by others. */
+/** Why the call stopped: 0: all is written; 1: no room for the next row; 2: the caller has to write its answer. */
 export let rowsStop: i32 = 0;
-/** Bytes that must be there behind `rowsEnd` for the next row, where there was no room. */
+/** Bytes of room that the next row needs behind `rowsEnd`, where there was too little. */
 export let rowsNeed: i32 = 0;
 
-// A part, as rows-kernel.ts lays it out: sixteen numbers, of which ten are used.
+// Offsets in a part, as rows-kernel.ts writes it: sixteen numbers; ten are used.
 const BYTES: usize = 0;
 const STARTS: usize = 4;
 const ENDS: usize = 8;
 /** Fields of a result. */
 const FIELDS: usize = 12;
-/** Address of the answers' runs, and how many; address 0: the answers are written by others. */
+/** Address of the answers' runs, and how many; address 0: the caller writes the answers. */
 const ANSWERS: usize = 16;
 const ANSWER_RUNS: usize = 20;
-/** What stands between a record's own fields and its answers: address and length. */
+/** Written between a record's own fields and its answers: address and length. */
 const LEAD: usize = 24;
 const LEAD_BYTES: usize = 28;
-/** What stands behind the answers. */
+/** Written behind the answers: address and length. */
 const TAIL: usize = 32;
 const TAIL_BYTES: usize = 36;
 const PART_BYTES_LOG2: i32 = 6;
 
 /**
- * @param bytes address from which the places of the records are counted.
+ * Writes rows `first` to `last` (exclusive), as far as there is room.
+ *
+ * @param bytes address of the records; their offsets count from there.
  * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them.
- * @param parts, part, result addresses: of all parts, and for each record which part and which result in it.
- * @param numbers address of the records' numbers, which end the rows; 0: they do not.
+ * @param parts, part, result addresses: of all parts, and for each record of the index of its part and its result.
+ * @param numbers address of the records' numbers, which end the rows; 0: rows end without a number.
+ * @param out address of the rows.
+ * @param room address behind the room for them.
  */
 export function writeRows(
   first: i32,
@@ -63,9 +67,9 @@ export function writeRows(
     const answers = load<i32>(from, ANSWERS);
     const answerRuns = load<i32>(from, ANSWER_RUNS);
     const width = load<i32>(from, FIELDS);
-    const place = load<i32>(result + (row << 2));
-    const resultStart = answers === 0 ? 0 : load<i32>(load<i32>(from, STARTS) + (place << 2));
-    const resultEnds = load<i32>(from, ENDS) + ((place * width) << 2);
+    const resultRow = load<i32>(result + (row << 2));
+    const resultStart = answers === 0 ? 0 : load<i32>(load<i32>(from, STARTS) + (resultRow << 2));
+    const resultEnds = load<i32>(from, ENDS) + ((resultRow * width) << 2);
     const resultEnd = answers === 0 ? 0 : load<i32>(resultEnds + ((width - 1) << 2));
     const around = <i64>load<i32>(from, LEAD_BYTES) + <i64>load<i32>(from, TAIL_BYTES) + DIGITS + SPARE;
     const rough =
@@ -100,5 +104,5 @@ export function writeRows(
   rowsEnd = out;
 }
 
-/** What `copy` may write too much, and a little more. */
+/** More bytes than `copy` writes behind its end. */
 const SPARE: i32 = 80;

@@ -1,24 +1,25 @@
-// Finds records and fields, sixty-four bytes at a time: only delimiters, quotes and line feeds are looked at.
-// What is not certainly well-formed stops the scan in front of it; the careful scan (window-scan.ts) judges it.
+// Finds records and fields, sixty-four bytes at a time, by their delimiters, quotes and line feeds. Stops before a
+// record that may be malformed; the careful scan (window-scan.ts) decides.
 
 import { BLOCK_BYTES, bitsBefore, bitsOf, oddUpTo } from './block';
 import { CR, LF, QUOTE } from './bytes';
 
 /** Records found. */
 export let count: i32 = 0;
-/** Where the first record that was not taken begins. */
+/** Where the first record that was not found complete begins. */
 export let next: i32 = 0;
 /** Line feeds before `next`. */
 export let lines: i32 = 0;
-/** Whether the scan stopped in front of something that is not certainly well-formed. */
+/** Whether the scan stopped before something that may be malformed. */
 export let isDoubtful: bool = false;
 
 /**
- * Scans [from, to) of the window, which begins at a record. A record counts once its line feed is seen.
- * Up to 64 bytes behind `to` are read and not used. All places found are counted from the window's begin.
- * @param window its address.
- * @param starts where each record begins: room for `capacity` of them.
- * @param ends where each field ends: room for `capacity * fields`, and for 72 more that mean nothing.
+ * Scans [from, to) of the window, which begins at a record. A record is found once its line feed is seen. Up to 64
+ * bytes behind `to` are read and not used. All offsets found count from the start of the window.
+ *
+ * @param window address of the window.
+ * @param starts address for the start of each record: room for `capacity` of them.
+ * @param ends address for the end of each field: room for `capacity * fields`, and for 72 more that mean nothing.
  */
 export function scan(
   window: i32,
@@ -41,11 +42,11 @@ export function scan(
   let start = from;
   let lineCount = 0;
   let linesBefore = 0;
-  /** Where the next end goes. */
+  /** Address for the next end. */
   let end = ends;
   let doubtful = false;
-  // What a block tells the next one, in the lowest bit: a field begins, a quote was closed, a CR after that.
-  // Within quotes all bits are set.
+  // What goes from a block to the next, in the lowest bit: a field begins, a quote was closed, a CR followed that.
+  // `inQuotes` has all bits set within quotes.
   let begins: u64 = 1;
   let closed: u64 = 0;
   let returned: u64 = 0;
@@ -100,7 +101,7 @@ export function scan(
         starts += 4;
         ends = reached;
       } else {
-        // What was stored behind a blank line goes to where its own end stands.
+        // A blank line is no record: its end is overwritten by the ends that were stored behind it.
         marks &= ~upTo;
         end = ends;
         behind = storeEnds(end, marks, block);
@@ -119,7 +120,7 @@ export function scan(
   isDoubtful = doubtful;
 }
 
-/** Stores the places of these marks, eight at a time, and returns where the next one goes. */
+/** Stores the offsets of these marks, eight at a time, and returns the address for the next one. */
 function storeEnds(end: i32, marks: u64, block: i32): i32 {
   const behind = end + ((<i32>popcnt(marks)) << 2);
   let out = end;

@@ -1,4 +1,4 @@
-// Writes records of a batch as those of an uploaded file: the record's number, the chosen fields, LF.
+// Writes records of a batch as records of an uploaded file: the record's number, the chosen fields, LF.
 
 import { COMMA, LF, QUOTE } from './bytes';
 import { DIGITS, exactSize, roughSize, writeNumber, writeRuns } from './field';
@@ -7,16 +7,18 @@ import { DIGITS, exactSize, roughSize, writeNumber, writeRuns } from './field';
 export let written: i32 = 0;
 /** Where the last of them ends. */
 export let outEnd: i32 = 0;
-/** Bytes that must be there behind `outEnd` for the next record; 0: the call did not stop for want of room. */
+/** Bytes of room that the next record needs behind `outEnd`; 0 where the call did not stop for lack of room. */
 export let needsRoom: i32 = 0;
 
 /**
- * Writes records `first` to `last` of a batch, as long as the file does not get larger than `limit`.
- * @param bytes, starts, ends addresses of the batch; places in it are counted from `bytes`.
+ * Writes records `first` to `last` (exclusive) of a batch, as long as the file ends at or before `limit`.
+ *
+ * @param bytes, starts, ends addresses of the batch; offsets count from `bytes`.
  * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them.
- * @param number of the record `first`; below 0 none is written.
+ * @param number number of the record `first`; below 0: no numbers are written.
+ * @param isEmpty whether the file holds no record yet; then its first record may exceed `limit`.
  * @param out address behind what the file holds already.
- * @param limit address that the file must not pass, but for its first record.
+ * @param limit largest address of the file's end.
  * @param room address behind the room.
  */
 export function writeUpload(
@@ -53,7 +55,7 @@ export function writeUpload(
     if (number >= 0 && runs > 0) store<u8>(end++, <u8>COMMA);
     end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, end);
     if (end === out) {
-      // A line with nothing on it would be no record for whoever reads the file.
+      // A blank line would not count as a record.
       store<u8>(end++, <u8>QUOTE);
       store<u8>(end++, <u8>QUOTE);
     }
@@ -65,5 +67,5 @@ export function writeUpload(
   outEnd = out;
 }
 
-/** What `copy` may write too much, and a little more. */
+/** More bytes than `copy` writes behind its end. */
 const SPARE: i32 = 80;

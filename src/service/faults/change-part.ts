@@ -3,6 +3,7 @@ import { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, LF } from '../../csv/bytes.js';
 import { readHeader } from '../../csv/read-header.js';
 import { scanBuffer } from '../../csv/scan-records.js';
+import { fieldEnd, fieldStart } from '../../csv/table.js';
 import { writeValue } from '../../csv/write-field.js';
 import type { Fault } from './fault.js';
 import { seededRandom } from './seeded-random.js';
@@ -113,14 +114,12 @@ function readRawPart(bytes: Buffer): RawPart {
       throw new Error(`record ${record} of a part that the service wrote is malformed: ${message}`);
     },
   });
-  for (const { bytes: data, count, fields, starts, ends } of batches) {
-    for (let record = 0; record < count; record++) {
-      const fieldEnds = ends.subarray(record * fields, (record + 1) * fields);
-      records.push(
-        Array.from(fieldEnds, (end, field) =>
-          Buffer.from(data.subarray(field === 0 ? starts[record]! : fieldEnds[field - 1]! + 1, end)),
-        ),
+  for (const batch of batches) {
+    for (let record = 0; record < batch.count; record++) {
+      const rawFields = Array.from({ length: batch.fields }, (_, field) =>
+        batch.bytes.subarray(fieldStart(batch, record, field), fieldEnd(batch, record, field)),
       );
+      records.push(rawFields.map((raw) => Buffer.from(raw)));
     }
   }
   return { columns: header.columns, records };

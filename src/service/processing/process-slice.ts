@@ -2,7 +2,8 @@
 import type { Batch } from '../../csv/batch.js';
 import type { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, LF } from '../../csv/bytes.js';
-import { fieldText, writeValue } from '../../csv/write-field.js';
+import { fieldEnd, fieldStart, fieldValue } from '../../csv/table.js';
+import { writeValue } from '../../csv/write-field.js';
 import { seededRandom } from '../faults/seeded-random.js';
 import { type Failure, isPrediction, type Prediction, type Predictor } from '../predictors/predictor.js';
 import type { Folio } from '../store/folio.js';
@@ -78,16 +79,7 @@ function predictRecord(batch: Batch, record: number, tools: SliceTools): Predict
 }
 
 function textOf(batch: Batch, record: number, field: number): string {
-  if (field < 0) return '';
-  return fieldText(batch.bytes, fieldStart(batch, record, field), fieldEnd(batch, record, field));
-}
-
-function fieldStart(batch: Batch, record: number, field: number): number {
-  return field === 0 ? batch.starts[record]! : batch.ends[record * batch.fields + field - 1]! + 1;
-}
-
-function fieldEnd(batch: Batch, record: number, field: number): number {
-  return batch.ends[record * batch.fields + field]!;
+  return field < 0 ? '' : fieldValue(batch, record, field);
 }
 
 function writeSuccessful(out: ByteWriter, batch: Batch, record: number, prediction: Prediction): void {

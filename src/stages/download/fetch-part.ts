@@ -1,8 +1,9 @@
 /** Fetches one part of a folio to the disk, beside what is stored of it with another content. */
 import type { DownloadRequest } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { countRecords } from '../../csv/kernel/count-records.js';
 import { MismatchError } from '../../errors.js';
-import { countResults, PART_BYTES_AT_MOST } from '../../results/part-table.js';
+import { MAX_PART_BYTES } from '../../results/part-table.js';
 import type { RunContext } from '../../run-context.js';
 import type { FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
@@ -27,7 +28,7 @@ export function fetchPart(
     requestFor(chunk, part),
     async (content, { rehearsal }) => {
       await checkSameService(run.checkpoint, run.id, chunk, rehearsal);
-      const counted = countResults(content);
+      const counted = countRecords(content);
       const written = await run.files.writePart(chunk.number, part, counted.content);
       return { fileStatus, part: number, ...written, records: counted.count() };
     },
@@ -38,7 +39,7 @@ export function fetchPart(
 
 /** No honest part is larger: what we sent and 4 KiB of answer for each record. What is read as a table is less. */
 export function requestFor(chunk: ChunkRow, { fileStatus, part }: PartReference): DownloadRequest {
-  const maxBytes = Math.min(2 * chunk.bytes + 4096 * chunk.records + 1024 * 1024, PART_BYTES_AT_MOST);
+  const maxBytes = Math.min(2 * chunk.bytes + 4096 * chunk.records + 1024 * 1024, MAX_PART_BYTES);
   return { folio: chunk.folio!, fileStatus, part, maxBytes };
 }
 

@@ -5,7 +5,7 @@
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, UntrustedError } from '../../errors.js';
 import { DamagedPartError } from '../../files/run-files.js';
-import { askProvider } from '../../results/misfit-hints.js';
+import { askProvider } from '../../results/mismatch-hints.js';
 import type { StoredPart } from '../../types.js';
 import { type GiveUpNeeds, giveUpLost } from '../track/lost-folios.js';
 import type { PartReplacement } from './refetch-parts.js';

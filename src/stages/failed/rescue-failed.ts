@@ -7,7 +7,7 @@ import type { SearchRecord } from '../../api/prediction-api.js';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { budgetAt } from '../../config/calendar.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError, UntrustedError } from '../../errors.js';
-import { searchValues } from '../../results/answers.js';
+import { searchValues } from '../../results/search-answers.js';
 import type { RunContext } from '../../run-context.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { drain } from '../../streams/run-stages.js';

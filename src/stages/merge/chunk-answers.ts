@@ -4,14 +4,8 @@
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachSearch } from '../../checkpoint/walk-run.js';
-import {
-  type AnsweredSearch,
-  type Answers,
-  hasFailed,
-  layOver,
-  type NumberedAnswers,
-  searchAnswers,
-} from '../../results/answers.js';
+import { type Answers, hasFailed, type NumberedAnswers, overlay } from '../../results/answers.js';
+import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import { namedByChunk } from '../download/with-healing.js';
@@ -54,14 +48,14 @@ export async function openChunkAnswers(
       own = answers;
       if (answers === undefined || !hasFailed(answers)) return answers;
       const { numbers } = block;
-      const later = await retried.layOver(answers, numbers);
+      const later = await retried.overlay(answers, numbers);
       if (later !== answers && run.config.result.echo === null) {
         await checkIndistinct(run, later, block).catch((error: unknown) => {
           throw namedByChunk(chunk, error);
         });
       }
       const found = await searched(run, chunk);
-      return found === undefined ? later : layOver({ numbers, answers: later }, found);
+      return found === undefined ? later : overlay({ numbers, answers: later }, found);
     },
     // Those of a round may be wanted for the next chunk.
     release: () => {

@@ -1,18 +1,20 @@
-/** Joins one downloaded chunk: its parts off the disk to its records, proven (laws 1 and 8), in the run's one way. */
+/** Joins one downloaded chunk: its parts off the disk to its records, proven (laws 1 and 8), in the run's one method. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { readWhole } from '../../files/run-files.js';
+import { checkAddedColumns } from '../../results/added-columns.js';
 import { type Answers, answersOf } from '../../results/answers.js';
 import { type CompareEchoes, compareEchoes } from '../../results/compare-echoes.js';
+import { weakEchoText } from '../../results/declared-echo.js';
+import type { SentColumns } from '../../results/join-method.js';
 import { joinResults } from '../../results/join-results.js';
-import type { SentColumns } from '../../results/join-way.js';
-import { indistinctError, isTooIndistinct, onWordText } from '../../results/judge-join.js';
-import { checkAddedColumns, fieldOf } from '../../results/output-layout.js';
+import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
+import { fieldOf } from '../../results/output-layout.js';
 import { readPartTable } from '../../results/part-table.js';
 import type { RunContext } from '../../run-context.js';
 import type { RecordBlock } from '../../source/record-block.js';
-import type { JoinWay, StoredPart } from '../../types.js';
+import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/upload-layout.js';
 import { type HealingNeeds, type Refetch, withHealing } from '../download/with-healing.js';
 
@@ -59,14 +61,20 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
     }
     const block = await records();
     // Nothing is waited for between these two lines: another stage may be joining too.
-    const before = run.join.way;
-    const { joined, way } = joinResults(tables, block, { sent, fields, way: before, declared, compare });
-    if (way !== before) await keepWay(run, way);
+    const before = run.join.method;
+    const { joined, method } = joinResults(tables, block, {
+      sent,
+      fields,
+      method: before,
+      declared,
+      compare,
+    });
+    if (method !== before) await keepMethod(run, method);
     // Answers of a round are judged with those that they stand beside.
     if (before?.judged?.isProven && declared === null && chunk.round === 0) {
       await checkIndistinct(run, joined, block);
     }
-    const { kinds } = way.judged!;
+    const { kinds } = method.judged!;
     for (const table of tables) {
       if (columns === undefined || table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
       checkAddedColumns(table, sent, kinds.SUCCESSFUL, columns, onChange);
@@ -79,23 +87,23 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
   };
 }
 
-async function keepWay(run: ChunkJoinerNeeds, way: JoinWay): Promise<void> {
-  const before = run.join.way;
-  run.join.way = way;
-  for (const column of foldedOf(way).filter((name) => !foldedOf(before).includes(name))) {
+async function keepMethod(run: ChunkJoinerNeeds, method: JoinMethod): Promise<void> {
+  const before = run.join.method;
+  run.join.method = method;
+  for (const column of foldedOf(method).filter((name) => !foldedOf(before).includes(name))) {
     run.logger.warn(
       { run: run.id, column },
       `${column} comes back with other capitals, blanks or Unicode form than it was sent; it is taken for what was sent all the same`,
     );
   }
-  if (way.judged?.isOnWord && !before?.judged?.isOnWord) {
-    run.logger.warn({ run: run.id }, onWordText(way));
+  if (method.judged?.isOnWord && !before?.judged?.isOnWord) {
+    run.logger.warn({ run: run.id }, weakEchoText(method));
   }
-  await run.checkpoint.recordJoin(run.id, way);
+  await run.checkpoint.recordJoin(run.id, method);
 }
 
-function foldedOf(way: JoinWay | null): readonly string[] {
-  const kinds = Object.values(way?.judged?.kinds ?? {}).flatMap((some) => Object.entries(some));
+function foldedOf(method: JoinMethod | null): readonly string[] {
+  const kinds = Object.values(method?.judged?.kinds ?? {}).flatMap((some) => Object.entries(some));
   return [...new Set(kinds.filter(([, kind]) => kind === 'folded').map(([column]) => column))];
 }
 

@@ -64,7 +64,7 @@ async function judgeNext(
 const chunksAtMost = 16;
 
 function isSettled({ join }: JudgeArrivedNeeds): boolean {
-  return join.way?.judged?.isProven === true || join.judged.size >= chunksAtMost;
+  return join.method?.judged?.isProven === true || join.judged.size >= chunksAtMost;
 }
 
 /** All records of a chunk, read from the source again. */

@@ -6,7 +6,7 @@ import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
 import { createEchoComparer } from '../../results/compare-echoes.js';
 import { createOutputLayout } from '../../results/output-layout.js';
-import { createRowWriter, type Enriched } from '../../results/write-enriched.js';
+import { createRowWriter, type Enriched } from '../../results/row-writer.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/with-healing.js';

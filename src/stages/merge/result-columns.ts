@@ -5,7 +5,7 @@
  */
 import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
-import { addedColumns } from '../../results/output-layout.js';
+import { addedColumns } from '../../results/added-columns.js';
 import type { RunContext } from '../../run-context.js';
 import type { Refetch } from '../download/with-healing.js';
 import type { RecordsOfNeeds } from '../read-source.js';
@@ -97,7 +97,11 @@ export async function learnColumns(
     ({ table }) => table.reference.fileStatus === 'SUCCESSFUL' && table.count > 0,
   );
   if (source === undefined) return undefined;
-  return addedColumns(source.table, sentColumns(run.config.upload), run.join.way!.judged!.kinds.SUCCESSFUL);
+  return addedColumns(
+    source.table,
+    sentColumns(run.config.upload),
+    run.join.method!.judged!.kinds.SUCCESSFUL,
+  );
 }
 
 /** What a run's later answers have added. */

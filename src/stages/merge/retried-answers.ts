@@ -6,9 +6,9 @@ import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import type { Batch } from '../../csv/batch.js';
 import { OutageError } from '../../errors.js';
-import { type Answers, layOver, type NumberedAnswers } from '../../results/answers.js';
+import { type Answers, type NumberedAnswers, overlay } from '../../results/answers.js';
 import type { RunContext } from '../../run-context.js';
-import { pickRecords } from '../../source/read-records.js';
+import { pickRecords } from '../../source/pick-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import { checkBlock, recordsFrom } from '../read-source.js';
 import type { ChunkJoiner } from './join-chunk.js';
@@ -22,7 +22,7 @@ export interface RetriedAnswers {
    * The answers with those of the rounds laid over, the first round first. Calls must come in the source's order.
    * @throws OutageError when a chunk of a settled round is being fetched anew.
    */
-  layOver(answers: Answers, numbers: Int32Array): Promise<Answers>;
+  overlay(answers: Answers, numbers: Int32Array): Promise<Answers>;
   close(): Promise<void>;
 }
 
@@ -37,14 +37,14 @@ export function openRetriedAnswers(
     current: undefined as NumberedAnswers | undefined,
   }));
   return {
-    layOver: async (answers, numbers) => {
+    overlay: async (answers, numbers) => {
       let standing = answers;
       for (const cursor of cursors) {
         for (;;) {
           cursor.current ??= (await cursor.chunks.next()).value ?? undefined;
           const { current } = cursor;
           if (current === undefined || current.numbers[0]! > numbers.at(-1)!) break;
-          standing = layOver({ numbers, answers: standing }, current);
+          standing = overlay({ numbers, answers: standing }, current);
           if (current.numbers.at(-1)! > numbers.at(-1)!) break;
           cursor.current = undefined;
         }

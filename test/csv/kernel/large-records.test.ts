@@ -1,20 +1,20 @@
-/** Fields so large that sums over the columns of one record pass 32 bits. */
+/** Fields so large that the sum over the columns of one record exceeds 32 bits. */
 import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../../src/csv/batch.js';
+import { COMMA } from '../../../src/csv/bytes.js';
 import { RowsKernel } from '../../../src/csv/kernel/rows-kernel.js';
 import { UploadKernel } from '../../../src/csv/kernel/upload-kernel.js';
 
 const MB = 1024 * 1024;
 const FIELDS = 25;
-/** Of the first field, and of the last one. */
+/** Bytes of the first field, and of the last one. */
 const LARGE = 45 * MB;
-const comma = 0x2c;
 const semicolon = 0x3b;
-/** From the last to the first: none stands where it would be copied together with another. */
+/** Fields from last to first: no two of them are copied at once. */
 const reversed = Array.from({ length: FIELDS }, (_, field) => FIELDS - 1 - field);
 const small = 'x'.repeat(FIELDS - 2).split('');
 
-/** Records whose first fields are made of the first letter, their last ones of the second. */
+/** Records whose first fields repeat the first letter, their last ones the second. */
 function recordsOf(delimiter: number, letters: readonly (readonly [string, string])[]): Batch {
   const between = String.fromCharCode(delimiter);
   const inner = `${between}${small.join(between)}${between}`;
@@ -37,20 +37,20 @@ function recordsOf(delimiter: number, letters: readonly (readonly [string, strin
 
 /** Each run of a letter of a large field as the letter, with its length in units of `LARGE`. */
 function outlineOf(bytes: Buffer): string {
-  const told: string[] = [];
+  const outline: string[] = [];
   for (let at = 0; at < bytes.length; ) {
     const letter = bytes.subarray(at, at + 1);
     if (bytes.subarray(at, at + 3).equals(Buffer.alloc(3, letter))) {
-      // As long as it should be, and each byte the one before it.
+      // Of the right length, and each byte equal to the one before it.
       const isWhole = bytes.subarray(at, at + LARGE - 1).equals(bytes.subarray(at + 1, at + LARGE));
-      told.push(isWhole ? letter.toString().toUpperCase() : `broken ${letter}`);
+      outline.push(isWhole ? letter.toString().toUpperCase() : `broken ${letter}`);
       at += isWhole ? LARGE : bytes.length;
     } else {
-      told.push(letter.toString());
+      outline.push(letter.toString());
       at += 1;
     }
   }
-  return told.join('');
+  return outline.join('');
 }
 
 const inner = `,${small.join(',')},`;
@@ -68,10 +68,10 @@ describe('90 MB in 25 columns', () => {
   });
 
   it('stay in their own row', () => {
-    const kernel = new RowsKernel({ chosen: [0], delimiter: comma, numbered: false });
+    const kernel = new RowsKernel({ chosen: [0], delimiter: COMMA, numbered: false });
     const bytes = Buffer.from('1\n2\n');
     const records = { bytes, count: 2, fields: 1, starts: Int32Array.of(0, 2), ends: Int32Array.of(1, 3) };
-    const results = recordsOf(comma, [
+    const results = recordsOf(COMMA, [
       ['e', 'f'],
       ['g', 'h'],
     ]);
@@ -87,12 +87,12 @@ describe('90 MB in 25 columns', () => {
 
   it('are written in pieces where the rows of a chunk are many', () => {
     const letters = ['ab', 'cd', 'ef'].map((two) => [two[0]!, two[1]!] as const);
-    const kernel = new RowsKernel({ chosen: reversed, delimiter: comma, numbered: true });
+    const kernel = new RowsKernel({ chosen: reversed, delimiter: COMMA, numbered: true });
     const part = Int32Array.of(0, 1, 0);
     const numbers = Int32Array.of(1, 2, 3);
-    const none = { ...recordsOf(comma, []), lead: Buffer.from(',OK,'), tail: new Uint8Array(0) };
+    const none = { ...recordsOf(COMMA, []), lead: Buffer.from(',OK,'), tail: new Uint8Array(0) };
     const rows = kernel.write(
-      recordsOf(comma, letters),
+      recordsOf(COMMA, letters),
       [
         { ...none, answers: [] },
         { ...none, answers: null },
@@ -103,11 +103,11 @@ describe('90 MB in 25 columns', () => {
     expect(outlineOf(rows)).toBe(`B${inner}A,OK,1\nD${inner}C,other 1\nF${inner}E,OK,3\n`);
   });
 
-  it('are no reason to spin where a row cannot fit: the error says so', () => {
+  it('end with an error, not a loop, where a row cannot fit', () => {
     const chosen = Array.from({ length: 50 }, () => 0);
     const kernel = new RowsKernel({ chosen, delimiter: semicolon, numbered: false });
     const part = new Int32Array(1);
-    const none = { ...recordsOf(comma, []), answers: [], lead: Buffer.from(',OK'), tail: Buffer.from('') };
+    const none = { ...recordsOf(COMMA, []), answers: [], lead: Buffer.from(',OK'), tail: Buffer.from('') };
     const order = { part, result: part, numbers: part };
     const write = () =>
       kernel.write(recordsOf(semicolon, [['a', 'b']]), [none], order, () => expect.unreachable());

@@ -1,7 +1,7 @@
 /** The model's work file: what is fixed for it, and which chunks are in it. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ChunkCounts } from '../../../src/checkpoint/checkpoint.js';
-import type { JoinWay } from '../../../src/types.js';
+import type { JoinMethod } from '../../../src/types.js';
 import { chunkIn, chunksInOrder, type Memory, must, runIn, unmerge } from './memory-state.js';
 
 export function memoryMergeChanges(memory: Memory) {
@@ -14,9 +14,9 @@ export function memoryMergeChanges(memory: Memory) {
       row.columns = [...columns];
       if (learned) memory.columns.set(JSON.stringify([row.pipeline, row.service]), [...columns]);
     },
-    recordJoin(id: string, join: JoinWay) {
+    recordJoin(id: string, join: JoinMethod) {
       const { row } = runIn(memory, 'recordJoin', id, 'open', 'publishing', 'done');
-      const way = ({ judged: _, ...rest }: JoinWay) => rest;
+      const way = ({ judged: _, ...rest }: JoinMethod) => rest;
       must('recordJoin', row.join === null || isDeepStrictEqual(way(row.join), way(join)));
       row.join = structuredClone(join);
     },

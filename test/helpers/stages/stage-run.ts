@@ -90,7 +90,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     folioPermits: createPermits(config.concurrency.folios),
     controller,
     setbacks: { first: undefined },
-    join: { way: null, judged: new Set(), judging: Promise.resolve(undefined) },
+    join: { method: null, judged: new Set(), judging: Promise.resolve(undefined) },
     work: { written: undefined },
     uploads: { stopped: false, inFlight: new Set() },
     signal: controller.signal,

@@ -3,7 +3,7 @@ import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { FolioLostError, UntrustedError } from '../../../src/errors.js';
 import { DamagedPartError, readWhole } from '../../../src/files/run-files.js';
-import { PART_BYTES_AT_MOST } from '../../../src/results/part-table.js';
+import { MAX_PART_BYTES } from '../../../src/results/part-table.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { downloadParts, fetchParts } from '../../../src/stages/download/download-parts.js';
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
@@ -81,9 +81,9 @@ it('takes no part that could not be read as a table', async () => {
     asked.push(request.maxBytes);
     return run.api.download(request, consume, run.signal);
   };
-  const large = { ...chunk, bytes: PART_BYTES_AT_MOST };
+  const large = { ...chunk, bytes: MAX_PART_BYTES };
   await fetchParts({ ...run, api: { ...run.api, download } }, large);
-  expect(asked).toEqual([PART_BYTES_AT_MOST, PART_BYTES_AT_MOST]);
+  expect(asked).toEqual([MAX_PART_BYTES, MAX_PART_BYTES]);
 });
 
 describe('parts that do not balance', () => {

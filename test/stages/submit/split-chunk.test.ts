@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { RefusedError } from '../../../src/errors.js';
-import { pickRecords } from '../../../src/source/read-records.js';
+import { pickRecords } from '../../../src/source/pick-records.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { type CutLimits, cutChunks } from '../../../src/stages/chunk/cut-chunks.js';
 import { restoreChunk } from '../../../src/stages/chunk/save-chunk.js';

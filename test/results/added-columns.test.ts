@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addedColumns, checkAddedColumns } from '../../src/results/output-layout.js';
+import { addedColumns, checkAddedColumns } from '../../src/results/added-columns.js';
 import { successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 const sent = { key: 'id', columns: ['name', 'city'] };
@@ -29,11 +29,11 @@ describe('added columns', () => {
     [['code'], 'unknown so far: title'],
     [['code', 'title', 'score'], 'missing: score'],
     [['code', 'score'], 'missing: score; unknown so far: title'],
-  ])('that are not %j stop the run under fail', (columns, told) => {
+  ])('that are not %j stop the run under fail', (columns, message) => {
     expect(thrownBy(() => checkAddedColumns(part, sent, {}, columns, 'fail'))).toMatchObject({
       code: 'COLUMNS_CHANGED',
       exitCode: 6,
-      message: expect.stringContaining(told),
+      message: expect.stringContaining(message),
     });
     checkAddedColumns(part, sent, {}, columns, 'ignore');
   });

@@ -1,14 +1,14 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { countResults } from '../../src/results/part-table.js';
-import { cutAt } from '../helpers/csv/batches.js';
+import { countRecords } from '../../../src/csv/kernel/count-records.js';
+import { cutAt } from '../../helpers/csv/batches.js';
 
 async function count(pieces: readonly Buffer[]): Promise<{ count: number; content: Buffer }> {
   const source = async function* () {
     yield* pieces;
   };
-  const counted = countResults(source());
+  const counted = countRecords(source());
   const seen: Buffer[] = [];
   for await (const piece of counted.content) seen.push(piece);
   return { count: counted.count(), content: Buffer.concat(seen) };
@@ -54,7 +54,7 @@ function filledLines(text: string): number {
   return unquoted.split('\n').filter((line) => /[^\r]/.test(line)).length;
 }
 
-it('takes a line of CRs alone for a blank one, wherever it lies', async () => {
+it('treats a line of CRs alone as blank, wherever it is', async () => {
   const some = fc.constantFrom('x', '\r', '\r', '\n', '\n', '"', '\r'.repeat(64), 'x'.repeat(60));
   const text = fc.array(some, { maxLength: 60 }).map((all) => all.join(''));
   await fc.assert(

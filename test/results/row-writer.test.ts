@@ -3,7 +3,7 @@ import { answersOf } from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import type { PartTable } from '../../src/results/part-table.js';
-import { createRowWriter } from '../../src/results/write-enriched.js';
+import { createRowWriter } from '../../src/results/row-writer.js';
 import type { UnprocessedCause } from '../../src/types.js';
 import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
 
@@ -91,7 +91,7 @@ describe('a success', () => {
     expect((await enriched(setup, part)).text).toBe('a,b,SUCCESSFUL,,,"7","T, ""x""\r\nz",\n');
   });
 
-  it('leaves a column empty that the part has not, and drops one that the run has not', async () => {
+  it('leaves a column empty that the part lacks, and drops one that the run lacks', async () => {
     const part = successful('id,more,code\n1,m,7\n');
     expect((await enriched(setup, part)).text).toBe('a,b,SUCCESSFUL,,,7,,\n');
   });
@@ -139,7 +139,7 @@ describe('a failure', () => {
     expect(text).toBe('a,b,FAILED,SERVICE_FAILED,,,\nc,d,FAILED,SERVICE_FAILED,,,\n');
   });
 
-  it('stands among successes in the order of the source', async () => {
+  it('is written among successes in the order of the source', async () => {
     const { text, counts } = await enriched(
       setup,
       successful('id,code,title\n2,7,t\n'),
@@ -186,7 +186,7 @@ describe('an unprocessed chunk', () => {
   });
 });
 
-it('rows that were given out stay as they are when the next chunk is written', async () => {
+it('rows stay unchanged when the next chunk is written', async () => {
   const { rows, block } = setUp({ source: 'a,b\n', sourceColumns: twoColumns });
   const first = rows.unprocessed(await block, 'FOLIO_LOST', null).bytes;
   const copy = first.toString();
@@ -194,7 +194,7 @@ it('rows that were given out stay as they are when the next chunk is written', a
   expect(first.toString()).toBe(copy);
 });
 
-it('the row of a refused record says what the service said of it, and names no folio', async () => {
+it('the row of a refused record has the reason of the service and no folio', async () => {
   const { rows, block } = setUp({
     source: 'a,"b\nb"\n',
     sourceColumns: twoColumns,

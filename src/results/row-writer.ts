@@ -1,14 +1,16 @@
 /** Writes a chunk's records with their answers as rows of the output; bytes in, bytes out. */
 import type { ChunkCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
+import { COMMA, LF } from '../csv/bytes.js';
 import { type AnswerPart, type RowsExports, RowsKernel } from '../csv/kernel/rows-kernel.js';
 import type { TableMemory } from '../csv/kernel/table-memory.js';
-import { fieldText, writeValue } from '../csv/write-field.js';
+import { fieldValue } from '../csv/table.js';
+import { writeValue } from '../csv/write-field.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { UnprocessedCause } from '../types.js';
 import type { AnswerSource, Answers } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
-import { fieldStart, type PartTable } from './part-table.js';
+import type { PartTable } from './part-table.js';
 
 export interface Enriched {
   readonly bytes: Buffer;
@@ -26,18 +28,18 @@ export interface RowOptions {
 }
 
 export interface RowWriter {
-  /** Rows of a chunk whose every record has its answer. */
+  /** Rows of a chunk whose every record has an answer. */
   enriched(records: RecordBlock, answers: Answers): Enriched;
-  /** Rows of a chunk that the service will not have: every record FAILED with what it said. */
+  /** Rows of a chunk that the service refused: every record FAILED, with the service's reason. */
   refused(records: RecordBlock, refusal: string): Enriched;
   /** Rows of a chunk that was given up: every record UNPROCESSED with the cause. */
   unprocessed(records: RecordBlock, cause: UnprocessedCause, folio: string | null): Enriched;
 }
 
-/** @param tables shared with whoever has compared the same chunk's results. */
+/** @param tables shared with the comparison of the same chunk's echoes, so that they are loaded once. */
 export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsExports>): RowWriter {
   const { layout, columns, sentColumns, run } = options;
-  // One of each for all chunks: they grow to the largest and stay.
+  // Reused for all chunks: they grow to the size of the largest.
   const out = new ByteWriter(64 * 1024);
   const kernel = new RowsKernel(
     { chosen: layout.sourceFields, delimiter: layout.delimiter, numbered: layout.lineage },
@@ -45,14 +47,14 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
   );
   const endRow = (folio: string | null, part: number | null, record: number) => {
     if (layout.lineage) writeLineage(out, run, folio, part, record);
-    out.byte(lineFeed);
+    out.byte(LF);
   };
-  /** Rows that all have the same behind their own fields, but for the record's number. */
-  const alike = (records: RecordBlock, lead: Buffer, folio: string | null): Buffer => {
-    const tail = layout.lineage ? lineageHead(run, folio, null) : nothing;
+  /** Rows that are equal behind their own fields, except for the record's number. */
+  const equalRows = (records: RecordBlock, lead: Buffer, folio: string | null): Buffer => {
+    const tail = layout.lineage ? lineageHead(run, folio, null) : NOTHING;
     const none = new Int32Array(records.count);
     const order = { part: none, result: none, numbers: records.numbers };
-    return kernel.write(records, [{ ...noResults, lead, tail }], order, () => nothing);
+    return kernel.write(records, [{ ...NO_RESULTS, lead, tail }], order, () => NOTHING);
   };
 
   return {
@@ -67,7 +69,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
         endRow(folio, part, records.numbers[i]!);
         return out.take();
       });
-      const isFailed = sources.map(({ table }) => !isPlain(table));
+      const isFailed = sources.map(({ table }) => !isSuccessful(table));
       const failed = source.reduce((count, at) => (isFailed[at] ? count + 1 : count), 0);
       return {
         bytes,
@@ -79,18 +81,15 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
       writeValue(out, refusal);
       out.ascii(','.repeat(columns.length));
       const counts = { successful: 0, failed: records.count, unprocessed: 0, indistinct: 0 };
-      return { bytes: alike(records, out.take(), null), counts };
+      return { bytes: equalRows(records, out.take(), null), counts };
     },
     unprocessed: (records, cause, folio) => {
       const answer = `,UNPROCESSED,${cause},${causeTexts[cause]}${','.repeat(columns.length)}`;
       const counts = { successful: 0, failed: 0, unprocessed: records.count, indistinct: 0 };
-      return { bytes: alike(records, Buffer.from(answer), folio), counts };
+      return { bytes: equalRows(records, Buffer.from(answer), folio), counts };
     },
   };
 }
-
-const lineFeed = 0x0a;
-const comma = 0x2c;
 
 const causeTexts: Readonly<Record<UnprocessedCause, string>> = {
   AMBIGUOUS_HELD: 'the upload may or may not have been accepted and was not sent again',
@@ -98,13 +97,18 @@ const causeTexts: Readonly<Record<UnprocessedCause, string>> = {
   DEADLINE: 'the deadline was reached before the service was done',
 };
 
-function isPlain({ reference }: PartTable): boolean {
+const NOTHING = new Uint8Array(0);
+const NO_OFFSETS = new Int32Array(0);
+/** A part that adds no answers to a row. */
+const NO_RESULTS = { bytes: NOTHING, count: 0, fields: 0, starts: NO_OFFSETS, ends: NO_OFFSETS, answers: [] };
+
+function isSuccessful({ reference }: PartTable): boolean {
   return reference.fileStatus === 'SUCCESSFUL';
 }
 
 /**
- * A part as the kernel takes it: rows of a successful one get its columns, rows of a failed one its reason. Where
- * several columns make up the reason, the rows are ended here.
+ * A part as the kernel takes it: rows of a successful one get its columns, rows of a failed one its reason. Where the
+ * reason consists of several columns, `writeFailure` ends the rows.
  */
 function answerPart(
   { table, folio, part }: AnswerSource,
@@ -112,10 +116,10 @@ function answerPart(
   reasons: readonly number[],
   lineageRun: string | null,
 ): AnswerPart {
-  const { bytes, count, starts, ends } = table;
-  const lineage = lineageRun === null ? nothing : lineageHead(lineageRun, folio, part);
-  const own = { bytes, count, starts, ends, fields: table.columns.length };
-  if (isPlain(table)) {
+  const { bytes, count, fields, starts, ends } = table;
+  const lineage = lineageRun === null ? NOTHING : lineageHead(lineageRun, folio, part);
+  const own = { bytes, count, fields, starts, ends };
+  if (isSuccessful(table)) {
     const answers = columns.map((column) => table.columns.indexOf(column));
     return { ...own, answers, lead: successLead, tail: lineage };
   }
@@ -123,39 +127,30 @@ function answerPart(
   return { ...own, answers: reasons.length === 1 ? reasons : null, lead: failureLead, tail };
 }
 
-const nothing = new Uint8Array(0);
-const noNumbers = new Int32Array(0);
-/** A part that adds nothing of its own to a row. */
-const noResults = { bytes: nothing, count: 0, fields: 0, starts: noNumbers, ends: noNumbers, answers: [] };
-/** Status, error and its code before the added columns, and before the error's text. */
+/** Status, error code and error, before the added columns. */
 const successLead = Buffer.from(',SUCCESSFUL,,');
+/** Status and error code, before the error's text. */
 const FAILURE = ',FAILED,SERVICE_FAILED';
 const failureLead = Buffer.from(FAILURE);
 
-/** The lineage but for the record's number. */
-function lineageHead(run: string, folio: string | null, part: number | null): Uint8Array {
-  const out = new ByteWriter(128);
-  writeLineageHead(out, run, folio, part);
-  return out.take();
-}
-
 /**
- * The fields that tell why the records of a part failed: what only a failed part has. One that is laid out like a
- * successful part gives its reason in the added columns, one that has only sent columns in those that are not echoes.
+ * Indexes of the fields with the reason why the records of a part failed: the columns that only a failed part has. A
+ * failed part without such columns gives its reason in the added columns or, where it has only sent columns, in those
+ * that are no echoes.
  */
 function reasonFields(
   { table, answered }: AnswerSource,
   columns: readonly string[],
   sentColumns: ReadonlySet<string>,
 ): readonly number[] {
-  const places = table.columns.map((_, field) => field);
-  const answers = places.filter((field) => !sentColumns.has(table.columns[field]!));
+  const fields = table.columns.map((_, field) => field);
+  const answers = fields.filter((field) => !sentColumns.has(table.columns[field]!));
   const own = answers.filter((field) => !columns.includes(table.columns[field]!));
   if (own.length > 0) return own;
-  return answers.length > 0 ? answers : places.filter((field) => answered.includes(table.columns[field]!));
+  return answers.length > 0 ? answers : fields.filter((field) => answered.includes(table.columns[field]!));
 }
 
-/** Several fields become the error's text as `name: value; ...`, those that are empty left out. */
+/** Writes several reason fields as the error's text: `name: value; ...` without the empty ones. */
 function writeFailure(
   out: ByteWriter,
   part: PartTable,
@@ -163,13 +158,12 @@ function writeFailure(
   reasons: readonly number[],
   added: number,
 ): void {
-  const stride = part.columns.length;
-  const told = reasons.flatMap((field) => {
-    const value = fieldText(part.bytes, fieldStart(part, result, field), part.ends[result * stride + field]!);
+  const values = reasons.flatMap((field) => {
+    const value = fieldValue(part, result, field);
     return value === '' ? [] : [`${part.columns[field]}: ${value}`];
   });
   out.ascii(`${FAILURE},`);
-  writeValue(out, told.join('; '));
+  writeValue(out, values.join('; '));
   out.ascii(','.repeat(added));
 }
 
@@ -184,12 +178,19 @@ function writeLineage(
   out.number(record);
 }
 
+/** The lineage columns up to the record's number. */
+function lineageHead(run: string, folio: string | null, part: number | null): Uint8Array {
+  const out = new ByteWriter(128);
+  writeLineageHead(out, run, folio, part);
+  return out.take();
+}
+
 function writeLineageHead(out: ByteWriter, run: string, folio: string | null, part: number | null): void {
-  out.byte(comma);
+  out.byte(COMMA);
   out.ascii(run);
-  out.byte(comma);
+  out.byte(COMMA);
   writeValue(out, folio ?? '');
-  out.byte(comma);
+  out.byte(COMMA);
   if (part !== null) out.number(part);
-  out.byte(comma);
+  out.byte(COMMA);
 }

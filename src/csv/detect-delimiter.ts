@@ -1,0 +1,95 @@
+/** Detects the delimiter of a file by reading its first records with each candidate. */
+import { COMMA, CR, LF, QUOTE } from './bytes.js';
+
+/** Comma, semicolon, tab and bar. */
+const CANDIDATES = [COMMA, 0x3b, 0x09, 0x7c];
+
+/** Holds hundreds of records of most files. */
+const SAMPLE_BYTES = 64 * 1024;
+
+/** What a sample looks like when it is read with one delimiter. */
+export interface Reading {
+  readonly delimiter: number;
+  /** Fields of the first record. */
+  readonly columns: number;
+  readonly records: number;
+  /** Records with as many fields as the first one, itself included, and without a misplaced quote. */
+  readonly agreeing: number;
+  /** Records that end with LF alone. */
+  readonly lf: number;
+  /** Records that end with CRLF. */
+  readonly crlf: number;
+}
+
+/**
+ * The candidate with which most records have as many columns as the first one, and more than one. Where several do
+ * equally well, the one with more columns; comma where none does.
+ *
+ * @param bytes the file's first ones; 64 KiB of them are read.
+ */
+export function detectDelimiter(bytes: Uint8Array): Reading {
+  const sample = bytes.subarray(0, SAMPLE_BYTES);
+  // A delimiter that does not occur makes a single column.
+  const candidates = CANDIDATES.filter((delimiter) => delimiter === COMMA || sample.includes(delimiter));
+  const readings = candidates.map((delimiter) => readWith(sample, delimiter));
+  const fitting = readings.filter((r) => r.columns > 1 && r.agreeing * 2 > r.records);
+  fitting.sort((a, b) => b.agreeing - a.agreeing || b.columns - a.columns);
+  return fitting[0] ?? readings[0]!;
+}
+
+/**
+ * Reads a sample leniently with one delimiter. A last record that the sample cuts off is not counted, unless it is the
+ * only one.
+ */
+export function readWith(sample: Uint8Array, delimiter: number): Reading {
+  let columns = 0;
+  let records = 0;
+  let agreeing = 0;
+  let lf = 0;
+  let crlf = 0;
+  let fields = 1;
+  let start = 0;
+  let isFieldStart = true;
+  let isQuoted = false;
+  let isClosed = false;
+  // With a wrong delimiter, quoted fields have quotes in the middle or text after the closing quote.
+  let isMisquoted = false;
+  for (let i = 0; i < sample.length; i++) {
+    const byte = sample[i];
+    if (isQuoted) {
+      if (byte !== QUOTE) continue;
+      if (sample[i + 1] === QUOTE) i++;
+      else {
+        isQuoted = false;
+        isClosed = true;
+      }
+    } else if (byte === QUOTE) {
+      if (isFieldStart) isQuoted = true;
+      else isMisquoted = true;
+      isFieldStart = false;
+    } else if (byte === delimiter) {
+      fields++;
+      isFieldStart = true;
+      isClosed = false;
+    } else if (byte === LF) {
+      const isCrlf = i > start && sample[i - 1] === CR;
+      if (i - start > (isCrlf ? 1 : 0)) {
+        if (records === 0) columns = fields;
+        if (fields === columns && !isMisquoted) agreeing++;
+        records++;
+        if (isCrlf) crlf++;
+        else lf++;
+      }
+      fields = 1;
+      start = i + 1;
+      isFieldStart = true;
+      isClosed = false;
+      isMisquoted = false;
+    } else {
+      isFieldStart = false;
+      if (isClosed && byte !== CR) isMisquoted = true;
+    }
+  }
+  if (records === 0) return { delimiter, columns: fields, records: 1, agreeing: 1, lf, crlf };
+  return { delimiter, columns, records, agreeing, lf, crlf };
+}

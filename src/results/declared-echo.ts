@@ -1,0 +1,60 @@
+/**
+ * Whether the columns of `result.echo` identify too few records. Then nothing proves the join, and the results are
+ * joined on the user's word alone.
+ */
+import { fieldValue } from '../csv/table.js';
+import type { RecordBlock } from '../source/record-block.js';
+import type { ColumnKinds, JoinMethod } from '../types.js';
+import type { SentField } from './echo-kinds.js';
+import type { Joined } from './joined.js';
+import { isTooIndistinct } from './judge-join.js';
+
+/**
+ * @param declared the columns of `result.echo`.
+ * @param kinds of the columns that came back with the successful results.
+ * @returns true where more than one successful record in twenty has the same values in the declared columns that came
+ *   back as a record that was sent with other values.
+ */
+export function isDeclaredEchoTooWeak(
+  joined: Pick<Joined, 'parts' | 'part'>,
+  records: RecordBlock,
+  fields: readonly SentField[],
+  declared: readonly string[],
+  kinds: ColumnKinds,
+): boolean {
+  const isSuccess = joined.parts.map(({ reference }) => reference.fileStatus === 'SUCCESSFUL');
+  const isEcho = ({ column }: SentField) => {
+    const kind = kinds[column];
+    return declared.includes(column) && (kind === 'exact' || kind === 'folded');
+  };
+  const valuesOf = (index: number, some: readonly SentField[]) =>
+    JSON.stringify(some.map(({ sourceField }) => fieldValue(records, index, sourceField)));
+  const echoes = fields.filter(isEcho);
+  // For each combination of echoes: how many records have it, and whether all of them were sent with equal values.
+  const groups = new Map<string, { count: number; sent: string; areEqual: boolean }>();
+  let successes = 0;
+  for (let i = 0; i < records.count; i++) {
+    if (!isSuccess[joined.part[i]!]) continue;
+    successes += 1;
+    const echo = valuesOf(i, echoes);
+    const sent = valuesOf(i, fields);
+    const group = groups.get(echo);
+    if (group === undefined) groups.set(echo, { count: 1, sent, areEqual: true });
+    else {
+      group.count += 1;
+      group.areEqual &&= group.sent === sent;
+    }
+  }
+  const confusable = [...groups.values()].filter(({ areEqual }) => !areEqual);
+  return isTooIndistinct(
+    confusable.reduce((sum, { count }) => sum + count, 0),
+    successes,
+  );
+}
+
+/** The warning for a run whose results are joined on the user's word. @param method with `isOnWord`. */
+export function weakEchoText({ by, judged }: JoinMethod): string {
+  const columns = judged?.declared?.join(', ') ?? '';
+  const how = by === 'key' ? "by the record's number alone" : 'by equal values in order';
+  return `result.echo: [${columns}] does not tell the records apart: results are joined ${how}, on your word`;
+}
