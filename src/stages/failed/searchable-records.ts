@@ -4,7 +4,7 @@
  */
 import type { SearchRecord } from '../../api/prediction-api.js';
 import { eachSearch } from '../../checkpoint/walk-run.js';
-import { fieldText } from '../../csv/write-field.js';
+import { fieldValue } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
 import { fieldOf, type LaidOutSource } from '../../results/output-layout.js';
 import type { RecordBlock } from '../../source/record-block.js';
@@ -68,15 +68,9 @@ function createSearchFields(source: LaidOutSource, { columns }: UploadOptions): 
     .filter((name) => Object.hasOwn(columns, name))
     .map((name) => ({ name, field: fieldOf(source.columns, columns[name]!, `upload.columns.${name}`) }));
   return (block, index) => {
-    const record = Object.fromEntries(fields.map(({ name, field }) => [name, textAt(block, index, field)]));
+    const record = Object.fromEntries(fields.map(({ name, field }) => [name, fieldValue(block, index, field)]));
     return record.name?.trim() ? record : undefined;
   };
 }
 
 const searchedBy = ['name', 'address', 'state'];
-
-function textAt(block: RecordBlock, index: number, field: number): string {
-  const end = index * block.fields + field;
-  const start = field === 0 ? block.starts[index]! : block.ends[end - 1]! + 1;
-  return fieldText(block.bytes, start, block.ends[end]!);
-}
