@@ -68,7 +68,9 @@ function createSearchFields(source: LaidOutSource, { columns }: UploadOptions): 
     .filter((name) => Object.hasOwn(columns, name))
     .map((name) => ({ name, field: fieldOf(source.columns, columns[name]!, `upload.columns.${name}`) }));
   return (block, index) => {
-    const record = Object.fromEntries(fields.map(({ name, field }) => [name, fieldValue(block, index, field)]));
+    const record = Object.fromEntries(
+      fields.map(({ name, field }) => [name, fieldValue(block, index, field)]),
+    );
     return record.name?.trim() ? record : undefined;
   };
 }
