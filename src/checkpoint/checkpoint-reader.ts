@@ -53,6 +53,8 @@ export interface CheckpointReader {
   doubtsInRow(run: string, doubt: Doubt): Promise<number>;
   /** Who has answered a run; nobody where the run is not known. */
   replyKinds(run: string): Promise<ReplyKinds>;
+  /** Every attempt to upload the chunk, oldest first; empty before its first one. */
+  attempts(run: string, chunk: number): Promise<readonly Upload[]>;
   /** All attempts of at most `limit` chunks with a number above `after`, by chunk and attempt. */
   uploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
   /** The upload, of any run on this service, that was answered with the folio; the first where there are more. */

@@ -1,15 +1,36 @@
-/** Walks over chunks in pages, so that memory does not grow with their number. */
-import type { CheckpointReader, ChunkRow, ChunkState, Search, Upload } from './checkpoint.js';
+/** Walks over the chunks and searches of a run, in pages or one by one, so that memory does not grow with their number. */
+import type { CheckpointReader, ChunkRow, ChunkState, Search } from './checkpoint.js';
+
+const PAGE_SIZE = 500;
 
 /**
- * Chunks that are in one of the states when their page is read, by number.
+ * The chunks of a round in the order of the source, split ones left out.
+ * Each is read when it is asked for: a chunk that is cut or split meanwhile is seen as it then is.
+ * @param round 0: the source's own chunks.
+ * @param afterRecord only chunks that begin after this record.
+ */
+export async function* chunksInOrder(
+  checkpoint: Pick<CheckpointReader, 'nextChunk'>,
+  run: string,
+  round = 0,
+  afterRecord = 0,
+): AsyncGenerator<ChunkRow> {
+  let chunk = await checkpoint.nextChunk(run, round, afterRecord);
+  while (chunk !== undefined) {
+    yield chunk;
+    chunk = await checkpoint.nextChunk(run, round, chunk.lastRecord);
+  }
+}
+
+/**
+ * Chunks that are in one of the states when their page is read, by number; of all rounds.
  * @param pageSize fewer where the first ones are enough.
  */
 export async function* eachChunk(
   checkpoint: Pick<CheckpointReader, 'chunksIn'>,
   run: string,
   states: readonly ChunkState[],
-  pageSize = 500,
+  pageSize = PAGE_SIZE,
 ): AsyncGenerator<ChunkRow> {
   let after = 0;
   for (;;) {
@@ -21,8 +42,6 @@ export async function* eachChunk(
   }
 }
 
-// Walks over searches in pages, so that memory does not grow with their number.
-
 /** Searches of a run for the records from one to another, by record; dropped ones too. */
 export async function* eachSearch(
   checkpoint: Pick<CheckpointReader, 'searches'>,
@@ -32,28 +51,14 @@ export async function* eachSearch(
 ): AsyncGenerator<Search> {
   let after = firstRecord - 1;
   for (;;) {
-    const page = await checkpoint.searches(run, after, pageSize);
+    const page = await checkpoint.searches(run, after, PAGE_SIZE);
     for (const search of page) {
       if (search.record > lastRecord) return;
       yield search;
     }
-    if (page.length < pageSize) return;
+    if (page.length < PAGE_SIZE) return;
     after = page.at(-1)!.record;
   }
-}
-
-const pageSize = 500;
-
-// The attempts of one chunk, out of the page of uploads that begins with it.
-
-/** Every attempt to upload the chunk, oldest first; empty before its first one. */
-export async function attemptsOf(
-  checkpoint: Pick<CheckpointReader, 'uploads'>,
-  run: string,
-  chunk: number,
-): Promise<readonly Upload[]> {
-  const page = await checkpoint.uploads(run, chunk - 1, 1);
-  return page.filter((upload) => upload.chunk === chunk);
 }
 
 /** Whether nothing more comes for a chunk: its results are here, or it was given up or refused. */

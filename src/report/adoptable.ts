@@ -1,6 +1,6 @@
 /** Chunks that the service may have accepted without our knowing, and how a person who finds one binds its folio. */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
-import { attemptsOf, eachChunk } from '../checkpoint/walk-run.js';
+import { eachChunk } from '../checkpoint/walk-run.js';
 
 /** A chunk that is ambiguous, or given up because it was. */
 export interface Adoptable {
@@ -11,7 +11,7 @@ export interface Adoptable {
 
 /** The first of a run, by number. @param limit at most so many. */
 export async function findAdoptable(
-  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'attempts'>,
   run: string,
   limit: number,
 ): Promise<readonly Adoptable[]> {
@@ -27,7 +27,7 @@ export async function findAdoptable(
 
 /** What to look for and what to type of the first of a run, and how many there are beyond them; empty without any. */
 export async function adoptHints(
-  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'attempts'>,
   run: string,
 ): Promise<string> {
   const found = await findAdoptable(checkpoint, run, Number.POSITIVE_INFINITY);
@@ -40,11 +40,11 @@ const hintsAtMost = 3;
 
 /** The file of a chunk's newest ambiguous attempt. */
 export async function ambiguousFile(
-  checkpoint: Pick<CheckpointReader, 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'attempts'>,
   run: string,
   chunk: number,
 ): Promise<string | undefined> {
-  const attempts = await attemptsOf(checkpoint, run, chunk);
+  const attempts = await checkpoint.attempts(run, chunk);
   return attempts.findLast(({ state }) => state === 'ambiguous')?.fileName;
 }
 

@@ -65,7 +65,7 @@ export interface SummaryNotes {
 
 /** The checkpoint, and the store where the output stands. */
 export interface SummaryNeeds {
-  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'publications'>;
+  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications'>;
   readonly output: Pick<OutputStore, 'identity'>;
 }
 

@@ -226,6 +226,23 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         expect(await page(3, 5)).toEqual([]);
       }));
 
+    it('gives the attempts of one chunk, oldest first', () =>
+      withRun(async (checkpoint) => {
+        for (const chunk of [1, 2, 3]) await addChunk(checkpoint, 'r1', chunk, 'uploading');
+        await checkpoint.recordAmbiguous('r1', 2, 9, 'no-reply');
+        await beginUpload(checkpoint, 'r1', 2);
+        await checkpoint.recordAccepted('r1', 2, sampleReply(2), 9);
+        const all = await checkpoint.uploads('r1', 0, 10);
+        expect(await checkpoint.attempts('r1', 2)).toEqual(all.filter(({ chunk }) => chunk === 2));
+        expect((await checkpoint.attempts('r1', 2)).map(({ state }) => state)).toEqual([
+          'ambiguous',
+          'accepted',
+        ]);
+        await addChunk(checkpoint, 'r1', 4, 'cut');
+        expect(await checkpoint.attempts('r1', 4)).toEqual([]);
+        expect(await checkpoint.attempts('r2', 2)).toEqual([]);
+      }));
+
     it('tallies accepted, ambiguous and resubmitted attempts', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'submitted');

@@ -4,7 +4,6 @@
  */
 import type { Checkpoint, ChunkRow, PickedRecords, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
-import { attemptsOf } from '../walk-run.js';
 import type { JournalLine } from './journal-line.js';
 import type { RunJournals } from './run-journals.js';
 
@@ -175,7 +174,7 @@ function intentLine(
 /** The attempt that has the chunk's folio now. */
 async function adoptedAttempt(checkpoint: OneWitness, run: string, chunk: number): Promise<number> {
   const { folio } = (await checkpoint.chunk(run, chunk))!;
-  const attempts = await attemptsOf(checkpoint, run, chunk);
+  const attempts = await checkpoint.attempts(run, chunk);
   const adopted = attempts.findLast((attempt) => attempt.state === 'accepted' && attempt.folio === folio);
   if (adopted === undefined) throw new CheckpointStateError('recordAdopted', `chunk ${chunk} has no folio`);
   return adopted.attempt;

@@ -131,10 +131,13 @@ interface UploadRow extends Omit<Upload, 'local'> {
 const uploadColumns = `run, chunk, attempt, file_name AS fileName, records, state, doubt, folio, local,
   service_records AS serviceRecords, started_at AS startedAt, ended_at AS endedAt`;
 
-type UploadRead = 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubtsInRow' | 'replyKinds';
+type UploadRead = 'attempts' | 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubtsInRow' | 'replyKinds';
 
 /** Makes the reads of attempts. */
 export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRead> {
+  const ofChunk = db.prepare<[string, number], UploadRow>(
+    `SELECT ${uploadColumns} FROM uploads WHERE run = ? AND chunk = ? ORDER BY attempt`,
+  );
   // Pages end between chunks: a page that divided a chunk's attempts could not be gone on from.
   const page = db.prepare<[{ run: string; after: number; limit: number }], UploadRow>(`
     SELECT ${uploadColumns} FROM uploads
@@ -173,6 +176,7 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
       const [local, other] = [row.local === 1, row.other === 1];
       return { local, other, mixed: row.mixed === 1 || (local && other) };
     }),
+    attempts: db.read((run: string, chunk: number) => ofChunk.all(run, chunk).map(toUpload)),
     uploads: db.read((run: string, after: number, limit: number) =>
       page.all({ run, after, limit }).map(toUpload),
     ),

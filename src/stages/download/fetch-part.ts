@@ -9,7 +9,7 @@ import type { FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
 
 export type FetchPartNeeds = Pick<RunContext, 'id' | 'api' | 'files' | 'signal'> & {
-  readonly checkpoint: Pick<Checkpoint, 'uploads' | 'recordMixed'>;
+  readonly checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>;
 };
 
 /**

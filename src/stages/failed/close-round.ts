@@ -7,7 +7,7 @@ import { incompleteError } from '../publish/incomplete-error.js';
 export type CloseRoundNeeds = Pick<RunContext, 'id' | 'setbacks' | 'uploads' | 'logger' | 'at'> & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow' | 'recordRoundSettled'
+    'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow' | 'recordRoundSettled'
   >;
 };
 

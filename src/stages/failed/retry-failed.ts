@@ -14,7 +14,7 @@ import { type FailedRecords, type FailedRecordsNeeds, failedRecords } from './fa
 export type RetryFailedNeeds = FailedRecordsNeeds &
   SaveChunkNeeds &
   Pick<RunContext, 'uploads'> & {
-    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut' | 'pickedRecords' | 'uploads'>;
+    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut' | 'pickedRecords' | 'attempts'>;
   };
 
 /**

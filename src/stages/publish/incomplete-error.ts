@@ -8,7 +8,7 @@ import { createReplyBreaker } from '../submit/reply-breaker.js';
 import { hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
 
 type CompletenessNeeds = Pick<RunContext, 'id' | 'setbacks'> & {
-  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow'>;
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow'>;
 };
 
 /** @throws TroubleError when a chunk has no folio: after an outage, or because nobody knows whether it has. */

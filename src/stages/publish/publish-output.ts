@@ -15,7 +15,7 @@ export type AppendMergedNeeds = WorkFileNeeds &
 export type PublishOutputNeeds = AppendMergedNeeds &
   PutInPlaceNeeds &
   Pick<RunContext, 'setbacks'> & {
-    readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'uploads' | 'doubtsInRow' | 'replyKinds'>;
+    readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'attempts' | 'doubtsInRow' | 'replyKinds'>;
   };
 
 /** Appends what comes; whether it is all is not asked. */

@@ -23,7 +23,7 @@ export type CheckCanaryNeeds = ChunkMergerNeeds &
   Pick<RunContext, 'signal' | 'setbacks'> & {
     readonly checkpoint: Pick<
       Checkpoint,
-      'chunk' | 'nextChunk' | 'run' | 'tally' | 'chunksIn' | 'uploads' | 'doubtsInRow'
+      'chunk' | 'nextChunk' | 'run' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow'
     >;
   };
 

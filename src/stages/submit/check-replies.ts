@@ -3,7 +3,6 @@
  * records as we send. Each check looks at earlier processes too, so what it finds stops every later one.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { attemptsOf } from '../../checkpoint/walk-run.js';
 import { UntrustedError } from '../../errors.js';
 
 /**
@@ -25,12 +24,12 @@ export async function checkOneService(
  * @throws UntrustedError `SERVICE_MIXED`.
  */
 export async function checkSameService(
-  checkpoint: Pick<Checkpoint, 'uploads' | 'recordMixed'>,
+  checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>,
   run: string,
   { number: chunk, folio }: ChunkRow,
   isLocal: boolean,
 ): Promise<void> {
-  const attempts = await attemptsOf(checkpoint, run, chunk);
+  const attempts = await checkpoint.attempts(run, chunk);
   const upload = attempts.find((attempt) => attempt.folio === folio);
   if (upload === undefined || upload.local === null || upload.local === isLocal) return;
   await checkpoint.recordMixed(run);

@@ -1,6 +1,5 @@
 /** Decides on an ambiguous upload, one that the service may have accepted: the chunk is sent again or given up. */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
-import { attemptsOf } from '../../checkpoint/walk-run.js';
 import type { AmbiguousUploadError } from '../../errors.js';
 import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
 import type { ReplyBreaker } from './reply-breaker.js';
@@ -65,7 +64,7 @@ export async function warnAmbiguous(
 
 /** Whether the newest attempt was redirected, and no upload of the run was accepted after the last redirect. */
 async function wasRedirected({ id, checkpoint }: SubmitChunksNeeds, chunk: number): Promise<boolean> {
-  const newest = (await attemptsOf(checkpoint, id, chunk)).at(-1);
+  const newest = (await checkpoint.attempts(id, chunk)).at(-1);
   return newest?.doubt === 'redirected' && (await checkpoint.doubtsInRow(id, 'redirected')) > 0;
 }
 

@@ -20,6 +20,6 @@ export type SubmitChunksNeeds = JudgeArrivedNeeds &
       | 'replyKinds'
       | 'run'
       | 'tally'
-      | 'uploads'
+      | 'attempts'
     >;
   };

@@ -4,22 +4,22 @@
  * blindly", docs/architecture.md#paid-requests-are-not-retried-blindly).
  */
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
-import { attemptsOf, eachChunk } from '../../checkpoint/walk-run.js';
+import { eachChunk } from '../../checkpoint/walk-run.js';
 import { adoptHints } from '../../report/adoptable.js';
 
 /** Whether a reply to any upload of the chunk could not be read, and its folio was not found since. */
 export async function hasUnreadableReply(
-  checkpoint: Pick<CheckpointReader, 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'attempts'>,
   run: string,
   chunk: number,
 ): Promise<boolean> {
-  const attempts = await attemptsOf(checkpoint, run, chunk);
+  const attempts = await checkpoint.attempts(run, chunk);
   return attempts.some(({ doubt }) => doubt === 'unreadable');
 }
 
 /** Numbers of the failed records that were sent again in a round and answered with an unreadable reply. */
 export async function unreadableRecords(
-  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'pickedRecords' | 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'pickedRecords' | 'attempts'>,
   run: string,
 ): Promise<ReadonlySet<number>> {
   const numbers = new Set<number>();
@@ -32,7 +32,7 @@ export async function unreadableRecords(
 
 /** What a person can do where no reply to an upload of the run could be read, as half a sentence for a hint. */
 export async function unreadableHint(
-  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'run' | 'tally' | 'uploads'>,
+  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'run' | 'tally' | 'attempts'>,
   run: string,
 ): Promise<string> {
   const isLeft = await hasUnsentChunks(checkpoint, run);

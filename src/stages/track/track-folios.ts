@@ -25,7 +25,7 @@ export type TrackFoliosNeeds = Pick<
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'recordFinished' | 'recordUnprocessed' | 'recordUnmerged' | 'uploads' | 'recordMixed'
+    'recordFinished' | 'recordUnprocessed' | 'recordUnmerged' | 'attempts' | 'recordMixed'
   >;
 };
 

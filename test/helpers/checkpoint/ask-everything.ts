@@ -38,6 +38,7 @@ export async function askEverything(checkpoint: Checkpoint, runs: readonly strin
     const numbers = (await checkpoint.chunksIn(run, ALL_STATES, 0, 100)).map(({ number }) => number);
     for (const chunk of [...numbers, 99]) {
       answers.push(await checkpoint.chunk(run, chunk), await checkpoint.pickedRecords(run, chunk));
+      answers.push(await checkpoint.attempts(run, chunk));
       answers.push(await checkpoint.parts(run, chunk), await checkpoint.listedParts(run, chunk));
     }
   }

@@ -11,7 +11,7 @@ import type {
 } from '../../../src/checkpoint/checkpoint.js';
 import type { Doubt, PartReference, StoredPart } from '../../../src/types.js';
 import { spendingOf } from './memory-budget.js';
-import { chunksInOrder, type ListedPart, type Memory, type MemoryChunk } from './memory-state.js';
+import { attemptsOf, chunksInOrder, type ListedPart, type Memory, type MemoryChunk } from './memory-state.js';
 import { tallyOf } from './memory-tally.js';
 
 /** Makes the methods of the port that change nothing. */
@@ -84,6 +84,7 @@ export function memoryReads(memory: Memory) {
       const [local, other] = [kinds.includes(true), kinds.includes(false)];
       return { local, other, mixed: memory.runs.get(run)?.mixed === true || (local && other) };
     },
+    attempts: (run: string, chunk: number): Upload[] => attemptsOf(memory.runs.get(run), chunk),
     uploads: (run: string, after: number, limit: number): Upload[] => {
       const behind = uploadsOf(run).filter(({ chunk }) => chunk > after);
       const page = [...new Set(behind.map(({ chunk }) => chunk))].slice(0, limit);
