@@ -1,9 +1,9 @@
-/** What the checkpoint keeps, as its callers see it: runs, chunks, upload attempts, and sums of them. */
+/** What the checkpoint stores, as its callers see it: runs, chunks, upload attempts, and sums of them. */
 import type { Chunk, Counts, Doubt, FolioCounts, JoinMethod, Source, UnprocessedCause } from '../types.js';
 
 /**
- * `open`: being worked on or resumable. `publishing`: an output is complete and hashed, being put in
- * place. `done`: published. `superseded`: given up for a newer run; never continued.
+ * `open`: being worked on, or resumable. `publishing`: an output is complete and hashed, and is being put in place.
+ * `done`: published. `superseded`: given up for a newer run, never resumed.
  */
 export type RunState = 'open' | 'publishing' | 'done' | 'superseded';
 
@@ -11,33 +11,33 @@ export interface NewRun {
   /** Sortable by time and unique: `20261121T031002-4f9c`. */
   readonly id: string;
   readonly pipeline: string;
-  /** What answers: base URL, or `embedded:<folder>`. Results are never reused across services. */
+  /** The service: its base URL, or `embedded:<folder>`. Results are never reused across services. */
   readonly service: string;
   readonly label: string | null;
   readonly source: Source;
   /** The config values that may not change while the run is open: dotted key to JSON text. */
   readonly frozen: Readonly<Record<string, string>>;
-  /** Records of the first chunk, which is sent alone and checked before the rest is paid for; 0: no such chunk. */
+  /** Records of the first chunk, which is sent alone and checked before the rest is paid for; 0: no canary. */
   readonly canary: number;
   /** Epoch milliseconds. */
   readonly createdAt: number;
 }
 
-/** The output as hashed just before it is put in place. */
+/** An output, with its length and hash just before it is put in place. */
 export interface Publication {
-  /** Increases within the pipeline, from 1: each putting-in-place has its own. */
+  /** From 1, increasing within the pipeline. */
   readonly number: number;
   readonly bytes: number;
   readonly sha256: string;
   readonly records: number;
   readonly exitCode: number;
-  /** Whether a deadline came before the run was done: once in place, the run is open again. */
+  /** Whether it was written at a deadline, before the run was done; the run is open again after it. */
   readonly partial: boolean;
-  /** How the records ended: kept here, for the chunks' own counts go when the output is written again. */
+  /** How the records ended. Kept here, because the chunks lose their counts when the output is written again. */
   readonly counts: Counts;
   /** Columns that the service adds, in output order. */
   readonly resultColumns: readonly string[];
-  /** Where and how it is written: what ends an interrupted publishing, whatever the config says by then. */
+  /** Where and how it is written. An interrupted publishing is finished by these values, not by the config of then. */
   readonly output: {
     readonly path: string;
     readonly columns: 'all' | readonly string[];
@@ -48,27 +48,27 @@ export interface Publication {
   };
 }
 
-/** A publication whose number is given when "publishing" is committed. */
+/** A publication before it has a number. */
 export type NewPublication = Omit<Publication, 'number'>;
 
-/** What is kept of each publication for good: enough to know it again where it stands. */
+/** What is kept of each publication: enough to recognise the file later. */
 export interface PublishedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256'> {
   readonly run: string;
   readonly path: string;
-  /** Of the file just after it was put in place; null where that is not known. */
+  /** Stamp of the file just after it was put in place; null where it is not known. */
   readonly stamp: string | null;
 }
 
 export interface Run extends NewRun {
   readonly state: RunState;
-  /** Number of chunks, split ones left out, once the whole source is cut; else null. */
+  /** Number of chunks without split ones, once the source is cut completely; null before. */
   readonly chunks: number | null;
   /** Columns that the service adds, in output order; null until learned or declared. */
   readonly columns: readonly string[] | null;
   readonly join: JoinMethod | null;
-  /** Rounds of failed records that are settled: their answers stand in the output. */
+  /** Number of settled rounds of failed records: their answers are in the output. */
   readonly round: number;
-  /** Whether any reply came from a local service (law 11). */
+  /** Whether any reply came from a local service (docs/architecture.md#a-rehearsal-never-looks-real). */
   readonly rehearsal: boolean;
   readonly publication: Publication | null;
   /** Epoch milliseconds at which it was published or given up. */
@@ -78,11 +78,11 @@ export interface Run extends NewRun {
 }
 
 /**
- * `cut`: written, and certainly not accepted by the service. `uploading`: an intent is committed and its
- * reply is not. `ambiguous`: a POST began and nobody knows whether it was accepted. `submitted`: folio
- * known. `finished`: the service is done and lists the parts. `downloaded`: all parts on disk, counts in
- * balance. `unprocessed`: given up with a cause. `refused`: the service will not have its only record.
- * `split`: refused, and its records are in two other chunks now; left out wherever chunks are counted.
+ * `cut`: certainly not accepted by the service. `uploading`: the intent is committed, the reply is not.
+ * `ambiguous`: a POST began, and it is not known whether it was accepted. `submitted`: the folio is known.
+ * `finished`: the service is done and lists the parts. `downloaded`: all parts are stored and the counts balance.
+ * `unprocessed`: given up, with a cause. `refused`: the service refuses its only record. `split`: refused, and its
+ * records are in two other chunks now; not counted as a chunk.
  */
 export type ChunkState =
   | 'cut'
@@ -97,7 +97,7 @@ export type ChunkState =
 
 export interface ChunkRow extends Chunk {
   readonly state: ChunkState;
-  /** 0: its records are the source's next; n: failed records that are sent again in the n-th round. */
+  /** 0: its records are the source's next ones; n: failed records that are sent again in the n-th round. */
   readonly round: number;
   /** Number of its latest upload attempt; 0 before the first. */
   readonly attempt: number;
@@ -106,22 +106,22 @@ export interface ChunkRow extends Chunk {
   readonly submittedAt: number | null;
   readonly counts: FolioCounts | null;
   readonly cause: UnprocessedCause | null;
-  /** What the service said of a `refused` chunk. */
+  /** The service's text for a `refused` chunk. */
   readonly refusal: string | null;
   /** Length of the work file after this chunk, or null while it is not merged. */
   readonly mergedEnd: number | null;
-  /** Of what the work file has gained with this chunk, hex; null where it is not merged or not known. */
+  /** Hash of the bytes that this chunk has added to the work file, hex; null where it is not merged or not known. */
   readonly mergedSha256: string | null;
   readonly merged: ChunkCounts | null;
 }
 
 /** How a merged chunk's records ended; the three add up to its records. */
 export interface ChunkCounts extends Pick<Counts, 'successful' | 'failed' | 'unprocessed'> {
-  /** Records whose equal tuples had different results, so that which got which is not known (law 8). */
+  /** Records with equal sent columns and different results: it is not known which record has which result. */
   readonly indistinct: number;
 }
 
-/** Some records of the source, sent in a round: the numbers of exactly those, ascending. */
+/** The records of a chunk of a round, by their numbers in the source, ascending. */
 export interface PickedRecords {
   readonly round: number;
   readonly numbers: readonly number[];
@@ -133,21 +133,21 @@ export interface NewChunk extends Omit<Chunk, 'number'> {
   readonly picked: PickedRecords | null;
 }
 
-/** One attempt to upload a chunk; what the ledger is made of. */
+/** One attempt to upload a chunk; the ledger lists these. */
 export interface Upload {
   readonly run: string;
   readonly chunk: number;
   readonly attempt: number;
   readonly fileName: string;
   readonly records: number;
-  /** `intent`: about to be, or being, sent. `dropped`: certainly not accepted. */
+  /** `intent`: about to be sent, or being sent. `dropped`: certainly not accepted. */
   readonly state: 'intent' | 'accepted' | 'dropped' | 'ambiguous';
-  /** Why nobody knows of an `ambiguous` one whether it was accepted; null of all others. */
+  /** Why it is not known whether an `ambiguous` one was accepted; null for all others. */
   readonly doubt: Doubt | null;
   readonly folio: string | null;
-  /** Whether a local service answered (law 11); null unless it was accepted. */
+  /** Whether a local service answered; null unless it was accepted. */
   readonly local: boolean | null;
-  /** What the service counted in our file, where it said so. */
+  /** Number of records that the service counted in the file; null where it did not say. */
   readonly serviceRecords: number | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
@@ -159,26 +159,26 @@ export interface AttemptFileName {
   readonly after: string;
 }
 
-/** What the service said of an upload that it accepted. */
+/** The service's reply to an upload that it accepted. */
 export interface AcceptedReply {
   readonly folio: string;
-  /** What it counted in our file, where it said so. */
+  /** Number of records that it counted in the file; null where it did not say. */
   readonly serviceRecords: number | null;
-  /** Whether it is a local service (law 11). */
+  /** Whether a local service answered. */
   readonly rehearsal: boolean;
 }
 
-/** Who has answered a run (law 11). */
+/** Which kinds of service have answered a run. */
 export interface ReplyKinds {
   /** Whether a local service has accepted an upload. */
   readonly local: boolean;
   /** Whether another service has. */
   readonly other: boolean;
-  /** Whether replies contradict each other: both of these, or a poll that says otherwise than its upload. */
+  /** Whether replies contradict each other: both of the above, or a poll that contradicts its upload. */
   readonly mixed: boolean;
 }
 
-/** What a paid request may cost at most: records, over all that was and may have been paid for. */
+/** Caps for paid requests, in records: over all that was, or may have been, paid for. */
 export interface Budget {
   /** The day as `2026-11-21`, in the budget's time zone; its first seven letters are the month. */
   readonly day: string;
@@ -198,23 +198,23 @@ export interface Spending {
 export interface Search {
   /** Number of the record in the source. */
   readonly record: number;
-  /** `intent`: about to be, or being, asked. `dropped`: certainly not counted, so it may be asked again. */
+  /** `intent`: about to be sent, or being sent. `dropped`: certainly not counted, so it may be sent again. */
   readonly state: 'intent' | 'answered' | 'dropped' | 'ambiguous';
   /** Values by added column, or null where the reply held none of them. */
   readonly values: Readonly<Record<string, string>> | null;
   readonly startedAt: number;
 }
 
-/** Chunks and records of a run by state: what progress and status show. */
+/** Chunks and records of a run by state, for progress and status. */
 export interface Tally {
   /** Of the source and of all rounds. */
   readonly chunks: Readonly<Record<ChunkState, number>>;
   readonly records: Readonly<Record<ChunkState, number>>;
   readonly merged: { readonly chunks: number; readonly records: number };
   readonly counts: ChunkCounts;
-  /** Uploads by outcome; `resubmitted` counts attempts sent after an ambiguous one of the same chunk. */
+  /** Uploads by outcome; `resubmitted`: attempts sent after an ambiguous one of the same chunk. */
   readonly uploads: { readonly accepted: number; readonly ambiguous: number; readonly resubmitted: number };
   readonly searches: { readonly answered: number; readonly ambiguous: number };
-  /** Records of ambiguous attempts, searches included: what may have been paid for twice or in vain. */
+  /** Records of ambiguous attempts and searches: they may have been paid for twice, or for nothing. */
   readonly ambiguousRecords: number;
 }

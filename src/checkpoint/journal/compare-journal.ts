@@ -1,29 +1,34 @@
-/** Holds a run's journal to the database: which of the two knows more of what was, or may have been, paid for. */
+/** Compares a run's journal with the database: which of the two knows more of what was, or may have been, paid for. */
 import type { StateDatabase } from '../sqlite/state-database.js';
 import type { FolioLine, JournalLine } from './journal-line.js';
-import { beginningOf, keyOf, look, nothingSeen, RANK, type Seen } from './seen-lines.js';
+import {
+  addToSummary,
+  beginningOf,
+  emptySummary,
+  type JournalSummary,
+  keyOf,
+  RANK,
+} from './journal-summary.js';
 
-/** What a run never loses again. */
+/** A state of a run that is never undone. */
 export type Mark = 'mixed' | 'superseded' | 'pruned';
 
-/** What a journal and the database know of a run, compared. */
 export interface Compared {
-  /** What the journal knows and the database does not; empty where the database is whole. */
+  /** What the journal knows and the database does not; empty where the database is complete. */
   readonly missing: {
-    /** Uploads that were begun, and their records. */
+    /** Uploads, and their records. */
     uploads: number;
     records: number;
     /** Folios, the newest one last. */
     folios: number;
     newestFolio: string | null;
     searches: number;
-    /** What the run has come to. */
     marks: readonly Mark[];
-    /** The number of a publication that is above all of its pipeline; null where there is none. */
+    /** The highest publication number, where it is above all numbers of the pipeline; else null. */
     publication: number | null;
   };
-  /** Whether the database knows more than the journal. */
-  readonly isShort: boolean;
+  /** Whether the journal lacks something that the database knows. */
+  readonly isIncomplete: boolean;
 }
 
 interface Stored {
@@ -32,7 +37,7 @@ interface Stored {
   readonly folio: string | null;
 }
 
-/** Prepares the comparison; to be made within one transaction. */
+/** Prepares the statements; a comparison is to be made within one transaction. */
 export function journalComparison(
   db: StateDatabase,
 ): (run: string, lines: Iterable<JournalLine>) => Compared {
@@ -42,14 +47,14 @@ export function journalComparison(
     .prepare<[string, number], string>('SELECT state FROM searches WHERE run = ? AND record = ?')
     .pluck();
   const marksOf = marksMissing(db);
-  const hasMore = knowsMore(db);
+  const knowsMore = databaseKnowsMore(db);
 
   return (run, lines) => {
     const paid = { uploads: 0, records: 0, folios: 0, newestFolio: null as string | null, searches: 0 };
-    const seen = nothingSeen();
+    const seen = emptySummary();
     const folios = new Map<number, FolioLine>();
     for (const line of lines) {
-      look(seen, line);
+      addToSummary(seen, line);
       switch (line.type) {
         case 'intent':
           if (uploadAt.get(run, line.chunk, line.attempt)?.fileName !== line.fileName) {
@@ -59,7 +64,7 @@ export function journalComparison(
           break;
         case 'accepted':
         case 'adopted':
-          // Another folio may have been adopted in the place of a lost one.
+          // An adopted folio may replace a lost one; deleted first, so that the newest is last.
           folios.delete(keyOf(line));
           folios.set(keyOf(line), line);
           break;
@@ -79,11 +84,11 @@ export function journalComparison(
       paid.folios += 1;
       paid.newestFolio = folio;
     }
-    return { missing: { ...paid, ...marksOf(run, seen) }, isShort: hasMore(run, seen) };
+    return { missing: { ...paid, ...marksOf(run, seen) }, isIncomplete: knowsMore(run, seen) };
   };
 }
 
-/** Whether anything is missing from the database. */
+/** Whether the database lacks something that the journal knows. */
 export function isBehind({ missing }: Compared): boolean {
   const { uploads, folios, searches, marks, publication } = missing;
   return uploads + folios + searches + marks.length > 0 || publication !== null;
@@ -91,7 +96,7 @@ export function isBehind({ missing }: Compared): boolean {
 
 function marksMissing(
   db: StateDatabase,
-): (run: string, seen: Seen) => Pick<Compared['missing'], 'marks' | 'publication'> {
+): (run: string, seen: JournalSummary) => Pick<Compared['missing'], 'marks' | 'publication'> {
   const rowOf = db.prepare<
     [string],
     { mixed: number; state: string; pruned_at: number | null; highest: number }
@@ -112,7 +117,7 @@ function marksMissing(
 const ENDED = new Set(['split', 'refused', 'unprocessed']);
 const PAGE = 1_000;
 
-function knowsMore(db: StateDatabase): (run: string, seen: Seen) => boolean {
+function databaseKnowsMore(db: StateDatabase): (run: string, seen: JournalSummary) => boolean {
   const runOf = db.prepare<
     [string],
     {
@@ -137,7 +142,7 @@ function knowsMore(db: StateDatabase): (run: string, seen: Seen) => boolean {
   const searches = db.prepare<[string, number, number], { record: number; state: string }>(`
     SELECT record, state FROM searches WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
 
-  const chunkIsNews = (seen: Seen, row: { number: number; sha256: string; state: string }) =>
+  const isChunkNew = (seen: JournalSummary, row: { number: number; sha256: string; state: string }) =>
     seen.chunks.get(row.number) !== beginningOf(row.sha256) ||
     (ENDED.has(row.state) && seen.ended.get(row.number) !== row.state);
 
@@ -154,7 +159,7 @@ function knowsMore(db: StateDatabase): (run: string, seen: Seen) => boolean {
     if (row.state !== seen.state || (row.mixed === 1 && !seen.isMixed)) return true;
     if ((row.published ?? 0) > seen.publication) return true;
     for (let page = chunks.all(run, 0, PAGE); page.length > 0; ) {
-      if (page.some((chunk) => chunkIsNews(seen, chunk))) return true;
+      if (page.some((chunk) => isChunkNew(seen, chunk))) return true;
       page = chunks.all(run, page.at(-1)!.number, PAGE);
     }
     const last = lastUpload.get(run)!;

@@ -1,6 +1,6 @@
 /**
- * A journal that is written to. Invariant: its lines stand in the order in which they were given, and a line that
- * could not be written comes before whatever is written later.
+ * A journal that is open for writing. Invariant: lines are in the file in the order in which they were added; a line that
+ * could not be written is written before all later ones.
  */
 import {
   closeSync,
@@ -21,24 +21,25 @@ import { wholeLength } from './read-journal.js';
 const sync = promisify(fdatasync);
 
 export interface JournalFile {
-  /** Writes a line; where that fails it waits for the next one. Never throws. */
+  /** Writes a line; where that fails, it is written with the next one. Never throws. */
   add(line: JournalLine): void;
   /**
-   * Resolves when all lines given so far are on the disk. Several that wait share one sync.
-   * @throws the system's error; the lines then wait for the next attempt.
+   * Resolves when all lines added so far are on the disk. Concurrent calls share one sync.
+   * @throws the system's error; the lines are written again by the next attempt.
    */
   sync(): Promise<void>;
   close(): void;
 }
 
-/** Opens a journal that is there; what was left of a torn last line is cut off. */
+/** Opens an existing journal; an incomplete last line is cut off. */
 export function openJournalFile(path: string): JournalFile {
   const file = openSync(path, 'a+', 0o600);
-  /** Length of what is whole; how much of it is surely on the disk. */
+  /** Length of the whole lines, and how much of it is known to be on the disk. */
   let length = wholeLength(file);
   let syncedLength = length;
   let unsynced: string[] = [];
   let waiting: string[] = [];
+  /** Whether the file may end with an incomplete line. */
   let isTorn = true;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -54,8 +55,8 @@ export function openJournalFile(path: string): JournalFile {
     unsynced.push(...waiting);
     waiting = [];
   };
-  /** What a failed sync leaves of the lines nobody knows: they are written again. */
-  const takeBack = () => {
+  /** After a failed sync it is not known which lines are on the disk: all of them are written again. */
+  const requeueUnsynced = () => {
     length = syncedLength;
     isTorn = true;
     waiting = [...unsynced, ...waiting];
@@ -69,7 +70,7 @@ export function openJournalFile(path: string): JournalFile {
     try {
       await sync(file);
     } catch (error) {
-      takeBack();
+      requeueUnsynced();
       throw error;
     }
     unsynced = unsynced.slice(count);
@@ -88,12 +89,12 @@ export function openJournalFile(path: string): JournalFile {
       try {
         write();
       } catch {
-        // Told by the next sync, before anything is paid for.
+        // The next sync throws, before anything is paid for.
       }
     },
     sync: () => {
       if (running === undefined) return begin();
-      // The one that is running may have begun before the line was written.
+      // The running sync may have begun before the line was written.
       next ??= running
         .catch(() => undefined)
         .then(() => {
@@ -106,7 +107,7 @@ export function openJournalFile(path: string): JournalFile {
   };
 }
 
-/** Writes a journal whole or not at all, on the disk when it returns; its folder is made where it is missing. */
+/** Writes a journal, whole or not at all. It is on the disk at the return; its folder is created where it is missing. */
 export function writeJournalFile(path: string, lines: Iterable<JournalLine>): void {
   const folder = dirname(path);
   if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolderNow(dirname(folder));
@@ -117,7 +118,7 @@ export function writeJournalFile(path: string, lines: Iterable<JournalLine>): vo
     let text = '';
     for (const line of lines) {
       text += encodeLine(line);
-      if (text.length < MOST_AT_ONCE) continue;
+      if (text.length < WRITE_SIZE) continue;
       writeWhole(file, Buffer.from(text));
       text = '';
     }
@@ -133,7 +134,7 @@ export function writeJournalFile(path: string, lines: Iterable<JournalLine>): vo
   syncFolderNow(folder);
 }
 
-const MOST_AT_ONCE = 1024 * 1024;
+const WRITE_SIZE = 1024 * 1024;
 
 function writeWhole(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);

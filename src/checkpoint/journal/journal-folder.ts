@@ -1,13 +1,13 @@
-/** Where journals stand, and which runs the state folder holds something of, whatever the database says. */
+/** Paths of journals, and the runs that have files in the state folder, without asking the database. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const JOURNAL = 'paid.log';
 
-/** Names of what is written for a run: nothing else makes its folder a run's. */
+/** Names of a run's files: a folder without such a file is not a run's. */
 const OF_RUN = /^(paid\.log|(chunk|part)-.*)$/;
 
-/** Where the journal of a run stands. */
+/** Path of a run's journal. */
 export function journalPath(stateDir: string, run: string): string {
   return join(stateDir, 'runs', run, JOURNAL);
 }
@@ -17,7 +17,7 @@ export function isJournal(name: string): boolean {
   return name === JOURNAL;
 }
 
-/** The runs that have files in the state folder, by id; folders without such files are no run's. */
+/** Ids of the runs that have files in the state folder, ascending. */
 export function runsWithFiles(stateDir: string): readonly string[] {
   const runs = join(stateDir, 'runs');
   return namesIn(runs)
@@ -25,7 +25,7 @@ export function runsWithFiles(stateDir: string): readonly string[] {
     .sort();
 }
 
-/** Nothing where there is no such folder. */
+/** Empty where there is no such folder. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

@@ -1,12 +1,12 @@
-/** The lines of a run's journal: a JSON object each, whose last member is a checksum of all before it. */
+/** The lines of a run's journal. Each is a JSON object, whose last member is a checksum of the text before it. */
 import { crc32 } from 'node:zlib';
 import type { Chunk, Source, UnprocessedCause } from '../../types.js';
 import type { Publication } from '../state.js';
 
-/** Of the lines' form. */
+/** Version of the format. */
 export const journalVersion = 1;
 
-/** The first line: what the run is of, and the values that are frozen for it. */
+/** The first line: the run, its source, and the values that may not change. */
 export interface RunLine {
   readonly type: 'run';
   readonly version: number;
@@ -20,7 +20,7 @@ export interface RunLine {
   readonly frozen: Readonly<Record<string, string>>;
 }
 
-/** A chunk was cut; of a round with the numbers of exactly its records. */
+/** A chunk was cut; for a chunk of a round, with the numbers of its records. */
 export interface CutLine extends Omit<Chunk, 'number'> {
   readonly type: 'cut';
   readonly chunk: number;
@@ -28,7 +28,7 @@ export interface CutLine extends Omit<Chunk, 'number'> {
   readonly numbers: readonly number[] | null;
 }
 
-/** A chunk is about to be uploaded; the span is null where the chunk's row is gone (a pruned run). */
+/** A chunk is about to be uploaded. Records and hash are null where the chunk's row is gone (a pruned run). */
 export interface IntentLine {
   readonly type: 'intent';
   readonly chunk: number;
@@ -58,13 +58,13 @@ export interface EndLine {
   readonly type: 'dropped' | 'ambiguous';
   readonly chunk: number;
   readonly attempt: number;
-  /** Null where a kill has ended it. */
+  /** Null where a kill ended it. */
   readonly at: number | null;
-  /** Why an ambiguous one is so, where that is known. */
+  /** Why it is ambiguous, where that is known. */
   readonly doubt?: string | null;
 }
 
-/** What a publication is known by, for good. */
+/** What identifies a publication. */
 export interface NumberedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256'> {
   readonly path: string;
 }
@@ -78,7 +78,7 @@ export type JournalLine =
   | { readonly type: 'split'; readonly chunk: number }
   | { readonly type: 'refused'; readonly chunk: number; readonly refusal: string }
   | { readonly type: 'unprocessed'; readonly chunk: number; readonly cause: UnprocessedCause }
-  /** The source is cut whole; into how many chunks is told where their rows are gone. */
+  /** The source is cut completely; with the number of chunks where their rows are gone. */
   | { readonly type: 'all-cut'; readonly chunks?: number }
   | { readonly type: 'search'; readonly record: number; readonly at: number; readonly day: string }
   | {
@@ -89,13 +89,13 @@ export type JournalLine =
     }
   | { readonly type: 'settled'; readonly round: number }
   | { readonly type: 'columns'; readonly columns: readonly string[]; readonly learned: boolean }
-  /** The frozen values that are others from then on. */
+  /** With the frozen values that change by it. */
   | {
       readonly type: 'publishing';
       readonly publication: Publication;
       readonly frozen?: Readonly<Record<string, string>>;
     }
-  /** A publication of the run, of which only what it is known by is told; the current one is told whole. */
+  /** An earlier publication of the run; the current one has a `publishing` line. */
   | { readonly type: 'published'; readonly file: NumberedFile }
   /** The service knows a lost folio again. */
   | { readonly type: 'found'; readonly chunk: number }
@@ -114,7 +114,7 @@ export function encodeLine(line: JournalLine): string {
 
 const END = /,"crc":"([0-9a-f]{8})"\}$/;
 
-/** @returns undefined where the text is not what was written. */
+/** @returns undefined where the checksum is wrong. */
 export function decodeLine(text: string): JournalLine | undefined {
   const end = END.exec(text);
   if (end === null) return undefined;

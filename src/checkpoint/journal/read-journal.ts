@@ -1,4 +1,4 @@
-/** Reads a run's journal: whole lines only, each held to its checksum. */
+/** Reads a run's journal: whole lines only, each with a right checksum. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { ConfigError } from '../../errors.js';
 import { decodeLine, type JournalLine, journalVersion } from './journal-line.js';
@@ -7,8 +7,8 @@ const LF = 0x0a;
 const PIECE = 256 * 1024;
 
 /**
- * The lines of a journal, the run's first. What a kill or a power failure has left of a last line is passed over.
- * @param onDamaged called for a line that is not what was written, with its text; it is passed over then.
+ * The lines of a journal; the first is the run's. An incomplete last line, left by a kill or a power failure, is skipped.
+ * @param onDamaged called for a damaged line, with its text; the line is skipped. Without it a damaged line is an error.
  * @throws ConfigError `JOURNAL_DAMAGED`, naming file and line; `JOURNAL_NEWER`. The system's own error where there
  *   is no such file.
  */
@@ -37,7 +37,7 @@ export function* readJournal(
   }
 }
 
-/** Whether there is a journal at all: one without a whole line tells no more than one that is missing. */
+/** Whether there is a journal with at least one whole line. */
 export function hasJournal(path: string): boolean {
   if (!existsSync(path)) return false;
   const file = openSync(path, 'r');
@@ -48,13 +48,13 @@ export function hasJournal(path: string): boolean {
   }
 }
 
-/** Where the last whole line of an open journal ends. After a power failure a last line may hold NULs. */
+/** Where the last whole line of an open journal ends. After a power failure the last line may contain NULs. */
 export function wholeLength(file: number): number {
   let end = fstatSync(file).size;
   for (;;) {
-    end = behindLineFeed(file, end);
+    end = afterLineFeed(file, end);
     if (end === 0) return 0;
-    const begin = behindLineFeed(file, end - 1);
+    const begin = afterLineFeed(file, end - 1);
     const last = Buffer.alloc(end - begin);
     readSync(file, last, 0, last.length, begin);
     if (!last.includes(0)) return end;
@@ -62,8 +62,8 @@ export function wholeLength(file: number): number {
   }
 }
 
-/** The place behind the last line feed before `end`; 0 where there is none. */
-function behindLineFeed(file: number, end: number): number {
+/** The offset after the last line feed before `end`; 0 where there is none. */
+function afterLineFeed(file: number, end: number): number {
   const piece = Buffer.alloc(Math.min(PIECE, end));
   for (let upTo = end; upTo > 0; ) {
     const from = Math.max(upTo - piece.length, 0);

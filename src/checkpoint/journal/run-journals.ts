@@ -1,6 +1,6 @@
 /**
- * The journals of one state folder: `runs/<run>/paid.log`, the second place where each paid request is known. A
- * line follows the commit that it speaks of, so a journal never knows more than a database that is whole.
+ * The journals of one state folder: `runs/<run>/paid.log`, the second record of each paid request. Invariant: a line is
+ * written after the commit that it describes, so a journal never knows more than an undamaged database.
  */
 import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
@@ -16,22 +16,22 @@ import { hasJournal, readJournal } from './read-journal.js';
 
 export interface RunJournals {
   /**
-   * Adds a line after its commit, and does not wait for the disk. What cannot be written waits for the next line;
-   * what a kill takes away is added by `verify`.
+   * Adds a line after its commit, and does not wait for the disk. A line that cannot be written waits for the next one;
+   * a line that a kill has taken away is added by `verify`.
    */
-  note(run: string, line: JournalLine): void;
+  append(run: string, line: JournalLine): void;
   /**
-   * The same; on the disk when it resolves, with all lines before it.
-   * @throws what `translateStateError` makes of the system's error.
+   * The same; the line and all lines before it are on the disk when it resolves.
+   * @throws the system's error, translated by `translateStateError`.
    */
-  keep(run: string, line: JournalLine): Promise<void>;
+  appendDurably(run: string, line: JournalLine): Promise<void>;
   /**
-   * Holds a run's journal to the database, and completes or makes it where the database knows more.
-   * @returns `made` where there was none, or an empty one.
+   * Compares a run's journal with the database, and writes the journal again where the database knows more.
+   * @returns `made` where the journal was missing or empty.
    * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`, `JOURNAL_NEWER`.
    */
   verify(run: string): 'whole' | 'made';
-  /** Writes a run's journal anew, from what the database knows. */
+  /** Writes a run's journal again, from the database. */
   rewrite(run: string): void;
   close(): Promise<void>;
 }
@@ -42,15 +42,15 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
   const linesOf = journalOfRun(db);
   const compare = journalComparison(db);
 
-  const shut = (run: string) => {
+  const closeOne = (run: string) => {
     open.get(run)?.close();
     open.delete(run);
   };
   const rewrite = (run: string) => {
-    shut(run);
+    closeOne(run);
     writeJournalFile(journalPath(stateDir, run), linesOf(run));
   };
-  /** @returns undefined where it was made just now, from a database that knows the change already. */
+  /** @returns undefined where it was written just now: from the database, which contains the change already. */
   const fileFor = (run: string): JournalFile | undefined => {
     const known = open.get(run);
     if (known !== undefined) return known;
@@ -61,7 +61,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     open.set(run, file);
     return isThere ? file : undefined;
   };
-  const orOurs = <T>(run: string, work: () => T): T => {
+  const withTranslatedErrors = <T>(run: string, work: () => T): T => {
     try {
       return work();
     } catch (error) {
@@ -70,15 +70,15 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
   };
 
   return {
-    note: (run, line) => {
+    append: (run, line) => {
       try {
         fileFor(run)?.add(line);
       } catch {
-        // The next line that is kept says so, before anything is paid for.
+        // The next appendDurably throws, before anything is paid for.
       }
     },
-    keep: async (run, line) => {
-      const file = orOurs(run, () => fileFor(run));
+    appendDurably: async (run, line) => {
+      const file = withTranslatedErrors(run, () => fileFor(run));
       file?.add(line);
       try {
         await file?.sync();
@@ -87,7 +87,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
       }
     },
     verify: (run) =>
-      orOurs(run, () => {
+      withTranslatedErrors(run, () => {
         const path = journalPath(stateDir, run);
         if (!hasJournal(path)) {
           rewrite(run);
@@ -95,14 +95,14 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
         }
         const compared = compare(run, readJournal(path));
         if (isBehind(compared)) throw behind(stateDir, run, compared);
-        if (compared.isShort) rewrite(run);
+        if (compared.isIncomplete) rewrite(run);
         return 'whole';
       }),
-    rewrite: (run) => orOurs(run, () => rewrite(run)),
+    rewrite: (run) => withTranslatedErrors(run, () => rewrite(run)),
     close: async () => {
       for (const [run, file] of open) {
         await file.sync().catch(() => undefined);
-        shut(run);
+        closeOne(run);
       }
     },
   };
@@ -144,11 +144,10 @@ function behind(stateDir: string, run: string, { missing }: Compared): ConfigErr
   );
 }
 
-// Gives runs of a foliopipe that kept no journals theirs.
-
 /**
- * For all runs that were not pruned; a journal that is there already is left alone, and held to the database when its
- * run is gone on with. Within the transaction of the migration, so that a kill leaves it to be done again.
+ * Writes the missing journals of all runs that were not pruned: older versions kept none. An existing journal is not
+ * touched; it is compared when its run is resumed. Runs within the transaction of the migration: after a kill, both are
+ * done again.
  */
 export function makeJournals(connection: Database, stateDir: string): void {
   const linesOf = journalOfRun(createStateDatabase(connection));

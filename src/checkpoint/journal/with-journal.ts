@@ -1,14 +1,15 @@
 /**
- * The checkpoint with a journal beside it. Law 2 with a second witness: the database commits, then the journal's
- * line is on the disk, then the caller may send. Stages see no difference.
+ * The checkpoint with a journal as a second record of each paid request (rule "What was bought is kept",
+ * docs/architecture.md#what-was-bought-is-kept). The database commits, then the journal's line is on the disk, then the
+ * caller may send. The stages see no difference.
  */
 import type { Checkpoint, ChunkRow, PickedRecords, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { JournalLine } from './journal-line.js';
 import type { RunJournals } from './run-journals.js';
 
-/** Changes of which a line is kept, without those that stand before a paid request. */
-type Noted =
+/** Changes that are written to the journal, except those before a paid request. */
+type JournaledChange =
   | 'recordCut'
   | 'recordAllCut'
   | 'recordSplit'
@@ -31,11 +32,11 @@ type Noted =
   | 'recordSuperseded';
 
 /** A checkpoint without a journal. */
-type OneWitness = Omit<Checkpoint, 'verifyPaid'>;
+type CheckpointAlone = Omit<Checkpoint, 'verifyPaid'>;
 type Method<M extends keyof Checkpoint> = Checkpoint[M];
-type Result<M extends Noted> = Awaited<ReturnType<Method<M>>>;
-/** @param result what the change has given; all of it is committed. */
-type LinesOf<M extends Noted> = (
+type Result<M extends JournaledChange> = Awaited<ReturnType<Method<M>>>;
+/** @param result of the change, which is committed. */
+type LinesOf<M extends JournaledChange> = (
   args: Parameters<Method<M>>,
   result: Result<M>,
 ) => readonly JournalLine[] | Promise<readonly JournalLine[]>;
@@ -44,20 +45,24 @@ type LinesOf<M extends Noted> = (
  * @param checkpoint every change that it makes has been committed when its promise resolves; closed together with
  *   the journals.
  */
-export function withJournal(checkpoint: OneWitness, journals: RunJournals): Checkpoint {
-  /** Adds lines after a change that is committed: a journal that cannot be written never undoes it. */
-  function noted<M extends Noted>(method: M, linesOf: LinesOf<M>, isPaid = false): Pick<Checkpoint, M> {
+export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals): Checkpoint {
+  /** Adds lines after a change is committed. A journal that cannot be written does not undo the change. */
+  function journaled<M extends JournaledChange>(
+    method: M,
+    linesOf: LinesOf<M>,
+    isPaid = false,
+  ): Pick<Checkpoint, M> {
     const change = checkpoint[method] as (...args: Parameters<Method<M>>) => Promise<Result<M>>;
-    const changeAndNote = async (...args: Parameters<Method<M>>): Promise<Result<M>> => {
+    const changeAndAppend = async (...args: Parameters<Method<M>>): Promise<Result<M>> => {
       const result = await change(...args);
       for (const line of await linesOf(args, result)) {
-        // What is paid for already is in the database: where its line cannot be written, it waits.
-        if (isPaid) await journals.keep(args[0], line).catch(() => undefined);
-        else journals.note(args[0], line);
+        // Paid already, and in the database: a line that cannot be written waits for the next one.
+        if (isPaid) await journals.appendDurably(args[0], line).catch(() => undefined);
+        else journals.append(args[0], line);
       }
       return result;
     };
-    return { [method]: changeAndNote } as unknown as Pick<Checkpoint, M>;
+    return { [method]: changeAndAppend } as unknown as Pick<Checkpoint, M>;
   }
   const attemptOf = async (run: string, chunk: number) => (await checkpoint.chunk(run, chunk))!.attempt;
 
@@ -67,43 +72,46 @@ export function withJournal(checkpoint: OneWitness, journals: RunJournals): Chec
       await checkpoint.recordRun(run);
       journals.rewrite(run.id);
     },
-    ...noted('recordCut', ([, { picked }], chunk) => [cutLine(chunk, picked)]),
-    ...noted('recordAllCut', () => [{ type: 'all-cut' }]),
-    ...noted('recordSplit', ([, chunk, halves], [first, second]) => [
+    ...journaled('recordCut', ([, { picked }], chunk) => [cutLine(chunk, picked)]),
+    ...journaled('recordAllCut', () => [{ type: 'all-cut' }]),
+    ...journaled('recordSplit', ([, chunk, halves], [first, second]) => [
       { type: 'split', chunk },
       cutLine(first, halves[0].picked),
       cutLine(second, halves[1].picked),
     ]),
-    ...noted('recordRefused', ([, chunk, refusal]) => [{ type: 'refused', chunk, refusal }]),
-    ...noted('recordUnprocessed', ([, chunk, cause]) => [{ type: 'unprocessed', chunk, cause }]),
+    ...journaled('recordRefused', ([, chunk, refusal]) => [{ type: 'refused', chunk, refusal }]),
+    ...journaled('recordUnprocessed', ([, chunk, cause]) => [{ type: 'unprocessed', chunk, cause }]),
 
     recordIntent: async (run, chunk, fileName, at, budget) => {
       const upload = await checkpoint.recordIntent(run, chunk, fileName, at, budget);
       try {
         const { firstRecord, lastRecord, sha256 } = (await checkpoint.chunk(run, chunk))!;
-        await journals.keep(run, intentLine(upload, { firstRecord, lastRecord, sha256 }, budget.day));
+        await journals.appendDurably(
+          run,
+          intentLine(upload, { firstRecord, lastRecord, sha256 }, budget.day),
+        );
       } catch (error) {
         await checkpoint.recordDropped(run, chunk, at).then(
-          () => journals.note(run, { type: 'dropped', chunk, attempt: upload.attempt, at }),
-          // Then it is ambiguous, as what a kill leaves here is.
+          () => journals.append(run, { type: 'dropped', chunk, attempt: upload.attempt, at }),
+          // It stays an intent, which becomes ambiguous at the next start, as after a kill.
           () => undefined,
         );
         throw error;
       }
       return upload;
     },
-    ...noted(
+    ...journaled(
       'recordAccepted',
       ([, chunk, reply, at], { attempt }) => [{ type: 'accepted', chunk, attempt, ...reply, at }],
       true,
     ),
-    ...noted('recordDropped', async ([run, chunk, at]) => [
+    ...journaled('recordDropped', async ([run, chunk, at]) => [
       { type: 'dropped', chunk, attempt: await attemptOf(run, chunk), at },
     ]),
-    ...noted('recordAmbiguous', async ([run, chunk, at, doubt]) => [
+    ...journaled('recordAmbiguous', async ([run, chunk, at, doubt]) => [
       { type: 'ambiguous', chunk, attempt: await attemptOf(run, chunk), at, doubt },
     ]),
-    ...noted(
+    ...journaled(
       'recordAdopted',
       async ([run, chunk, reply, at]) => [
         { type: 'adopted', chunk, attempt: await adoptedAttempt(checkpoint, run, chunk), ...reply, at },
@@ -114,16 +122,16 @@ export function withJournal(checkpoint: OneWitness, journals: RunJournals): Chec
     recordSearchIntent: async (run, record, at, budget) => {
       await checkpoint.recordSearchIntent(run, record, at, budget);
       try {
-        await journals.keep(run, { type: 'search', record, at, day: budget.day });
+        await journals.appendDurably(run, { type: 'search', record, at, day: budget.day });
       } catch (error) {
         await checkpoint.recordSearchEnd(run, record, { state: 'dropped' }).then(
-          () => journals.note(run, { type: 'searched', record, state: 'dropped', values: null }),
+          () => journals.append(run, { type: 'searched', record, state: 'dropped', values: null }),
           () => undefined,
         );
         throw error;
       }
     },
-    ...noted(
+    ...journaled(
       'recordSearchEnd',
       ([, record, end]) => [
         { type: 'searched', record, state: end.state, values: end.state === 'answered' ? end.values : null },
@@ -131,21 +139,21 @@ export function withJournal(checkpoint: OneWitness, journals: RunJournals): Chec
       true,
     ),
 
-    ...noted('recordRoundSettled', ([, round]) => [{ type: 'settled', round }]),
-    ...noted('recordFound', ([, chunk]) => [{ type: 'found', chunk }]),
-    ...noted('recordMixed', () => [{ type: 'mixed' }]),
-    ...noted('recordUnjoined', () => [{ type: 'unjoined' }]),
-    ...noted('recordColumns', ([, columns, learned]) => [{ type: 'columns', columns, learned }]),
-    ...noted('recordPublishing', ([, , frozen], publication) => [
+    ...journaled('recordRoundSettled', ([, round]) => [{ type: 'settled', round }]),
+    ...journaled('recordFound', ([, chunk]) => [{ type: 'found', chunk }]),
+    ...journaled('recordMixed', () => [{ type: 'mixed' }]),
+    ...journaled('recordUnjoined', () => [{ type: 'unjoined' }]),
+    ...journaled('recordColumns', ([, columns, learned]) => [{ type: 'columns', columns, learned }]),
+    ...journaled('recordPublishing', ([, , frozen], publication) => [
       { type: 'publishing', publication, ...(frozen && { frozen }) },
     ]),
-    ...noted('recordDone', ([, at]) => [{ type: 'done', at }], true),
-    ...noted('recordUnpublished', () => [{ type: 'unpublished' }]),
-    ...noted('recordReopened', () => [{ type: 'reopened' }]),
-    ...noted('recordSuperseded', ([, at]) => [{ type: 'superseded', at }]),
+    ...journaled('recordDone', ([, at]) => [{ type: 'done', at }], true),
+    ...journaled('recordUnpublished', () => [{ type: 'unpublished' }]),
+    ...journaled('recordReopened', () => [{ type: 'reopened' }]),
+    ...journaled('recordSuperseded', ([, at]) => [{ type: 'superseded', at }]),
     recordPruned: async (run, at) => {
       await checkpoint.recordPruned(run, at);
-      // What was found is forgotten there too; what was paid for is not.
+      // The journal forgets the results too, and keeps what was paid for.
       journals.rewrite(run);
     },
 
@@ -171,8 +179,8 @@ function intentLine(
   return { type: 'intent', chunk, attempt, ...span, records, fileName, at: startedAt, day };
 }
 
-/** The attempt that has the chunk's folio now. */
-async function adoptedAttempt(checkpoint: OneWitness, run: string, chunk: number): Promise<number> {
+/** The attempt that has the chunk's folio. */
+async function adoptedAttempt(checkpoint: CheckpointAlone, run: string, chunk: number): Promise<number> {
   const { folio } = (await checkpoint.chunk(run, chunk))!;
   const attempts = await checkpoint.attempts(run, chunk);
   const adopted = attempts.findLast((attempt) => attempt.state === 'accepted' && attempt.folio === folio);

@@ -1,52 +1,55 @@
-/** What a journal's lines on single chunks and uploads change in the run that is being put together. */
+/** Lines of a journal on chunks and uploads, applied to the run that is being rebuilt. */
 import type { JournalLine } from '../journal/journal-line.js';
-import type { Building, JournaledChunk } from './journaled.js';
+import type { JournaledChunk, RunBuilder } from './journaled.js';
 
-/** Its publication, if it had one, no longer stands. */
-export function reopen(run: Building): void {
+/** The run's publication, if it has one, is no longer valid. */
+export function reopenRun(run: RunBuilder): void {
   Object.assign(run, { state: 'open', publication: null, finishedAt: null });
 }
 
-export function change(run: Building, chunk: number, values: Partial<JournaledChunk>): void {
+export function changeChunk(run: RunBuilder, chunk: number, values: Partial<JournaledChunk>): void {
   Object.assign(run.chunks.get(chunk) ?? {}, values);
 }
 
 const keyOf = (of: { readonly chunk: number; readonly attempt: number }) => `${of.chunk}/${of.attempt}`;
 
-/** Until the line of its end, nobody knows of it: what a kill has left is so for good. */
-export function beginUpload(run: Building, line: Extract<JournalLine, { type: 'intent' }>): void {
+/** An upload is ambiguous until the line of its end; after a kill there is no such line. */
+export function beginUpload(run: RunBuilder, line: Extract<JournalLine, { type: 'intent' }>): void {
   if (run.uploads.has(keyOf(line))) return;
   const { chunk, attempt, fileName, records, at: startedAt, day } = line;
   const sent = { chunk, attempt, fileName, records, startedAt, day };
   const open = { folio: null, serviceRecords: null, endedAt: null, doubt: 'no-reply', local: null };
   run.uploads.set(keyOf(line), { ...sent, state: 'ambiguous', ...open });
-  // The one whose folio the chunk has may come last, and not be its last.
+  // The attempt with the chunk's folio comes last in a journal made from the database, and may not be the newest.
   const latest = Math.max(run.chunks.get(chunk)?.attempt ?? 0, attempt);
-  change(run, chunk, { state: 'ambiguous', attempt: latest, cause: null });
+  changeChunk(run, chunk, { state: 'ambiguous', attempt: latest, cause: null });
 }
 
-export function bindFolio(run: Building, line: Extract<JournalLine, { type: 'accepted' | 'adopted' }>): void {
+export function bindFolio(
+  run: RunBuilder,
+  line: Extract<JournalLine, { type: 'accepted' | 'adopted' }>,
+): void {
   const { chunk, folio, serviceRecords, rehearsal, at } = line;
   const accepted = { state: 'accepted', folio, serviceRecords, endedAt: at, doubt: null, local: rehearsal };
   Object.assign(run.uploads.get(keyOf(line)) ?? {}, accepted);
-  change(run, chunk, { state: 'submitted', folio, submittedAt: at, cause: null });
+  changeChunk(run, chunk, { state: 'submitted', folio, submittedAt: at, cause: null });
   if (rehearsal) run.isRehearsal = true;
-  if (line.type === 'adopted') takeBack(run, chunk);
+  if (line.type === 'adopted') reopenForAnswer(run, chunk);
 }
 
-/** An answer that comes late. */
-export function takeBack(run: Building, chunk: number): void {
+/** The chunk's answer comes late: its round is settled again, and the run is published again. */
+export function reopenForAnswer(run: RunBuilder, chunk: number): void {
   const round = run.chunks.get(chunk)?.round ?? 0;
   if (round > 0) run.round = Math.min(run.round, round - 1);
-  if (run.state === 'done') reopen(run);
+  if (run.state === 'done') reopenRun(run);
 }
 
 export function endUpload(
-  run: Building,
+  run: RunBuilder,
   line: Extract<JournalLine, { type: 'dropped' | 'ambiguous' }>,
 ): void {
   const upload = run.uploads.get(keyOf(line));
-  // One that was adopted since is accepted for good.
+  // An adopted upload stays accepted.
   if (upload === undefined || upload.state === 'accepted') return;
   const doubt = line.type === 'ambiguous' ? (line.doubt ?? 'no-reply') : null;
   Object.assign(upload, { state: line.type, endedAt: line.at, doubt });
@@ -56,5 +59,5 @@ export function endUpload(
     }
     return false;
   };
-  change(run, line.chunk, { state: isDoubtful() ? 'ambiguous' : 'cut' });
+  changeChunk(run, line.chunk, { state: isDoubtful() ? 'ambiguous' : 'cut' });
 }

@@ -1,4 +1,4 @@
-/** Whether what cannot be read of a run's journal is known to the database all the same. */
+/** Checks whether the database knows what the damaged lines of a run's journal describe. */
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { JournalLine } from '../journal/journal-line.js';
@@ -9,7 +9,7 @@ export interface DamagedLine {
   readonly text: string;
 }
 
-/** Lines of these types tell of no payment, and of nothing that is not done again for nothing. */
+/** Lines of these types describe no payment, and nothing that cannot be done again for free. */
 const FREE: ReadonlySet<string> = new Set<JournalLine['type']>([
   'run',
   'cut',
@@ -31,20 +31,21 @@ const TYPE = /^\{"type":"([a-z-]+)"[,}]/;
 const UPLOAD = /"chunk":(\d+),"attempt":(\d+)[,}]/;
 const SEARCH = /"record":(\d+),(?:"at":(\d+),)?/;
 const NUMBER = /"number":(\d+)[,}]/g;
-/** What stands in no line: control characters, and bytes that are no text. */
+/** Characters that no line contains: control characters, and bytes that are not UTF-8. */
 const UNWRITTEN = /[\p{Cc}\uFFFD]/gu;
-/** So many are seen where a character of four bytes is damaged. */
+/** A damaged character of four bytes gives this many replacement characters. */
 const OF_ONE_CHARACTER = 4;
 const OF_CHUNK = /^(?:chunk|part)-(\d+)/;
 
 /**
- * Prepares the judgement; to be made within one transaction.
- * @returns gives the reason why a journal with these lines may know more than the database, or null where it does not.
+ * Prepares the statements; a check is to be made within one transaction.
+ * @returns a function that gives the reason why a journal with these lines may know more than the database, or null where
+ *   it does not.
  */
-export function damageJudgement(
+export function damageCheck(
   db: StateDatabase,
 ): (run: string, journal: string, damaged: readonly DamagedLine[]) => string | null {
-  const isKnown = lineJudgement(db);
+  const isKnown = lineCheck(db);
   const hasChunk = db.prepare<{ run: string; chunk: number }>(`
     SELECT 1 FROM chunks WHERE run = @run AND number = @chunk
     UNION ALL SELECT 1 FROM uploads WHERE run = @run AND chunk = @chunk`);
@@ -55,7 +56,7 @@ export function damageJudgement(
     if (damaged.length === 0) return null;
     const unknown = damaged.find(({ text }) => !isKnown(run, text));
     if (unknown !== undefined) return `line ${unknown.line} of ${journal} is not what was written; ${may}`;
-    // Chunks of a pruned run are forgotten, and its files may stand there after a kill.
+    // The chunks of a pruned run are gone from the database, and after a kill its files may still be there.
     if (isPruned.get(run) !== undefined) return null;
     const file = readdirSync(dirname(journal)).find((name) => {
       const chunk = OF_CHUNK.exec(name)?.[1];
@@ -74,8 +75,8 @@ interface RunRow {
   readonly highest: number;
 }
 
-/** What is readable of a line must name what the database has: a digit may be the damage. */
-function lineJudgement(db: StateDatabase): (run: string, text: string) => boolean {
+/** A line is known where its readable text names a row of the database; a single digit may be what is damaged. */
+function lineCheck(db: StateDatabase): (run: string, text: string) => boolean {
   const uploadAt = db.prepare<[string, number, number], { fileName: string; folio: string | null }>(
     'SELECT file_name AS fileName, folio FROM uploads WHERE run = ? AND chunk = ? AND attempt = ?',
   );
@@ -113,7 +114,7 @@ function lineJudgement(db: StateDatabase): (run: string, text: string) => boolea
   return (run, text) => {
     if (mayBeSeveral(text)) return false;
     const type = TYPE.exec(text)?.[1];
-    // An upload that ended without a folio: its intent has a line of its own.
+    // An upload that ended without a folio: its intent has its own line.
     if (type === 'dropped' || type === 'ambiguous') return true;
     const upload = UPLOAD.exec(text);
     if (upload !== null) return isUploadKnown(run, text, Number(upload[1]), Number(upload[2]));
@@ -125,7 +126,7 @@ function lineJudgement(db: StateDatabase): (run: string, text: string) => boolea
   };
 }
 
-/** A line feed may be the damage, or a block in which lines ended: then whole lines are hidden in this one. */
+/** Where a line feed, or a block with line feeds, is damaged, several lines are read as one. */
 function mayBeSeveral(text: string): boolean {
   if (text.split('"crc":').length > 2) return true;
   return (text.match(UNWRITTEN)?.length ?? 0) > OF_ONE_CHARACTER;

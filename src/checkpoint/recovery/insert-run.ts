@@ -1,23 +1,23 @@
-/** Writes a run that is rebuilt from its journal into the tables, in the place of what they hold of it. */
+/** Writes a run that was rebuilt from its journal into the tables, replacing its rows. */
 import type { FolioCounts, StoredPart } from '../../types.js';
 import { packNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
 import type { JournaledChunk, JournaledRun } from './journaled.js';
 
-/** What is on the disk of a chunk's answers, where it is all of them. */
+/** The parts of a chunk on the disk, where they are complete. */
 export interface FoundParts {
   readonly counts: FolioCounts;
   readonly parts: readonly StoredPart[];
 }
 
-/** The statements are prepared once; the insertion is one transaction. */
+/** Prepares the statements; each insertion is one transaction. */
 export function runInsertion(
   db: StateDatabase,
 ): (run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>) => Promise<void> {
   const forget = ['parts', 'picked_records', 'uploads', 'chunks', 'searches', 'spending'].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE run = ?`),
   );
-  // A row that is there keeps its place among the runs.
+  // Updates an existing row, so that the order of the runs stays.
   const putRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, created_at, state, chunks, columns,
       round, rehearsal, mixed, publication, finished_at, pruned_at)
@@ -69,7 +69,7 @@ export function runInsertion(
       if (upload.state !== 'dropped') spend.run({ pipeline, day, run: id, records });
     }
     for (const search of run.searches.values()) {
-      // Nobody will hear of it any more.
+      // The process that sent it has ended.
       const state = search.state === 'intent' ? 'ambiguous' : search.state;
       const values = search.values === null ? null : JSON.stringify(search.values);
       putSearch.run({ run: id, ...search, state, values });
@@ -115,11 +115,9 @@ function chunkRow(run: string, chunk: JournaledChunk, found: FoundParts | undefi
   };
 }
 
-// Gives the publications that journals tell of their rows.
-
-/** The statements are prepared once; the insertion is one transaction. */
+/** Prepares the insertion of the publications that are in journals; it is one transaction. */
 export function publicationInsertion(db: StateDatabase): (runs: readonly JournaledRun[]) => Promise<void> {
-  // Two may be of one content: a number is given once in a pipeline, and is what a publication is.
+  // Publications are identified by their number in the pipeline; two may have the same content.
   const put = db.prepare(`
     INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
     VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)

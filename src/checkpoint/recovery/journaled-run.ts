@@ -1,12 +1,19 @@
-/** A run as its journal tells it: what each line has changed, put together. */
+/** Rebuilds a run from its journal, line by line. */
 import type { JournalLine, NumberedFile, RunLine } from '../journal/journal-line.js';
 import type { Publication } from '../state.js';
-import { beginUpload, bindFolio, change, endUpload, reopen, takeBack } from './apply-uploads.js';
-import type { Building, JournaledRun } from './journaled.js';
+import {
+  beginUpload,
+  bindFolio,
+  changeChunk,
+  endUpload,
+  reopenForAnswer,
+  reopenRun,
+} from './apply-uploads.js';
+import type { JournaledRun, RunBuilder } from './journaled.js';
 
-/** @param lines the run's first. */
+/** @param lines of the journal; the first is the run's. */
 export function readJournaledRun(lines: Iterable<JournalLine>): JournaledRun {
-  let run: Building | undefined;
+  let run: RunBuilder | undefined;
   for (const line of lines) {
     if (line.type === 'run') run = begun(line);
     else apply(run!, line);
@@ -14,7 +21,7 @@ export function readJournaledRun(lines: Iterable<JournalLine>): JournaledRun {
   return run!;
 }
 
-function begun(head: RunLine): Building {
+function begun(head: RunLine): RunBuilder {
   return {
     head,
     chunks: new Map(),
@@ -35,7 +42,7 @@ function begun(head: RunLine): Building {
   };
 }
 
-function apply(run: Building, line: Exclude<JournalLine, RunLine>): void {
+function apply(run: RunBuilder, line: Exclude<JournalLine, RunLine>): void {
   switch (line.type) {
     case 'cut': {
       const { type: _, chunk: number, ...cut } = line;
@@ -55,13 +62,13 @@ function apply(run: Building, line: Exclude<JournalLine, RunLine>): void {
       endUpload(run, line);
       return;
     case 'split':
-      change(run, line.chunk, { state: 'split' });
+      changeChunk(run, line.chunk, { state: 'split' });
       return;
     case 'refused':
-      change(run, line.chunk, { state: 'refused', refusal: line.refusal });
+      changeChunk(run, line.chunk, { state: 'refused', refusal: line.refusal });
       return;
     case 'unprocessed':
-      change(run, line.chunk, { state: 'unprocessed', cause: line.cause });
+      changeChunk(run, line.chunk, { state: 'unprocessed', cause: line.cause });
       return;
     case 'all-cut':
       run.isAllCut = true;
@@ -94,8 +101,8 @@ function apply(run: Building, line: Exclude<JournalLine, RunLine>): void {
       run.isRehearsal = true;
       return;
     case 'found':
-      change(run, line.chunk, { state: 'submitted', cause: null });
-      takeBack(run, line.chunk);
+      changeChunk(run, line.chunk, { state: 'submitted', cause: null });
+      reopenForAnswer(run, line.chunk);
       return;
     default:
       applyEnd(run, line);
@@ -107,7 +114,7 @@ type EndLines = Extract<
   { type: 'published' | 'publishing' | 'done' | 'superseded' | 'pruned' | 'unpublished' | 'reopened' }
 >;
 
-function applyEnd(run: Building, line: EndLines): void {
+function applyEnd(run: RunBuilder, line: EndLines): void {
   switch (line.type) {
     case 'published':
       run.published.push(line.file);
@@ -120,7 +127,7 @@ function applyEnd(run: Building, line: EndLines): void {
       return;
     case 'done':
       if (run.publication === null) return;
-      if (run.publication.partial) reopen(run);
+      if (run.publication.partial) reopenRun(run);
       else Object.assign(run, { state: 'done', finishedAt: line.at });
       return;
     case 'superseded':
@@ -132,10 +139,10 @@ function applyEnd(run: Building, line: EndLines): void {
       return;
     case 'unpublished':
     case 'reopened':
-      reopen(run);
+      reopenRun(run);
       return;
     default:
-    // Of a later foliopipe.
+    // Lines of later versions are skipped.
   }
 }
 

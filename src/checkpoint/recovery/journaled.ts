@@ -1,4 +1,4 @@
-/** What a journal tells of a run: its chunks, uploads, searches and publications. */
+/** A run as read from its journal: its chunks, uploads, searches and publications. */
 import type { Chunk, UnprocessedCause } from '../../types.js';
 import type { NumberedFile, RunLine } from '../journal/journal-line.js';
 import type { Publication, RunState, Upload } from '../state.js';
@@ -6,7 +6,7 @@ import type { Publication, RunState, Upload } from '../state.js';
 export interface JournaledChunk extends Chunk {
   readonly round: number;
   readonly numbers: readonly number[] | null;
-  /** Nothing of what the service has answered: that is found in the parts. */
+  /** Without `finished` and `downloaded`: a journal has no results, they are found in the parts. */
   state: 'cut' | 'ambiguous' | 'submitted' | 'unprocessed' | 'refused' | 'split';
   attempt: number;
   folio: string | null;
@@ -46,13 +46,13 @@ export interface JournaledRun {
   readonly searches: ReadonlyMap<number, JournaledSearch>;
   readonly state: RunState;
   readonly isAllCut: boolean;
-  /** How many chunks a pruned run had. */
+  /** Number of chunks that a pruned run had. */
   readonly chunksOnce: number;
   readonly round: number;
   readonly columns: readonly string[] | null;
   readonly isLearned: boolean;
   readonly publication: Publication | null;
-  /** Each publication that was begun: its number is taken, whether or not it came to stand in its place. */
+  /** Each publication that was begun: its number is used, even where it was never put in place. */
   readonly published: readonly NumberedFile[];
   readonly finishedAt: number | null;
   readonly prunedAt: number | null;
@@ -62,8 +62,8 @@ export interface JournaledRun {
   readonly isMixed: boolean;
 }
 
-/** One that is not read to its end. */
-export type Building = { -readonly [K in keyof JournaledRun]: JournaledRun[K] } & {
+/** A run whose journal is being read. */
+export type RunBuilder = { -readonly [K in keyof JournaledRun]: JournaledRun[K] } & {
   readonly chunks: Map<number, JournaledChunk>;
   readonly uploads: Map<string, JournaledUpload>;
   readonly searches: Map<number, JournaledSearch>;

@@ -1,6 +1,6 @@
 /**
- * A checkpoint that is rebuilt beside the one that is lost, damaged or too old, and takes its place whole. What is
- * readable of that one is a copy to begin with; the files themselves are kept.
+ * A checkpoint that is rebuilt beside the old one, which is lost, damaged or an old copy, and then replaces it as a whole.
+ * The rebuild starts from a copy of the old one where that is readable; the old files are kept.
  */
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -18,11 +18,11 @@ import { migrate, refuseNewer } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
 import { openPrivateDatabase } from '../sqlite/open-private-database.js';
 import { createStateDatabase } from '../sqlite/state-database.js';
-import { type DamagedLine, damageJudgement } from './damaged-lines.js';
+import { type DamagedLine, damageCheck } from './damaged-lines.js';
 import { type FoundParts, publicationInsertion, runInsertion } from './insert-run.js';
 import type { JournaledRun } from './journaled.js';
 
-/** `missing` also where it is empty. */
+/** How the old checkpoint was found; an empty file counts as `missing`. */
 export type BaseState = 'whole' | 'damaged' | 'missing';
 
 export interface RecoveredDatabase {
@@ -30,32 +30,32 @@ export interface RecoveredDatabase {
   /** Ids of the runs that the old checkpoint knows, oldest first. */
   readonly known: readonly string[];
   /**
-   * Holds a known run to its journal, or to what is readable of it; `doubt` says why what is not readable may be more
-   * than the old checkpoint knows, and is null where it is not.
+   * Compares a known run with the readable lines of its journal. `doubt` says why a damaged line may be more than the old
+   * checkpoint knows; null where it is not.
    */
   compare(run: string): Compared & { readonly isDamaged: boolean; readonly doubt: string | null };
   /**
-   * Writes the journal of a known run anew; the old one is kept.
-   * @returns where.
+   * Writes the journal of a known run again; the old one is kept.
+   * @returns the path of the old one.
    */
   renewJournal(run: string, at: number): string;
   put(run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>): Promise<void>;
-  /** Once all runs are put. */
+  /** To be called after all runs are put. */
   putPublications(runs: readonly JournaledRun[]): Promise<void>;
   /**
-   * Takes the place of the old one; runs without a journal get theirs.
-   * @param at epoch milliseconds, a part of the name under which the old one is kept.
-   * @returns where the old one's files stand now; none where there was nothing.
+   * Replaces the old checkpoint, and writes missing journals.
+   * @param at epoch milliseconds, part of the name under which the old one is kept.
+   * @returns the paths of the old one's files; empty where there was none.
    */
   putInPlace(at: number): Promise<readonly string[]>;
-  /** Leaves everything as it was. */
+  /** Removes the rebuilt checkpoint; everything stays as it was. */
   discard(): void;
 }
 
 const ENDS = ['', '-wal', '-shm', '-journal'];
 
 /**
- * No pipeline may be at work in the folder.
+ * No pipeline may be running in the folder.
  * @throws ConfigError `CHECKPOINT_NEWER`
  */
 export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
@@ -69,7 +69,7 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
   const db = createStateDatabase(connection);
   const put = runInsertion(db);
   const compare = journalComparison(db);
-  const doubtOf = damageJudgement(db);
+  const doubtOf = damageCheck(db);
   const linesOf = journalOfRun(db);
   const putPublications = publicationInsertion(db);
   return {
@@ -151,7 +151,7 @@ function openIfWhole(path: string): Database | undefined {
   return undefined;
 }
 
-/** The database stays under its name until the other one takes it; a log must never lie beside the other one. */
+/** The old database keeps its name until it is replaced; its log must never be beside the new one. */
 function setAside(path: string, at: number): readonly string[] {
   const aside = asidePath(path, at);
   const kept: string[] = [];
@@ -170,7 +170,7 @@ function asidePath(path: string, at: number): string {
   return `${path}.${time}.bak`;
 }
 
-/** Not every file system knows a second name for a file. */
+/** Copies where the file system has no hard links. */
 function keepCopy(path: string, aside: string): void {
   try {
     linkSync(path, aside);

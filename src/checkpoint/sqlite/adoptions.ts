@@ -1,18 +1,21 @@
-/** A folio seen elsewhere, or known again, becomes the answer to a chunk; what was written without it is open again. */
+/**
+ * Late folios: one that a person has found, or one that the service knows again, becomes the chunk's folio. What was
+ * settled, merged or published without the chunk's answer is open again.
+ */
 import type { AcceptedReply, Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { UNMERGE_FOR_ANSWER } from './merges.js';
-import { expectOne, type StateDatabase } from './state-database.js';
+import { expectOneRow, type StateDatabase } from './state-database.js';
 
-/** Where the chunk stands whose answer comes late. */
-interface Late {
+/** The chunk that will be answered late. */
+interface LateChunk {
   readonly round: number;
   readonly first: number;
 }
 
 /** Makes `recordAdopted` and `recordFound`. */
-export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopted' | 'recordFound'> {
-  const submit = db.prepare<[object], Late>(`
+export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdopted' | 'recordFound'> {
+  const submit = db.prepare<[object], LateChunk>(`
     UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at, cause = NULL,
       successful = NULL, failed = NULL
     WHERE run = @run AND number = @chunk
@@ -29,7 +32,7 @@ export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopt
       (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND folio = @folio),
       (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous'),
       (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'accepted'))`);
-  const submitAgain = db.prepare<[object], Late>(`
+  const submitAgain = db.prepare<[object], LateChunk>(`
     UPDATE chunks SET state = 'submitted', cause = NULL, successful = NULL, failed = NULL
     WHERE run = @run AND number = @chunk AND state = 'unprocessed' AND cause = 'FOLIO_LOST'
       AND folio IS NOT NULL
@@ -38,13 +41,13 @@ export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopt
   const unmerge = db.prepare(UNMERGE_FOR_ANSWER);
   const reopen = db.prepare(`
     UPDATE runs SET state = 'open', publication = NULL, finished_at = NULL WHERE id = @run AND state = 'done'`);
-  const unsettle = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');
+  const unsettleRounds = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');
   const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
 
-  /** The chunk will be answered: what was written without that, and from there on, is written again. */
-  const takeBack = (run: string, { round, first }: Late) => {
+  /** Chunks from this one on are merged again, its round is settled again, and the run is published again. */
+  const reopenForAnswer = (run: string, { round, first }: LateChunk) => {
     unmerge.run({ run, fromRecord: round === 0 ? first : 1 });
-    if (round > 0) unsettle.run({ run, round });
+    if (round > 0) unsettleRounds.run({ run, round });
     reopen.run({ run });
   };
 
@@ -56,8 +59,8 @@ export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopt
       const adopted = submit.get({ run, chunk, folio, at });
       if (adopted === undefined) throw new CheckpointStateError('recordAdopted', missing);
       const local = rehearsal ? 1 : 0;
-      expectOne(accept.run({ run, chunk, folio, local, serviceRecords, at }), 'recordAdopted', missing);
-      takeBack(run, adopted);
+      expectOneRow(accept.run({ run, chunk, folio, local, serviceRecords, at }), 'recordAdopted', missing);
+      reopenForAnswer(run, adopted);
       if (rehearsal) markRehearsal.run({ run });
     }),
     recordFound: db.change((run: string, chunk: number) => {
@@ -66,7 +69,7 @@ export function adoptionChange(db: StateDatabase): Pick<Checkpoint, 'recordAdopt
         const missing = `no chunk ${chunk} of run ${run}, open or done, whose folio was lost`;
         throw new CheckpointStateError('recordFound', missing);
       }
-      takeBack(run, found);
+      reopenForAnswer(run, found);
     }),
   };
 }

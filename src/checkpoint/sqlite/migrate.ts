@@ -8,17 +8,17 @@ export function schemaVersion(connection: Database): number {
 }
 
 /**
- * Does the migrations that the file lacks, all in one transaction; doing it twice changes nothing.
+ * Runs the migrations that the file lacks, all in one transaction; running it twice changes nothing.
  * @param migrations SQL, oldest first
- * @param complete what belongs to the tables and stands beside them; done before they are committed
- * @throws ConfigError `CHECKPOINT_NEWER` when the file has more migrations than we know
+ * @param complete writes the files that belong to the tables; called before the commit
+ * @throws ConfigError `CHECKPOINT_NEWER` when the file has more migrations than these
  */
 export function migrate(connection: Database, migrations: readonly string[], complete?: () => void): void {
   refuseNewer(connection, migrations.length);
   if (schemaVersion(connection) === migrations.length) return;
   connection
     .transaction(() => {
-      // Asked again: another process may have migrated while this one waited for the write lock.
+      // Checked again: another process may have migrated while this one waited for the write lock.
       refuseNewer(connection, migrations.length);
       for (const sql of migrations.slice(schemaVersion(connection))) connection.exec(sql);
       connection.pragma(`user_version = ${migrations.length}`);
@@ -38,7 +38,7 @@ export function refuseNewer(connection: Database, known: number): void {
   );
 }
 
-/** Throws ConfigError `CHECKPOINT_OLDER`: those that only read do not migrate. */
+/** Throws ConfigError `CHECKPOINT_OLDER`: a reader does not migrate. */
 export function refuseOlder(connection: Database, known: number): void {
   const version = schemaVersion(connection);
   if (version >= known) return;

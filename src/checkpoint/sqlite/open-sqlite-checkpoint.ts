@@ -1,4 +1,7 @@
-/** The checkpoint of one machine: `<stateDir>/checkpoint.db`, for all pipelines, one connection a process. */
+/**
+ * The checkpoint of one machine: `<stateDir>/checkpoint.db`, for all pipelines, one connection for each process. A
+ * reader works while a run writes: it takes no lock, migrates nothing and creates nothing.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,9 +9,11 @@ import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { runsWithFiles } from '../journal/journal-folder.js';
 import { openRunJournals } from '../journal/run-journals.js';
 import { withJournal } from '../journal/with-journal.js';
-import { adoptionChange } from './adoptions.js';
-import { chunkReads, cutChanges, roundChanges } from './chunks.js';
-import { columnReads, mergeChanges } from './merges.js';
+import { adoptionChanges } from './adoptions.js';
+import { chunkReads } from './chunks.js';
+import { columnChanges, columnReads } from './columns.js';
+import { cutChanges, refusalChanges } from './cutting.js';
+import { mergeChanges } from './merges.js';
 import { openReadingConnection, openWritingConnection } from './open-connection.js';
 import { partReads, resultChanges } from './parts.js';
 import { publicationChanges } from './publications.js';
@@ -17,16 +22,15 @@ import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { pruneChange, runChanges, runReads } from './runs.js';
 import { searchChanges, searchReads } from './searches.js';
 import { spendingRead } from './spending.js';
-import { refusalChanges } from './splits.js';
 import { createStateDatabase, type StateDatabase } from './state-database.js';
 import { tallyRead } from './tally.js';
 import { translateStateError } from './translate-state-error.js';
 import { uploadChanges, uploadReads } from './uploads.js';
 
 /**
- * Opens the checkpoint for writing and brings its tables up to date: WAL, each change but the redoable ones on the
- * disk when its promise resolves, up to 10 s of waiting for other pipelines' writes, 0600 in a 0700 folder.
- * @param stateDir made where it is missing
+ * Opens the checkpoint for writing and brings its tables up to date. WAL; each change except the redoable ones is on the
+ * disk when its promise resolves; waits up to 10 s for other pipelines' writes; files 0600 in a folder 0700.
+ * @param stateDir created where it is missing
  * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_BEHIND`,
  *   `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`
  * @throws TroubleError `DISK_FULL`, `CHECKPOINT_BUSY`, `CHECKPOINT_IO`; these also from every method
@@ -53,10 +57,8 @@ async function openJournaled(db: StateDatabase, stateDir: string): Promise<Check
   return withJournal(checkpoint, openRunJournals(stateDir, db));
 }
 
-// Reading while a run writes: no lock, no migration, nothing made.
-
 /**
- * Opens the checkpoint for status and the other reading commands; it works while a run writes.
+ * Opens the checkpoint for reading.
  * @returns undefined when there is no state yet
  * @throws ConfigError `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_BEHIND`, `CHECKPOINT_DAMAGED`,
  *   `CHECKPOINT_NEWER`, `CHECKPOINT_OLDER`
@@ -89,9 +91,7 @@ async function openKnown(db: StateDatabase, stateDir: string) {
   return { ...checkpointReads(db), close: db.close };
 }
 
-// Everything that only the writer may ask for: each change of state, and what it needs for that.
-
-/** Makes the other half of the port. */
+/** Makes the writing half of the port: each change of state, and the reads that only the writer needs. */
 export function checkpointChanges(
   db: StateDatabase,
 ): Omit<Checkpoint, keyof CheckpointReader | 'close' | 'verifyPaid'> {
@@ -101,17 +101,15 @@ export function checkpointChanges(
     ...cutChanges(db),
     ...refusalChanges(db),
     ...uploadChanges(db),
-    ...adoptionChange(db),
+    ...adoptionChanges(db),
     ...resultChanges(db),
-    ...roundChanges(db),
     ...searchChanges(db),
+    ...columnChanges(db),
     ...mergeChanges(db),
     ...publicationChanges(db),
     ...pruneChange(db),
   };
 }
-
-// Everything that may be asked without the lock.
 
 /** Makes the reading half of the port. */
 function checkpointReads(db: StateDatabase): CheckpointReader {

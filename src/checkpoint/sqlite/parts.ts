@@ -1,10 +1,10 @@
-/** From a finished folio to a chunk whose parts are all on disk, or a chunk given up with its cause. */
+/** The parts of a chunk: listed when its folio is finished, stored, complete; or the chunk is given up with its cause. */
 import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../types.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { chunkRead } from './chunks.js';
 import { UNMERGE } from './merges.js';
-import { expectOne, type StateDatabase } from './state-database.js';
+import { expectOneRow, type StateDatabase } from './state-database.js';
 
 type ResultMethod =
   | 'recordFinished'
@@ -13,7 +13,7 @@ type ResultMethod =
   | 'recordRefetched'
   | 'recordUnprocessed';
 
-/** Makes the five changes that end a chunk's dealings with the service. */
+/** Makes the five changes from a submitted chunk to its end. */
 export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
   const chunkOf = chunkRead(db);
   const storedParts = storedPartsRead(db);
@@ -42,7 +42,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     WHERE run = @run AND number = @chunk AND merged_end IS NULL
       AND state IN ('cut', 'ambiguous', 'submitted', 'finished', 'downloaded')`);
 
-  /** In place of all that was listed: nothing is stored of a part without a size. */
+  /** Replaces all listed parts. A part without size and hash is not stored yet. */
   const listParts = (
     method: ResultMethod,
     run: string,
@@ -53,7 +53,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     for (const part of parts) {
       const { fileStatus, part: number } = part;
       const doubled = `${fileStatus} part ${number} of chunk ${chunk} of run ${run} is listed twice`;
-      expectOne(insertPart.run({ ...NOT_STORED, run, chunk, ...part }), method, doubled);
+      expectOneRow(insertPart.run({ ...NOT_STORED, run, chunk, ...part }), method, doubled);
     }
   };
 
@@ -62,7 +62,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
       (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[]) => {
         const { successful, failed } = counts;
         const missing = `no chunk ${chunk} of run ${run} that is submitted`;
-        expectOne(finish.run({ run, chunk, successful, failed }), 'recordFinished', missing);
+        expectOneRow(finish.run({ run, chunk, successful, failed }), 'recordFinished', missing);
         const stored = storedParts(run, chunk);
         const listed = parts.map(({ fileStatus, part }) => {
           const isThis = (one: PartReference) => one.fileStatus === fileStatus && one.part === part;
@@ -75,7 +75,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     recordPart: db.redoableChange((run: string, chunk: number, stored: StoredPart) => {
       const { fileStatus, part, bytes, sha256, records } = stored;
       const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
-      expectOne(
+      expectOneRow(
         storePart.run({ run, chunk, fileStatus, part, bytes, sha256, records }),
         'recordPart',
         missing,
@@ -96,12 +96,12 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     ),
     recordDownloaded: db.change((run: string, chunk: number) => {
       const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
-      expectOne(complete.run({ run, chunk }), 'recordDownloaded', missing);
+      expectOneRow(complete.run({ run, chunk }), 'recordDownloaded', missing);
       return chunkOf(run, chunk)!;
     }),
     recordUnprocessed: db.change((run: string, chunk: number, cause: UnprocessedCause) => {
       const missing = `no chunk ${chunk} of run ${run} that can be given up`;
-      expectOne(giveUp.run({ run, chunk, cause }), 'recordUnprocessed', missing);
+      expectOneRow(giveUp.run({ run, chunk, cause }), 'recordUnprocessed', missing);
       return chunkOf(run, chunk)!;
     }),
   };
@@ -109,11 +109,10 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
 
 const NOT_STORED = { bytes: null, sha256: null, records: null };
 
-/** Parts of a chunk: those that the service lists, and those on disk. */
 // SUCCESSFUL sorts after FAILED.
 const SUCCESSFUL_FIRST = 'ORDER BY file_status DESC, part';
 
-/** Prepares the look at the parts that are stored of a chunk, to be taken within a transaction. */
+/** Prepares the read of a chunk's stored parts; to be called within a transaction or `db.read`. */
 function storedPartsRead(db: StateDatabase): (run: string, chunk: number) => StoredPart[] {
   const stored = db.prepare<[string, number], StoredPart>(`
     SELECT file_status AS fileStatus, part, bytes, sha256, records FROM parts

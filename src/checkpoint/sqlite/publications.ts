@@ -1,8 +1,11 @@
-/** The output being put in place (law 7), in place, and to be written again (law 6). */
+/**
+ * The publication of a run: being put in place, in place, or taken back to be written again (rule "A file appears
+ * whole", docs/architecture.md#a-file-appears-whole).
+ */
 import type { Checkpoint, NewPublication, Publication, Run } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { UNMERGE } from './merges.js';
-import { expectOne, type StateDatabase } from './state-database.js';
+import { expectOneRow, type StateDatabase } from './state-database.js';
 
 type PublicationMethod = 'recordPublishing' | 'recordDone' | 'recordUnpublished' | 'recordReopened';
 
@@ -58,22 +61,22 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
       const ended = isPartial.get({ run })
         ? reopen.run({ run, state: 'publishing' })
         : finish.run({ run, at });
-      expectOne(ended, 'recordDone', `no run ${run} that is publishing`);
+      expectOneRow(ended, 'recordDone', `no run ${run} that is publishing`);
     }),
     recordUnpublished: db.change((run: string) => {
       const partial = isPartial.get({ run });
       const reopened = reopen.run({ run, state: 'publishing' });
-      expectOne(reopened, 'recordUnpublished', `no run ${run} that is publishing`);
+      expectOneRow(reopened, 'recordUnpublished', `no run ${run} that is publishing`);
       if (!partial) unmerge.run({ run, fromRecord: 1 });
     }),
     recordReopened: db.change((run: string) => {
       const reopened = reopen.run({ run, state: 'done' });
-      expectOne(reopened, 'recordReopened', `no run ${run} that is done and keeps its results`);
+      expectOneRow(reopened, 'recordReopened', `no run ${run} that is done and keeps its results`);
     }),
   };
 }
 
-/** Whether what is committed as "publishing" is what was committed before. */
+/** Whether the same file was committed as "publishing" before. */
 function isSameFile(before: Publication, { bytes, sha256, partial, output }: NewPublication): boolean {
   return (
     before.bytes === bytes &&

@@ -1,4 +1,7 @@
-/** Notices that the checkpoint, or what it knew of a run, is gone while the run's files are there: it would be paid again. */
+/**
+ * Refuses a state folder whose checkpoint, or whose rows of a run, are gone while the run's files are there: going on
+ * would pay again.
+ */
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.js';
@@ -7,8 +10,8 @@ import type { StateDatabase } from './state-database.js';
 
 /**
  * @param path of the checkpoint's file.
- * @throws ConfigError `CHECKPOINT_LOST` when it is missing or empty beside its log or the files of runs: SQLite throws
- *   a log away that has no database.
+ * @throws ConfigError `CHECKPOINT_LOST` when it is missing or empty, but its log or files of runs are there. SQLite would
+ *   delete a log without a database.
  */
 export async function refuseLost(path: string): Promise<void> {
   const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(() => undefined)));
@@ -27,13 +30,13 @@ export async function refuseLost(path: string): Promise<void> {
 }
 
 /**
- * A run's row is committed before its folder is made: files of a run without one are those of a database that was
- * put back from an old copy, or has lost its log.
+ * A run's row is committed before its folder is created. So a run with files and without a row means that the database
+ * is an old copy, or has lost its log.
  * @throws ConfigError `CHECKPOINT_BEHIND`.
  */
 export async function refuseUnknownRuns(db: StateDatabase, stateDir: string): Promise<void> {
   const ids = db.prepare<[], string>('SELECT id FROM runs').pluck();
-  // The folders first: another process may be adding a run.
+  // Folders are listed before the rows are read: another process may be adding a run.
   const found = runsWithFiles(stateDir);
   if (found.length === 0) return;
   const known = new Set(await db.read(() => ids.all())());

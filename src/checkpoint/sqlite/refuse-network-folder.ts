@@ -1,4 +1,4 @@
-/** Keeps the state off network file systems: SQLite's WAL needs memory shared by all processes (DESIGN 6). */
+/** Refuses network file systems for the state: SQLite's WAL needs memory that all processes share. */
 import { statfs } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { ConfigError } from '../../errors.js';

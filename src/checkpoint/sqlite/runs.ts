@@ -1,4 +1,4 @@
-/** Begin of a run, its source under a new stamp, and its end without a publication. */
+/** The runs: added, stamped, superseded, pruned, and read with what they have published. */
 import type { JoinMethod, Source } from '../../types.js';
 import type {
   Checkpoint,
@@ -9,7 +9,7 @@ import type {
   Run,
   RunState,
 } from '../checkpoint.js';
-import { expectOne, type StateDatabase } from './state-database.js';
+import { expectOneRow, type StateDatabase } from './state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
 export function runChanges(
@@ -32,19 +32,23 @@ export function runChanges(
       const source = JSON.stringify(run.source);
       const frozen = JSON.stringify(run.frozen);
       const inserted = insertRun.run({ id, pipeline, service, label, source, frozen, canary, createdAt });
-      expectOne(inserted, 'recordRun', `run ${id} exists already`);
+      expectOneRow(inserted, 'recordRun', `run ${id} exists already`);
     }),
     recordSourceStamp: db.change((run: string, source: Source) => {
       const replaced = replaceSource.run({ run, source: JSON.stringify(source), sha256: source.sha256 });
-      expectOne(replaced, 'recordSourceStamp', `no run ${run} of a source with this content`);
+      expectOneRow(replaced, 'recordSourceStamp', `no run ${run} of a source with this content`);
     }),
     recordSuperseded: db.change((run: string, at: number) => {
-      expectOne(supersede.run({ run, at }), 'recordSuperseded', `no run ${run} that is open or publishing`);
+      expectOneRow(
+        supersede.run({ run, at }),
+        'recordSuperseded',
+        `no run ${run} that is open or publishing`,
+      );
     }),
   };
 }
 
-/** Runs, and what they have published, newest first. */
+/** A row of the table. */
 interface RunRow {
   id: string;
   pipeline: string;
@@ -65,7 +69,7 @@ interface RunRow {
   pruned_at: number | null;
 }
 
-/** In the order in which they were added: a clock may have been set back between two. */
+/** By the order of insertion: the clock may have been set back between two runs. */
 const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
 /** Makes `run`, `runs`, `unfinishedRun`, `latestRun`, `doneRuns` and `publications`. */
@@ -125,12 +129,12 @@ function toRun(row: RunRow): Run {
   };
 }
 
-/** One of the first version's tables says nothing of being partial: it never was. */
+/** A publication of the first version has no `partial`: it was never partial. */
 function toPublication(json: string | null): Publication | null {
   return json === null ? null : { partial: false, ...(JSON.parse(json) as Omit<Publication, 'partial'>) };
 }
 
-/** One of the first version's tables says nothing of what was judged. */
+/** A join of the first version has no `judged`. */
 function toJoinMethod(json: string | null): JoinMethod | null {
   return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinMethod);
 }
@@ -139,9 +143,7 @@ function parseOrNull<T>(json: string | null): T | null {
   return json === null ? null : (JSON.parse(json) as T);
 }
 
-// Forgets what a finished run holds of its results; what it paid for stays known.
-
-/** Makes `recordPruned`. */
+/** Makes `recordPruned`: deletes the results of a finished run, and keeps what it paid for. */
 export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'> {
   const prune = db.prepare(`
     UPDATE runs SET pruned_at = @at
@@ -154,7 +156,7 @@ export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'>
   return {
     recordPruned: db.change((run: string, at: number) => {
       const missing = `no run ${run} that is done or superseded and keeps its results`;
-      expectOne(prune.run({ run, at }), 'recordPruned', missing);
+      expectOneRow(prune.run({ run, at }), 'recordPruned', missing);
       for (const statement of forget) statement.run({ run });
     }),
   };

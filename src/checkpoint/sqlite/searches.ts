@@ -1,15 +1,15 @@
-/** The life of a paid search for one failed record; its intent comes first, as an upload's does (law 2). */
+/** Paid searches for single failed records (rule "Intent first", docs/architecture.md#intent-first). */
 import type { Checkpoint, CheckpointReader, Search } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { Budget } from '../state.js';
-import { spendChanges } from './spending.js';
-import { expectOne, type StateDatabase } from './state-database.js';
+import { budgetChanges } from './spending.js';
+import { expectOneRow, type StateDatabase } from './state-database.js';
 
 type SearchMethod = 'recordSearchIntent' | 'recordSearchEnd';
 
 /** Makes `recordSearchIntent` and `recordSearchEnd`. */
 export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod> {
-  const spend = spendChanges(db);
+  const budgets = budgetChanges(db);
   const begin = db.prepare(`
     INSERT INTO searches (run, record, state, started_at, day)
     SELECT id, @record, 'intent', @at, @day FROM runs WHERE id = @run AND state = 'open'
@@ -23,8 +23,8 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
   return {
     recordSearchIntent: db.change((run: string, record: number, at: number, budget: Budget) => {
       const begun = begin.run({ run, record, at, day: budget.day });
-      expectOne(begun, 'recordSearchIntent', `run ${run} is not open, or has asked for record ${record}`);
-      spend.take(run, 1, budget);
+      expectOneRow(begun, 'recordSearchIntent', `run ${run} is not open, or has asked for record ${record}`);
+      budgets.reserve(run, 1, budget);
     }),
     recordSearchEnd: db.change(
       (run: string, record: number, ended: Parameters<Checkpoint['recordSearchEnd']>[2]) => {
@@ -34,13 +34,13 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
         if (search === undefined) {
           throw new CheckpointStateError('recordSearchEnd', `run ${run} is not asking for record ${record}`);
         }
-        if (ended.state === 'dropped') spend.giveBack(run, 1, search.day);
+        if (ended.state === 'dropped') budgets.refund(run, 1, search.day);
       },
     ),
   };
 }
 
-/** Searches of failed records, by record. */
+/** A row of the page. */
 interface SearchRow {
   record: number;
   state: Search['state'];
@@ -50,7 +50,7 @@ interface SearchRow {
 
 /** Makes `searches`. */
 export function searchReads(db: StateDatabase): Pick<CheckpointReader, 'searches'> {
-  // Not `LIMIT ?`: see the chunks' reads.
+  // Not a bare `LIMIT ?`: see `chunkReads`.
   const page = db.prepare<[string, number, number], SearchRow>(`
     SELECT record, state, "values", started_at AS startedAt FROM searches
     WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);

@@ -1,20 +1,20 @@
-/** The budget's only two movements: records are taken out before a paid request, and given back if it was none. */
+/** The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. */
 import { GuardError } from '../../errors.js';
 import type { Budget, Spending } from '../state.js';
 import type { StateDatabase } from './state-database.js';
 
-export interface Spend {
+export interface BudgetChanges {
   /**
-   * Takes records out of the budget of a run's pipeline.
-   * @throws GuardError `BUDGET_REACHED` when a cap would be passed; inside a transaction, which is thereby undone.
+   * Reserves records in the budget of a run's pipeline.
+   * @throws GuardError `BUDGET_REACHED` when a cap would be passed; this rolls the transaction back.
    */
-  take(run: string, records: number, budget: Budget): void;
-  /** Gives records back to the day on which they were taken. */
-  giveBack(run: string, records: number, day: string): void;
+  reserve(run: string, records: number, budget: Budget): void;
+  /** Refunds records on the day on which they were reserved. */
+  refund(run: string, records: number, day: string): void;
 }
 
-/** The statements are prepared once; the movements belong into a transaction. */
-export function spendChanges(db: StateDatabase): Spend {
+/** Prepares the statements; both functions are to be called within a transaction. */
+export function budgetChanges(db: StateDatabase): BudgetChanges {
   const pipelineOf = db.prepare<[string], string>('SELECT pipeline FROM runs WHERE id = ?').pluck();
   const spent = spendingRead(db);
   const add = db.prepare(`
@@ -22,18 +22,18 @@ export function spendChanges(db: StateDatabase): Spend {
     ON CONFLICT DO UPDATE SET records = records + excluded.records`);
 
   return {
-    take: (run, records, budget) => {
+    reserve: (run, records, budget) => {
       const pipeline = pipelineOf.get(run)!;
       const { day, perRun, perDay, perMonth } = budget;
       if (perRun !== null || perDay !== null || perMonth !== null) {
-        const so = spent(pipeline, run, day);
-        refuseAbove('perRun', perRun, so.run, records);
-        refuseAbove('perDay', perDay, so.day, records);
-        refuseAbove('perMonth', perMonth, so.month, records);
+        const before = spent(pipeline, run, day);
+        refuseAbove('perRun', perRun, before.run, records);
+        refuseAbove('perDay', perDay, before.day, records);
+        refuseAbove('perMonth', perMonth, before.month, records);
       }
       add.run({ pipeline, day, run, records });
     },
-    giveBack: (run, records, day) => {
+    refund: (run, records, day) => {
       add.run({ pipeline: pipelineOf.get(run)!, day, run, records: -records });
     },
   };
@@ -48,12 +48,10 @@ function refuseAbove(cap: string, limit: number | null, spent: number, records: 
   );
 }
 
-// What was spent: by a run, and by its pipeline on a day and in a month.
-
-/** Days sort as texts, so a month is everything from its first letters to their end. */
+/** Days sort as text: a month is everything from `2026-11` to `2026-11~`. */
 const AFTER_ALL_DAYS = '~';
 
-/** Prepares the sums, to be read within a transaction. */
+/** Prepares the sums: of a run, and of its pipeline on a day and in its month. To be called within a transaction. */
 export function spendingRead(
   db: StateDatabase,
 ): (pipeline: string, run: string | null, day: string) => Spending {

@@ -1,6 +1,6 @@
 /**
- * One connection to checkpoint.db: each call is one transaction, and its errors come out in our words. A kill of
- * the process takes back none that has resolved; whether a power failure may is said where a change is made.
+ * One connection to checkpoint.db. Each call is one transaction, and its errors are translated (translate-state-error).
+ * A kill of the process undoes no call that has resolved; a power failure may undo a `redoableChange`.
  */
 import type { Database, RunResult } from 'better-sqlite3';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
@@ -10,20 +10,19 @@ export interface StateDatabase {
   /** Prepares a statement; done once, when the methods are made. */
   readonly prepare: Database['prepare'];
   /**
-   * Makes a method of the port out of work that writes: one transaction, write lock taken at its start. When it
-   * resolves it is on the disk, together with all that was committed before it.
+   * Makes a method of the port from work that writes: one transaction, which takes the write lock at its start. When its
+   * promise resolves, the change is on the disk, and so is everything that was committed before it.
    */
   change<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /**
-   * The same without waiting for the disk, which is most of what a change costs: a power failure may take back the
-   * last ones before the next `change`, never one of them without those after it. Only for a step that the next
-   * start finds undone and does again for nothing, and behind which all that is sent, paid for or published begins
-   * with a `change`.
+   * The same without waiting for the disk, which is most of the cost of a change. A power failure may undo the last of
+   * these changes, up to the latest `change`, and always the newest ones first. Only for a step that the next start
+   * makes again without paying, and only where whatever is sent, paid for or published later begins with a `change`.
    */
   redoableChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
-  /** Makes a method of the port out of work that asks a single statement. */
+  /** Makes a method of the port from work that reads with a single statement. */
   read<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
-  /** The same out of several statements: one snapshot for all of them. */
+  /** The same for several statements, which see one snapshot. */
   readTogether<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   close(): Promise<void>;
 }
@@ -39,12 +38,12 @@ export function createStateDatabase(connection: Database): StateDatabase {
   }
   let level: 'FULL' | 'NORMAL' | undefined;
   /**
-   * @param synchronous when the log is synced, whole: FULL, at each commit; NORMAL, only before it is written back
-   *   to the database (sqlite.org/pragma.html#pragma_synchronous).
+   * @param synchronous when the whole log is synced. FULL: at each commit. NORMAL: only before it is written back to the
+   *   database (sqlite.org/pragma.html#pragma_synchronous).
    */
   function committing(synchronous: NonNullable<typeof level>) {
     return <A extends unknown[], R>(work: (...args: A) => R) => {
-      // The write lock first: a transaction that begins by reading fails when another process then writes.
+      // Takes the write lock first: a transaction that begins with a read fails when another process writes meanwhile.
       const { immediate } = connection.transaction(work);
       return (...args: A) =>
         translated<R>(() => {
@@ -75,9 +74,9 @@ export function createStateDatabase(connection: Database): StateDatabase {
 }
 
 /**
- * Writes the log back into the database, without waiting for others. SQLite does so where the last connection closes,
- * but not while a reader, such as the progress, still has the file open: whoever then copies or replaces the database
- * alone would leave out, or mix in, what stands in the log.
+ * Writes the log back into the database, without waiting for other processes. SQLite does this when the last connection
+ * closes, but not while a reader, such as the progress, has the file open. A copy of the database alone would then lack
+ * what is in the log.
  */
 function emptyLog(connection: Database): void {
   if (connection.readonly) return;
@@ -85,18 +84,17 @@ function emptyLog(connection: Database): void {
     connection.pragma('busy_timeout = 0');
     connection.pragma('wal_checkpoint(TRUNCATE)');
   } catch {
-    // Nothing is lost: what is not written back stays in the log.
+    // Nothing is lost: what was not written back stays in the log.
   }
 }
 
-// Holds a change of state to its promise: exactly one row was in the state that it leaves.
-
 /**
- * @param result what the statement did
- * @param method the port's method, for the message
- * @param missing what was looked for and is not there
- * @throws CheckpointStateError when no row was changed; inside a transaction, which is thereby undone
+ * Throws unless exactly one row was changed; within a transaction, this rolls it back.
+ * @param result of the statement
+ * @param method of the port, for the message
+ * @param missing the row that was expected, for the message
+ * @throws CheckpointStateError
  */
-export function expectOne(result: RunResult, method: string, missing: string): void {
+export function expectOneRow(result: RunResult, method: string, missing: string): void {
   if (result.changes !== 1) throw new CheckpointStateError(method, missing);
 }

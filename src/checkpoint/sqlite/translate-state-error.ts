@@ -1,4 +1,4 @@
-/** The one place where errors of SQLite and of the file system become ours. */
+/** Errors of SQLite and of the file system become errors with a code of foliopipe. */
 import { ConfigError, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 
@@ -9,10 +9,10 @@ const BUSY = /^SQLITE_BUSY/;
 const BROKEN = /^(SQLITE_IOERR|EIO$)/;
 
 /**
- * Says in our words what went wrong with a file of the state folder.
- * @param path the file or folder that was worked on
- * @returns the error to throw: `DISK_FULL`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO` (the same command again goes
- *   on), `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person mends it); anything else as it came.
+ * @param cause an error of work on a file of the state folder
+ * @param path the file or folder
+ * @returns the error to throw: `DISK_FULL`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO` (the same command again goes on),
+ *   `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person mends it); any other error unchanged.
  */
 export function translateStateError(cause: unknown, path: string): unknown {
   const code = errorCode(cause);
@@ -29,7 +29,7 @@ export function translateStateError(cause: unknown, path: string): unknown {
   return cause;
 }
 
-/** The file is no SQLite database, or one whose pages do not hold together. */
+/** The file is not a SQLite database, or its pages are damaged. */
 export function damagedCheckpoint(path: string, cause?: unknown): ConfigError {
   return new ConfigError('CHECKPOINT_DAMAGED', `${path} is damaged or no checkpoint`, {
     facts: { path },

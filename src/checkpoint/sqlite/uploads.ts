@@ -1,4 +1,7 @@
-/** The life of an upload attempt. Its row and its chunk's state change together (law 2). */
+/**
+ * Upload attempts. An attempt's row and its chunk's state change in one transaction (rule "Intent first",
+ * docs/architecture.md#intent-first).
+ */
 import type { Doubt } from '../../types.js';
 import type {
   AcceptedReply,
@@ -9,8 +12,8 @@ import type {
   Upload,
 } from '../checkpoint.js';
 import { chunkRead } from './chunks.js';
-import { spendChanges } from './spending.js';
-import { expectOne, type StateDatabase } from './state-database.js';
+import { budgetChanges } from './spending.js';
+import { expectOneRow, type StateDatabase } from './state-database.js';
 
 type UploadMethod =
   | 'recordIntent'
@@ -20,9 +23,9 @@ type UploadMethod =
   | 'recordInterrupted'
   | 'recordMixed';
 
-/** Makes the five changes between `cut` and `submitted`, and the mark of replies that contradict each other. */
+/** Makes the five changes between `cut` and `submitted`, and the mark of contradicting replies. */
 export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
-  const spend = spendChanges(db);
+  const budgets = budgetChanges(db);
   const chunkOf = chunkRead(db);
   const beginAttempt = db.prepare(`
     UPDATE chunks SET state = 'uploading', attempt = attempt + 1
@@ -53,21 +56,21 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
     WHERE run = @run AND number = @chunk AND state = 'uploading'`);
   const doubt = db.prepare(`
     UPDATE chunks SET state = 'ambiguous' WHERE run = @run AND number = @chunk AND state = 'uploading'`);
-  const doubtAllChunks = db.prepare(`
+  const markChunksAmbiguous = db.prepare(`
     UPDATE chunks INDEXED BY chunks_by_state SET state = 'ambiguous'
     WHERE run = @run AND state = 'uploading'`);
-  const doubtAllUploads = db.prepare(`
+  const markUploadsAmbiguous = db.prepare(`
     UPDATE uploads INDEXED BY uploads_by_state SET state = 'ambiguous', doubt = 'no-reply'
     WHERE run = @run AND state = 'intent'`);
 
-  const doubtAllSearches = db.prepare(`
+  const markSearchesAmbiguous = db.prepare(`
     UPDATE searches INDEXED BY searches_by_state SET state = 'ambiguous'
     WHERE run = @run AND state = 'intent'`);
 
   const notUploading = (run: string, chunk: number) => `no chunk ${chunk} of run ${run} that is uploading`;
   const nothingAccepted = { folio: null, local: null, serviceRecords: null };
   const endOne = (method: string, end: { run: string; chunk: number; [column: string]: unknown }) =>
-    expectOne(endAttempt.run(end), method, notUploading(end.run, end.chunk));
+    expectOneRow(endAttempt.run(end), method, notUploading(end.run, end.chunk));
 
   return {
     recordIntent: db.change(
@@ -79,19 +82,19 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
         budget: Budget,
       ): Upload => {
         const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
-        expectOne(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
+        expectOneRow(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
         const { attempt, records } = begun.get({ run, chunk })!;
         const fileName = `${before}${attempt}${after}`;
         const upload = { run, chunk, attempt, fileName, records, startedAt: at };
         insertUpload.run({ ...upload, day: budget.day });
-        spend.take(run, records, budget);
+        budgets.reserve(run, records, budget);
         return { ...upload, ...nothingAccepted, state: 'intent', doubt: null, endedAt: null };
       },
     ),
     recordAccepted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
       const { folio, serviceRecords, rehearsal } = reply;
       const missing = notUploading(run, chunk);
-      expectOne(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
+      expectOneRow(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
       const local = rehearsal ? 1 : 0;
       const end = { run, chunk, state: 'accepted', doubt: null, folio, local, serviceRecords, at };
       endOne('recordAccepted', end);
@@ -100,28 +103,26 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
     }),
     recordDropped: db.change((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);
-      expectOne(drop.run({ run, chunk }), 'recordDropped', missing);
+      expectOneRow(drop.run({ run, chunk }), 'recordDropped', missing);
       const intent = intentOf.get({ run, chunk });
       endOne('recordDropped', { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at });
-      spend.giveBack(run, intent!.records, intent!.day);
+      budgets.refund(run, intent!.records, intent!.day);
     }),
     recordAmbiguous: db.change((run: string, chunk: number, at: number, why: Doubt) => {
       const missing = notUploading(run, chunk);
-      expectOne(doubt.run({ run, chunk }), 'recordAmbiguous', missing);
+      expectOneRow(doubt.run({ run, chunk }), 'recordAmbiguous', missing);
       endOne('recordAmbiguous', { run, chunk, state: 'ambiguous', doubt: why, ...nothingAccepted, at });
     }),
     recordMixed: db.change((run: string) => {
-      expectOne(markMixed.run({ run }), 'recordMixed', `no run ${run}`);
+      expectOneRow(markMixed.run({ run }), 'recordMixed', `no run ${run}`);
     }),
     recordInterrupted: db.change((run: string) => {
-      doubtAllUploads.run({ run });
-      doubtAllSearches.run({ run });
-      return doubtAllChunks.run({ run }).changes;
+      markUploadsAmbiguous.run({ run });
+      markSearchesAmbiguous.run({ run });
+      return markChunksAmbiguous.run({ run }).changes;
     }),
   };
 }
-
-// Upload attempts: what the ledger is made of.
 
 /** A row selected by `uploadColumns`. */
 interface UploadRow extends Omit<Upload, 'local'> {
@@ -138,7 +139,7 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
   const ofChunk = db.prepare<[string, number], UploadRow>(
     `SELECT ${uploadColumns} FROM uploads WHERE run = ? AND chunk = ? ORDER BY attempt`,
   );
-  // Pages end between chunks: a page that divided a chunk's attempts could not be gone on from.
+  // A page never divides the attempts of a chunk: the next page begins with the next chunk.
   const page = db.prepare<[{ run: string; after: number; limit: number }], UploadRow>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND chunk IN
@@ -147,13 +148,13 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
   const misread = db.prepare<[{ run: string }], UploadRow>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
-  // No index on the folio: only a person who adopts one asks, and every upload would pay for it.
+  // No index on the folio: it would slow down every upload, and only an adoption reads by folio.
   const ofFolio = db.prepare<[{ service: string; folio: string }], UploadRow>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
     ORDER BY run, chunk, attempt LIMIT 1`);
-  // Of two that ended in the same millisecond the order is not known: the doubtful one counts. A folio that a person
-  // has found says that replies are read again, but not that the address is right: that is known where it was sent to.
+  // Of two that ended in the same millisecond the order is not known: the ambiguous one counts. An adopted folio proves
+  // that replies can be read, but not that the address is right; so for redirects the time of sending counts.
   const doubts = db
     .prepare<[{ run: string; doubt: Doubt }], number>(`
     SELECT count(*) FROM uploads

@@ -1,4 +1,4 @@
-/** What is paid only once it is known in two places, and what is paid already whatever the disk says. */
+/** A paid request is sent only when it is in the journal too; what is paid already is kept in any case. */
 import { describe, expect, it } from 'vitest';
 import type { JournalLine } from '../../../src/checkpoint/journal/journal-line.js';
 import type { RunJournals } from '../../../src/checkpoint/journal/run-journals.js';
@@ -15,8 +15,8 @@ function openCheckpoint() {
   const add = (line: JournalLine) => void written.push(line.type);
   const full = new TroubleError('DISK_FULL', 'no space left', { hint: 'make room' });
   const journals: RunJournals = {
-    note: (_, line) => add(line),
-    keep: async (_, line) => {
+    append: (_, line) => add(line),
+    appendDurably: async (_, line) => {
       if (disk.isFull) throw full;
       add(line);
     },

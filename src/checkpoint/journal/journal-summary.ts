@@ -1,8 +1,8 @@
-/** What of a run a journal has told so far: little is kept for each line. */
+/** What a journal says of a run, summed up line by line: a few bytes for each line, so that a large journal fits. */
 import type { RunState } from '../state.js';
 import type { JournalLine } from './journal-line.js';
 
-/** How far an upload or a search has come: a later state of the same one is greater. */
+/** Progress of an upload or a search: a later state has a higher rank. */
 export const RANK: Readonly<Record<string, number>> = {
   intent: 0,
   dropped: 1,
@@ -11,12 +11,11 @@ export const RANK: Readonly<Record<string, number>> = {
   accepted: 2,
 };
 
-/** What is kept of the journal while it is read: little for each line. */
-export interface Seen {
-  /** The beginning of its hash, and whether it is split, refused or given up, by chunk. */
+export interface JournalSummary {
+  /** By chunk: the beginning of its hash; and `split`, `refused` or `unprocessed` where it ended so. */
   readonly chunks: Map<number, number>;
   readonly ended: Map<number, string>;
-  /** Ranks by attempt, and by searched record. */
+  /** Ranks, by attempt and by searched record. */
   readonly uploads: Map<number, number>;
   readonly searches: Map<number, number>;
   isAllCut: boolean;
@@ -26,13 +25,13 @@ export interface Seen {
   isPartial: boolean;
   isPruned: boolean;
   isMixed: boolean;
-  /** The highest of its publications; 0 where there is none. */
+  /** The highest publication number; 0 where there is none. */
   publication: number;
 }
 
 const ATTEMPTS_EACH = 2 ** 21;
 
-export function nothingSeen(): Seen {
+export function emptySummary(): JournalSummary {
   return {
     chunks: new Map(),
     ended: new Map(),
@@ -49,77 +48,77 @@ export function nothingSeen(): Seen {
   };
 }
 
-export function look(seen: Seen, line: JournalLine): void {
+export function addToSummary(summary: JournalSummary, line: JournalLine): void {
   switch (line.type) {
     case 'cut':
-      seen.chunks.set(line.chunk, beginningOf(line.sha256));
-      seen.ended.delete(line.chunk);
+      summary.chunks.set(line.chunk, beginningOf(line.sha256));
+      summary.ended.delete(line.chunk);
       break;
     case 'split':
     case 'refused':
     case 'unprocessed':
-      seen.ended.set(line.chunk, line.type);
+      summary.ended.set(line.chunk, line.type);
       break;
     case 'intent':
-      raise(seen.uploads, keyOf(line), RANK.intent!);
-      seen.ended.delete(line.chunk);
+      raise(summary.uploads, keyOf(line), RANK.intent!);
+      summary.ended.delete(line.chunk);
       break;
     case 'accepted':
     case 'adopted':
-      raise(seen.uploads, keyOf(line), RANK.accepted!);
-      seen.ended.delete(line.chunk);
-      if (line.type === 'adopted') seen.state = 'open';
+      raise(summary.uploads, keyOf(line), RANK.accepted!);
+      summary.ended.delete(line.chunk);
+      if (line.type === 'adopted') summary.state = 'open';
       break;
     case 'dropped':
     case 'ambiguous':
-      raise(seen.uploads, keyOf(line), RANK[line.type]!);
+      raise(summary.uploads, keyOf(line), RANK[line.type]!);
       break;
     case 'search':
-      // One that was dropped is asked again.
-      seen.searches.set(line.record, RANK.intent!);
+      // A dropped search may be sent again.
+      summary.searches.set(line.record, RANK.intent!);
       break;
     case 'searched':
-      seen.searches.set(line.record, RANK[line.state]!);
+      summary.searches.set(line.record, RANK[line.state]!);
       break;
     case 'all-cut':
-      seen.isAllCut = true;
+      summary.isAllCut = true;
       break;
     case 'settled':
-      seen.round = line.round;
+      summary.round = line.round;
       break;
     case 'columns':
-      seen.columns = JSON.stringify(line.columns);
+      summary.columns = JSON.stringify(line.columns);
       break;
     case 'unjoined':
-      seen.columns = null;
+      summary.columns = null;
       break;
     case 'found':
-      seen.ended.delete(line.chunk);
-      seen.state = 'open';
+      summary.ended.delete(line.chunk);
+      summary.state = 'open';
       break;
     case 'mixed':
-      seen.isMixed = true;
+      summary.isMixed = true;
       break;
     case 'published':
-      seen.publication = Math.max(seen.publication, line.file.number);
+      summary.publication = Math.max(summary.publication, line.file.number);
       break;
     case 'pruned':
-      seen.isPruned = true;
+      summary.isPruned = true;
       break;
     case 'publishing':
-      seen.state = 'publishing';
-      seen.isPartial = line.publication.partial;
-      seen.publication = Math.max(seen.publication, line.publication.number);
+      summary.state = 'publishing';
+      summary.isPartial = line.publication.partial;
+      summary.publication = Math.max(summary.publication, line.publication.number);
       break;
     case 'done':
-      seen.state = seen.isPartial ? 'open' : 'done';
+      summary.state = summary.isPartial ? 'open' : 'done';
       break;
     case 'superseded':
-      seen.state = 'superseded';
+      summary.state = 'superseded';
       break;
     case 'unpublished':
     case 'reopened':
-      seen.state = 'open';
+      summary.state = 'open';
       break;
     default:
   }
@@ -132,5 +131,5 @@ function raise(ranks: Map<number, number>, key: number, rank: number): void {
   if ((ranks.get(key) ?? -1) < rank) ranks.set(key, rank);
 }
 
-/** Of a hash in hex, as a number that is exact. */
+/** The first 48 bits of a hash in hex, as an exact number. */
 export const beginningOf = (sha256: string) => Number.parseInt(sha256.slice(0, 12), 16);

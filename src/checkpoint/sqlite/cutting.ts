@@ -1,0 +1,180 @@
+/**
+ * New chunks: cut from the source until it is cut completely, then for rounds, and in the place of a chunk that the
+ * service refuses. The checkpoint gives each its number.
+ */
+import type { Checkpoint } from '../checkpoint.js';
+import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { packNumbers, unpackNumbers } from '../packed-numbers.js';
+import type { ChunkRow, NewChunk } from '../state.js';
+import { chunkRead } from './chunks.js';
+import { UNMERGE } from './merges.js';
+import { expectOneRow, type StateDatabase } from './state-database.js';
+
+/** Makes `recordCut`, `recordAllCut` and `recordRoundSettled`. */
+export function cutChanges(
+  db: StateDatabase,
+): Pick<Checkpoint, 'recordCut' | 'recordAllCut' | 'recordRoundSettled'> {
+  const insertChunk = chunkInsertion(db);
+  // Updates the run's row only where the chunk may be added. The number of chunks is null while the source is cut.
+  const admit = db.prepare(`
+    UPDATE runs SET chunks = chunks + (@round > 0)
+    WHERE id = @run AND state = 'open'
+      AND CASE WHEN @round = 0 THEN chunks IS NULL ELSE chunks IS NOT NULL AND @round = round + 1 END
+      AND @firstRecord > coalesce((SELECT last_record FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = @round AND state <> 'split' ORDER BY first_record DESC LIMIT 1), 0)`);
+  const fixChunks = db.prepare(`
+    UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
+      WHERE run = @run AND round = 0 AND state <> 'split'))
+    WHERE id = @run AND state = 'open'`);
+  const settleRound = db.prepare(`
+    UPDATE runs SET round = @round
+    WHERE id = @run AND state = 'open' AND round = @round - 1 AND NOT EXISTS (
+      SELECT 1 FROM chunks INDEXED BY chunks_in_order
+      WHERE run = @run AND round = @round AND state <> 'split'
+        AND state NOT IN ('downloaded', 'unprocessed', 'refused'))`);
+  const unmerge = db.prepare(UNMERGE);
+
+  return {
+    recordCut: db.redoableChange((run: string, chunk: NewChunk) => {
+      const round = chunk.picked?.round ?? 0;
+      const admitted = admit.run({ run, round, firstRecord: chunk.firstRecord });
+      const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
+      expectOneRow(admitted, 'recordCut', missing);
+      return insertChunk('recordCut', run, chunk);
+    }),
+    recordAllCut: db.change((run: string) => {
+      expectOneRow(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);
+    }),
+    recordRoundSettled: db.change((run: string, round: number) => {
+      const missing = `no open run ${run} whose next round is ${round}, with all its chunks answered or given up`;
+      expectOneRow(settleRound.run({ run, round }), 'recordRoundSettled', missing);
+      unmerge.run({ run, fromRecord: 1 });
+    }),
+  };
+}
+
+/** The chunk that is split. */
+interface Parent {
+  readonly round: number;
+  readonly first: number;
+  readonly last: number;
+  readonly records: number;
+}
+
+/** Makes `recordSplit` and `recordRefused`. */
+export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit' | 'recordRefused'> {
+  const insertChunk = chunkInsertion(db);
+  const chunkOf = chunkRead(db);
+  const split = db.prepare<[object], Parent>(`
+    UPDATE chunks SET state = 'split'
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records > 1
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open')
+    RETURNING round, first_record AS first, last_record AS last, records`);
+  const picked = db
+    .prepare<[string, number], Buffer>('SELECT numbers FROM picked_records WHERE run = ? AND chunk = ?')
+    .pluck();
+  const countOneMore = db.prepare('UPDATE runs SET chunks = chunks + 1 WHERE id = @run');
+  const refuse = db.prepare(`
+    UPDATE chunks SET state = 'refused', refusal = @refusal, successful = 0, failed = 1
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records = 1`);
+
+  return {
+    recordSplit: db.change((run: string, chunk: number, halves: readonly [NewChunk, NewChunk]) => {
+      const parent = split.get({ run, chunk });
+      const packed = picked.get(run, chunk);
+      if (
+        parent === undefined ||
+        !areHalves(parent, halves) ||
+        !(packed === undefined || haveItsRecords(packed, halves))
+      ) {
+        const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and has the records of these two`;
+        throw new CheckpointStateError('recordSplit', missing);
+      }
+      const [first, second] = halves;
+      const rows = [insertChunk('recordSplit', run, first), insertChunk('recordSplit', run, second)] as const;
+      countOneMore.run({ run });
+      return rows;
+    }),
+    recordRefused: db.change((run: string, chunk: number, refusal: string) => {
+      const missing = `no chunk ${chunk} of run ${run} of a single record that is cut or ambiguous`;
+      expectOneRow(refuse.run({ run, chunk, refusal }), 'recordRefused', missing);
+      return chunkOf(run, chunk)!;
+    }),
+  };
+}
+
+function areHalves(parent: Parent, [first, second]: readonly [NewChunk, NewChunk]): boolean {
+  return (
+    first.firstRecord === parent.first &&
+    first.lastRecord < second.firstRecord &&
+    second.lastRecord === parent.last &&
+    first.records > 0 &&
+    second.records > 0 &&
+    first.records + second.records === parent.records &&
+    (first.picked?.round ?? 0) === parent.round &&
+    (second.picked?.round ?? 0) === parent.round
+  );
+}
+
+/** Whether the records picked for the chunk are exactly those of its halves. */
+function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, NewChunk]): boolean {
+  const both = [...(first.picked?.numbers ?? []), ...(second.picked?.numbers ?? [])];
+  const numbers = unpackNumbers(packed);
+  return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
+}
+
+/** Adds a chunk's row, and the records picked for it, under the run's next number. */
+type InsertChunk = (method: string, run: string, chunk: NewChunk) => ChunkRow;
+
+/** Prepares the statements; to be called within a transaction. */
+function chunkInsertion(db: StateDatabase): InsertChunk {
+  const nextNumber = db
+    .prepare<[string], number>('SELECT coalesce(max(number), 0) + 1 FROM chunks WHERE run = ?')
+    .pluck();
+  const insert = db.prepare(`
+    INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
+      end_file, end_offset, bytes, sha256)
+    VALUES (@run, @number, @round, @firstRecord, @lastRecord, @records, @startFile, @startOffset,
+      @endFile, @endOffset, @bytes, @sha256)`);
+  const insertPicked = db.prepare(
+    'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)',
+  );
+
+  const chunkOf = chunkRead(db);
+
+  return (method, run, added) => {
+    const { start, end, picked, ...chunk } = added;
+    if (!containsPicked(added)) {
+      throw new CheckpointStateError(
+        method,
+        `a chunk of run ${run} has other records than were picked for it`,
+      );
+    }
+    const number = nextNumber.get(run)!;
+    insert.run({
+      ...chunk,
+      run,
+      number,
+      round: picked?.round ?? 0,
+      startFile: start.file,
+      startOffset: start.offset,
+      endFile: end.file,
+      endOffset: end.offset,
+    });
+    if (picked !== null) insertPicked.run({ run, number, numbers: packNumbers(picked.numbers) });
+    return chunkOf(run, number)!;
+  };
+}
+
+/** Numbers that do not ascend could not be unpacked. */
+function containsPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
+  if (picked === null) return true;
+  const { round, numbers } = picked;
+  return (
+    round > 0 &&
+    numbers.length === records &&
+    numbers[0] === firstRecord &&
+    numbers.at(-1) === lastRecord &&
+    numbers.every((number, at) => at === 0 || number > numbers[at - 1]!)
+  );
+}
