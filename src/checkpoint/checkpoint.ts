@@ -1,7 +1,7 @@
 /**
  * The port to everything that survives a kill. Each change of state has one method and is one transaction. Every method
  * returns a promise, so that the checkpoint may be on another machine. A change whose promise has resolved survives a
- * power failure. The exception is a change marked redoable: a power failure may undo it, and the next start makes it
+ * power failure. The exception is a change marked "not synced": a power failure may undo it, and the next start makes it
  * again without paying. A change throws `CheckpointStateError` when no row is in a state that allows it. A method that
  * returns a chunk returns it as it is after the change.
  */
@@ -55,7 +55,7 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * Adds a `cut` chunk under the run's next number: one more than its highest, from 1. A chunk of the source begins
    * after all others of it, and is added only while the source is not cut completely. A chunk of a round begins after
-   * all others of the round, which is the first unsettled one. Redoable: its upload begins with the intent.
+   * all others of the round, which is the first unsettled one. Not synced: its upload begins with the intent.
    */
   recordCut(run: string, chunk: NewChunk): Promise<ChunkRow>;
   /** The source is cut completely: fixes the run's number of chunks. */
@@ -112,7 +112,7 @@ export interface Checkpoint extends CheckpointReader {
 
   /**
    * `submitted` to `finished`, with the counts and the parts that cover them. Parts that are stored already and listed
-   * again stay stored: the folio was lost and found. Redoable: the folio is polled again.
+   * again stay stored: the folio was lost and found. Not synced: the folio is polled again.
    */
   recordFinished(
     run: string,
@@ -122,7 +122,7 @@ export interface Checkpoint extends CheckpointReader {
   ): Promise<ChunkRow>;
   /** Parts listed for a `finished` or `downloaded` chunk, successful ones first, then by number. */
   listedParts(run: string, chunk: number): Promise<readonly PartReference[]>;
-  /** Stores one part that is listed for a `finished` chunk. Redoable: the part is fetched again. */
+  /** Stores one part that is listed for a `finished` chunk. Not synced: the part is fetched again. */
   recordPart(run: string, chunk: number, part: StoredPart): Promise<void>;
   /**
    * A `finished` or `downloaded` chunk to `downloaded`. The parts that were fetched once more replace all parts that
@@ -170,7 +170,7 @@ export interface Checkpoint extends CheckpointReader {
   recordUnjoined(run: string): Promise<void>;
   /**
    * The work file contains the whole chunk and ends at `mergedEnd`; `sha256` is of the bytes that the chunk has added.
-   * Chunks of the source are merged in its order, chunks of a round never. Redoable: the work file is cut back (rule
+   * Chunks of the source are merged in its order, chunks of a round never. Not synced: the work file is cut back (rule
    * "A file appears whole", docs/architecture.md#a-file-appears-whole).
    */
   recordMerged(

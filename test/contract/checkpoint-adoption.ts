@@ -1,4 +1,4 @@
-/** Contract: a folio that a person found for an upload in doubt. */
+/** Contract: a folio that a person found for an ambiguous upload, or that the service knows again. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import { addAs, addChunk, advanceChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
@@ -51,7 +51,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.run('r1'))?.rehearsal).toBe(false);
       }));
 
-    it('opens a published run again, and takes its chunk and those behind out of the work file', () =>
+    it('opens a published run again, and takes its chunk and those after it out of the work file', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'downloaded');
         await addChunk(checkpoint, 'r1', 2, 'ambiguous');
@@ -105,7 +105,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await expect(checkpoint.recordAdopted('r1', 1, found, 9)).rejects.toThrow(CheckpointStateError);
       }));
 
-    it('leaves what comes before it in the source merged, whatever the numbers are', () =>
+    it('keeps chunks before it in the source merged, in whatever order they are numbered', () =>
       withRun(async (checkpoint) => {
         const records = { firstRecord: 1, lastRecord: 20, records: 20 };
         await addAs(checkpoint, 'r1', sampleChunk(1, records), 'cut');
@@ -124,7 +124,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.tally('r1')).merged).toEqual({ chunks: 1, records: 10 });
       }));
 
-    it('takes all out of the work file where nothing has brought columns yet', () =>
+    it('takes all chunks out of the work file while the run has no columns', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'unprocessed');
         await addChunk(checkpoint, 'r1', 2, 'ambiguous');
@@ -133,7 +133,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
       }));
 
-    it('of a round unsettles that round and those after it, and nothing is merged', () =>
+    it('of a round takes back that round and those after it, and no chunk is merged', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'downloaded');
         await checkpoint.recordAllCut('r1');
@@ -180,7 +180,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.listedParts('r1', 2)).toEqual([]);
       }));
 
-    it('is paid for once, as it was when nobody knew of it', () =>
+    it('is paid for once: the spending stays the same', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'ambiguous');
         const before = await checkpoint.spending('nightly', 'r1', '2026-11-21');
@@ -191,7 +191,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
   });
 
   describe('a folio that was lost and is found', () => {
-    it('opens a published run again, and takes its chunk and those behind out of the work file', () =>
+    it('opens a published run again, and takes its chunk and those after it out of the work file', () =>
       withRun(async (checkpoint) => {
         for (const chunk of [1, 2, 3]) await addChunk(checkpoint, 'r1', chunk, 'downloaded');
         await checkpoint.recordUnprocessed('r1', 2, 'FOLIO_LOST');
@@ -220,7 +220,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1, mergedEnd: 100 });
       }));
 
-    it('of a round unsettles that round and those after it, and nothing is merged', () =>
+    it('of a round takes back that round and those after it, and no chunk is merged', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'downloaded');
         await checkpoint.recordAllCut('r1');

@@ -122,7 +122,7 @@ export function budgetContract(withCheckpoint: WithCheckpoint): void {
         );
       }));
 
-    it('holds an ambiguous chunk to its caps when it is sent again', () =>
+    it('applies to an ambiguous chunk that is sent again', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'ambiguous');
         const again = (perRun: number) => () =>
@@ -148,7 +148,7 @@ export function budgetContract(withCheckpoint: WithCheckpoint): void {
         expect(await spent(checkpoint, 'r2', '2026-12-01')).toEqual([10, 10, 10]);
       }));
 
-    it('holds searches to it too, as one record each', () =>
+    it('applies to searches, as one record each', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'submitted');
         const search = (record: number, caps: Partial<Budget>) => () =>
@@ -162,7 +162,7 @@ export function budgetContract(withCheckpoint: WithCheckpoint): void {
         await search(4, { perRun: 11 })();
       }));
 
-    it('lets nothing out where a cap is zero', () =>
+    it('refuses every request where a cap is zero', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'cut');
         const none = on('2026-11-21', { perRun: 0 });

@@ -1,4 +1,4 @@
-/** Contract: the cutting of a source, and asking for chunks in its order. */
+/** Contract: the cutting of a source, and reads of chunks in its order. */
 import { describe, expect, it } from 'vitest';
 import { addAs, addChunk } from '../helpers/checkpoint/advance-chunk.js';
 import {
@@ -20,7 +20,7 @@ export function cuttingContract(withCheckpoint: WithCheckpoint): void {
     });
 
   describe('cutting', () => {
-    it('gives back a chunk as it was cut, with nothing known', () =>
+    it('returns a chunk as it was cut, without results', () =>
       withRun(async (checkpoint) => {
         expect(await checkpoint.recordCut('r1', sampleChunk(1))).toEqual(newlyCut(1, sampleChunk(1)));
         expect(await checkpoint.chunk('r1', 1)).toEqual(newlyCut(1, sampleChunk(1)));
@@ -46,7 +46,7 @@ export function cuttingContract(withCheckpoint: WithCheckpoint): void {
         expect(numbers).toEqual(cuts.map((_, at) => at + 1));
       }));
 
-    it('takes chunks of the source only behind all others of it, gaps allowed', () =>
+    it('takes chunks of the source only after all others of it, gaps allowed', () =>
       withRun(async (checkpoint) => {
         const cut = (firstRecord: number) =>
           checkpoint.recordCut('r1', sampleChunk(1, { firstRecord, lastRecord: firstRecord + 9 }));
@@ -88,7 +88,7 @@ export function cuttingContract(withCheckpoint: WithCheckpoint): void {
         await expectRefused(checkpoint, 'r1', () => checkpoint.recordCut('r1', sampleChunk(3)));
       }));
 
-    it('says again that all is cut when chunks of rounds have come since, and changes nothing', () =>
+    it('may be told again that all is cut, after chunks of rounds were added, and changes nothing', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'cut');
         await checkpoint.recordAllCut('r1');

@@ -79,7 +79,7 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         await expect(fewer).rejects.toThrow(CheckpointStateError);
       }));
 
-    it('fixes join and columns anew, the learned ones too, with nothing merged', () =>
+    it('forgets join and columns, the learned ones too, and no chunk is merged', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordJoin('r1', { by: 'key', column: 'record_id', judged: null });
         await checkpoint.recordColumns('r1', ['code'], true);
@@ -131,7 +131,7 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.lastMerged('r1')).toBeUndefined();
       }));
 
-    it('takes chunks out of the work file that begin at a record or behind it', () =>
+    it('takes chunks that begin at a record or after it out of the work file', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
@@ -144,7 +144,7 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.lastMerged('r1'))?.mergedEnd).toBe(220);
       }));
 
-    it('follows the order of the source, whatever the numbers are', () =>
+    it('follows the order of the source, not of the numbers', () =>
       withCheckpoint(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('r1'));
         const records = { firstRecord: 1, lastRecord: 20, records: 20 };

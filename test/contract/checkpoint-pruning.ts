@@ -1,4 +1,4 @@
-/** Contract: a finished run's results are forgotten; what it paid for is not. */
+/** Contract: a finished run's results are deleted; what it paid for is kept. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { addAs, addChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';

@@ -29,7 +29,7 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.run('r1')).toMatchObject(done);
       }));
 
-    it('opens a publishing run again with nothing merged', () =>
+    it('opens a publishing run again, and no chunk is merged', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
         await checkpoint.recordPublishing('r1', samplePublication);

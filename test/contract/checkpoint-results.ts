@@ -67,7 +67,7 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
           );
         }));
 
-      it(`keeps all that a ${state} chunk had where what was fetched again holds a part twice`, () =>
+      it(`keeps the parts of a ${state} chunk where the refetched ones contain a part twice`, () =>
         withChunk(state, async (checkpoint) => {
           const before = [await checkpoint.chunk('r1', 1), await checkpoint.parts('r1', 1)];
           const twice = checkpoint.recordRefetched('r1', 1, counts, [...anew, samplePart(0)]);
@@ -76,7 +76,7 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
         }));
     }
 
-    it('takes the chunk that was fetched again, and those behind it, out of the work file', () =>
+    it('takes the chunk that was fetched again, and those after it, out of the work file', () =>
       withChunk('downloaded', async (checkpoint) => {
         for (const chunk of [2, 3]) await addChunk(checkpoint, 'r1', chunk, 'downloaded');
         for (const chunk of [1, 2, 3]) {
@@ -86,7 +86,7 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1 });
       }));
 
-    it('refuses a part that is listed twice, and keeps nothing of that list', () =>
+    it('refuses a list with a part twice, and stores none of it', () =>
       withChunk('submitted', async (checkpoint) => {
         const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
         const twice = checkpoint.recordFinished('r1', 1, { successful: 10, failed: 0 }, [part, part]);

@@ -27,7 +27,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
   const settle = (checkpoint: Checkpoint, round: number) => () => checkpoint.recordRoundSettled('r1', round);
 
   describe('chunks of a round', () => {
-    it('hold exactly the picked records', () =>
+    it('contain exactly the picked records', () =>
       withRun(async (checkpoint) => {
         const chunk = samplePicked(2, 1, [2, 3, 9, 70_000, 3_000_000_000]);
         await checkpoint.recordCut('r1', chunk);
@@ -47,7 +47,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.pickedRecords('r1', 2)).toEqual(many);
       }));
 
-    it('come behind all others of the round, which is the first that is not settled', () =>
+    it('begin after all others of the round, which is the first that is not settled', () =>
       withRun(async (checkpoint) => {
         const refusedNow = [samplePicked(3, 2, [5]), samplePicked(3, 0, [5]), samplePicked(3, -1, [5])];
         await expectRefused(checkpoint, 'r1', ...refusedNow.map((chunk) => cut(checkpoint, chunk)));
@@ -77,7 +77,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         return expectEachRefused(checkpoint, 'r1', Object.fromEntries(cuts));
       }));
 
-    it('wait until the source is cut whole, and are none of its own', () =>
+    it('are refused before the source is cut completely, and with round 0', () =>
       withCheckpoint(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('r1'));
         await addChunk(checkpoint, 'r1', 1, 'downloaded');
@@ -98,7 +98,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
   });
 
   describe('settling a round', () => {
-    it('counts its answers from now on, so that nothing is merged', () =>
+    it('makes its answers count, so that no chunk is merged any more', () =>
       withRun(async (checkpoint) => {
         const ends = ['downloaded', 'unprocessed'] as const;
         for (const [at, state] of ends.entries()) {

@@ -7,7 +7,7 @@ import { expectRefused } from './refuses.js';
 
 export function runContract(withCheckpoint: WithCheckpoint): void {
   describe('runs', () => {
-    it('gives back a run as it was recorded, open and with nothing known', () =>
+    it('returns a run as it was recorded, open and without results', () =>
       withCheckpoint(async (checkpoint) => {
         const run = sampleRun('r1', { label: 'Ωmega', canary: 5 });
         await checkpoint.recordRun(run);
@@ -32,7 +32,7 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
         await expect(checkpoint.recordRun(sampleRun('r1'))).rejects.toThrow(CheckpointStateError);
       }));
 
-    it('lists runs, of one pipeline or of all, the last one added first, whatever the clock said', () =>
+    it('lists runs, of one pipeline or of all, the last one added first, even if the clock was set back', () =>
       withCheckpoint(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('b', { createdAt: 2 }));
         await checkpoint.recordRun(sampleRun('c', { createdAt: 1, pipeline: 'other' }));

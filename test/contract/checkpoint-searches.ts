@@ -71,7 +71,7 @@ export function searchContract(withCheckpoint: WithCheckpoint): void {
         await expectRefused(checkpoint, 'r1', () => begin(checkpoint, 2));
       }));
 
-    it('are listed by record, in pages, whatever became of them', () =>
+    it('are listed by record, in pages, in whatever state they are', () =>
       withRun(async (checkpoint) => {
         for (const record of [100, 9, 25, 1]) await begin(checkpoint, record);
         await checkpoint.recordSearchEnd('r1', 9, { state: 'dropped' });

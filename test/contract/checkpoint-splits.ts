@@ -76,7 +76,7 @@ export function splitContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.tally('r1')).chunks).toEqual({ ...nothingTallied, cut: 4, split: 2 });
       }));
 
-    it('does nothing more with a split chunk', () =>
+    it('refuses any further change of a split chunk', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'ambiguous');
         await checkpoint.recordSplit('r1', 1, [first, second]);

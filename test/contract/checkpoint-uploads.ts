@@ -1,4 +1,4 @@
-/** Contract: upload attempts, the ambiguous ones above all (laws 2 and 3). */
+/** Contract: upload attempts, the ambiguous ones above all (docs/architecture.md#intent-first). */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import type { Doubt } from '../../src/types.js';
@@ -39,7 +39,7 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.uploads('r1', 0, 10)).toHaveLength(1);
       }));
 
-    it('tells an accepted upload of which the service counted other records', () =>
+    it('finds an accepted upload in which the service counted another number of records', () =>
       withRun(async (checkpoint) => {
         for (const [chunk, serviceRecords] of [null, 10, 9].entries()) {
           await addChunk(checkpoint, 'r1', chunk + 1, 'cut');
@@ -265,7 +265,7 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         expect(tally.records).toEqual({ ...nothingTallied, submitted: 20, uploading: 10 });
       }));
 
-    it('tallies nothing for a run without chunks', () =>
+    it('has an empty tally for a run without chunks', () =>
       withRun(async (checkpoint) => {
         expect(await checkpoint.tally('r1')).toEqual({
           chunks: nothingTallied,

@@ -35,7 +35,7 @@ export function cutChanges(
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordCut: db.redoableChange((run: string, chunk: NewChunk) => {
+    recordCut: db.unsyncedChange((run: string, chunk: NewChunk) => {
       const round = chunk.picked?.round ?? 0;
       const admitted = admit.run({ run, round, firstRecord: chunk.firstRecord });
       const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
@@ -139,16 +139,12 @@ function chunkInsertion(db: StateDatabase): InsertChunk {
   const insertPicked = db.prepare(
     'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)',
   );
-
   const chunkOf = chunkRead(db);
 
   return (method, run, added) => {
     const { start, end, picked, ...chunk } = added;
     if (!containsPicked(added)) {
-      throw new CheckpointStateError(
-        method,
-        `a chunk of run ${run} has other records than were picked for it`,
-      );
+      throw new CheckpointStateError(method, `a new chunk of run ${run} has other records than picked`);
     }
     const number = nextNumber.get(run)!;
     insert.run({

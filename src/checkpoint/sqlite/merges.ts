@@ -21,7 +21,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordMerged: db.redoableChange(
+    recordMerged: db.unsyncedChange(
       (run: string, chunk: number, counts: ChunkCounts, mergedEnd: number, sha256: string) => {
         const { successful, failed, unprocessed, indistinct } = counts;
         const merged = merge.run({

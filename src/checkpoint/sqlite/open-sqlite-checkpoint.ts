@@ -28,7 +28,7 @@ import { translateStateError } from './translate-state-error.js';
 import { uploadChanges, uploadReads } from './uploads.js';
 
 /**
- * Opens the checkpoint for writing and brings its tables up to date. WAL; each change except the redoable ones is on the
+ * Opens the checkpoint for writing and brings its tables up to date. WAL; each change except the unsynced ones is on the
  * disk when its promise resolves; waits up to 10 s for other pipelines' writes; files 0600 in a folder 0700.
  * @param stateDir created where it is missing
  * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_BEHIND`,

@@ -58,7 +58,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
   };
 
   return {
-    recordFinished: db.redoableChange(
+    recordFinished: db.unsyncedChange(
       (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[]) => {
         const { successful, failed } = counts;
         const missing = `no chunk ${chunk} of run ${run} that is submitted`;
@@ -72,7 +72,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
         return chunkOf(run, chunk)!;
       },
     ),
-    recordPart: db.redoableChange((run: string, chunk: number, stored: StoredPart) => {
+    recordPart: db.unsyncedChange((run: string, chunk: number, stored: StoredPart) => {
       const { fileStatus, part, bytes, sha256, records } = stored;
       const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
       expectOneRow(
@@ -107,6 +107,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
   };
 }
 
+/** A listed part that is not stored yet. */
 const NOT_STORED = { bytes: null, sha256: null, records: null };
 
 // SUCCESSFUL sorts after FAILED.

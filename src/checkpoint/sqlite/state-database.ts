@@ -1,6 +1,6 @@
 /**
  * One connection to checkpoint.db. Each call is one transaction, and its errors are translated (translate-state-error).
- * A kill of the process undoes no call that has resolved; a power failure may undo a `redoableChange`.
+ * A kill of the process undoes no call that has resolved; a power failure may undo an `unsyncedChange`.
  */
 import type { Database, RunResult } from 'better-sqlite3';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
@@ -19,7 +19,7 @@ export interface StateDatabase {
    * these changes, up to the latest `change`, and always the newest ones first. Only for a step that the next start
    * makes again without paying, and only where whatever is sent, paid for or published later begins with a `change`.
    */
-  redoableChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
+  unsyncedChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** Makes a method of the port from work that reads with a single statement. */
   read<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** The same for several statements, which see one snapshot. */
@@ -56,7 +56,7 @@ export function createStateDatabase(connection: Database): StateDatabase {
   return {
     prepare: connection.prepare.bind(connection),
     change: committing('FULL'),
-    redoableChange: committing('NORMAL'),
+    unsyncedChange: committing('NORMAL'),
     read:
       (work) =>
       (...args) =>

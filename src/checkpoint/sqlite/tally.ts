@@ -52,7 +52,6 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
       (SELECT coalesce(sum(records), 0) FROM doubt) AS ambiguousRecords,
       (SELECT count(*) FROM doubt CROSS JOIN uploads u ON u.run = @run AND u.chunk = doubt.chunk
         WHERE u.attempt > doubt.first AND u.state IN ('accepted', 'ambiguous')) AS resubmitted`);
-
   const searches = db.prepare<[string], { state: Search['state']; count: number }>(`
     SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
 

@@ -54,7 +54,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
       WHEN EXISTS (SELECT 1 FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous')
       THEN 'ambiguous' ELSE 'cut' END
     WHERE run = @run AND number = @chunk AND state = 'uploading'`);
-  const doubt = db.prepare(`
+  const markAmbiguous = db.prepare(`
     UPDATE chunks SET state = 'ambiguous' WHERE run = @run AND number = @chunk AND state = 'uploading'`);
   const markChunksAmbiguous = db.prepare(`
     UPDATE chunks INDEXED BY chunks_by_state SET state = 'ambiguous'
@@ -62,7 +62,6 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
   const markUploadsAmbiguous = db.prepare(`
     UPDATE uploads INDEXED BY uploads_by_state SET state = 'ambiguous', doubt = 'no-reply'
     WHERE run = @run AND state = 'intent'`);
-
   const markSearchesAmbiguous = db.prepare(`
     UPDATE searches INDEXED BY searches_by_state SET state = 'ambiguous'
     WHERE run = @run AND state = 'intent'`);
@@ -110,7 +109,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
     }),
     recordAmbiguous: db.change((run: string, chunk: number, at: number, why: Doubt) => {
       const missing = notUploading(run, chunk);
-      expectOneRow(doubt.run({ run, chunk }), 'recordAmbiguous', missing);
+      expectOneRow(markAmbiguous.run({ run, chunk }), 'recordAmbiguous', missing);
       endOne('recordAmbiguous', { run, chunk, state: 'ambiguous', doubt: why, ...nothingAccepted, at });
     }),
     recordMixed: db.change((run: string) => {

@@ -45,7 +45,7 @@ describe('a line', () => {
 });
 
 describe('a journal', () => {
-  it('cut anywhere gives its whole lines, and is gone on with behind them', () =>
+  it('cut anywhere gives its whole lines, and new lines are written after them', () =>
     withJournalFile(async (path) => {
       const whole = await readFile(path);
       const headEnd = whole.indexOf('\n') + 1;

@@ -23,7 +23,7 @@ describe('openCheckpointReader', () => {
       expect(await openCheckpointReader(folder)).toBeUndefined();
     }));
 
-  it('sees each change as soon as it is recorded, and holds up no writer', () =>
+  it('sees each change as soon as it is recorded, and does not block a writer', () =>
     withFolder(async (folder) => {
       const checkpoint = await openSqliteCheckpoint(folder);
       await checkpoint.recordRun(sampleRun('r1'));

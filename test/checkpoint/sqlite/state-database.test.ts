@@ -16,7 +16,7 @@ async function withDatabase(use: (db: StateDatabase, connection: Database) => Pr
 }
 
 describe('a change', () => {
-  it('waits for the disk unless it is redoable, whatever came before it', () =>
+  it('waits for the disk unless it is an unsynced change, in any order', () =>
     withDatabase(async (db, connection) => {
       // NORMAL is 1, FULL is 2.
       const level = () => connection.pragma('synchronous', { simple: true });
@@ -24,26 +24,26 @@ describe('a change', () => {
         throw new Error('no');
       };
       expect(await db.change(level)()).toBe(2);
-      expect(await db.redoableChange(level)()).toBe(1);
+      expect(await db.unsyncedChange(level)()).toBe(1);
       expect(await db.change(level)()).toBe(2);
       await expect(db.change(fail)()).rejects.toThrow('no');
-      expect(await db.redoableChange(level)()).toBe(1);
-      await expect(db.redoableChange(fail)()).rejects.toThrow('no');
+      expect(await db.unsyncedChange(level)()).toBe(1);
+      await expect(db.unsyncedChange(fail)()).rejects.toThrow('no');
       expect(await db.change(level)()).toBe(2);
     }));
 
-  it('is redoable only where its loss costs free work', () =>
+  it('is unsynced only where its loss costs free work', () =>
     withDatabase(async (db) => {
-      const redoable = new Set<unknown>();
+      const unsynced = new Set<unknown>();
       const changes = checkpointChanges({
         ...db,
-        redoableChange: (work) => {
-          const method = db.redoableChange(work);
-          redoable.add(method);
+        unsyncedChange: (work) => {
+          const method = db.unsyncedChange(work);
+          unsynced.add(method);
           return method;
         },
       });
-      const names = Object.entries(changes).filter(([, method]) => redoable.has(method));
+      const names = Object.entries(changes).filter(([, method]) => unsynced.has(method));
       expect(names.map(([name]) => name).sort()).toEqual([
         'recordCut',
         'recordFinished',

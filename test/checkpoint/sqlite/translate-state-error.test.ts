@@ -1,4 +1,4 @@
-/** Errors of SQLite and the system in our words, mostly really provoked. */
+/** Errors of SQLite and of the system get a code; most of them are really provoked. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

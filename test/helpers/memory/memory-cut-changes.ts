@@ -8,7 +8,7 @@ export function memoryCutChanges(memory: Memory) {
     recordCut(id: string, chunk: NewChunk) {
       const run = runIn(memory, 'recordCut', id, 'open');
       const round = chunk.picked?.round ?? 0;
-      must('recordCut', holdsWhatWasPicked(chunk));
+      must('recordCut', containsPicked(chunk));
       must(
         'recordCut',
         chunk.picked === null
@@ -32,7 +32,7 @@ export function memoryCutChanges(memory: Memory) {
       const { row, picked } = chunkIn(memory, 'recordSplit', id, number, 'cut', 'ambiguous');
       const [first, second] = halves;
       for (const half of halves) {
-        must('recordSplit', holdsWhatWasPicked(half) && half.records > 0);
+        must('recordSplit', containsPicked(half) && half.records > 0);
         must('recordSplit', (half.picked?.round ?? 0) === row.round);
       }
       const ends = [first.firstRecord, second.lastRecord, first.records + second.records];
@@ -54,7 +54,7 @@ export function memoryCutChanges(memory: Memory) {
   };
 }
 
-function holdsWhatWasPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
+function containsPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
   if (picked === null) return true;
   const { numbers } = picked;
   const ascending = numbers.every((number, at) => at === 0 || number > numbers[at - 1]!);

@@ -1,4 +1,4 @@
-/** The reading half of the in-memory checkpoint: plain filters over everything, however slow. */
+/** The reading half of the in-memory checkpoint: plain filters, simple rather than fast. */
 import { isDeepStrictEqual } from 'node:util';
 import type {
   ChunkRow,

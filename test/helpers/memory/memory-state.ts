@@ -1,4 +1,4 @@
-/** What the in-memory checkpoint holds, and how a change finds the row that it is to leave. */
+/** What the in-memory checkpoint stores, and how a change finds its row. */
 import type {
   ChunkRow,
   ChunkState,
@@ -22,7 +22,7 @@ export interface MemoryChunk {
   listed: ListedPart[];
 }
 
-/** One payment: given back when what it paid for was dropped, and not when that is forgotten. */
+/** One payment: refunded when its request was dropped, and kept when the run is pruned. */
 export interface Payment {
   readonly day: string;
   readonly records: number;

@@ -51,7 +51,7 @@ const windows = failpoints.filter((point) => elsewhere[point] === undefined);
 const ambiguousWindows: readonly Failpoint[] = ['after-intent-before-post', 'after-post-before-commit'];
 
 /** Windows after changes that are not synced, so that a power failure takes them back. */
-const redoableWindows: readonly Failpoint[] = [
+const unsyncedWindows: readonly Failpoint[] = [
   'after-cut-before-chunk-file',
   'after-cut-before-intent',
   'after-finished-before-download',
@@ -90,7 +90,7 @@ describe('a job that is killed', () => {
     }),
   );
 
-  it.concurrent.each(redoableWindows)('%s, by a power failure', (point) =>
+  it.concurrent.each(unsyncedWindows)('%s, by a power failure', (point) =>
     limit(async () => {
       const job = await newJob(`power-${point}`);
       await crash(job, `${point}:${passing[point] ?? 1}`);
@@ -136,7 +136,7 @@ describe('a job that is killed', () => {
       const unknown = names.filter((name) => !accepted.some(({ fileName }) => fileName === name));
       expect(ambiguous, pipeline).toEqual(expect.arrayContaining(unknown));
     }
-    expect(jobs).toHaveLength(windows.length + redoableWindows.length + 3);
+    expect(jobs).toHaveLength(windows.length + unsyncedWindows.length + 3);
   });
 });
 
