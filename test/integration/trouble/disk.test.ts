@@ -233,7 +233,7 @@ describe('a clock', () => {
       const summary = await job.enrich({}, { clock, logger, deadline: clock.now() + 60_000 });
       await expectSuccess(job, summary, all);
       expect(await job.output()).toBe(await unbrokenOutput());
-      expect(messages.join('\n')).toMatch(skew < 0 ? /continuing run \S+ of 0ms ago/ : /of 1d ago/);
+      expect(messages.join('\n')).toMatch(skew < 0 ? /continuing run \S+ of 0s ago/ : /of 1d ago/);
       expect(Math.sign(summary.finishedAt! - summary.createdAt)).toBe(Math.sign(skew));
       expect(await job.enrich()).toMatchObject({ found: 'done', run: summary.run });
     });
