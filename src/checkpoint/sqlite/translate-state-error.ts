@@ -1,12 +1,12 @@
 /** Errors of SQLite and of the file system become errors with a code of foliopipe. */
 import { ConfigError, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
+import { codeOf, diskTrouble } from '../../streams/system-error.js';
 
-const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)$/;
 const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/;
-const UNWRITABLE = /^(SQLITE_(READONLY|CANTOPEN|PERM|AUTH)|EACCES$|EPERM$|EROFS$|ENOTDIR$|EEXIST$)/;
+const UNWRITABLE = /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/;
 const BUSY = /^SQLITE_BUSY/;
-const BROKEN = /^(SQLITE_IOERR|EIO$)/;
+const FAILED = /^SQLITE_IOERR/;
 
 /**
  * @param cause an error of work on a file of the state folder
@@ -15,15 +15,18 @@ const BROKEN = /^(SQLITE_IOERR|EIO$)/;
  *   `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person mends it); any other error unchanged.
  */
 export function translateStateError(cause: unknown, path: string): unknown {
-  const code = errorCode(cause);
+  const code = isSqliteError(cause) ? cause.code : codeOf(cause);
+  const trouble = diskTrouble(code);
   const details = { facts: { path }, cause };
-  if (FULL.test(code)) return new TroubleError('DISK_FULL', `no space left to write ${path}`, details);
+  if (code === 'SQLITE_FULL' || trouble === 'full') {
+    return new TroubleError('DISK_FULL', `no space left to write ${path}`, details);
+  }
   if (DAMAGED.test(code)) return damagedCheckpoint(path, cause);
-  if (UNWRITABLE.test(code)) {
+  if (UNWRITABLE.test(code) || trouble === 'unwritable') {
     return new ConfigError('STATE_DIR_UNWRITABLE', `cannot write ${path} (${code})`, details);
   }
   if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
-  if (BROKEN.test(code)) {
+  if (FAILED.test(code) || trouble === 'failed') {
     return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, details);
   }
   return cause;
@@ -35,9 +38,4 @@ export function damagedCheckpoint(path: string, cause?: unknown): ConfigError {
     facts: { path },
     cause,
   });
-}
-
-function errorCode(error: unknown): string {
-  if (isSqliteError(error)) return error.code;
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
