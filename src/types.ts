@@ -1,11 +1,11 @@
-/** The words of the project as types: what passes between the layers, and nothing that does work. */
+/** The words of the project as types: the data that passes between the layers. */
 
 /** A span of time in milliseconds. */
 export type Milliseconds = number;
 /** A size in bytes. */
 export type Bytes = number;
 
-/** How the bytes of one source file are to be read; detected from the bytes or fixed by the config. */
+/** How the bytes of one source file are read; detected from the bytes or fixed by the config. */
 export interface Dialect {
   /** Name as iconv-lite knows it: `utf8`, `utf16le`, `utf16be`, `windows-1252`, `latin1`, ... */
   readonly encoding: string;
@@ -13,7 +13,7 @@ export interface Dialect {
   readonly bom: boolean;
   /** One ASCII character. */
   readonly delimiter: string;
-  /** What the sample showed. Records may end with LF or CRLF wherever they like, whatever stands here. */
+  /** What the sample showed. Any record may end with LF or CRLF all the same. */
   readonly newline: 'LF' | 'CRLF' | 'mixed' | 'none';
   readonly gzip: boolean;
 }
@@ -27,14 +27,14 @@ export interface SourceFile {
   readonly stamp: string;
   /** Of the bytes on disk, hex. */
   readonly sha256: string;
-  /** Records of this file, rejected ones included, the header not. */
+  /** Records of this file, with rejected ones, without the header. */
   readonly records: number;
   readonly dialect: Dialect;
   /** Offset of the first record in the decoded (unzipped, UTF-8, without BOM) bytes. */
   readonly dataStart: Bytes;
 }
 
-/** A source after the whole check of law 5. */
+/** A source after its whole check (rule "Check before paying", docs/architecture.md#check-before-paying). */
 export interface Source {
   readonly files: readonly SourceFile[];
   /** Column names, the same in every file. */
@@ -42,7 +42,7 @@ export interface Source {
   /** Records read, rejected ones included. */
   readonly records: number;
   readonly rejected: number;
-  /** Of all files' contents in order, hex: what makes two sources the same. */
+  /** Of all files' contents in order, hex: two sources with the same hash are the same. */
   readonly sha256: string;
 }
 
@@ -54,7 +54,7 @@ export interface Position {
 
 /** Consecutive records, cut by count and bytes, written as one uploadable file. */
 export interface Chunk {
-  /** Unique in the run, from 1; its place among the chunks as long as none is split or sent again. */
+  /** Unique in the run, from 1, in the order of the source as long as no chunk is split or sent again. */
   readonly number: number;
   /** Number of its first record in the source. */
   readonly firstRecord: number;
@@ -62,7 +62,7 @@ export interface Chunk {
   readonly lastRecord: number;
   readonly records: number;
   readonly start: Position;
-  /** Just behind the last record's content; its newline, read again, is an empty line and so no record. */
+  /** Just after the last record's content. Its newline, read again, is an empty line and no record. */
   readonly end: Position;
   /** Size of the uploadable file. */
   readonly bytes: Bytes;
@@ -76,7 +76,7 @@ export type FileStatus = 'SUCCESSFUL' | 'FAILED';
 /** A value of the output's status column. */
 export type PredictionStatus = FileStatus | 'UNPROCESSED';
 
-/** Why a chunk's records have no answer. UNPROCESSED always carries one of these (law 1). */
+/** Why a chunk's records have no answer. UNPROCESSED always has one of these causes (rule "Balance"). */
 export type UnprocessedCause = 'AMBIGUOUS_HELD' | 'FOLIO_LOST' | 'DEADLINE';
 
 /**
@@ -110,7 +110,7 @@ export interface StoredPart extends PartReference {
   readonly records: number;
 }
 
-/** How many records of a chunk, or of a whole run, ended how. */
+/** How the records of a chunk, or of a whole run, ended. */
 export interface Counts {
   readonly read: number;
   readonly successful: number;

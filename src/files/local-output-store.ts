@@ -1,4 +1,4 @@
-/** Publications in folders on this disk: a file is renamed into place, and the folder is synced. */
+/** The output store on local disks: a file is renamed into place, and its folder is synced. */
 import { constants, renameSync } from 'node:fs';
 import { access, chmod, mkdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -6,6 +6,7 @@ import { ConfigError } from '../errors.js';
 import { syncFolder } from '../streams/atomic-file.js';
 import { hashFile } from '../streams/hash-file.js';
 import { stampAt, toStamp } from '../streams/stamp.js';
+import { isMissing } from '../streams/system-error.js';
 import type { OutputStore } from './output-store.js';
 
 /** Names are paths. A local file must be on the same file system as its name. */
@@ -14,7 +15,7 @@ export function createLocalOutputStore(): OutputStore {
     put: async (localFile, name, mode) => {
       await chmod(localFile, mode);
       renameSync(localFile, name);
-      // Taken before the folder is synced: whoever replaces the file meanwhile changes the stamp.
+      // Taken before the folder is synced: if the file is replaced meanwhile, its stamp is another.
       const stamp = stampAt(name)!;
       await syncFolder(dirname(name));
       return stamp;
@@ -54,7 +55,7 @@ async function checkPath(output: string, sources: readonly string[]): Promise<vo
   }
 }
 
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+function ignoreMissing(error: unknown): undefined {
+  if (isMissing(error)) return undefined;
   throw error;
 }

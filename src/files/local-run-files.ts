@@ -1,6 +1,6 @@
 /**
- * A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. One chunk's file is read and
- * written at once: that takes less than the work on its records, and much less than waiting for another thread.
+ * A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. Chunk and part files are read and
+ * written synchronously where that takes less time than waiting for another thread.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -24,13 +24,13 @@ import {
 import { writeGzipped } from './write-gzipped.js';
 
 const inflate = promisify(gunzip);
-/** Of a part's hash in its name: enough that two contents of one part never meet. */
+/** Digits of the hash in a part's name: enough that two contents of one part never share a name. */
 const HASH_DIGITS = 16;
 
-/** What a part's file is named by. */
+/** What the name of a part's file is made of. */
 type NamedPart = PartReference & Pick<StoredPart, 'sha256'>;
 
-/** Runs are folders below `<stateDir>/runs/`. A checkpoint may keep files of its own in them, which stay. */
+/** Runs are folders below `<stateDir>/runs/`. Files of a checkpoint in these folders are not touched. */
 export function createLocalFiles(stateDir: string): FileStore {
   const runsFolder = join(stateDir, 'runs');
   const folderOf = (run: string) => join(runsFolder, run);
@@ -54,7 +54,7 @@ export function createLocalFiles(stateDir: string): FileStore {
   };
 }
 
-/** Chunk and part files, half-written ones too. */
+/** Chunk and part files, unfinished ones too. */
 const OWN_NAME = /^(?:chunk|part)-\d+/;
 
 async function createLocalRunFiles(folder: string): Promise<RunFiles> {
@@ -62,10 +62,10 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
   const partName = (chunk: number, { fileStatus, part }: PartReference) =>
     join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}`);
-  /** Named by the content too: what is fetched again lies beside what was there, until the checkpoint knows it. */
+  /** The hash is in the name, so that a part fetched again lies beside the old file until the checkpoint knows it. */
   const partPath = (chunk: number, part: NamedPart) =>
     `${partName(chunk, part)}-${part.sha256.slice(0, HASH_DIGITS)}.csv.gz`;
-  /** Where the part is, or should be: version 0.1 had one name for any content. */
+  /** Where the part is, or should be. Version 0.1 named parts without their hash. */
   const storedPath = (chunk: number, part: NamedPart) => {
     const path = partPath(chunk, part);
     const older = `${partName(chunk, part)}.csv.gz`;
@@ -76,7 +76,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   const written = new Map<number, { readonly sha256: string; readonly size: number }>();
 
   return {
-    // Neither synced nor renamed: whatever a crash leaves of it is held to its hash before it is sent.
+    // Neither synced nor renamed: after a crash its hash is checked before it is sent.
     writeChunk: async (number, content, sha256) => {
       written.delete(number);
       const size = await writePieces(chunkPath(number), content);
@@ -100,7 +100,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
       const write = async (file: number) => {
         await writeGzipped(file, content, (piece) => {
           hash.update(piece);
-          // One that comes in several pieces is large.
+          // Only a part of one piece is kept: a part of several pieces is large.
           copy = bytes === 0 ? copyOf(piece) : undefined;
           bytes += piece.length;
         });
@@ -113,8 +113,8 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
     },
 
     readPart: async function* (chunk, part) {
-      const known = recent.take(partPath(chunk, part), part.sha256);
-      yield known ?? (await readStored(chunk, part));
+      const kept = recent.take(partPath(chunk, part), part.sha256);
+      yield kept ?? (await readStored(chunk, part));
     },
     removePart: async (chunk, part) => rmSync(storedPath(chunk, part), { force: true }),
   };
@@ -122,15 +122,15 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   async function readStored(chunk: number, part: StoredPart): Promise<Buffer> {
     try {
       const compressed = readFileSync(storedPath(chunk, part));
-      // One byte more than is right: all of it in one piece, and a longer one is noticed.
+      // One byte more than expected, so that it comes in one piece and a longer content is noticed.
       const size = part.bytes + 1;
       const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       if (sha256 !== part.sha256) throw new Error('its content is not what was written');
       return bytes;
     } catch (error) {
-      // What the system refuses for another reason may be whole: it is not to be fetched again for that.
-      if (isSystemTrouble(error)) throw error;
+      // After another error of the system the file may be whole, so it is not fetched again.
+      if (isSystemError(error)) throw error;
       throw new DamagedPartError(chunk, part, error);
     }
   }
@@ -162,7 +162,7 @@ function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
 
-function isSystemTrouble(error: unknown): boolean {
+function isSystemError(error: unknown): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall !== undefined && code !== 'ENOENT' && code !== 'EISDIR';
 }
@@ -171,25 +171,26 @@ function digits(number: number): string {
   return String(number).padStart(6, '0');
 }
 
-// * The decoded content of the parts that were stored last. While a run goes on most parts are joined right after they
-// were stored: they need not be read, decompressed and hashed for that. Invariant: what is given is what the file
-// holds, as far as the system tells: one that was touched since is not known here.
+/** The limit of all kept parts together: the parts of a few chunks of usual size. */
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
-/** Of all of them together: the parts of a few chunks of the usual size. */
-const MOST_BYTES = 4 * 1024 * 1024;
-
+/**
+ * The decoded content of the parts that were stored last. Most parts are joined right after they are stored, so they
+ * need not be read, decompressed and hashed for that. Invariant: the content is that of the file; a file that was
+ * touched since, by its stamp, is not known here.
+ */
 export interface RecentParts {
   /**
-   * Right after the file was written.
-   * @param content whoever takes it may give it back to the buffer pool.
+   * Must be called right after the file was written.
+   * @param content its taker may return it to the buffer pool.
    */
   keep(path: string, sha256: string, content: Buffer): void;
-  /** The content, which is no longer kept then. */
+  /** Gives the content away: it is no longer kept then. */
   take(path: string, sha256: string): Buffer | undefined;
 }
 
-/** Keeps the newest ones that fit. */
-export function createRecentParts(mostBytes = MOST_BYTES): RecentParts {
+/** Keeps the newest parts that fit. */
+export function createRecentParts(maxBytes = MAX_KEPT_BYTES): RecentParts {
   const contents = new Map<string, Buffer>();
   let bytes = 0;
   const keyOf = (path: string, sha256: string) => `${sha256} ${stampAt(path)}`;
@@ -206,7 +207,7 @@ export function createRecentParts(mostBytes = MOST_BYTES): RecentParts {
       contents.set(key, content);
       bytes += content.length;
       for (const [oldest, dropped] of contents) {
-        if (bytes <= mostBytes) return;
+        if (bytes <= maxBytes) return;
         remove(oldest);
         giveBack(dropped);
       }

@@ -1,37 +1,37 @@
-/** The port to the place where publications stand: folders on this disk, unless another store is handed in. */
+/** The port to the store of publications. The default store is folders on the local disk. */
 import type { Bytes } from '../types.js';
 
-/** What stands under a name. */
+/** The content under a name. */
 export interface OutputIdentity {
   readonly bytes: Bytes;
   /**
-   * Changes whenever what stands there is replaced or touched. A shortcut only: the same content may get another
-   * stamp, so where stamps differ the content decides.
+   * Changes whenever the content is replaced or touched. A shortcut only: the same content may get another stamp, so
+   * where stamps differ the content is compared.
    */
   readonly stamp: string;
-  /** SHA-256 of the content, hex. Reads all of it; undefined where it has gone since. */
+  /** SHA-256 of the content, hex. Reads all of it; undefined where it is gone by then. */
   sha256(): Promise<string | undefined>;
 }
 
 /** Names are those of the config (`output.path`) and those made from it (manifest, marker, rejects). */
 export interface OutputStore {
   /**
-   * Puts a whole, synced local file in place under a name and replaces what stands there. The local file is gone
-   * then. What has resolved survives a power failure.
-   * @param mode permission bits, where the store has such.
-   * @returns the stamp of what now stands there.
+   * Moves a whole, synced local file to a name and replaces what is there. Once this has resolved, it survives a power
+   * failure.
+   * @param mode permission bits, where the store has them.
+   * @returns the stamp of the new content.
    */
   put(localFile: string, name: string, mode: number): Promise<string>;
-  /** Undefined where nothing stands under the name. */
+  /** Undefined where there is nothing under the name. */
   identity(name: string): Promise<OutputIdentity | undefined>;
-  /** Removes what stands under a name; nothing there is fine. */
+  /** Removes what is under a name; a missing name is fine. */
   remove(name: string): Promise<void>;
   /**
-   * Rule "Check before paying": looks whether an output can be put there, and changes nothing.
+   * Checks, without a change, that an output can be put there (rule "Check before paying").
    * @param sources paths of the source's files.
    * @throws ConfigError `OUTPUT_IS_FOLDER`; `OUTPUT_IS_SOURCE` where the name is one of the sources.
    */
   check(name: string, sources: readonly string[]): Promise<void>;
-  /** Makes the place ready (its folder, say), before anything is sent. Throws where nothing could be put there. */
+  /** Prepares the store, for example creates a folder, before anything is sent. Throws where nothing can be put there. */
   prepare(name: string): Promise<void>;
 }

@@ -1,26 +1,26 @@
-/** The port to a run's files: chunks on their way to the service, and the decoded parts that were bought. */
+/** The port to a run's files: chunk files to upload, and the decoded parts that were bought. */
 import type { Bytes, FileStatus, PartReference, StoredPart } from '../types.js';
 
-/** Bytes in pieces. A consumer does not look at a piece once it has asked for the next one. */
+/** Bytes in pieces. A piece is valid until the consumer asks for the next one. */
 export type ByteStream = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** What was written of a part. */
+/** The size and the hash of a written part. */
 export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
 
 /** Bytes to upload, wherever they are stored: on a disk, in a database or in an object store. */
 export interface UploadContent {
   readonly bytes: Bytes;
   /**
-   * Gives the content from its first byte on, exactly `bytes` of it, as often as it is called. A piece keeps its
-   * bytes after it is given: nothing says when the network has sent it.
+   * Gives the content from its first byte, exactly `bytes` of it, each time it is called. A piece keeps its bytes after
+   * it is given, because nothing says when the network has sent it.
    */
   open(): AsyncIterable<Uint8Array>;
 }
 
 export interface RunFiles {
   /**
-   * Writes an uploadable file; an old one of the same number is replaced. It need not outlive a crash: it can be
-   * cut again from the source, and `hasChunk` tells whether it is whole.
+   * Writes an uploadable file and replaces an old one of the same number. It need not survive a crash: it can be cut
+   * again from the source, and `hasChunk` tells whether it is whole.
    */
   writeChunk(number: number, content: ByteStream, sha256: string): Promise<void>;
   /**
@@ -28,24 +28,24 @@ export interface RunFiles {
    * @throws when there is no such file.
    */
   chunkContent(number: number): Promise<UploadContent>;
-  /** Whether the chunk's file is there with exactly this content; what was written through this port is not read for it. */
+  /** Whether the chunk's file has exactly this content. A file that was written through this port is not read for it. */
   hasChunk(number: number, sha256: string): Promise<boolean>;
   removeChunk(number: number): Promise<void>;
   /**
-   * Streams a decoded part to the store, compressed; it is there whole or not at all, beside what is stored of the
-   * part with another content.
+   * Streams a decoded part to the store, compressed. It appears whole or not at all, beside stored files of the part
+   * with another content.
    */
   writePart(chunk: number, part: PartReference, content: ByteStream): Promise<WrittenPart>;
   /**
-   * The decoded bytes of a stored part, compared with its hash. Each piece belongs to the reader.
+   * The decoded bytes of a stored part, checked against its hash. Each piece belongs to the reader.
    * @throws DamagedPartError, while it is read, when it is missing or not what was written.
    */
   readPart(chunk: number, part: StoredPart): AsyncIterable<Uint8Array>;
-  /** Removes what is stored of a part with this content. */
+  /** Removes the stored file of a part with this content. */
   removePart(chunk: number, part: StoredPart): Promise<void>;
 }
 
-/** All pieces as one: a single piece, which is the usual case, is not copied. */
+/** All pieces as one buffer. A single piece, the usual case, is not copied. */
 export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const piece of content) pieces.push(piece);
@@ -56,24 +56,24 @@ export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buf
 
 /** The files of all runs. */
 export interface FileStore {
-  /** The files of one run; makes a place for them where there is none. */
+  /** The files of one run; creates the place for them where it is missing. */
   ofRun(run: string): Promise<RunFiles>;
   /** Bytes of all files of a run; undefined where it has none. */
   sizeOf(run: string): Promise<number | undefined>;
-  /** Removes all files of a run; none there is fine. */
+  /** Removes all files of a run; a run without files is fine. */
   remove(run: string): Promise<void>;
-  /** Every run that has a place for files, whether the checkpoint knows it or not. */
+  /** Every run that has a place for files, also if the checkpoint does not know it. */
   runs(): Promise<readonly StoredRun[]>;
 }
 
 /** @see FileStore.runs */
 export interface StoredRun {
   readonly run: string;
-  /** Where its files are, as a person finds them. */
+  /** Where a person finds its files. */
   readonly location: string;
 }
 
-/** A part that was bought is no longer on the disk as it was written; it can be fetched again. */
+/** A stored part is no longer as it was written; it can be fetched again. */
 export class DamagedPartError extends Error {
   readonly chunk: number;
   readonly fileStatus: FileStatus;

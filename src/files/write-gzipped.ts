@@ -1,4 +1,4 @@
-/** Writes a file gzipped. Compressors are used again: making one costs more than a small file. */
+/** Writes a gzipped file. Compressors are reused, because creating one costs more than compressing a small file. */
 import { writeFile, writeFileSync } from 'node:fs';
 import type { TransformOptions } from 'node:stream';
 import { promisify } from 'node:util';
@@ -6,8 +6,8 @@ import { constants, createGzip, type ZlibOptions, type ZlibReset } from 'node:zl
 import type { ByteStream } from './run-files.js';
 
 /**
- * Each write is a member of its own, as RFC 1952 allows: a piece is whole when its write has ended, and one call to
- * another thread is all that most files take. What is compressed is taken then: no write ever waits for that.
+ * Each write gives a member of its own, as RFC 1952 allows: its bytes are complete when the write has ended, so most
+ * files take one call to another thread. The high water mark lets no write wait for a reader.
  */
 const OPTIONS: ZlibOptions & Pick<TransformOptions, 'highWaterMark'> = {
   level: constants.Z_BEST_SPEED,
@@ -16,26 +16,26 @@ const OPTIONS: ZlibOptions & Pick<TransformOptions, 'highWaterMark'> = {
   highWaterMark: 2 ** 30,
 };
 
-const writeElsewhere = promisify(writeFile);
-/** To write more takes longer than to ask another thread for it. */
-const MOST_AT_ONCE = 32 * 1024;
+const writeInThread = promisify(writeFile);
+/** More bytes take longer to write than to hand to another thread. */
+const MAX_SYNC_BYTES = 32 * 1024;
 
-/** Node's types do not know that it can be reset. */
+/** Node's types lack `reset`. */
 type Gzip = ReturnType<typeof createGzip> & ZlibReset;
 
-/** Compressors that no file uses any more: as many as there ever were files at once. */
+/** Compressors that are not in use: at most as many as files were written at once. */
 const spare: Gzip[] = [];
 
 /**
- * Compresses the content into a file that is empty. A piece may be overwritten when the next one is asked for; it
- * should be large: each is compressed by itself.
- * @param file its descriptor.
- * @param look is shown each piece while it is compressed.
+ * Compresses the content into an empty file. A piece may be overwritten when the next one is asked for. Pieces should be
+ * large, because each is compressed by itself.
+ * @param file the file's descriptor.
+ * @param onPiece is given each piece while it is compressed.
  */
 export async function writeGzipped(
   file: number,
   content: ByteStream,
-  look: (piece: Uint8Array) => void,
+  onPiece: (piece: Uint8Array) => void,
 ): Promise<void> {
   const gzip = spare.pop() ?? (createGzip(OPTIONS) as Gzip);
   try {
@@ -43,7 +43,7 @@ export async function writeGzipped(
     for await (const piece of content) {
       if (piece.length === 0) continue;
       const compressed = compress(gzip, piece);
-      look(piece);
+      onPiece(piece);
       await write(file, await compressed);
       isEmpty = false;
     }
@@ -58,7 +58,7 @@ export async function writeGzipped(
 /** One member of a gzip file. */
 function compress(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Of an error in the compressor itself the write does not hear.
+    // The callback of write does not get errors of the compressor itself.
     gzip.once('error', reject);
     gzip.write(piece, (error) => {
       gzip.off('error', reject);
@@ -70,7 +70,7 @@ function compress(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
   });
 }
 
-/** All that is ready. One `read` gives it whole, or on Node 26 one buffer of it. */
+/** All bytes that are ready. One `read` gives them all, or on Node 26 one buffer of them. */
 function readAll(gzip: Gzip): Buffer {
   const buffers: Buffer[] = [];
   for (let buffer = gzip.read(); buffer !== null; buffer = gzip.read()) buffers.push(buffer);
@@ -78,6 +78,6 @@ function readAll(gzip: Gzip): Buffer {
 }
 
 async function write(file: number, bytes: Buffer): Promise<void> {
-  if (bytes.length > MOST_AT_ONCE) await writeElsewhere(file, bytes);
+  if (bytes.length > MAX_SYNC_BYTES) await writeInThread(file, bytes);
   else writeFileSync(file, bytes);
 }

@@ -1,15 +1,21 @@
-/** Chunks that the service may have accepted without our knowing, and how a person who finds one binds its folio. */
+/**
+ * Chunks that a person can help with: ambiguous ones, which the service may have accepted, and those whose folio is lost.
+ * `foliopipe adopt` gives either kind a folio that was found at the service.
+ */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/walk-run.js';
 
-/** A chunk that is ambiguous, or given up because it was. */
+/** A chunk that is ambiguous, or was given up because it was ambiguous. */
 export interface Adoptable {
   readonly chunk: number;
-  /** Of its newest ambiguous attempt: what to look for at the service's own console. */
+  /** The file of its newest ambiguous attempt, to look for at the service. */
   readonly fileName: string;
 }
 
-/** The first of a run, by number. @param limit at most so many. */
+/**
+ * The first adoptable chunks of a run, by number.
+ * @param limit the most that are returned.
+ */
 export async function findAdoptable(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'attempts'>,
   run: string,
@@ -25,18 +31,18 @@ export async function findAdoptable(
   return found;
 }
 
-/** What to look for and what to type of the first of a run, and how many there are beyond them; empty without any. */
+/** Hints for the first adoptable chunks of a run, and how many more there are; empty without any. */
 export async function adoptHints(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'attempts'>,
   run: string,
 ): Promise<string> {
   const found = await findAdoptable(checkpoint, run, Number.POSITIVE_INFINITY);
-  const hints = found.slice(0, hintsAtMost).map((one) => adoptHint(run, one));
+  const hints = found.slice(0, maxHints).map((one) => adoptHint(run, one));
   const more = found.length - hints.length;
   return [...hints, ...(more > 0 ? [`and ${more} more: foliopipe status`] : [])].join('; ');
 }
 
-const hintsAtMost = 3;
+const maxHints = 3;
 
 /** The file of a chunk's newest ambiguous attempt. */
 export async function ambiguousFile(
@@ -48,7 +54,7 @@ export async function ambiguousFile(
   return attempts.findLast(({ state }) => state === 'ambiguous')?.fileName;
 }
 
-/** What to look for and what to type, as half a sentence. */
+/** The file to look for and the command to type, as half a sentence. */
 export function adoptHint(run: string, { chunk, fileName }: Adoptable): string {
   return `if the service lists the file ${fileName}, bind it: ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
@@ -57,16 +63,19 @@ export function adoptCommand(run: string, chunk: number | string, folio: string)
   return `foliopipe adopt --run ${run} --chunk ${chunk} ${folio}`;
 }
 
-/** Chunks that were given up because the service no longer knows their folio. */
+/** A chunk that was given up because the service no longer knows its folio. */
 export interface LostFolio {
   readonly chunk: number;
   readonly folio: string;
   readonly records: number;
-  /** 0, or the round of failed records that it was sent in: these keep the answer that they had. */
+  /** 0, or the round of failed records that it was sent in: they keep the answer that they had. */
   readonly round: number;
 }
 
-/** The first of a run, by number. @param limit at most so many. */
+/**
+ * The first lost folios of a run, by chunk number.
+ * @param limit the most that are returned.
+ */
 export async function findLostFolios(
   checkpoint: Pick<CheckpointReader, 'chunksIn'>,
   run: string,
@@ -80,7 +89,7 @@ export async function findLostFolios(
   return lost;
 }
 
-/** What it comes to, and what to type. */
+/** What a lost folio means for its records, and which command helps. */
 export function lostText(run: string, { chunk, folio, records, round }: LostFolio): string {
   const some = records === 1 ? '1 record' : `${records} records`;
   const what = round === 0 ? `${some} UNPROCESSED` : `${some} FAILED as before`;

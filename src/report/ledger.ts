@@ -1,15 +1,15 @@
 /**
- * What was sent and may have to be paid, over all runs: one entry for each attempt that the service accepted or
- * may have accepted, and one a run and day for its searches. Invariants: a page of attempts is all that is in memory;
- * an upload is free only where its own reply came from a local service, and what has no reply of its own only where
- * all replies of its run did (law 11).
+ * What was sent and may have to be paid, over all runs: one entry for each attempt that the service accepted or may have
+ * accepted, and one for the searches of a run and day. Invariants: only one page of attempts is in memory; an upload is
+ * free only if its own reply came from a local service, and a request without a reply only if all replies of its run did
+ * (rule "A rehearsal never looks real", docs/architecture.md#a-rehearsal-never-looks-real).
  */
 import type { CheckpointReader, Run, Search, Upload } from '../checkpoint/checkpoint.js';
 import { eachSearch } from '../checkpoint/walk-run.js';
 import { dayOf, monthOf } from '../config/calendar.js';
 
 export interface LedgerTerms {
-  /** `YYYY-MM` in the time zone; without it all entries. */
+  /** `YYYY-MM` in the time zone; all entries without it. */
   readonly month?: string;
   /** As Intl knows it. */
   readonly timeZone: string;
@@ -19,9 +19,9 @@ export interface LedgerTerms {
 export interface LedgerEntry {
   readonly pipeline: string;
   readonly run: string;
-  /** An upload, or all single-record searches of a run on one day that ended alike. */
+  /** An upload, or all single-record searches of a run on one day with the same state. */
   readonly kind: 'upload' | 'search';
-  /** Null of searches, as are attempt and file. */
+  /** Chunk, attempt and file are null for searches. */
   readonly chunk: number | null;
   readonly attempt: number | null;
   readonly fileName: string | null;
@@ -31,9 +31,9 @@ export interface LedgerEntry {
   readonly state: 'accepted' | 'ambiguous';
   /** Records sent. */
   readonly records: number;
-  /** What the service counted, where it said so. */
+  /** The service's count, where its reply has one. */
   readonly serviceRecords: number | null;
-  /** Null without a price for a record; 0 for a rehearsal. */
+  /** Null without `budget.pricePerRecord`; 0 for a rehearsal. */
   readonly price: number | null;
   /** An ambiguous attempt, or an accepted one of a chunk that had an ambiguous one before. */
   readonly possiblyTwice: boolean;
@@ -45,13 +45,13 @@ export interface LedgerEntry {
 
 export interface LedgerTotals {
   readonly uploads: number;
-  /** Records that were searched one by one, those of rehearsals left out. */
+  /** Records that were searched one by one, without rehearsals. */
   readonly searches: number;
-  /** Records sent, those of rehearsals left out. */
+  /** Records sent, without rehearsals. */
   readonly records: number;
-  /** Of these the records of the entries that are `possiblyTwice`. */
+  /** Those of them in entries that are `possiblyTwice`. */
   readonly possiblyTwice: number;
-  /** Null without a price for a record. */
+  /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
   readonly rehearsalRecords: number;
 }
@@ -81,7 +81,7 @@ export async function* readLedger(
 
 const pageChunks = 500;
 
-/** What the entries of a run share. */
+/** The facts that all entries of a run share. */
 export interface LedgerRun extends Pick<Run, 'id' | 'pipeline'> {
   /** Whether all its replies came from a local service, and there are any. */
   readonly isLocal: boolean;
@@ -95,11 +95,11 @@ export function ledgerEntries(
 ): LedgerEntry[] {
   const entries: LedgerEntry[] = [];
   const sent = uploads.filter(({ state }) => state !== 'dropped');
-  let inDoubt: number | undefined;
-  for (const [at, upload] of sent.entries()) {
-    // An intent that is committed may have been sent: until its end is known it is ambiguous.
+  let ambiguousChunk: number | undefined;
+  for (const [index, upload] of sent.entries()) {
+    // A committed intent may have been sent: it is ambiguous until its end is known.
     const state = upload.state === 'accepted' ? 'accepted' : 'ambiguous';
-    if (state === 'ambiguous') inDoubt = upload.chunk;
+    if (state === 'ambiguous') ambiguousChunk = upload.chunk;
     const { chunk, attempt, fileName, folio, startedAt, records, serviceRecords } = upload;
     const rehearsal = state === 'accepted' ? upload.local === true : run.isLocal;
     entries.push({
@@ -115,15 +115,15 @@ export function ledgerEntries(
       records,
       serviceRecords,
       price: priceOf(rehearsal ? 0 : records, pricePerRecord),
-      possiblyTwice: inDoubt === chunk,
-      sentAgain: sent[at - 1]?.chunk === chunk || sent[at + 1]?.chunk === chunk,
+      possiblyTwice: ambiguousChunk === chunk,
+      sentAgain: sent[index - 1]?.chunk === chunk || sent[index + 1]?.chunk === chunk,
       rehearsal,
     });
   }
   return entries;
 }
 
-/** Few: one a day on which the run has searched, and one more where nobody knows whether a search counted. */
+/** Few entries: at most one accepted and one ambiguous for each day with searches. */
 async function searchEntries(
   checkpoint: Pick<CheckpointReader, 'searches'>,
   run: LedgerRun,
@@ -132,7 +132,7 @@ async function searchEntries(
   const sums = new Map<string, { at: number; state: LedgerEntry['state']; records: number }>();
   for await (const { state, startedAt } of eachSearch(checkpoint, run.id)) {
     if (state === 'dropped') continue;
-    const ended = stateOfSearch(state);
+    const ended = searchState(state);
     const key = `${dayOf(startedAt, timeZone)} ${ended}`;
     const sum = sums.get(key) ?? { at: startedAt, state: ended, records: 0 };
     sums.set(key, { ...sum, at: Math.min(sum.at, startedAt), records: sum.records + 1 });
@@ -148,8 +148,8 @@ async function searchEntries(
   }));
 }
 
-/** An intent that is committed may have been sent: until its end is known it is ambiguous. */
-function stateOfSearch(state: Search['state']): LedgerEntry['state'] {
+/** A committed intent may have been sent: it is ambiguous until its end is known. */
+function searchState(state: Search['state']): LedgerEntry['state'] {
   return state === 'answered' ? 'accepted' : 'ambiguous';
 }
 
@@ -164,7 +164,7 @@ export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
   };
 }
 
-/** The totals with one entry more. */
+/** The totals with one more entry. */
 export function addEntry(
   totals: LedgerTotals,
   { kind, records, possiblyTwice, rehearsal }: LedgerEntry,
@@ -179,12 +179,12 @@ export function addEntry(
     searches: totals.searches + (kind === 'search' ? records : 0),
     records: sent,
     possiblyTwice: totals.possiblyTwice + (possiblyTwice ? records : 0),
-    // Of the sum, not a sum of prices: those are rounded.
+    // The price of the sum, because a sum of rounded prices would be less exact.
     amount: priceOf(sent, pricePerRecord),
   };
 }
 
-/** Rounded to a millionth, so that no binary fraction shows. */
+/** Rounded to a millionth, which removes binary fractions. */
 function priceOf(records: number, pricePerRecord: number | null): number | null {
   return pricePerRecord === null ? null : Number((records * pricePerRecord).toFixed(6));
 }

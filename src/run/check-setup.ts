@@ -1,4 +1,4 @@
-/** Looks at everything that a run needs without paying: folders, source, service and token. */
+/** Checks everything that a run needs, without paying: folders, source, service and token. */
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -13,36 +13,36 @@ import { createUploadLayout } from '../stages/chunk/upload-layout.js';
 
 export interface CheckedItem {
   readonly item: 'state folder' | 'output folder' | 'source' | 'service';
-  /** What was found, for a person. */
-  readonly told: string;
+  /** What was found, as text. */
+  readonly text: string;
   readonly error: FoliopipeError | null;
 }
 
-/** Every item is looked at, whatever the ones before it say. Reads the header of each source file, no more. */
+/** Checks every item, also after one has failed. Of each source file only the header is read. */
 export async function* checkSetup(
   config: Config,
   api: PredictionApi,
   signal: AbortSignal,
 ): AsyncGenerator<CheckedItem> {
-  yield await look('state folder', () => checkStateFolder(config.stateDir));
-  yield await look('output folder', () => checkFolder(dirname(config.output.path), 'output.path'));
-  yield await look('source', () => checkSourceHeader(config));
-  yield await look('service', () => checkService(api, signal));
+  yield await checkItem('state folder', () => checkStateFolder(config.stateDir));
+  yield await checkItem('output folder', () => checkFolder(dirname(config.output.path), 'output.path'));
+  yield await checkItem('source', () => checkSourceHeader(config));
+  yield await checkItem('service', () => checkService(api, signal));
 }
 
-async function look(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
+async function checkItem(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
   try {
-    return { item, told: await check(), error: null };
+    return { item, text: await check(), error: null };
   } catch (error) {
     if (!(error instanceof FoliopipeError)) throw error;
-    return { item, told: error.message, error };
+    return { item, text: error.message, error };
   }
 }
 
 async function checkStateFolder(path: string): Promise<string> {
-  const told = await checkFolder(path, 'stateDir');
+  const text = await checkFolder(path, 'stateDir');
   await refuseNetworkFolder(path);
-  return told;
+  return text;
 }
 
 async function checkFolder(path: string, key: string): Promise<string> {
@@ -70,7 +70,7 @@ async function checkSourceHeader(config: Config): Promise<string> {
   return `${paths.join(', ')}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}`;
 }
 
-/** Asks for a folio that cannot be: a service that says so has taken the token, and nothing is paid. */
+/** Asks for a folio that does not exist. A service that says so has accepted the token, and nothing is paid. */
 async function checkService(api: PredictionApi, signal: AbortSignal): Promise<string> {
   try {
     await api.track('foliopipe-check', signal, AbortSignal.abort());

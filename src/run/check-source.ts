@@ -1,4 +1,7 @@
-/** Finds the source's files and checks them whole (law 5), unless they carry the stamps of a check before. */
+/**
+ * Finds the source's files and checks them whole (rule "Check before paying", docs/architecture.md#check-before-paying),
+ * unless they still have the stamps of an earlier check.
+ */
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -9,18 +12,20 @@ import { createUploadLayout, maxRecordBytes } from '../stages/chunk/upload-layou
 import type { Source } from '../types.js';
 import type { RunOptions } from './run-options.js';
 
-export interface SourceCheckNeeds {
-  readonly config: Config;
-  readonly output: Pick<OutputStore, 'check'>;
-  readonly signal: AbortSignal;
-}
-
 /**
- * The checked source: every record's shape, the configured columns, and that the output can be written.
- * @param known a run whose check may be relied on when files and settings are still the same.
+ * Checks every record's shape, the configured columns, and that the output can be put in place.
+ * @param known a run whose check still holds if the files have its stamps; its settings must be the same.
  */
 export async function checkSource(
-  { config, output, signal }: SourceCheckNeeds,
+  {
+    config,
+    output,
+    signal,
+  }: {
+    readonly config: Config;
+    readonly output: Pick<OutputStore, 'check'>;
+    readonly signal: AbortSignal;
+  },
   options: Pick<RunOptions, 'onScan'> = {},
   known?: Run,
 ): Promise<Source> {
@@ -53,8 +58,8 @@ async function scan(
 
 async function isSame(known: Source | undefined, paths: readonly string[]): Promise<boolean> {
   if (known === undefined || known.files.length !== paths.length) return false;
-  for (const [at, file] of known.files.entries()) {
-    if (file.path !== paths[at] || (await fileStamp(file.path)).stamp !== file.stamp) return false;
+  for (const [index, file] of known.files.entries()) {
+    if (file.path !== paths[index] || (await fileStamp(file.path)).stamp !== file.stamp) return false;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-/** Finds what a run's folder holds of its chunks' answers, without a database that says so. */
+/** Finds the stored parts of chunks in a run's folder, without the database. */
 import { createHash } from 'node:crypto';
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { FoundParts } from '../checkpoint/recovery/insert-run.js';
 import { countRecords } from '../csv/kernel/count-records.js';
 import type { FileStatus, StoredPart } from '../types.js';
 
-/** The name of a part, with a piece of its content's hash or without. */
+/** The name of a part, with the first digits of its content's hash or without. */
 const PART = /^part-(\d+)-(successful|failed)-(\d+)(?:-[0-9a-f]+)?\.csv\.gz$/;
 
 interface PartFile {
@@ -19,9 +19,9 @@ interface PartFile {
 }
 
 /**
- * @param chunks of which answers are looked for; a chunk may have parts of several downloads.
- * @returns for each chunk whose parts hold as many results as it has records, the newest that do. That each result is
- *   of its record is proven when they are joined.
+ * @param chunks to find parts of; a chunk may have parts of several downloads.
+ * @returns for each chunk whose parts hold as many results as it has records, the newest such parts. Whether each
+ *   result belongs to its record is proven when they are joined.
  */
 export async function findParts(
   folder: string,
@@ -37,7 +37,7 @@ export async function findParts(
   return found;
 }
 
-/** By chunk, the newest first. */
+/** The part files by chunk, the newest first. */
 function partFilesIn(folder: string): ReadonlyMap<number, PartFile[]> {
   const files = new Map<number, PartFile[]>();
   for (const name of readdirSync(folder).sort()) {
@@ -60,15 +60,15 @@ async function newestWhole(files: readonly PartFile[], records: number): Promise
     if (part !== undefined) left.push({ ...part, key: `${part.fileStatus} ${part.part}` });
   }
   for (;;) {
-    const set = left.filter(({ key }, at) => left.findIndex((other) => other.key === key) === at);
+    const set = left.filter(({ key }, index) => left.findIndex((other) => other.key === key) === index);
     const counts = { successful: 0, failed: 0 };
     for (const part of set) counts[part.fileStatus === 'FAILED' ? 'failed' : 'successful'] += part.records;
     if (set.length > 0 && counts.successful + counts.failed === records) {
       return { counts, parts: set.map(({ key: _, ...part }) => part) };
     }
-    // The newest that has an older one of its kind makes room for that.
-    const replaced = left.findIndex(({ key }, at) =>
-      left.some((other, older) => older > at && other.key === key),
+    // The newest file of which there is an older version is dropped, so that the older one counts.
+    const replaced = left.findIndex(({ key }, index) =>
+      left.some((other, older) => older > index && other.key === key),
     );
     if (replaced < 0) return undefined;
     left = left.toSpliced(replaced, 1);
@@ -90,7 +90,7 @@ async function readPart({ path, fileStatus, part }: PartFile): Promise<StoredPar
       records = counted.count();
     });
   } catch (error) {
-    // What the system refuses may be whole.
+    // After an error of the system the file itself may be whole.
     if ((error as NodeJS.ErrnoException).syscall !== undefined) throw error;
     return undefined;
   }

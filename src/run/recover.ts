@@ -1,4 +1,4 @@
-/** Rebuilds a checkpoint that is lost, damaged or older than its journals, from these and the parts on the disk. */
+/** Rebuilds a checkpoint that is lost, damaged or older than its journals, from the journals and the parts on the disk. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { RunState } from '../checkpoint/checkpoint.js';
@@ -24,7 +24,7 @@ import { waitForLock } from './open-state.js';
 import type { RunOptions } from './run-options.js';
 
 export interface RecoverOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
-  /** Only say what would be rebuilt. */
+  /** Only report what would be rebuilt. */
   readonly dryRun?: boolean;
 }
 
@@ -36,46 +36,46 @@ export interface UploadSum {
 /** What was found of a run. */
 export interface RecoveredRun {
   readonly run: string;
-  /** Null where nothing tells it. */
+  /** Null where it is not known. */
   readonly pipeline: string | null;
   /**
-   * `kept`: the checkpoint knows all that its journal knows. `renewed`: the same, but its journal was damaged, and is
-   * written again from the checkpoint. `rebuilt`: from its journal. `lost`: there is no journal that could be read, or
-   * what cannot be read of it may be more than the checkpoint knows; its folder stays as it is.
+   * `kept`: the checkpoint knows all that the run's journal knows. `renewed`: the same, but the journal was damaged and
+   * is written again from the checkpoint. `rebuilt`: the run was rebuilt from its journal. `lost`: no journal can be
+   * read, or its unreadable part may hold more than the checkpoint knows; the run's folder stays as it is.
    */
   readonly found: 'kept' | 'renewed' | 'rebuilt' | 'lost';
-  /** What is wrong with its journal. */
+  /** What is wrong with the journal. */
   readonly reason: string | null;
   readonly state: RunState | null;
   readonly prunedAt: number | null;
   readonly chunks: number;
-  /** Chunks of which all results are on the disk, whose folio is known, and of which nobody knows. */
+  /** Chunks with all results on the disk, chunks with a known folio, and ambiguous chunks. */
   readonly downloaded: number;
   readonly folios: number;
   readonly ambiguous: number;
-  /** Records that were, or may have been, paid for; and of these the ones of which nobody knows. */
+  /** Records that were, or may have been, paid for; and those of them in ambiguous uploads. */
   readonly records: number;
   readonly ambiguousRecords: number;
-  /** Uploads without any reply on which `ambiguous.policy` is still to decide: the newest of each chunk. */
+  /** Uploads without a reply that `ambiguous.policy` has to decide on: the newest of each chunk. */
   readonly undecided: UploadSum;
 }
 
 export interface Recovered {
-  /** How the checkpoint was found. */
+  /** The state in which the checkpoint was found. */
   readonly base: BaseState;
   readonly runs: readonly RecoveredRun[];
-  /** Whether a rebuilt checkpoint has taken its place. */
+  /** Whether a rebuilt checkpoint has replaced it. */
   readonly replaced: boolean;
-  /** Where the files of the old one are kept: the database, if there was one, comes first. */
+  /** Where the files of the old checkpoint are kept; the database, if there was one, comes first. */
   readonly aside: readonly string[];
-  /** Whether a version without journals may have removed runs of which nothing is known any more. */
+  /** Whether a version without journals may have pruned runs that are not known any more. */
   readonly mayLackPruned: boolean;
 }
 
 /**
- * Nothing is removed and nobody is asked. Afterwards the same commands go on as if nothing had happened; what the
- * disk does not hold is asked for again, which costs nothing.
- * @throws LockedError when a pipeline is at work; ConfigError `STATE_MISSING`, `CHECKPOINT_NEWER`.
+ * Removes nothing and sends no request. Afterwards the same commands go on; results that are not on the disk are fetched
+ * again, which costs nothing.
+ * @throws LockedError when a run of any pipeline is working; ConfigError `STATE_MISSING`, `CHECKPOINT_NEWER`.
  */
 export async function recover(
   { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
@@ -117,7 +117,7 @@ async function rebuildAll(stateDir: string, ids: readonly string[], at: number |
   }
 }
 
-/** @param at null: nothing is put in place. */
+/** @param at epoch milliseconds; null only reports. */
 async function rebuild(
   database: RecoveredDatabase,
   stateDir: string,
@@ -127,11 +127,11 @@ async function rebuild(
   const runs: RecoveredRun[] = [];
   const rebuilt: JournaledRun[] = [];
   for (const id of ids) {
-    const looked = lookAt(database, stateDir, id);
-    if ('head' in looked) rebuilt.push(looked);
+    const examined = examineRun(database, stateDir, id);
+    if ('head' in examined) rebuilt.push(examined);
     else {
-      runs.push(looked);
-      if (looked.found === 'renewed' && at !== null) database.renewJournal(id, at);
+      runs.push(examined);
+      if (examined.found === 'renewed' && at !== null) database.renewJournal(id, at);
     }
   }
   rebuilt.sort((a, b) => a.head.createdAt - b.head.createdAt);
@@ -139,7 +139,7 @@ async function rebuild(
     const bought = [...run.chunks.values()].filter(({ state }) => state === 'submitted');
     const parts = await findParts(dirname(journalPath(stateDir, run.head.run)), bought);
     await database.put(run, parts);
-    runs.push(told(run, parts.size));
+    runs.push(rebuiltReport(run, parts.size));
   }
   await database.putPublications(rebuilt);
   const { base } = database;
@@ -150,57 +150,57 @@ async function rebuild(
   return { base, runs, replaced: isNeeded && at !== null, aside, mayLackPruned };
 }
 
-/** Known by the copies that were made of the database before its tables were changed, and by runs without a journal. */
+/** Shown by copies of the database from before its tables were changed, and by runs without a journal. */
 function hadNoJournals(stateDir: string, ids: readonly string[]): boolean {
   const path = join(stateDir, 'checkpoint.db');
   if ([1, 2].some((version) => existsSync(copyPath(path, version)))) return true;
   return ids.some((run) => !existsSync(journalPath(stateDir, run)));
 }
 
-/** A run that is to be rebuilt, or what is to be said of one that is not. */
-function lookAt(database: RecoveredDatabase, stateDir: string, run: string): JournaledRun | RecoveredRun {
+/** A run that must be rebuilt, or the report of one that must not. */
+function examineRun(database: RecoveredDatabase, stateDir: string, run: string): JournaledRun | RecoveredRun {
   const isKnown = database.known.includes(run);
   const path = journalPath(stateDir, run);
   try {
-    if (!hasJournal(path)) return withoutJournal(run, path, isKnown);
+    if (!hasJournal(path)) return reportWithoutJournal(run, path, isKnown);
     const compared = isKnown ? database.compare(run) : undefined;
     if (compared !== undefined && !isBehind(compared)) {
-      if (!compared.isDamaged) return { ...nothing(run), found: 'kept' };
-      if (compared.doubt !== null) return lost(run, compared.doubt);
-      return { ...nothing(run), found: 'renewed', reason: `${path} was damaged` };
+      if (!compared.isDamaged) return { ...emptyReport(run), found: 'kept' };
+      if (compared.doubt !== null) return lostReport(run, compared.doubt);
+      return { ...emptyReport(run), found: 'renewed', reason: `${path} was damaged` };
     }
     return readJournaledRun(readJournal(path));
   } catch (error) {
     if (error instanceof ConfigError && error.code === 'JOURNAL_DAMAGED') {
-      return lost(run, `line ${error.facts.line} of ${path} is damaged`);
+      return lostReport(run, `line ${error.facts.line} of ${path} is damaged`);
     }
     throw error;
   }
 }
 
-/** An empty journal tells as little as one that is missing. */
-function withoutJournal(run: string, path: string, isKnown: boolean): RecoveredRun {
+/** An empty journal is treated as a missing one. */
+function reportWithoutJournal(run: string, path: string, isKnown: boolean): RecoveredRun {
   const isMissing = !existsSync(path);
-  if (!isKnown) return lost(run, `${path} is ${isMissing ? 'missing' : 'empty'}`);
-  if (isMissing) return { ...nothing(run), found: 'kept' };
-  return { ...nothing(run), found: 'renewed', reason: `${path} was empty` };
+  if (!isKnown) return lostReport(run, `${path} is ${isMissing ? 'missing' : 'empty'}`);
+  if (isMissing) return { ...emptyReport(run), found: 'kept' };
+  return { ...emptyReport(run), found: 'renewed', reason: `${path} was empty` };
 }
 
-function nothing(run: string): Omit<RecoveredRun, 'found'> {
+function emptyReport(run: string): Omit<RecoveredRun, 'found'> {
   const none = { chunks: 0, downloaded: 0, folios: 0, ambiguous: 0, records: 0, ambiguousRecords: 0 };
   return { run, pipeline: null, reason: null, state: null, prunedAt: null, ...none, undecided: sum([]) };
 }
 
-function lost(run: string, reason: string): RecoveredRun {
-  return { ...nothing(run), found: 'lost', reason };
+function lostReport(run: string, reason: string): RecoveredRun {
+  return { ...emptyReport(run), found: 'lost', reason };
 }
 
-function told(run: JournaledRun, downloaded: number): RecoveredRun {
+function rebuiltReport(run: JournaledRun, downloaded: number): RecoveredRun {
   const chunks = [...run.chunks.values()].filter(({ state }) => state !== 'split');
   const paid = [...run.uploads.values()].filter(({ state }) => state !== 'dropped');
   const ambiguous = paid.filter(({ state }) => state === 'ambiguous');
   return {
-    ...nothing(run.head.run),
+    ...emptyReport(run.head.run),
     found: 'rebuilt',
     pipeline: run.head.pipeline,
     state: run.state,
@@ -215,7 +215,7 @@ function told(run: JournaledRun, downloaded: number): RecoveredRun {
   };
 }
 
-/** What was answered with something else than a folio is never sent again by itself. */
+/** Uploads that were answered with something other than a folio are never sent again automatically. */
 function undecidedOf(run: JournaledRun): Iterable<{ readonly records: number }> {
   const newest = new Map<number, { readonly records: number }>();
   const answered = new Set<number>();

@@ -1,4 +1,4 @@
-/** What a caller may hand to a run besides its config. */
+/** What a caller may give to a run besides its config. */
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { RequestLimiter } from '../api/rate-limiter.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
@@ -11,7 +11,7 @@ import type { Clock } from '../streams/clock.js';
 import type { Permits } from '../streams/permits.js';
 import type { Milliseconds } from '../types.js';
 
-/** Where the service of `service.embedded` listens; whoever starts it says so. */
+/** Where the service of `service.embedded` listens; its starter passes this. */
 export interface ServiceEndpoint {
   readonly baseUrl: string;
   readonly token: { reveal(): string };
@@ -46,7 +46,7 @@ export interface RunPorts {
 export interface RunOptions extends RunPorts {
   /** Abort it to stop: nothing more is submitted, uploads in flight are waited for, everything is kept. */
   readonly signal?: AbortSignal;
-  /** Begin a new run even where one is unfinished or done; what it sends is paid for again. */
+  /** Begin a new run even if one is unfinished or done; what it sends is paid for again. */
   readonly fresh?: boolean;
   /** Never begin a run: take the run of this id, or with `true` the unfinished or else the last one. */
   readonly existing?: true | string;
@@ -61,7 +61,7 @@ export interface RunOptions extends RunPorts {
   readonly endpoint?: ServiceEndpoint;
   /** Proxies as the environment would name them; the library does not read it. */
   readonly proxies?: { readonly httpsProxy?: string; readonly httpProxy?: string; readonly noProxy?: string };
-  /** Told to whoever finds the pipeline locked. */
+  /** Shown to another process that finds the pipeline locked. */
   readonly holder?: { readonly pid: number; readonly command: string };
   /** Called while the source is checked: bytes of the files and records read so far. */
   readonly onScan?: (progress: { readonly bytes: number; readonly records: number }) => void;

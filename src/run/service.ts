@@ -1,4 +1,4 @@
-/** The service that a config names: what tells it from another one, and its client. */
+/** The service that a config names: its identity and its client. */
 import { join } from 'node:path';
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
@@ -7,7 +7,7 @@ import { ConfigError } from '../errors.js';
 import { silentLogger } from '../logger.js';
 import type { RunOptions } from './run-options.js';
 
-/** What tells one service from another: its address, or the embedded one's data folder. */
+/** The identity of a service: its address, or the data folder of the embedded one. */
 export function serviceIdentity(config: Config): string {
   return config.service.embedded ? `embedded:${embeddedServiceFolder(config)}` : config.service.baseUrl;
 }

@@ -34,14 +34,14 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
   const quick = { ...config, retry: { first: 200, max: 1_000, giveUpAfter } };
   return withApi(quick, logger, async (api, signal) => {
     let exitCode = 0;
-    for await (const { item, told, error } of checkSetup(config, api, signal)) {
+    for await (const { item, text, error } of checkSetup(config, api, signal)) {
       exitCode ||= error?.exitCode ?? 0;
       const hint = (error && hintOf(error)) ?? null;
       if (options.json)
-        await printJson('check', { item, ok: error === null, told, code: error?.code ?? null, hint });
+        await printJson('check', { item, ok: error === null, told: text, code: error?.code ?? null, hint });
       else
         await print(
-          `${error === null ? 'ok  ' : 'FAIL'}  ${item}: ${told}${hint ? `\n      next: ${hint}` : ''}\n`,
+          `${error === null ? 'ok  ' : 'FAIL'}  ${item}: ${text}${hint ? `\n      next: ${hint}` : ''}\n`,
         );
     }
     if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
