@@ -1,4 +1,4 @@
-/** Binds a folio that a person has found at the service to a chunk that has none, or one that is lost. */
+/** Binds a folio that a person has found at the service to a chunk whose folio is unknown or lost. */
 import {
   adoptCommand,
   type ChunkRow,
@@ -13,7 +13,7 @@ import {
   serviceIdentity,
   uploadNames,
 } from '../src/index.js';
-import { checkNoOtherOpen, withSettledRun } from './with-settled-run.js';
+import { checkNoOtherOpen, withReadyRun } from './with-ready-run.js';
 
 export interface Adoption {
   /** A run of the config's pipeline; its source must be unchanged. */
@@ -22,14 +22,14 @@ export interface Adoption {
   readonly folio: string;
 }
 
-/** What was bound; the next run, or `collect`, fetches it. */
+/** The bound folio; the next run, or `collect`, fetches its parts. */
 export interface AdoptedChunk extends Adoption {
   readonly pipeline: string;
   /** Records of the chunk. */
   readonly records: number;
-  /** What the service counts, or null where it does not say. */
+  /** The service's count, or null where it gives none. */
   readonly serviceRecords: number | null;
-  /** The folio's, in the service's words. */
+  /** The folio's status, as the service names it. */
   readonly status: string;
   readonly rehearsal: boolean;
 }
@@ -41,7 +41,7 @@ export interface AdoptedChunk extends Adoption {
  *   the service does not know the folio.
  */
 export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
-  return withSettledRun(config, { ...options, existing: what.run }, async (run) => {
+  return withReadyRun(config, { ...options, existing: what.run }, async (run) => {
     await checkNoOtherOpen(run, 'adopt');
     const chunk = await findChunk(run, what.chunk);
     await checkUnbound(run, what);
@@ -83,7 +83,7 @@ async function findChunk(run: OpenRun, number: number): Promise<ChunkRow> {
   });
 }
 
-/** The chunk's own folio, which was lost, may be bound to it again. */
+/** Checks that the folio belongs to no other chunk. The chunk's own lost folio may be bound to it again. */
 async function checkUnbound(run: OpenRun, { chunk, folio }: Adoption): Promise<void> {
   const upload = await run.checkpoint.uploadOf(serviceIdentity(run.config), folio);
   if (upload === undefined || (upload.run === run.id && upload.chunk === chunk)) return;
@@ -97,7 +97,7 @@ async function checkUnbound(run: OpenRun, { chunk, folio }: Adoption): Promise<v
   );
 }
 
-/** A rehearsal's folio has no place in a paid run, nor the other way round (law 11). */
+/** A folio of a rehearsal cannot be bound in a paid run, and vice versa (rule "A rehearsal never looks real"). */
 async function checkService(run: OpenRun, folio: string, isLocal: boolean): Promise<void> {
   const { local, other } = await run.checkpoint.replyKinds(run.id);
   if (isLocal ? !other : !local) return;
@@ -130,17 +130,19 @@ function checkRecords(run: OpenRun, chunk: ChunkRow, folio: string, records: num
   );
 }
 
-// Whether a folio that is to be adopted is of the chunk's file, as far as the service tells of which file it is.
-
-/** Warns where the service tells too little. @throws ConfigError `ADOPT_FILE_DIFFERS`. */
+/**
+ * Checks that the folio is of the chunk's file, by the file name and the description that the service gives. Logs a
+ * warning where they say too little.
+ * @throws ConfigError `ADOPT_FILE_DIFFERS`.
+ */
 function checkAdoptedFile(
   run: OpenRun,
   chunk: ChunkRow,
   folio: string,
-  told: Pick<FolioReport, 'fileName' | 'description'>,
+  report: Pick<FolioReport, 'fileName' | 'description'>,
 ): void {
   const facts = { run: run.id, chunk: chunk.number, folio };
-  const found = recogniseUpload(run, chunk, told);
+  const found = recogniseUpload(run, chunk, report);
   if (found.is === 'same') return;
   if (found.is === 'unknown') {
     const text = `the service does not say of which file folio ${folio} is; its results will be held to the chunk`;
@@ -150,8 +152,8 @@ function checkAdoptedFile(
   const { before, after } = uploadNames(run, chunk).fileName;
   const show = createServiceText(run.config.service.token ?? { reveal: () => '' });
   const named = [
-    ...(told.fileName === null ? [] : [`file ${show(told.fileName)}`]),
-    ...(told.description === null ? [] : [`description "${show(told.description)}"`]),
+    ...(report.fileName === null ? [] : [`file ${show(report.fileName)}`]),
+    ...(report.description === null ? [] : [`description "${show(report.description)}"`]),
   ];
   throw new ConfigError(
     'ADOPT_FILE_DIFFERS',

@@ -1,4 +1,4 @@
-/** What becomes of failed records once all others are answered: rounds of uploads, then single searches. */
+/** Asks again for failed records once all chunks are answered: in rounds of uploads, then by single searches. */
 import {
   checkAllMerged,
   closeRound,
@@ -16,22 +16,22 @@ import {
 } from '../src/index.js';
 
 /**
- * Does what `failures` asks for; a round that is begun is ended whatever it says now.
- * @throws what holds back a chunk, a round or a search: the run goes on from there later.
+ * Does what `failures` asks for. A round that is begun is finished, whatever the config says now.
+ * @throws the error that stops a chunk, a round or a search: the run goes on from there later.
  */
 export async function answerFailed(run: OpenRun): Promise<void> {
   await checkAllMerged(run);
-  await endBegunRounds(run);
+  await finishBegunRounds(run);
   const { rounds, rescue } = run.config.failures;
   while ((await closedRounds(run)) < rounds && (await sendRound(run)));
   if (rescue === 'search') await rescueFailed(run, (chunk) => refetchParts(run, chunk));
 }
 
 /**
- * Goes on with rounds whose answers do not count yet.
- * @returns whether there was one.
+ * Finishes the rounds that are begun, with uploads.
+ * @returns whether there were any.
  */
-export async function endBegunRounds(run: OpenRun): Promise<boolean> {
+export async function finishBegunRounds(run: OpenRun): Promise<boolean> {
   let found = false;
   for (; await isRoundBegun(run); found = true) await sendRound(run);
   return found;
@@ -55,8 +55,8 @@ export async function sendRound(run: OpenRun): Promise<boolean> {
 }
 
 /**
- * Ends the rounds that are begun, without an upload.
- * @throws TroubleError `ROUND_UNFINISHED` when that cannot be.
+ * Closes the rounds that are begun, without an upload.
+ * @throws TroubleError `ROUND_UNFINISHED` when one needs an upload.
  */
 export async function closeBegunRounds(run: OpenRun): Promise<void> {
   while (await isRoundBegun(run)) {

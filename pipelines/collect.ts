@@ -18,34 +18,34 @@ import { closeBegunRounds } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
-import { orPublishPartly } from './publish-partly.js';
-import { withLostAskedFor } from './with-settled-run.js';
+import { publishPartlyAtDeadline } from './publish-partly.js';
+import { withLostRechecked } from './with-ready-run.js';
 
 export interface CollectOptions extends RunOptions {
-  /** Ask each folio once and throw `StillProcessingError` when one is not finished. */
+  /** `false` asks for each folio once and throws `StillProcessingError` when one is not finished. Default: `true`. */
   readonly wait?: boolean;
 }
 
 /**
- * Uploads nothing. A run that is done is published again where its output is not in place.
- * @throws ConfigError when there is no run to collect; TroubleError `ROUND_UNFINISHED` when failed records have begun
- *   to go out again and not all of them are sent. With `wait: false`: StillProcessingError, OutageError where a
- *   folio could not be asked for, or TroubleError `FOLIO_NOT_FOUND` where it is not known just now.
+ * Uploads nothing. A done run whose output is not in place is published again.
+ * @throws ConfigError when there is no run to collect; TroubleError `ROUND_UNFINISHED` when a round of failed records is
+ *   begun and not all of it is sent. With `wait: false`: StillProcessingError; OutageError where a folio could not be
+ *   asked for; TroubleError `FOLIO_NOT_FOUND` where the service did not know it.
  */
 export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
   const { wait = true, ...rest } = options;
-  return orPublishPartly(config, rest, (linked) => collectAll(config, linked, wait));
+  return publishPartlyAtDeadline(config, rest, (linked) => collectAll(config, linked, wait));
 }
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
-  return withLostAskedFor(config, { ...options, existing: true }, async (run) => {
+  return withLostRechecked(config, { ...options, existing: true }, async (run) => {
     if (run.found === 'done') {
       const publishedAgain = await publishAgain(run);
       return summarizeRun(run, run.id, run.found, { publishedAgain });
     }
-    const setback = await fetchFinished(run);
+    const deferred = await fetchFinished(run);
     if (!wait) {
-      if (setback !== undefined) throw setback;
+      if (deferred !== undefined) throw deferred;
       const { chunks } = await run.checkpoint.tally(run.id);
       const open = chunks.submitted + chunks.finished;
       if (open > 0) {

@@ -1,4 +1,4 @@
-/** The whole night's job in one call: a source in, an enriched output out, resumed where it was interrupted. */
+/** The whole job in one call: reads a source and publishes its enriched output; resumes a run that was interrupted. */
 import {
   appendMerged,
   type Config,
@@ -17,23 +17,23 @@ import { answerFailed } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
-import { orPublishPartly } from './publish-partly.js';
+import { publishPartlyAtDeadline } from './publish-partly.js';
 import { tryCanary } from './try-canary.js';
-import { withLostAskedFor } from './with-settled-run.js';
+import { withLostRechecked } from './with-ready-run.js';
 
 /**
- * Starts a run of `config`, or goes on with the one that was interrupted; a run that is done already costs nothing,
- * and is published again from what was bought where its output is not in place.
- * @returns what the run has come to; `exitCode` is 0, or 3 where records failed beyond what is tolerated, or 8
- *   where a deadline came and `publishPartial` is set.
+ * Starts a run of `config`, or goes on with an interrupted one. A run that is done already costs nothing; if its output
+ * is not in place, it is published again from the stored results.
+ * @returns the summary of the run; `exitCode` is 0, or 3 where more records failed than are tolerated, or 8 after a
+ *   deadline with `publishPartial`.
  * @throws FoliopipeError of one of its subclasses, each with `exitCode`, `code`, `facts` and `hint`.
  */
 export async function enrich(config: Config, options: RunOptions = {}): Promise<RunSummary> {
-  return orPublishPartly(config, options, (linked) => enrichWhole(config, linked));
+  return publishPartlyAtDeadline(config, options, (linked) => enrichWhole(config, linked));
 }
 
 async function enrichWhole(config: Config, options: RunOptions): Promise<RunSummary> {
-  return withLostAskedFor(config, options, async (run) => {
+  return withLostRechecked(config, options, async (run) => {
     if (run.found === 'continued') {
       await fetchFinished(run);
     }

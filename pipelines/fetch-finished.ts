@@ -1,4 +1,4 @@
-/** Asks each open folio once and fetches those that are finished: the first thing that a resume does. */
+/** Asks for each open folio once and fetches those that are finished: the first step of a resume. */
 import {
   downloadParts,
   drain,
@@ -10,8 +10,8 @@ import {
 } from '../src/index.js';
 
 /**
- * A folio that the service does not know just now stays open: whether it is lost is decided by whoever waits.
- * @returns what could not be had, if anything: whoever goes on with the run asks for it once more.
+ * A folio that the service does not know stays open: only a run that waits decides whether it is lost.
+ * @returns the first error that stopped a chunk, if any: the caller may go on and ask again.
  */
 export async function fetchFinished(run: OpenRun): Promise<FoliopipeError | undefined> {
   const askOnce = AbortSignal.abort();
@@ -22,7 +22,7 @@ export async function fetchFinished(run: OpenRun): Promise<FoliopipeError | unde
     downloadParts(run, askOnce),
     drain,
   );
-  const setback = run.setbacks.first;
-  run.setbacks.first = undefined;
-  return setback;
+  const { error } = run.deferred;
+  run.deferred.error = undefined;
+  return error;
 }

@@ -1,4 +1,4 @@
-/** Writes what is not in the output yet, from what was bought, and puts the output in place. */
+/** Merges the chunks that are not in the work file yet, and publishes the output. */
 import { mergeResults, type OpenRun, publishOutput, runStages } from '../src/index.js';
 
 /**

@@ -1,4 +1,4 @@
-/** Removes the results of a pipeline's old runs, by hand or at the end of a night. */
+/** Removes the results of a pipeline's old runs, by command or after a run. */
 import {
   type Config,
   type OpenRun,
@@ -14,22 +14,22 @@ export interface PruneOptions
     RunOptions,
     'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock' | 'files'
   > {
-  /** Runs that ended longer ago than this lose their results; `retention.results` where it is left out. */
+  /** Runs that ended longer ago than this lose their results, in ms. Default: `retention.results`. */
   readonly olderThan?: number;
-  /** Only say what would be removed. */
+  /** Only report what would be removed. */
   readonly dryRun?: boolean;
 }
 
 export interface Pruned {
   readonly runs: readonly PrunedRun[];
-  /** Folders that belong to no run: looked at by a person, never removed. */
+  /** Folders that belong to no run: they are reported, never removed. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Takes the pipeline's lock. What the runs have cost stays in the ledger, and a source that was done is not paid
- * for again; an output that is lost by then cannot be written again.
- * @throws LockedError when a run of the pipeline is at work.
+ * Takes the pipeline's lock. The costs of the runs stay in the ledger, and a source that was done is not paid for again.
+ * The output of a pruned run cannot be written again.
+ * @throws LockedError when a run of the pipeline is working.
  */
 export async function prune(config: Config, options: PruneOptions = {}): Promise<Pruned> {
   const { olderThan = config.retention.results, dryRun = false } = options;
@@ -42,7 +42,7 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
   });
 }
 
-/** What `retention.results` says, once a run is done; trouble with it is told and spoils nothing. */
+/** Prunes by `retention.results` after a run. An error is only logged. */
 export async function pruneAfter(run: OpenRun): Promise<void> {
   const { pipeline, retention } = run.config;
   const { checkpoint, logger, fileStore: files } = run;

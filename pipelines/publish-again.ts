@@ -1,23 +1,23 @@
-/** What a done run owes its pipeline: its output in place, as the config says, whatever happened to it since. */
+/** Makes sure that the output of a done run is in place, as the config says. */
 import {
   checkDoneSource,
   checkPublished,
-  isJoinedOtherwise,
+  isEchoChanged,
   type OpenRun,
   refetchParts,
-  renewMarker,
+  rewriteMarker,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 
 /**
- * Where the output is missing, is another publication of this pipeline or is configured otherwise, publishes the run
- * again from what was bought, under a number of its own; the service is asked only for what is not on the disk as it
- * was stored. A marker that is missing beside its output is written again: a loader waits for it.
- * @param run that is done.
+ * Publishes the run again from the stored results, as a new publication, where the output is missing, is another
+ * publication of this pipeline, or is configured differently now. The service is asked only for parts that are missing or
+ * damaged on the disk. A missing marker is written again, because a loader waits for it.
+ * @param run a done run.
  * @returns why it was published again, or null.
- * @throws ConfigError `OUTPUT_CHANGED` when somebody else has changed the output, `RUN_DONE_OTHERWISE`; GuardError
- *   `RUN_PRUNED` when the results that it takes are removed; SourceError when the source is another now.
+ * @throws ConfigError `OUTPUT_CHANGED` when the output was changed by something else, `RUN_DONE_OTHERWISE`; GuardError
+ *   `RUN_PRUNED` when its results are removed; SourceError when the source has changed.
  */
 export async function publishAgain(run: OpenRun): Promise<string | null> {
   const row = (await run.checkpoint.run(run.id))!;
@@ -28,7 +28,7 @@ export async function publishAgain(run: OpenRun): Promise<string | null> {
       run.logger.warn({ run: run.id }, text);
     }
     if (!output.marker) {
-      await renewMarker(run, row.publication!);
+      await rewriteMarker(run, row.publication!);
       run.logger.info(
         { run: run.id },
         `run ${run.id}: the marker of its output was missing: it is written again`,
@@ -42,28 +42,27 @@ export async function publishAgain(run: OpenRun): Promise<string | null> {
     `run ${run.id} is done, and is published again from what was bought: ${output.why}`,
   );
   const isUnjoined = await unmergeAll(run);
-  // Columns that were declared by mistake, and under which no row could be written, do not stay.
+  // Replaces columns that were declared by mistake since, with which no row could be written.
   const { resultColumns } = row.publication!;
   if (!isUnjoined && resultColumns.length > 0) {
     await run.checkpoint.recordColumns(run.id, resultColumns, false);
   }
-  // What is not on the disk is asked for: a part that is damaged, or a chunk that was recovered without its parts.
+  // Fetches what is not on the disk: damaged parts, or chunks that were recovered without their parts.
   const again = { ...run, source };
-  const setback = await fetchFinished(again);
-  if (setback !== undefined) throw setback;
+  const deferred = await fetchFinished(again);
+  if (deferred !== undefined) throw deferred;
   await mergeAndPublish(again, (chunk) => refetchParts(again, chunk));
   return output.why;
 }
 
-// Before an output is written again whole: nothing of the run counts as merged.
-
 /**
- * Where `result.echo` is another one than before, the way results are joined and the added columns are fixed anew too.
- * @returns whether they are.
+ * Makes all chunks of the run unmerged, so that its output is written again. If `result.echo` has changed, the way of
+ * joining and the added columns are determined again too.
+ * @returns whether `result.echo` has changed.
  */
 export async function unmergeAll(run: OpenRun): Promise<boolean> {
   const row = (await run.checkpoint.run(run.id))!;
-  if (!isJoinedOtherwise(run.config, row)) {
+  if (!isEchoChanged(run.config, row)) {
     await run.checkpoint.recordUnmerged(run.id, 1);
     return false;
   }

@@ -1,4 +1,4 @@
-/** Publishes what there is when a deadline has come: the rest is UNPROCESSED, and the run goes on another time. */
+/** Publishes a partial output at a deadline: unanswered records are UNPROCESSED, and a later run goes on. */
 import {
   type Config,
   DeadlineError,
@@ -10,17 +10,17 @@ import {
   summarizeRun,
 } from '../src/index.js';
 import { publishAgain } from './publish-again.js';
-import { withSettledRun } from './with-settled-run.js';
+import { withReadyRun } from './with-ready-run.js';
 
-/** Work on a run that may be cut short. */
+/** Work on a run that a deadline may stop. */
 export type RunWork = (options: RunOptions) => Promise<RunSummary>;
 
 /**
- * Does the work; where its deadline comes and `options.publishPartial` is set, publishes what is done instead.
+ * Does the work. If its deadline stops it and `options.publishPartial` is set, publishes what is done.
  * @returns the work's summary, or that of the partial publication, whose `exitCode` is 8.
- * @throws DeadlineError when it came before there was a run, or nothing is to be published.
+ * @throws DeadlineError when the deadline came before there was a run, or without `publishPartial`.
  */
-export async function orPublishPartly(
+export async function publishPartlyAtDeadline(
   config: Config,
   options: RunOptions,
   work: RunWork,
@@ -35,8 +35,8 @@ export async function orPublishPartly(
   } catch (error) {
     if (!(error instanceof DeadlineError) || !options.publishPartial || id === undefined) throw error;
     const { deadline: _, ...rest } = options;
-    return withSettledRun(config, { ...rest, existing: id }, async (run) => {
-      // It may have been done but for the last step, which is made by now.
+    return withReadyRun(config, { ...rest, existing: id }, async (run) => {
+      // Only the last step may have been missing, and opening the run has finished it.
       const { state } = (await run.checkpoint.run(run.id))!;
       if (state === 'done') {
         const publishedAgain = await publishAgain(run);

@@ -1,9 +1,9 @@
-/** Writes the output of a run again from what was bought; the service is not asked. */
+/** Writes the output of a run again from its stored results, without the service. */
 import { type Config, type RunOptions, type RunSummary, summarizeRun } from '../src/index.js';
 import { closeBegunRounds } from './answer-failed.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { unmergeAll } from './publish-again.js';
-import { withSettledRun } from './with-settled-run.js';
+import { withReadyRun } from './with-ready-run.js';
 
 /**
  * @param id a run of the config's pipeline; its source must be unchanged.
@@ -11,7 +11,7 @@ import { withSettledRun } from './with-settled-run.js';
  *   when it is not complete yet.
  */
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
-  return withSettledRun(config, { ...options, existing: id }, async (run) => {
+  return withReadyRun(config, { ...options, existing: id }, async (run) => {
     await closeBegunRounds(run);
     await unmergeAll(run);
     await mergeAndPublish(run);

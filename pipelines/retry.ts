@@ -1,4 +1,4 @@
-/** Asks once more for the failed records of a run that is published, and publishes what comes of it. */
+/** Asks once more for the failed records of a published run, and publishes the new output. */
 import {
   type Config,
   ConfigError,
@@ -16,21 +16,21 @@ import {
   rescueProblems,
   summarizeRun,
 } from '../src/index.js';
-import { endBegunRounds, sendRound } from './answer-failed.js';
+import { finishBegunRounds, sendRound } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
-import { checkNoOtherOpen, withLostAskedFor } from './with-settled-run.js';
+import { checkNoOtherOpen, withLostRechecked } from './with-ready-run.js';
 
 export interface RetryOptions extends RunOptions {
-  /** One round of uploads, or the single-record search; as `failures.rescue` says where it is left out. */
+  /** One round of uploads, or the single-record search. Default: as `failures.rescue` says. */
   readonly by?: 'upload' | 'search';
 }
 
 /**
- * Goes on with a retry that was interrupted, as `enrich` does too. Without a failed record nothing is paid, and an
- * output that is in place stays as it is. One that is missing, or that another run of this pipeline has published, is
- * replaced by what comes of the retry; one that somebody else has changed is not.
+ * Goes on with an interrupted retry, as `enrich` does too. Without a failed record nothing is paid, and an output in place
+ * stays as it is. An output that is missing, or that another run of this pipeline has published, is replaced by the new
+ * one; an output that something else has changed is not.
  * @param id a run of the config's pipeline; its source must be unchanged.
  * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
  *   GuardError `RUN_PRUNED`.
@@ -38,7 +38,7 @@ export interface RetryOptions extends RunOptions {
 export async function retry(config: Config, id: string, options: RetryOptions = {}): Promise<RunSummary> {
   const { by = config.failures.rescue === 'search' ? 'search' : 'upload', ...rest } = options;
   if (by === 'search') checkRescue(config);
-  return withLostAskedFor(config, { ...rest, existing: id }, async (run, reopened) => {
+  return withLostRechecked(config, { ...rest, existing: id }, async (run, reopened) => {
     const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     let isReopened = reopened;
@@ -63,7 +63,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
       if (!(await isSourceAnswered(run))) throw unfinished(run.id);
     }
     isReopened ||= await isAsPublished(run);
-    const wasBegun = await endBegunRounds(run);
+    const wasBegun = await finishBegunRounds(run);
     if (by === 'upload' && isReopened && !wasBegun) await sendRound(run);
     if (by === 'search') await rescueFailed(run, refetch);
     await mergeAndPublish(run, refetch);
@@ -71,7 +71,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
   });
 }
 
-/** Whether nothing was done since it was opened again: what was published is all in place, none of it rewritten. */
+/** Whether nothing was done since the run was opened again: every chunk is merged, and no work file is begun. */
 async function isAsPublished(run: OpenRun): Promise<boolean> {
   return !(await hasWorkFile(run)) && (await isAllMerged(run));
 }

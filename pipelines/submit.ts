@@ -1,4 +1,4 @@
-/** The first half of a job: everything is uploaded, and nothing is waited for but a free place at the service. */
+/** The first half of a job: uploads everything, and waits only for free folio permits. */
 import {
   type ChunkRow,
   type Config,
@@ -15,14 +15,14 @@ import {
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
 import { tryCanary } from './try-canary.js';
-import { withSettledRun } from './with-settled-run.js';
+import { withReadyRun } from './with-ready-run.js';
 
 /**
- * Uploads every chunk that has no folio yet. Folios are polled only as long as others wait for their place;
- * `collect`, in this process or another, does the rest.
+ * Uploads every chunk that has no folio yet. Folios are polled only as long as chunks wait for a permit; `collect`, in
+ * this process or another one, does the rest.
  */
 export async function submit(config: Config, options?: RunOptions): Promise<RunSummary> {
-  return withSettledRun(config, options, async (run) => {
+  return withReadyRun(config, options, async (run) => {
     if (run.found === 'continued') await fetchFinished(run);
     if (run.found !== 'done') {
       await tryCanary(run);

@@ -1,4 +1,4 @@
-/** Sends a run's first records alone and checks what comes back, before the rest is paid for. */
+/** Sends the first records of a run alone and checks their results, before the rest is paid for. */
 import {
   canaryChunks,
   checkCanary,
@@ -14,9 +14,9 @@ import {
 } from '../src/index.js';
 
 /**
- * Does nothing where the run has no canary, or one that holds the whole source or has passed before. What is on
- * the disk already is only checked again.
- * @throws GuardError, UntrustedError, TroubleError as `checkCanary` does: nothing else was uploaded then.
+ * Does nothing if the run has no canary, if the canary is the whole source, or if it has passed before. Results that are
+ * on the disk already are only checked again.
+ * @throws GuardError, UntrustedError, TroubleError as `checkCanary` does, before anything else is uploaded.
  */
 export async function tryCanary(run: OpenRun): Promise<void> {
   const { records, rejected } = run.source;

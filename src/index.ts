@@ -1,4 +1,4 @@
-/** The library's face: what a pipeline, or a program that embeds one, is made of. */
+/** The public names of the library: what pipelines, and programs that embed one, are made of. */
 export type {
   DownloadRequest,
   FolioReport,
@@ -32,11 +32,11 @@ export type { Config } from './config/schema.js';
 export { Secret } from './config/service-section.js';
 export * from './errors.js';
 export { type AtFailpoint, type Failpoint, failpoints } from './failpoints.js';
-export { workPathOf } from './files/local-file.js';
 export { createLocalOutputStore } from './files/local-output-store.js';
 export { createLocalFiles } from './files/local-run-files.js';
 export type { OutputIdentity, OutputStore } from './files/output-store.js';
 export type { ByteStream, FileStore, RunFiles, StoredRun, WrittenPart } from './files/run-files.js';
+export { workPathOf } from './files/work-file.js';
 export type { Logger } from './logger.js';
 export { type Adoptable, adoptCommand, adoptHint, type LostFolio, lostText } from './report/adoptable.js';
 export { failureText, isTolerated } from './report/exit-code.js';
@@ -50,10 +50,10 @@ export {
 } from './report/ledger.js';
 export { type RunSummary, summarizeRun } from './report/run-summary.js';
 export { type CheckedItem, checkSetup } from './run/check-setup.js';
-export { checkDoneSource, mayReopen } from './run/done-run.js';
+export { canReopen, checkDoneSource } from './run/done-run.js';
 export { supersede } from './run/find-run.js';
-export { type OpenRun, openRun } from './run/open-run.js';
-export { type StateNeeds, waitForLock, withState } from './run/open-state.js';
+export { type OpenRun, openRun, withRun } from './run/open-run.js';
+export { type StateContext, waitForLock, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
 export {
@@ -65,7 +65,6 @@ export {
 } from './run/recover.js';
 export type { RunOptions, RunPorts, ServiceEndpoint } from './run/run-options.js';
 export { embeddedServiceFolder, openApi, serviceIdentity } from './run/service.js';
-export { withRun } from './run/with-run.js';
 export type { RunContext } from './run-context.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
@@ -75,25 +74,24 @@ export { refetchParts } from './stages/download/refetch-parts.js';
 export { closeRound } from './stages/failed/close-round.js';
 export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
 export { isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
-export { isJoinedOtherwise } from './stages/merge/join-chunk.js';
+export { isEchoChanged } from './stages/merge/join-chunk.js';
 export { mergePartly } from './stages/merge/merge-partly.js';
 export { type MergedChunk, mergeResults } from './stages/merge/merge-results.js';
-export { checkPublished } from './stages/publish/check-published.js';
 export {
   checkAllDownloaded,
   checkAllMerged,
   checkAllSubmitted,
   isAllMerged,
   isSourceAnswered,
-} from './stages/publish/incomplete-error.js';
-export { appendMerged, publishOutput } from './stages/publish/publish-output.js';
+} from './stages/publish/check-complete.js';
+export { checkPublished } from './stages/publish/check-published.js';
+export { appendMerged, hasWorkFile, publishOutput } from './stages/publish/publish-output.js';
 export { publishPartly } from './stages/publish/publish-partly.js';
-export { putInPlace, renewMarker } from './stages/publish/put-in-place.js';
-export { hasWorkFile } from './stages/publish/work-file.js';
+export { putInPlace, rewriteMarker } from './stages/publish/put-in-place.js';
 export { checkCanary } from './stages/submit/check-canary.js';
 export { submitChunks } from './stages/submit/submit-chunks.js';
 export { type ReadNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';
-export { findLost, hasLost } from './stages/track/find-lost.js';
+export { hasLostFolios, recheckLostFolios } from './stages/track/lost-folios.js';
 export { trackFolios } from './stages/track/track-folios.js';
 export { systemClock } from './streams/clock.js';
 export { mapConcurrent } from './streams/map-concurrent.js';

@@ -1,4 +1,4 @@
-/** What a run has at hand; each stage names the part of it that it needs. */
+/** What a run works with. Each stage names the part of it that it needs. */
 import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
@@ -17,35 +17,35 @@ export interface RunContext {
   readonly id: string;
   readonly config: Config;
   readonly source: Source;
-  /** Records of the first chunk, which is sent alone and checked before the rest is paid for; 0: none. */
+  /** Records that are sent alone and checked before the rest is paid for; 0: none. */
   readonly canary: number;
   readonly checkpoint: Checkpoint;
   readonly files: RunFiles;
-  /** Where what is published stands. */
+  /** Where publications are put. */
   readonly output: OutputStore;
   readonly api: PredictionApi;
-  /** Folios open at the service: taken before a POST, given back when FINISHED is committed. */
+  /** A permit for each folio open at the service: taken before a POST, released when FINISHED is committed. */
   readonly folioPermits: Permits;
-  /** Aborts everything when the caller, or a failing stage, says so. */
+  /** Aborts the run: on the caller's signal, at the deadline, or when a stage fails. */
   readonly controller: AbortController;
   readonly signal: AbortSignal;
-  /** What kept single chunks from being done: the others went on, and the run ends with the first of these. */
-  readonly setbacks: { first: FoliopipeError | undefined };
-  /** Once stopped, this process uploads nothing more; what is sent already goes on. */
+  /** The first error that stopped only single chunks: the others go on, and the run ends with this error. */
+  readonly deferred: { error: FoliopipeError | undefined };
+  /** Once stopped, this process uploads nothing more; chunks that are sent already go on. */
   readonly uploads: {
     stopped: boolean;
-    /** From the intent to the commit of what came of it: the run is not closed before they have ended. */
+    /** Uploads between their intent and the commit of their outcome: the run is not closed before they have ended. */
     readonly inFlight: Set<Promise<unknown>>;
   };
-  /** How results are joined, as far as it is known: what one stage finds out counts for all. */
+  /** How results are joined, as far as it is known; all stages share it. */
   readonly join: {
     method: JoinMethod | null;
     /** Numbers of chunks that have passed before the method was proven. */
     readonly judged: Set<number>;
-    /** The latest judgement on its way; what it comes to where a chunk does not pass. */
+    /** The judgement that is running, or the last one; it resolves to an error where a chunk did not pass. */
     judging: Promise<UntrustedError | undefined>;
   };
-  /** The hash of the work file, where this process has written it from its first byte on. */
+  /** The hash of the work file, where this process has written all of it. */
   readonly work: KnownWork;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -41,7 +41,7 @@ export async function simulate(scenario, checkpoint = createMemoryCheckpoint()) 
     api,
     folioPermits: createPermits(concurrency.folios),
     controller,
-    setbacks: { first: undefined },
+    deferred: { error: undefined },
     // What comes back is never looked at.
     join: { method: { judged: { isProven: true } }, judged: new Set(), judging: Promise.resolve(undefined) },
     uploads: { stopped: false, inFlight: new Set() },
@@ -58,7 +58,7 @@ export async function simulate(scenario, checkpoint = createMemoryCheckpoint()) 
     downloadParts(run),
     drain,
   );
-  if (run.setbacks.first !== undefined) throw run.setbacks.first;
+  if (run.deferred.error !== undefined) throw run.deferred.error;
   const noticed = api.folios.filter(({ noticedAt }) => noticedAt !== null).length;
   if (noticed !== chunks) throw new Error(`${noticed} of ${chunks} folios were noticed`);
   const bound = lowerBound({ chunks, model, work, concurrency, requestsPerSecond });

@@ -1,10 +1,13 @@
 /**
- * The output while it grows, a file on this disk (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
- * Whoever opens it says how much of it counts: what is longer is cut off.
+ * The local files from which a publication is made: the work file, in which the output grows (rule "A file appears
+ * whole", docs/architecture.md#a-file-appears-whole), and small files that are written whole. All of them are put in the
+ * output store in the end.
  */
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { writeFileAtomically } from '../streams/atomic-file.js';
 import { createWrittenHash, type WrittenHash } from '../streams/written-hash.js';
 
 export interface WorkFile {
@@ -15,14 +18,14 @@ export interface WorkFile {
   close(): Promise<void>;
 }
 
-/** Length and hash of the work file, where this process has written it from its first byte on. */
+/** Length and hash of the work file, where this process has written all of it. */
 export interface KnownWork {
   written: WrittenHash | undefined;
 }
 
 /**
- * Opens the work file of a run at the end of what counts of it.
- * @param lengthOf is given the size on disk and says how many bytes of it count, at most that many.
+ * Opens the work file of a run at the end of its valid part; the rest is cut off.
+ * @param lengthOf is given the size on disk and returns how many bytes are valid, at most that many.
  */
 export async function openWorkFile(
   path: string,
@@ -43,13 +46,13 @@ export async function openWorkFile(
   }
 }
 
-/** A hash takes less than 2 GiB at once. */
-const HASHED_AT_ONCE = 1024 * 1024 * 1024;
+/** A hash takes less than 2 GiB in one update. */
+const MAX_HASH_BYTES = 1024 * 1024 * 1024;
 
 function hashable(bytes: Uint8Array): Uint8Array[] {
-  const count = Math.ceil(bytes.length / HASHED_AT_ONCE);
-  return Array.from({ length: count }, (_, at) =>
-    bytes.subarray(at * HASHED_AT_ONCE, (at + 1) * HASHED_AT_ONCE),
+  const count = Math.ceil(bytes.length / MAX_HASH_BYTES);
+  return Array.from({ length: count }, (_, index) =>
+    bytes.subarray(index * MAX_HASH_BYTES, (index + 1) * MAX_HASH_BYTES),
   );
 }
 
@@ -76,21 +79,21 @@ function growingFile(file: FileHandle, from: number, { written }: KnownWork): Wo
   };
 }
 
-/** Node tells what one call has written as a number of 32 bits. */
-const MOST_AT_ONCE = 1024 * 1024 * 1024;
+/** Node reports the bytes of one write as a number of 32 bits. */
+const MAX_WRITE_BYTES = 1024 * 1024 * 1024;
 
 /**
- * Writes pieces one behind the other, in one call of the system where that takes all of it.
- * @param mostAtOnce bytes that one call is given.
+ * Writes pieces one after the other, in one system call where that takes all of them.
+ * @param maxBytes of one system call.
  */
 export async function writeAll(
   file: FileHandle,
   pieces: readonly Uint8Array[],
-  mostAtOnce = MOST_AT_ONCE,
+  maxBytes = MAX_WRITE_BYTES,
 ): Promise<void> {
   let rest = pieces.filter(({ length }) => length > 0);
   while (rest.length > 0) {
-    let { bytesWritten } = await file.writev(begin(rest, mostAtOnce));
+    let { bytesWritten } = await file.writev(firstBytes(rest, maxBytes));
     rest = rest.flatMap((piece) => {
       const written = Math.min(bytesWritten, piece.length);
       bytesWritten -= written;
@@ -99,12 +102,48 @@ export async function writeAll(
   }
 }
 
-/** The first bytes of the pieces together. */
-function begin(pieces: readonly Uint8Array[], size: number): Uint8Array[] {
+/** The first bytes of the pieces, at most `size` together. */
+function firstBytes(pieces: readonly Uint8Array[], size: number): Uint8Array[] {
   let room = size;
   return pieces.flatMap((piece) => {
     const taken = piece.subarray(0, room);
     room -= taken.length;
     return taken.length === 0 ? [] : [taken];
   });
+}
+
+/**
+ * The run's work file, in which its output grows until it is published. It is always on the local disk.
+ * @param partial of a partial publication at a deadline, which has a work file of its own.
+ */
+export function workPathOf(output: string, run: string, partial = false): string {
+  return `${output}.${run}${partial ? '.deadline' : ''}.partial`;
+}
+
+/** Where a file of a run is written before it is put in place under `name`. */
+export function waitingPathOf(name: string, run: string): string {
+  return `${name}.${run}.partial`;
+}
+
+/**
+ * Writes a file that appears whole, 0600.
+ * @param fill is given a function that appends a piece; a piece may be overwritten after the function returns.
+ */
+export async function writeLocalFile(
+  path: string,
+  fill: (append: (piece: string | Uint8Array) => void) => Promise<void>,
+): Promise<void> {
+  await writeFileAtomically(path, 0o600, (file) => fill((piece) => writeFileSync(file, piece)));
+}
+
+export async function isLocalFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A missing file is fine. */
+export async function removeLocalFile(path: string): Promise<void> {
+  await rm(path, { force: true });
 }

@@ -1,16 +1,20 @@
-/** `<output>.manifest.json`: what was read, bought and published, chunk by chunk; written as a stream. */
+/**
+ * The files beside an output (contract, "Files"): their paths, `<output>.manifest.json` with what was read, bought and
+ * published, chunk by chunk, and the marker, which says that the output is complete.
+ */
 import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
-import { waitingPathOf, writeLocalFile } from '../files/local-file.js';
+import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
+import { waitingPathOf, writeLocalFile } from '../files/work-file.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
-import { manifestPath, markerPath } from './paths.js';
 
-export type ManifestNeeds = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
+type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk'>;
 };
 
-export async function writeManifest(run: ManifestNeeds, publication: Publication): Promise<void> {
+/** Writes the manifest as a stream, so that memory does not grow with the number of chunks. */
+export async function writeManifest(run: ManifestRun, publication: Publication): Promise<void> {
   const { path, mode } = run.config.output;
   const name = manifestPath(path);
   const head = await manifestHead(run, publication);
@@ -18,7 +22,8 @@ export async function writeManifest(run: ManifestNeeds, publication: Publication
   await writeLocalFile(waiting, async (append) => {
     append(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
     let separator = '\n';
-    for await (const chunk of settledChunks(run)) {
+    for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
+      if (!isAnswered(chunk)) continue;
       append(`${separator}    ${JSON.stringify(manifestChunk(chunk))}`);
       separator = ',\n';
     }
@@ -27,17 +32,7 @@ export async function writeManifest(run: ManifestNeeds, publication: Publication
   await run.output.put(waiting, name, mode);
 }
 
-/** The chunks whose records stand in the output with what became of them, in the source's order. */
-async function* settledChunks({ id, checkpoint }: ManifestNeeds): AsyncGenerator<ChunkRow> {
-  let chunk = await checkpoint.nextChunk(id, 0, 0);
-  while (chunk !== undefined) {
-    if (chunk.state === 'downloaded' || chunk.state === 'unprocessed' || chunk.state === 'refused')
-      yield chunk;
-    chunk = await checkpoint.nextChunk(id, 0, chunk.lastRecord);
-  }
-}
-
-async function manifestHead(run: ManifestNeeds, publication: Publication) {
+async function manifestHead(run: ManifestRun, publication: Publication) {
   const row = (await run.checkpoint.run(run.id))!;
   const tally = await run.checkpoint.tally(run.id);
   const { counts } = publication;
@@ -74,7 +69,7 @@ async function manifestHead(run: ManifestNeeds, publication: Publication) {
   };
 }
 
-/** Paid requests for single records, where there were any. */
+/** Paid searches of single records; no keys where there were none. */
 function searchesOf({ searches: { answered, ambiguous } }: Pick<Tally, 'searches'>) {
   return {
     ...(answered > 0 && { searches: answered }),
@@ -100,7 +95,7 @@ function manifestChunk(chunk: ChunkRow) {
   };
 }
 
-/** The small JSON file that tells a loader that an output is complete; written last of all. */
+/** Writes the small JSON file that tells a loader that the output is complete. It is written last. */
 export async function writeMarker(
   run: Pick<RunContext, 'id' | 'config' | 'output'> & { readonly checkpoint: Pick<Checkpoint, 'run'> },
   publication: Publication,
@@ -120,4 +115,22 @@ export async function writeMarker(
   const waiting = waitingPathOf(name, run.id);
   await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(marker)}\n`));
   await run.output.put(waiting, name, mode);
+}
+
+export function manifestPath(output: string): string {
+  return `${output}.manifest.json`;
+}
+
+export function rejectsPath(output: string): string {
+  return `${output}.rejects.csv`;
+}
+
+/** Every marker that may be beside an output. */
+export function markerPaths(output: string): string[] {
+  return ['_SUCCESS', '_PARTIAL', '_REHEARSAL'].map((name) => `${output}.${name}`);
+}
+
+/** The marker of a publication (rule "A rehearsal never looks real"). */
+export function markerPath(output: string, rehearsal: boolean, exitCode: number): string {
+  return `${output}.${rehearsal ? '_REHEARSAL' : exitCode === 0 ? '_SUCCESS' : '_PARTIAL'}`;
 }

@@ -1,4 +1,4 @@
-/** A run that is done: which one stands for a source, and whether it can be published again. */
+/** Runs that are done: which of them covers a source, and whether one can be published again or opened again. */
 import type { Run } from '../checkpoint/checkpoint.js';
 import { changedValues, fixedValues } from '../config/fixed-values.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
@@ -9,13 +9,13 @@ import { checkSource } from './check-source.js';
 import { serviceIdentity } from './service.js';
 
 /**
- * The first of the runs that has read the source and sent it as the config says today; how it was cut does not matter.
+ * The first run that has read and sent the source with the values of today's config. How it was cut does not matter.
  * @param done runs of one content, newest first.
  * @param frozen today's values.
- * @returns undefined where there is none at all.
- * @throws ConfigError `RUN_DONE_OTHERWISE` where there are only others.
+ * @returns undefined where there are no runs.
+ * @throws ConfigError `RUN_DONE_OTHERWISE` where all runs have other values.
  */
-export function chooseDone(done: readonly Run[], frozen: Readonly<Record<string, string>>): Run | undefined {
+export function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string, string>>): Run | undefined {
   const today = Object.fromEntries(Object.entries(frozen).filter(([key]) => decidesWhatIsSent(key)));
   const [newest] = done;
   const chosen = done.find((run) => changedValues(run.frozen, today).keys.length === 0);
@@ -36,8 +36,8 @@ function decidesWhatIsSent(key: string): boolean {
 }
 
 /**
- * The source of a done run as its files are now, for its rows to be written again.
- * @param why they are to be.
+ * The source of a done run as its files are now, to write its rows again.
+ * @param why the rows are written again.
  * @throws GuardError `RUN_PRUNED`; ConfigError `RUN_DONE_OTHERWISE`; SourceError when the source is another.
  */
 export async function checkDoneSource(
@@ -51,21 +51,20 @@ export async function checkDoneSource(
   why: string,
 ): Promise<Source> {
   const row = (await checkpoint.run(id))!;
-  if (row.prunedAt !== null) throw resultsPruned(row, why);
-  chooseDone([row], fixedValues(config, row.service));
+  if (row.prunedAt !== null) throw prunedError(row, why);
+  pickDoneRun([row], fixedValues(config, row.service));
   const source = await checkSource({ config, output, signal }, {}, row);
-  if (source.sha256 !== row.source.sha256) throw sourceIsAnother(row, source);
+  if (source.sha256 !== row.source.sha256) throw sourceChangedError(row, source);
   if (source !== row.source) await checkpoint.recordSourceStamp(id, source);
   return source;
 }
 
-// Whether a run that is done could be gone on with: one that is opened and then refused would block its pipeline.
-
 /**
- * True where no other run of the pipeline is open, source and frozen values are those that it began with, and what
- * stands in the output's place, if anything, is what it has published.
+ * Whether a done run could go on if it were opened again: no other run of the pipeline is open, the source and the
+ * frozen values are those that it began with, and the file at the output's path, if any, is its publication. Asked
+ * first, because a run that is opened and then refused would block its pipeline.
  */
-export async function mayReopen({
+export async function canReopen({
   id,
   config,
   checkpoint,
@@ -86,16 +85,17 @@ export async function mayReopen({
   }
 }
 
-/** Its stamp says so without reading; where that differs, the content decides. */
+/** Compares the content: the same file may have another stamp. */
 async function isPublication(found: OutputIdentity, { publication }: Run): Promise<boolean> {
   if (publication === null || found.bytes !== publication.bytes) return false;
   return (await found.sha256()) === publication.sha256;
 }
 
-// Why a run that is there cannot be gone on with or published again.
-
-/** Of a run whose results were removed. @param why they are needed. */
-export function resultsPruned({ id, prunedAt }: Run, why?: string): GuardError {
+/**
+ * The error for a run whose results were removed.
+ * @param why the results are needed.
+ */
+export function prunedError({ id, prunedAt }: Run, why?: string): GuardError {
   const day = new Date(prunedAt!).toISOString().slice(0, 10);
   return new GuardError(
     'RUN_PRUNED',
@@ -107,8 +107,8 @@ export function resultsPruned({ id, prunedAt }: Run, why?: string): GuardError {
   );
 }
 
-/** Of a run whose source is another now. */
-export function sourceIsAnother({ id, state, source }: Run, now: Source): SourceError {
+/** The error for a run whose source has changed. */
+export function sourceChangedError({ id, state, source }: Run, now: Source): SourceError {
   const isDone = state === 'done';
   const change =
     source.records === now.records

@@ -1,4 +1,4 @@
-/** The budget as part of the check before paying (law 5): what is left of it, and what a new run needs. */
+/** What limits a run before it pays: the budget that is left, and the canary that is sent first. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { budgetAt } from '../config/calendar.js';
@@ -17,8 +17,8 @@ export interface BudgetLeft {
 }
 
 /**
- * The caps that are set.
- * @param run the run that would go on; without one a new run's.
+ * The configured caps, with what is left of each.
+ * @param run the run that would go on; null for a new run.
  * @param at epoch milliseconds.
  */
 export async function budgetLeft(
@@ -40,12 +40,12 @@ export async function budgetLeft(
 }
 
 /**
- * Holds a new run to what is left. A day or a month that is too small is only told: the run stops there and
- * goes on another time.
+ * Checks a new run against the budget. Too little for the day or the month is only logged: the run stops there and goes
+ * on another time.
  * @param records that the run would send.
  * @throws GuardError `BUDGET_TOO_SMALL` when the run could never be finished under `budget.perRun`.
  */
-export function holdToBudget(caps: readonly BudgetLeft[], records: number, logger: Logger): void {
+export function checkBudget(caps: readonly BudgetLeft[], records: number, logger: Logger): void {
   for (const { cap, limit, spent, left } of caps) {
     if (records <= left) continue;
     if (cap === 'perRun') {
@@ -65,11 +65,9 @@ export function holdToBudget(caps: readonly BudgetLeft[], records: number, logge
   }
 }
 
-// How many records a new run sends ahead, alone (`chunks.canary`).
-
 /**
- * With `auto`: some on the pipeline's first run on this service, and where the source's header is not that of the
- * last run that was done; else none.
+ * How many records a new run sends alone, before the rest (`chunks.canary`). With `auto`, 200 on the pipeline's first
+ * run on this service, or if the source's header differs from that of the last done run; else 0.
  * @param reader undefined where there is no state yet.
  */
 export async function canaryRecords(

@@ -1,6 +1,7 @@
-/** Opens everything that a run needs, finds or begins it, and closes it all again in reverse order. */
+/** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
+import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
-import { DeadlineError, InterruptedError } from '../errors.js';
+import { ConfigError, DeadlineError, InterruptedError, TroubleError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
@@ -8,6 +9,7 @@ import { silentLogger } from '../logger.js';
 import type { RunContext } from '../run-context.js';
 import { type Clock, systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
+import { codeOf, diskTrouble } from '../streams/system-error.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { type Closeable, createReleasers, openState } from './open-state.js';
 import type { RunOptions } from './run-options.js';
@@ -21,8 +23,35 @@ export interface OpenRun extends RunContext {
 }
 
 /**
+ * Runs a body with an open run. The run is closed in any case, and errors of the disk are translated.
+ * @throws TroubleError `DISK_FULL`, `DISK_FAILED`, `TOO_MANY_FILES`; ConfigError `FOLDER_UNWRITABLE`, before anything
+ *   is sent where it is the output's folder; as `openRun` and the body do.
+ */
+export async function withRun<T>(
+  config: Config,
+  options: RunOptions | undefined,
+  body: (run: OpenRun) => Promise<T>,
+): Promise<T> {
+  try {
+    const run = await openRun(config, options);
+    const work = async () => {
+      if (run.found !== 'done') await run.output.prepare(config.output.path);
+      return body(run);
+    };
+    const result = await work().catch(async (error: unknown) => {
+      await run.close().catch(() => undefined);
+      throw error;
+    });
+    await run.close();
+    return result;
+  } catch (error) {
+    throw translateDiskError(error, config);
+  }
+}
+
+/**
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
- * @throws LockedError, ConfigError, SourceError; nothing stays open then.
+ * @throws LockedError, ConfigError, SourceError; everything is closed again then.
  */
 export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
@@ -43,8 +72,8 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
     const service = serviceIdentity(config);
-    const needs = { config, service, checkpoint, output, signal, clock, logger };
-    const { run, found } = await findRun(needs, options);
+    const context = { config, service, checkpoint, output, signal, clock, logger };
+    const { run, found } = await findRun(context, options);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
     return {
@@ -61,7 +90,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
       controller,
       signal,
-      setbacks: { first: undefined },
+      deferred: { error: undefined },
       uploads,
       join: { method: run.join, judged: new Set(), judging: Promise.resolve(undefined) },
       work: { written: undefined },
@@ -76,7 +105,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
   }
 }
 
-/** Whoever closes a run while chunks are on their way gets what they are answered: it is paid for. */
+/** Waits for the uploads in flight, so that their replies are recorded: they may be paid for. */
 async function endUploads(
   controller: AbortController,
   inFlight: ReadonlySet<Promise<unknown>>,
@@ -99,9 +128,10 @@ function linkedController(
   return controller;
 }
 
-// Aborts a run at its deadline.
-
-/** @param deadline epoch milliseconds; one that has passed aborts at once. */
+/**
+ * Aborts the run at its deadline.
+ * @param deadline epoch milliseconds; one that has passed aborts at once.
+ */
 function stopAtDeadline(controller: AbortController, deadline: number, clock: Clock): Closeable {
   const stop = () =>
     controller.abort(
@@ -115,9 +145,39 @@ function stopAtDeadline(controller: AbortController, deadline: number, clock: Cl
     stop();
     return { close: async () => undefined };
   }
-  const timer = setTimeout(stop, Math.min(left, longestTimerMs));
+  const timer = setTimeout(stop, Math.min(left, maxTimerMs));
   return { close: async () => clearTimeout(timer) };
 }
 
-/** A longer timer of Node's fires at once. */
-const longestTimerMs = 2 ** 31 - 1;
+/** Node fires a longer timer at once. */
+const maxTimerMs = 2 ** 31 - 1;
+
+function translateDiskError(error: unknown, { stateDir, output }: Config): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = codeOf(error);
+  // An error of a write to an open file does not name the file.
+  const path = 'path' in error ? String(error.path) : `${stateDir} or ${dirname(output.path)}`;
+  const details = (hint: string) => ({ hint, facts: { path }, cause: error });
+  switch (diskTrouble(code)) {
+    case 'full': {
+      const hint = 'make room, then run the same command again: it goes on where this one stopped';
+      return new TroubleError('DISK_FULL', `no space left to write ${path}`, details(hint));
+    }
+    case 'unwritable': {
+      const hint =
+        'let this user write there, then run the same command again: it goes on where this one stopped';
+      return new ConfigError('FOLDER_UNWRITABLE', `cannot write ${path} (${code})`, details(hint));
+    }
+    case 'failed': {
+      const hint = 'look at the disk, then run the same command again: it goes on where this one stopped';
+      return new TroubleError('DISK_FAILED', `the disk failed on ${path} (${code})`, details(hint));
+    }
+    case 'too-many-files': {
+      const hint = 'raise the limit (ulimit -n) or lower concurrency.*, then run the same command again';
+      const message = `too many files are open to open ${path} (${code})`;
+      return new TroubleError('TOO_MANY_FILES', message, details(hint));
+    }
+    default:
+      return error;
+  }
+}

@@ -1,4 +1,4 @@
-/** The checkpoint under its pipeline's lock: what everything that writes needs first. */
+/** Opens the checkpoint while its pipeline is locked, for everything that changes state. */
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { LockHolder, PipelineLock } from '../checkpoint/pipeline-lock.js';
 import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
@@ -14,44 +14,44 @@ import type { RunOptions, RunPorts } from './run-options.js';
 
 type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | keyof RunPorts>;
 
-export interface StateNeeds {
+export interface StateContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly logger: Logger;
 }
 
 /**
- * @param releasers gets what is opened, in this order.
+ * @param releasers gets the lock first, then the checkpoint.
  * @throws LockedError, ConfigError, TroubleError.
  */
 export async function openState(
   { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
   options: Pick<StateOptions, 'holder' | 'waitLock' | 'lock' | 'checkpoint'>,
-  needs: StateNeeds,
+  context: StateContext,
   releasers: Releasers,
 ): Promise<Checkpoint> {
-  const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: needs.clock.now() };
+  const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: context.clock.now() };
   const { lock = createFileLock(stateDir), waitLock = 0 } = options;
-  releasers.add(await waitForLock(lock, { pipeline, holder, wait: waitLock }, needs));
+  releasers.add(await waitForLock(lock, { pipeline, holder, wait: waitLock }, context));
   if (options.checkpoint !== undefined) return options.checkpoint;
   const checkpoint = await openSqliteCheckpoint(stateDir);
   releasers.add(checkpoint);
   return checkpoint;
 }
 
-/** Runs a body with a pipeline's state alone: no source, no service. */
+/** Runs a body with a pipeline's state, without source and service. */
 export async function withState<T>(
   config: Pick<Config, 'stateDir' | 'pipeline'>,
   options: StateOptions,
-  body: (state: StateNeeds & { readonly checkpoint: Checkpoint; readonly files: FileStore }) => Promise<T>,
+  body: (state: StateContext & { readonly checkpoint: Checkpoint; readonly files: FileStore }) => Promise<T>,
 ): Promise<T> {
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
-  const needs = { clock, logger, signal };
+  const context = { clock, logger, signal };
   const releasers = createReleasers();
   try {
-    const checkpoint = await openState(config, options, needs, releasers);
+    const checkpoint = await openState(config, options, context, releasers);
     const { files = createLocalFiles(config.stateDir) } = options;
-    return await body({ ...needs, checkpoint, files });
+    return await body({ ...context, checkpoint, files });
   } finally {
     await releasers.close();
   }
@@ -65,40 +65,42 @@ export interface LockRequest {
 }
 
 /**
- * Takes a pipeline's lock, and waits until it is free or the time is over.
+ * Takes a pipeline's lock; waits for it as long as the request says.
  * @throws LockedError when the lock is still held then; the signal's reason.
  */
 export async function waitForLock(
   lock: PipelineLock,
   { pipeline, holder, wait }: LockRequest,
-  needs: { readonly clock: Clock; readonly signal: AbortSignal; readonly logger: Logger },
+  { clock, signal, logger }: StateContext,
 ): Promise<Closeable> {
-  const { clock, signal, logger } = needs;
   const until = clock.now() + wait;
-  for (let told = false; ; told = true) {
+  for (let isLogged = false; ; isLogged = true) {
     try {
       return await lock.take(pipeline, holder);
     } catch (error) {
       const left = until - clock.now();
       if (!(error instanceof LockedError) || left <= 0) throw error;
-      if (!told) logger.info({ pipeline }, `waiting for the lock: ${error.message}`);
-      await clock.sleep(Math.min(lookEveryMs, left), signal);
+      if (!isLogged) logger.info({ pipeline }, `waiting for the lock: ${error.message}`);
+      await clock.sleep(Math.min(retryEveryMs, left), signal);
     }
   }
 }
 
-const lookEveryMs = 1_000;
+const retryEveryMs = 1_000;
 
-/** A stack of what was opened, closed in reverse order. */
 export interface Closeable {
   close(): Promise<void>;
 }
 
+/** A stack of opened resources. */
 interface Releasers extends Closeable {
   add(opened: Closeable): void;
 }
 
-/** Closing goes on past a failure; the first one is thrown at the end. Closing twice does nothing more. */
+/**
+ * Closes resources in reverse order. A failure does not stop the closing; the first one is thrown at the end. Closing
+ * again does nothing.
+ */
 export function createReleasers(): Releasers {
   const opened: Closeable[] = [];
   return {

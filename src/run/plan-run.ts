@@ -1,4 +1,4 @@
-/** What a run would do, found out without the network, the lock or a change: the whole check, chunks and cost. */
+/** Finds out what a run would do and cost, without the network, without the lock and without a change. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
@@ -11,7 +11,7 @@ import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPosition, recordsFrom } from '../stages/read-source.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
-import { chooseDone, resultsPruned } from './done-run.js';
+import { pickDoneRun, prunedError } from './done-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
 import type { RunOptions } from './run-options.js';
 import { serviceIdentity } from './service.js';
@@ -20,24 +20,24 @@ export interface Plan {
   readonly pipeline: string;
   readonly service: string;
   readonly source: Source;
-  /** The whole source cut: how many files, and what they hold. */
+  /** The whole source as chunks: how many, and their sums. */
   readonly chunks: { readonly count: number; readonly records: number; readonly bytes: number };
   /** What `foliopipe run` would do now. */
   readonly next: PlannedStep;
   /** Null where no price is configured. */
   readonly cost: { readonly amount: number; readonly currency: string } | null;
-  /** The caps of the budget that are set, as they stand for this run. */
+  /** The configured caps of the budget, with what is left for this run. */
   readonly budget: readonly BudgetLeft[];
 }
 
 export interface PlannedStep {
   readonly kind: 'begin' | 'continue' | 'done' | 'changed';
-  /** The run that is gone on with, is done, or has another source. */
+  /** The run that would go on, is done, or has another source. */
   readonly run: string | null;
   /** Chunks and records that would still be uploaded, ambiguous ones included. */
   readonly chunks: number;
   readonly records: number;
-  /** Why a done run would be published again from what was bought, if it would. */
+  /** Why a done run would be published again, or null. */
   readonly publishedAgain?: string | null;
 }
 
@@ -53,7 +53,7 @@ export async function planRun(
   try {
     const begun = options.fresh ? undefined : await reader?.unfinishedRun(config.pipeline);
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
-    const chunks = await foreseeChunks(config, source, canary, options.signal);
+    const chunks = await planChunks(config, source, canary, options.signal);
     const next = await nextStep(
       { config, output },
       service,
@@ -70,7 +70,7 @@ export async function planRun(
   }
 }
 
-async function foreseeChunks(
+async function planChunks(
   config: Config,
   source: Source,
   canary: number,
@@ -105,11 +105,11 @@ async function nextStep(
       : { kind: 'changed', run: unfinished.id, chunks: 0, records: 0 };
   }
   const frozen = fixedValues(config, service);
-  const done = chooseDone(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
+  const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begin;
   const output = await checkPublished({ config, output: store, checkpoint: reader }, done);
   const publishedAgain = output.kind === 'publish' ? output.why : null;
-  if (publishedAgain !== null && done.prunedAt !== null) throw resultsPruned(done, publishedAgain);
+  if (publishedAgain !== null && done.prunedAt !== null) throw prunedError(done, publishedAgain);
   return { kind: 'done', run: done.id, chunks: 0, records: 0, publishedAgain };
 }
 
@@ -117,7 +117,7 @@ async function continuing(reader: CheckpointReader, run: Run, all: Plan['chunks'
   const tally = await reader.tally(run.id);
   const toSend = (of: Tally['chunks']) => of.cut + of.uploading + of.ambiguous;
   const kind = 'continue';
-  // Once the source is cut whole, what is left are chunks, of rounds of failed records too.
+  // Once the whole source is cut, the chunks count, those of rounds included.
   if (run.chunks !== null) {
     return { kind, run: run.id, chunks: toSend(tally.chunks), records: toSend(tally.records) };
   }

@@ -1,10 +1,10 @@
-/** Removes the results of runs that ended long ago; what they cost stays in the ledger. */
+/** Removes the results of runs that ended long ago. Their costs stay in the ledger. */
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { removeLocalFile, workPathOf } from '../files/local-file.js';
 import type { FileStore } from '../files/run-files.js';
+import { removeLocalFile, workPathOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
 
-export interface PruneNeeds {
+export interface PruneContext {
   readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
   readonly files: FileStore;
   readonly pipeline: string;
@@ -18,7 +18,7 @@ export interface PruneTerms {
   readonly now: number;
   /** Never pruned. */
   readonly keep?: string;
-  /** Only say what would be removed. */
+  /** Only report what would be removed. */
   readonly dryRun?: boolean;
 }
 
@@ -31,28 +31,28 @@ export interface PrunedRun {
 }
 
 /**
- * The checkpoint forgets first, then the files go, but for the journal of what was paid: what a kill leaves of a
- * pruned run's files goes with the next prune. Runs that are open or being published are never touched.
+ * First the run's rows are removed from the checkpoint, then its files, except the journal of what was paid. Files that
+ * a kill leaves are removed by the next prune. Runs that are open or being published are never pruned.
  * @throws ConfigError `CHECKPOINT_BEHIND` when the checkpoint knows less of a run than its journal.
  */
-export async function* pruneRuns(needs: PruneNeeds, terms: PruneTerms): AsyncGenerator<PrunedRun> {
-  for (const run of await needs.checkpoint.runs(needs.pipeline)) {
+export async function* pruneRuns(context: PruneContext, terms: PruneTerms): AsyncGenerator<PrunedRun> {
+  for (const run of await context.checkpoint.runs(context.pipeline)) {
     const ended = run.state === 'done' || run.state === 'superseded';
     if (!ended || run.id === terms.keep || (run.finishedAt ?? run.createdAt) >= terms.before) continue;
-    const bytes = await needs.files.sizeOf(run.id);
+    const bytes = await context.files.sizeOf(run.id);
     if (run.prunedAt !== null && !bytes) continue;
     if (!terms.dryRun) {
-      await needs.checkpoint.verifyPaid(run.id);
-      if (run.prunedAt === null) await needs.checkpoint.recordPruned(run.id, terms.now);
-      await needs.files.remove(run.id);
+      await context.checkpoint.verifyPaid(run.id);
+      if (run.prunedAt === null) await context.checkpoint.recordPruned(run.id, terms.now);
+      await context.files.remove(run.id);
       await removeWorkFiles(run);
-      needs.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
+      context.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
     }
     yield { run: run.id, state: run.state, finishedAt: run.finishedAt, bytes: bytes ?? 0 };
   }
 }
 
-/** Where files of runs are that the checkpoint does not know: shown to a person, never removed. */
+/** Locations of runs that the checkpoint does not know: they are reported, never removed. */
 export async function unknownRunFolders(
   checkpoint: Pick<Checkpoint, 'run'>,
   files: FileStore,
@@ -64,9 +64,9 @@ export async function unknownRunFolders(
   return unknown;
 }
 
-/** Half-written outputs that no run goes on with. */
+/** Unfinished outputs of a run that does not go on. */
 async function removeWorkFiles(run: Run): Promise<void> {
   const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
   if (output === null) return;
-  for (const cutShort of [false, true]) await removeLocalFile(workPathOf(output, run.id, cutShort));
+  for (const partial of [false, true]) await removeLocalFile(workPathOf(output, run.id, partial));
 }

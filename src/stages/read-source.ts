@@ -1,28 +1,28 @@
-/** How stages read the checked source: from any position on, and only while its content is what was checked. */
+/** Reads the checked source for the stages, from any position, and only while its content is what was checked. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import type { Batch } from '../csv/batch.js';
 import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
 import { pickRecords } from '../source/pick-records.js';
 import { readRecords } from '../source/read-records.js';
-import type { RecordBlock } from '../source/record-block.js';
+import { createBlockReader, type RecordBlock } from '../source/record-block.js';
 import { fileStamp } from '../source/source-files.js';
 import { hashFile } from '../streams/hash-file.js';
 import type { Position, Source, SourceFile } from '../types.js';
 import { maxRecordBytes } from './chunk/upload-layout.js';
 
-/** Where to read on: a position in the source, and the number of the record that comes next. */
+/** Where reading continues: a position in the source, and the number of the next record. */
 export interface ReadPosition {
   readonly position: Position;
   readonly record: number;
 }
 
-/** In front of the first record. */
+/** Before the first record. */
 export function firstPosition(source: Source): ReadPosition {
   return { position: { file: 0, offset: source.files[0]!.dataStart }, record: 1 };
 }
 
-/** Behind the last record of a chunk; in front of the first record where there is no chunk. */
+/** After the last record of a chunk; before the first record where there is no chunk. */
 export function positionAfter(
   source: Source,
   chunk: Pick<ChunkRow, 'end' | 'lastRecord'> | undefined,
@@ -31,7 +31,7 @@ export function positionAfter(
   return { position: chunk.end, record: chunk.lastRecord + 1 };
 }
 
-/** Records from a position on; bad ones are skipped where `source.onBadRecord` allows them. */
+/** Records from a position on. Bad ones are skipped with `source.onBadRecord: reject`; else they are an error. */
 export function recordsFrom(
   run: Pick<RunContext, 'source' | 'config' | 'signal'>,
   from: ReadPosition,
@@ -47,22 +47,22 @@ export function recordsFrom(
 }
 
 /**
- * Compares the files between two positions with those that were checked.
- * @throws SourceError when the content of one of them is another.
+ * Checks the files between two positions.
+ * @throws SourceError when the content of one of them is no longer what was checked.
  */
 export async function checkFilesBetween(source: Source, from: Position, to: Position): Promise<void> {
   for (const file of source.files.slice(from.file, to.file + 1)) await checkFile(file);
 }
 
-/** @throws SourceError when the content of a file is no longer what was checked and sent. */
+/** @throws SourceError when the content of a file is no longer what was checked. */
 export async function checkAllFiles(source: Source): Promise<void> {
   for (const file of source.files) await checkFile(file);
 }
 
-/** Stamps under which a file was read once more and found to hold what was checked. */
+/** Newer stamps of files that were read again and have the checked content. */
 const provenStamps = new WeakMap<SourceFile, string>();
 
-/** The stamp is a shortcut: a file that was only touched, or copied back, has another one and the same content. */
+/** Equal stamps save the reading. A file that was only touched, or copied back, has another stamp and the same content. */
 async function checkFile(file: SourceFile): Promise<void> {
   const { stamp, bytes } = await fileStamp(file.path);
   if (stamp === file.stamp || stamp === provenStamps.get(file)) return;
@@ -83,7 +83,7 @@ export type RecordsOfNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'sign
   readonly checkpoint: Pick<Checkpoint, 'pickedRecords'>;
 };
 
-/** Reads the records of one chunk again, in the source's order: a chunk cut out of them has the same bytes. */
+/** Reads the records of a chunk again, in the source's order. Cutting them again gives the chunk's bytes. */
 export async function* recordsOf(run: RecordsOfNeeds, chunk: ChunkRow): AsyncGenerator<Batch> {
   const batches = recordsFrom(run, { position: chunk.start, record: chunk.firstRecord });
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
@@ -95,6 +95,18 @@ export async function* recordsOf(run: RecordsOfNeeds, chunk: ChunkRow): AsyncGen
     const wanted = chunk.lastRecord - batch.firstRecord + 1;
     if (wanted > 0) yield wanted < batch.count ? { ...batch, count: wanted } : batch;
     if (wanted <= batch.count) return;
+  }
+}
+
+/** All records of a chunk as one block, read again. */
+export async function readBlock(run: RecordsOfNeeds, chunk: ChunkRow): Promise<RecordBlock> {
+  const reader = createBlockReader(recordsOf(run, chunk));
+  try {
+    const block = await reader.take(chunk.records);
+    checkBlock(run, chunk, block);
+    return block;
+  } finally {
+    await reader.close();
   }
 }
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findRun } from '../../src/run/find-run.js';
 import type { RunOptions } from '../../src/run/run-options.js';
-import { workPath } from '../../src/stages/publish/work-file.js';
+import { workPath } from '../../src/stages/publish/publish-output.js';
 import { addChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
 import { samplePublication } from '../helpers/checkpoint/samples.js';
 import { useFolder } from '../helpers/folders/folders.js';

@@ -5,18 +5,21 @@ import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import type { PartReference, StoredPart } from '../../types.js';
-import { giveUpLost, leaveForLater } from '../track/lost-folios.js';
-import { checkBalance, fetchPart } from './fetch-part.js';
-import { type RefetchNeeds, refetchParts } from './refetch-parts.js';
+import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';
+import { checkBalance, fetchPart } from './folio-parts.js';
+import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
-export type DownloadPartsNeeds = FetchPartsNeeds &
-  Pick<RunContext, 'config' | 'controller' | 'setbacks'> & {
-    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed' | 'recordUnmerged'>;
+export type DownloadPartsNeeds = RefetchPartsNeeds &
+  Pick<RunContext, 'config' | 'controller' | 'deferred' | 'logger'> & {
+    readonly checkpoint: Pick<
+      Checkpoint,
+      'listedParts' | 'recordPart' | 'recordDownloaded' | 'recordUnprocessed' | 'recordUnmerged'
+    >;
   };
 
 /**
  * Passes on chunks that are downloaded, and those given up.
- * @param until once aborted, a single answer that a folio is not known leaves its chunk for later.
+ * @param until once aborted, one answer that a folio is not known leaves its chunk for later.
  */
 export function downloadParts(
   run: DownloadPartsNeeds,
@@ -25,19 +28,19 @@ export function downloadParts(
   const download = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'finished') return chunk;
     try {
-      // Not needed once the folio is finished, and gone before the commit that ends the chunk: no kill leaves it.
+      // Not needed once the folio is finished. Removed before the commit that ends the chunk, so no kill leaves it.
       await run.files.removeChunk(chunk.number);
       const downloaded = await fetchParts(run, chunk, until);
       run.at('after-downloaded-before-merge');
       return downloaded;
     } catch (error) {
       if (error instanceof OutageError) {
-        run.setbacks.first ??= error;
+        run.deferred.error ??= error;
         return undefined;
       }
       if (!(error instanceof FolioLostError)) throw error;
-      if (until?.aborted) return leaveForLater(run, chunk, error);
-      return giveUpLost(run, chunk, error);
+      if (until?.aborted) return postponeFolio(run, chunk, error);
+      return giveUpFolio(run, chunk, error);
     }
   };
   const { downloads } = run.config.concurrency;
@@ -45,21 +48,17 @@ export function downloadParts(
     abortOnEarlyReturn(mapConcurrent(chunks, downloads, download, run.controller), run.controller);
 }
 
-/** Fetches all parts of one finished chunk, counts what they hold, and asks once more where that does not balance. */
-type FetchPartsNeeds = RefetchNeeds &
-  Pick<RunContext, 'logger'> & {
-    readonly checkpoint: Pick<Checkpoint, 'listedParts' | 'parts' | 'recordPart' | 'recordDownloaded'>;
-  };
-
 /**
- * Makes a `finished` chunk `downloaded`, and returns it so. Parts that are stored already are not fetched again.
- * @param until once aborted, a single answer that folio or part is not known decides.
- * @throws MismatchError when the parts still do not balance after they were fetched once more, or cannot be fetched
- *   once more since the folio is lost: what is stored stays.
+ * Fetches the parts of a `finished` chunk that are not stored yet, and checks that all of them balance. If they do
+ * not, all parts are fetched once more.
+ * @param until once aborted, one answer that folio or part is not known is final.
+ * @returns the chunk, `downloaded`.
+ * @throws MismatchError when the parts fetched once more do not balance either, or cannot be fetched because the folio
+ *   is lost; what is stored stays.
  * @throws FolioLostError when the service no longer knows the folio.
  */
 export async function fetchParts(
-  run: FetchPartsNeeds,
+  run: DownloadPartsNeeds,
   chunk: ChunkRow,
   until?: AbortSignal,
 ): Promise<ChunkRow> {
@@ -84,7 +83,7 @@ export async function fetchParts(
 }
 
 async function fetchAndRecord(
-  run: FetchPartsNeeds,
+  run: DownloadPartsNeeds,
   chunk: ChunkRow,
   part: PartReference,
   until: AbortSignal | undefined,
@@ -95,9 +94,9 @@ async function fetchAndRecord(
   return stored;
 }
 
-/** @param unbalanced what is wrong with the parts that are stored. */
+/** @param unbalanced the error of the stored parts: it is thrown when the folio is lost. */
 async function fetchOnceMore(
-  run: FetchPartsNeeds,
+  run: DownloadPartsNeeds,
   chunk: ChunkRow,
   unbalanced: MismatchError,
   until: AbortSignal | undefined,
@@ -108,7 +107,7 @@ async function fetchOnceMore(
     return await replacement.commit();
   } catch (error) {
     await replacement.discard();
-    const isDecided = error instanceof FolioLostError && until?.aborted !== true;
-    throw isDecided ? unbalanced : error;
+    const isLost = error instanceof FolioLostError && until?.aborted !== true;
+    throw isLost ? unbalanced : error;
   }
 }

@@ -1,45 +1,45 @@
 /**
- * Fetches parts of a chunk once more, beside those that are stored. Invariant: what is stored stays until all that
- * comes in its place is on the disk and proven; then the checkpoint changes from the one to the other at once.
+ * Fetches parts of a chunk once more, beside those that are stored. Invariant: what is stored stays until all of its
+ * replacement is on the disk and proven; then the checkpoint changes from one to the other in one step.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
-import { isComplete, listParts } from '../track/lost-folios.js';
-import { checkBalance, type FetchPartNeeds, fetchPart } from './fetch-part.js';
+import { checkBalance, fetchPart, isComplete, listParts } from './folio-parts.js';
 
-export type RefetchNeeds = FetchPartNeeds &
-  Pick<RunContext, 'at'> & { readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordRefetched'> };
+export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'api' | 'at' | 'files' | 'signal'> & {
+  readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordRefetched' | 'attempts' | 'recordMixed'>;
+};
 
-/** What was fetched once more, over what is stored. */
+/** The parts that replace the stored ones. */
 export interface PartReplacement {
-  /** What is stored, and in its place what was fetched since. */
+  /** The stored parts, with what was fetched since in their place. */
   readonly parts: readonly StoredPart[];
   /**
    * Fetches one of the stored parts.
-   * @throws MismatchError when the parts do not balance with it; FolioLostError when the service has it no more.
+   * @throws MismatchError when the parts do not balance with it; FolioLostError when the service no longer has it.
    */
   fetchOne(part: PartReference): Promise<void>;
   /**
-   * Asks for the folio once more and fetches all that is listed then.
+   * Asks for the folio once more and fetches all parts that are listed then.
    * @throws as `fetchOne`; UntrustedError `FOLIO_WENT_BACK`.
    */
   fetchAll(): Promise<void>;
-  /** Puts the parts in the place of those that are stored, and removes these. @returns the chunk, `downloaded`. */
+  /** Records the parts in place of the stored ones, and removes the files of those. @returns the chunk, `downloaded`. */
   commit(): Promise<ChunkRow>;
-  /** Removes what was fetched in vain. */
+  /** Removes the files of the parts that were fetched. */
   discard(): Promise<void>;
 }
 
 /**
- * Nothing is asked for before a method is called.
+ * Sends no request before a method is called.
  * @param chunk `finished` or `downloaded`.
- * @param until once aborted, a single answer that folio or part is not known decides.
+ * @param until once aborted, one answer that folio or part is not known is final.
  */
 export async function refetchParts(
-  run: RefetchNeeds,
+  run: RefetchPartsNeeds,
   chunk: ChunkRow,
   until?: AbortSignal,
 ): Promise<PartReplacement> {
@@ -80,7 +80,7 @@ export async function refetchParts(
     commit: async () => {
       const isUnchanged =
         parts.length === stored.length && parts.every((part, at) => isSame(part, stored[at]!));
-      // A damaged file has been replaced by what it was.
+      // A damaged file was replaced by one with the same content.
       if (isUnchanged && chunk.state === 'downloaded') return chunk;
       run.at('after-refetch-before-swap');
       const swapped = await run.checkpoint.recordRefetched(run.id, chunk.number, counts, parts);

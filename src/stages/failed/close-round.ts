@@ -2,9 +2,9 @@
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
-import { incompleteError } from '../publish/incomplete-error.js';
+import { incompleteError } from '../publish/check-complete.js';
 
-export type CloseRoundNeeds = Pick<RunContext, 'id' | 'setbacks' | 'uploads' | 'logger' | 'at'> & {
+export type CloseRoundNeeds = Pick<RunContext, 'id' | 'deferred' | 'uploads' | 'logger' | 'at'> & {
   readonly checkpoint: Pick<
     Checkpoint,
     'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow' | 'recordRoundSettled'
@@ -28,7 +28,7 @@ export async function closeRound(run: CloseRoundNeeds, round: number): Promise<b
   }
   if (!isDone) {
     const { chunks } = (await run.checkpoint.run(run.id))!;
-    throw run.setbacks.first ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
+    throw run.deferred.error ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
   }
   if (sum.chunks === 0) return false;
   run.at('after-round-answered-before-settled');

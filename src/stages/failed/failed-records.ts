@@ -3,19 +3,18 @@
  * searches in place of those of the source's own chunks. Reads the source once, and joins no chunk without a failure.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { chunksInOrder } from '../../checkpoint/walk-run.js';
 import { isFailed } from '../../results/answers.js';
-import type { RunContext } from '../../run-context.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
-import type { Refetch } from '../download/with-healing.js';
-import { type ChunkAnswersNeeds, openChunkAnswers } from '../merge/chunk-answers.js';
-import { createResultColumns, type ResultColumnsNeeds } from '../merge/result-columns.js';
+import type { Refetch } from '../download/repair-parts.js';
+import { openChunkAnswers } from '../merge/chunk-answers.js';
+import type { MergeChunksNeeds } from '../merge/merge-needs.js';
+import { createResultColumns } from '../merge/result-columns.js';
 import { checkBlock, firstPosition, recordsFrom } from '../read-source.js';
 
-export type FailedRecordsNeeds = ChunkAnswersNeeds &
-  ResultColumnsNeeds &
-  Pick<RunContext, 'signal'> & {
-    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'lastMerged'>;
-  };
+export type FailedRecordsNeeds = MergeChunksNeeds & {
+  readonly checkpoint: Pick<Checkpoint, 'lastMerged'>;
+};
 
 /** Some failed records of one chunk. */
 export interface FailedRecords {
@@ -42,8 +41,7 @@ export async function* failedRecords(
   const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch });
   const records = createBlockReader(recordsFrom(run, firstPosition(run.source)));
   try {
-    let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
-    for (; chunk !== undefined; chunk = await run.checkpoint.nextChunk(run.id, 0, chunk.lastRecord)) {
+    for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.lastRecord <= after || !mayHaveFailed(chunk)) continue;
       await records.skipTo(chunk.firstRecord);
       const block = await records.take(chunk.records);
@@ -70,7 +68,7 @@ export async function fixedColumns(
   refetch?: Refetch,
 ): Promise<readonly string[] | undefined> {
   const merged = await run.checkpoint.lastMerged(run.id);
-  return createResultColumns(run, merged?.lastRecord ?? 0, refetch).settle(true);
+  return createResultColumns(run, merged?.lastRecord ?? 0, refetch).find(true);
 }
 
 /** Where the rows are written, their counts decide, for these include later answers. */

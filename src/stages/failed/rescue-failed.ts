@@ -11,14 +11,14 @@ import { searchValues } from '../../results/search-answers.js';
 import type { RunContext } from '../../run-context.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { drain } from '../../streams/run-stages.js';
-import type { Refetch } from '../download/with-healing.js';
+import type { Refetch } from '../download/repair-parts.js';
 import { createReplyBreaker } from '../submit/reply-breaker.js';
 import { whyAmbiguous } from '../submit/upload-chunk.js';
 import type { FailedRecordsNeeds } from './failed-records.js';
 import { checkRescueColumns, type SearchableRecord, searchableRecords } from './searchable-records.js';
 
 export type RescueFailedNeeds = FailedRecordsNeeds &
-  Pick<RunContext, 'api' | 'controller' | 'setbacks' | 'clock'> & {
+  Pick<RunContext, 'api' | 'controller' | 'deferred' | 'clock'> & {
     readonly checkpoint: Pick<Checkpoint, 'recordSearchIntent' | 'recordSearchEnd' | 'recordUnmerged'>;
   };
 
@@ -51,13 +51,13 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
         );
         if (!breaker.allowsRequest) {
           stopped = true;
-          run.setbacks.first = unreadableError(run.id, breaker.unreadable, error.message);
+          run.deferred.error = unreadableError(run.id, breaker.unreadable, error.message);
         }
       } else if (isAboutTheRecord(error)) {
         run.logger.debug({ record, code: error.code }, `record ${record}: ${error.message}`);
       } else if (error instanceof OutageError || error instanceof GuardError) {
         stopped = true;
-        run.setbacks.first ??= error;
+        run.deferred.error ??= error;
       } else {
         throw error;
       }
@@ -73,7 +73,7 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
       `of ${sum.asked} failed records that were searched one by one ${sum.answered} were found`,
     );
   }
-  if (run.setbacks.first !== undefined) throw run.setbacks.first;
+  if (run.deferred.error !== undefined) throw run.deferred.error;
 }
 
 /**

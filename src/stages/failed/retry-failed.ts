@@ -6,7 +6,7 @@ import { cutChunks } from '../chunk/cut-chunks.js';
 import { unfinishedChunks } from '../chunk/find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
 import { createUploadLayout } from '../chunk/upload-layout.js';
-import type { Refetch } from '../download/with-healing.js';
+import type { Refetch } from '../download/repair-parts.js';
 import { positionAfter, recordsFrom } from '../read-source.js';
 import { unreadableRecords } from '../submit/unreadable-replies.js';
 import { type FailedRecords, type FailedRecordsNeeds, failedRecords } from './failed-records.js';

@@ -9,7 +9,7 @@ import { ConfigError } from '../../errors.js';
 import { fieldOf, type LaidOutSource } from '../../results/output-layout.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import type { UploadOptions } from '../chunk/upload-layout.js';
-import type { Refetch } from '../download/with-healing.js';
+import type { Refetch } from '../download/repair-parts.js';
 import { type FailedRecordsNeeds, failedRecords, fixedColumns } from './failed-records.js';
 
 export interface SearchableRecord {

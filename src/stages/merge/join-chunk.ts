@@ -1,6 +1,10 @@
-/** Joins one downloaded chunk: its parts off the disk to its records, proven (laws 1 and 8), in the run's one method. */
+/**
+ * Joins one downloaded chunk: reads its parts from the disk and matches them to its records. The join is proven (rule
+ * "Join by key, and prove it", docs/architecture.md#join-by-key-and-prove-it), and all chunks of a run are joined by
+ * the same method.
+ */
 import { isDeepStrictEqual } from 'node:util';
-import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
+import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { readWhole } from '../../files/run-files.js';
 import { checkAddedColumns } from '../../results/added-columns.js';
@@ -12,36 +16,31 @@ import { joinResults } from '../../results/join-results.js';
 import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
 import { fieldOf } from '../../results/output-layout.js';
 import { readPartTable } from '../../results/part-table.js';
-import type { RunContext } from '../../run-context.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/upload-layout.js';
-import { type HealingNeeds, type Refetch, withHealing } from '../download/with-healing.js';
-
-export type ChunkJoinerNeeds = HealingNeeds &
-  Pick<RunContext, 'source' | 'config' | 'files' | 'join'> & {
-    readonly checkpoint: Pick<Checkpoint, 'recordJoin' | 'tally'>;
-  };
+import { type Refetch, withRepair } from '../download/repair-parts.js';
+import type { JoinChunksNeeds } from './merge-needs.js';
 
 export interface ChunkJoiner {
   /**
-   * @param records of the chunk.
-   * @returns undefined when a damaged part is to be fetched anew and the service has forgotten the folio.
+   * @param records gives the records of the chunk.
+   * @returns undefined when a damaged part must be fetched anew and the folio is lost.
    * @throws UntrustedError when the proof fails, also with the parts fetched anew.
    */
   join(chunk: ChunkRow, records: () => Promise<RecordBlock>): Promise<Answers | undefined>;
 }
 
 export interface ChunkJoinerOptions {
-  /** Those that the service adds; without them whatever is added passes. */
+  /** The columns that the service adds; without them any added column is accepted. */
   readonly columns?: readonly string[];
   /** Fetches a chunk's parts anew; without it a damaged part or a failed proof is final. */
   readonly refetch?: Refetch | undefined;
   readonly compare?: CompareEchoes;
 }
 
-/** What the first chunks show of the columns that come back is kept with the run, for all its joiners. */
-export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
+/** What the first chunks show of the columns that come back is kept in `run.join`, which all joiners of the run share. */
+export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
   const { columns, refetch, compare = compareEchoes } = options;
   const sent = sentColumns(run.config.upload);
   const fields = Object.entries(run.config.upload.columns).map(([column, source]) => ({
@@ -60,7 +59,7 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
       tables.push(readPartTable(part, await readWhole(run.files.readPart(chunk.number, part))));
     }
     const block = await records();
-    // Nothing is waited for between these two lines: another stage may be joining too.
+    // No await between these two lines: another stage may be joining too.
     const before = run.join.method;
     const { joined, method } = joinResults(tables, block, {
       sent,
@@ -69,8 +68,8 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
       declared,
       compare,
     });
-    if (method !== before) await keepMethod(run, method);
-    // Answers of a round are judged with those that they stand beside.
+    if (method !== before) await saveMethod(run, method);
+    // Answers of a round are checked together with the other answers of their records, in chunk-answers.
     if (before?.judged?.isProven && declared === null && chunk.round === 0) {
       await checkIndistinct(run, joined, block);
     }
@@ -83,11 +82,11 @@ export function createChunkJoiner(run: ChunkJoinerNeeds, options: ChunkJoinerOpt
   };
 
   return {
-    join: (chunk, records) => withHealing(run, chunk, refetch, (parts) => joinParts(chunk, parts, records)),
+    join: (chunk, records) => withRepair(run, chunk, refetch, (parts) => joinParts(chunk, parts, records)),
   };
 }
 
-async function keepMethod(run: ChunkJoinerNeeds, method: JoinMethod): Promise<void> {
+async function saveMethod(run: JoinChunksNeeds, method: JoinMethod): Promise<void> {
   const before = run.join.method;
   run.join.method = method;
   for (const column of foldedOf(method).filter((name) => !foldedOf(before).includes(name))) {
@@ -108,11 +107,11 @@ function foldedOf(method: JoinMethod | null): readonly string[] {
 }
 
 /**
- * A small chunk may hold more records that are equal than the others: those before it count too.
+ * A small chunk may hold more equal records than other chunks, so the merged records count too.
  * @throws UntrustedError `RESULTS_INDISTINCT`.
  */
 export async function checkIndistinct(
-  run: Pick<ChunkJoinerNeeds, 'id' | 'checkpoint'>,
+  run: Pick<JoinChunksNeeds, 'id' | 'checkpoint'>,
   joined: Pick<Answers, 'indistinct'>,
   block: Pick<RecordBlock, 'count'>,
 ): Promise<void> {
@@ -122,14 +121,15 @@ export async function checkIndistinct(
   throw indistinctError(joined, block);
 }
 
-/** The columns of an uploaded file by name. */
+/** The columns of an uploaded file, by name. */
 export function sentColumns(upload: UploadOptions): SentColumns {
   return { key: upload.keyColumn, columns: Object.keys(upload.columns) };
 }
 
-// Whether a run's results were joined under another `result.echo` than the config has.
-
-/** A run that has joined nothing yet is not; one of the first version had no such key. */
-export function isJoinedOtherwise({ result }: Pick<Config, 'result'>, { join }: Pick<Run, 'join'>): boolean {
+/**
+ * Whether a run's results were joined with another `result.echo` than the config has. False where nothing is joined yet.
+ * Runs of the first version had no such key.
+ */
+export function isEchoChanged({ result }: Pick<Config, 'result'>, { join }: Pick<Run, 'join'>): boolean {
   return join !== null && !isDeepStrictEqual(join.judged?.declared ?? null, result.echo);
 }

@@ -1,4 +1,4 @@
-/** Merges one chunk: its records out of the source with the answers that stand for them, written as rows. */
+/** Merges one chunk: reads its records from the source and writes them as rows with the answers that count for them. */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { MAX_CHUNK_BYTES } from '../../config/sections.js';
 import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
@@ -9,30 +9,33 @@ import { createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter, type Enriched } from '../../results/row-writer.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
-import type { Refetch } from '../download/with-healing.js';
+import type { Refetch } from '../download/repair-parts.js';
 import { checkBlock, type ReadPosition, recordsFrom } from '../read-source.js';
-import { type ChunkAnswersNeeds, openChunkAnswers } from './chunk-answers.js';
+import { openChunkAnswers } from './chunk-answers.js';
 import { sentColumns } from './join-chunk.js';
-
-export type ChunkMergerNeeds = ChunkAnswersNeeds;
+import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ChunkMerger {
-  /** Chunks must come in the order of the source, none left out. */
+  /** Calls must come in the source's order, and no chunk may be left out. */
   merge(chunk: ChunkRow): Promise<Enriched>;
-  /** The rows of a chunk that has no answer, whatever its state. */
-  giveUp(chunk: ChunkRow, cause: UnprocessedCause): Promise<Enriched>;
-  /** The rows of the next records, of no chunk, fewer where they are large; undefined behind the last one. */
-  giveUpNext(count: number, cause: UnprocessedCause): Promise<Enriched | undefined>;
+  /** The rows of a chunk as UNPROCESSED, whatever its state. */
+  unprocessed(chunk: ChunkRow, cause: UnprocessedCause): Promise<Enriched>;
+  /**
+   * The rows of the next records as UNPROCESSED, where the source is not cut into chunks yet.
+   * @param count how many records, fewer where they are large.
+   * @returns undefined after the last record.
+   */
+  unprocessedNext(count: number, cause: UnprocessedCause): Promise<Enriched | undefined>;
   close(): Promise<void>;
 }
 
 /**
- * @param from where the first chunk to merge begins.
- * @param columns those that the service adds, in output order.
+ * @param from where the first chunk begins.
+ * @param columns that the service adds, in output order.
  * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
  */
 export async function openChunkMerger(
-  run: ChunkMergerNeeds,
+  run: MergeChunksNeeds,
   from: ReadPosition,
   columns: readonly string[],
   refetch?: Refetch,
@@ -40,7 +43,7 @@ export async function openChunkMerger(
   const layout = createOutputLayout(run.source, run.config.output);
   const sent = sentColumns(run.config.upload);
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
-  // What is loaded to be compared stays there to be written.
+  // Results are loaded once: they are compared and written in the same memory.
   const tables = new TableMemory<RowsExports & EchoExports>();
   const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames }, tables);
   const compare = createEchoComparer(new EchoKernel(tables));
@@ -54,17 +57,17 @@ export async function openChunkMerger(
   };
 
   return {
-    giveUp: async (chunk, cause) => rows.unprocessed(await takeBlock(chunk), cause, chunk.folio),
-    giveUpNext: async (count, cause) => {
+    unprocessed: async (chunk, cause) => rows.unprocessed(await takeBlock(chunk), cause, chunk.folio),
+    unprocessedNext: async (count, cause) => {
       const block = await records.take(count, MAX_CHUNK_BYTES);
       return block.count === 0 ? undefined : rows.unprocessed(block, cause, null);
     },
     merge: async (chunk) => {
       const block = await takeBlock(chunk);
       if (chunk.state === 'unprocessed') return rows.unprocessed(block, chunk.cause!, chunk.folio);
-      const standing = await answers.of(chunk, block);
-      if (standing !== undefined) {
-        const enriched = rows.enriched(block, standing);
+      const found = await answers.of(chunk, block);
+      if (found !== undefined) {
+        const enriched = rows.enriched(block, found);
         answers.release();
         return enriched;
       }

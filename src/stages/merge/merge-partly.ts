@@ -1,34 +1,32 @@
 /**
- * The whole output of a run that a deadline has stopped: what is answered as it is, all the rest UNPROCESSED
- * with the cause DEADLINE. The checkpoint is not changed by it, so that the run goes on later as if this were not.
+ * The whole output of a run that a deadline has stopped: answered chunks as usual, all other records UNPROCESSED with
+ * the cause DEADLINE. It does not change the checkpoint, so the run can go on later.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
-import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
-import type { RunContext } from '../../run-context.js';
+import { chunksInOrder, eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import { firstPosition } from '../read-source.js';
-import { type ChunkMergerNeeds, openChunkMerger } from './merge-chunk.js';
+import { openChunkMerger } from './merge-chunk.js';
+import type { MergeChunksNeeds } from './merge-needs.js';
 import type { MergedChunk } from './merge-results.js';
-import { learnColumns, learnLateColumns, type ResultColumnsNeeds } from './result-columns.js';
+import { learnColumns, learnRetriedColumns } from './result-columns.js';
 
-export type MergePartlyNeeds = ChunkMergerNeeds &
-  ResultColumnsNeeds &
-  Pick<RunContext, 'signal'> & {
-    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'chunksIn'>;
-  };
+export type MergePartlyNeeds = MergeChunksNeeds & {
+  readonly checkpoint: Pick<Checkpoint, 'chunksIn'>;
+};
 
 /** Gives rows for every record of the source. */
 export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Omit<MergedChunk, 'number'>> {
   const columns = await columnsSoFar(run);
   const merger = await openChunkMerger(run, firstPosition(run.source), columns);
   try {
-    let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
-    while (chunk !== undefined) {
-      const rows = isAnswered(chunk) ? await merger.merge(chunk) : await merger.giveUp(chunk, 'DEADLINE');
+    for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
+      const rows = isAnswered(chunk)
+        ? await merger.merge(chunk)
+        : await merger.unprocessed(chunk, 'DEADLINE');
       yield { columns, ...rows };
-      chunk = await run.checkpoint.nextChunk(run.id, 0, chunk.lastRecord);
     }
     for (;;) {
-      const rows = await merger.giveUpNext(recordsAtOnce, 'DEADLINE');
+      const rows = await merger.unprocessedNext(recordsAtOnce, 'DEADLINE');
       if (rows === undefined) return;
       yield { columns, ...rows };
     }
@@ -39,7 +37,7 @@ export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Omit<M
 
 const recordsAtOnce = 10_000;
 
-/** Those that are fixed, declared or known, or else those of any success; without one there are none. */
+/** The columns that are fixed, declared or known, or else those of any success; without a success there are none. */
 async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   const row = (await run.checkpoint.run(run.id))!;
   if (row.columns !== null && row.columns.length > 0) return row.columns;
@@ -52,5 +50,5 @@ async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
     const learned = await learnColumns(run, chunk);
     if (learned !== undefined) return learned;
   }
-  return (await learnLateColumns(run, row))?.columns ?? [];
+  return (await learnRetriedColumns(run, row))?.columns ?? [];
 }

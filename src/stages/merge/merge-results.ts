@@ -1,43 +1,42 @@
 /**
- * Fifth stage, and the only one that keeps an order: joins each chunk's results to its records and gives the
- * rows of the output, chunk after chunk in the order of the source. Chunks that come early wait on the disk.
+ * Fifth stage, and the only one that keeps an order: joins each chunk's results to its records and gives the rows of
+ * the output, chunk by chunk in the order of the source. Chunks that come early wait on the disk.
  */
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { isAnswered } from '../../checkpoint/walk-run.js';
+import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import { OutageError, type UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
 import { abortable } from '../../streams/abortable.js';
-import type { Refetch } from '../download/with-healing.js';
+import type { Refetch } from '../download/repair-parts.js';
 import { positionAfter } from '../read-source.js';
-import { type JudgeArrivedNeeds, judgeArrived } from './judge-arrived.js';
-import { type ChunkMerger, type ChunkMergerNeeds, openChunkMerger } from './merge-chunk.js';
-import { createResultColumns, type ResultColumnsNeeds } from './result-columns.js';
+import { type JudgeFirstChunksNeeds, judgeFirstChunks } from './judge-first-chunks.js';
+import { type ChunkMerger, openChunkMerger } from './merge-chunk.js';
+import type { MergeChunksNeeds } from './merge-needs.js';
+import { createResultColumns } from './result-columns.js';
 
-export type MergeResultsNeeds = ChunkMergerNeeds &
-  ResultColumnsNeeds &
-  JudgeArrivedNeeds &
-  Pick<RunContext, 'controller' | 'setbacks' | 'signal'> & {
-    readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'lastMerged'>;
+export type MergeResultsNeeds = MergeChunksNeeds &
+  JudgeFirstChunksNeeds &
+  Pick<RunContext, 'controller'> & {
+    readonly checkpoint: Pick<Checkpoint, 'lastMerged'>;
   };
 
 /** The rows of one whole chunk. */
 export interface MergedChunk {
   readonly number: number;
-  /** The stages that write them use their memory again afterwards. */
+  /** The stage that writes them returns this buffer to the pool. */
   readonly bytes: Buffer;
   readonly counts: ChunkCounts;
-  /** Columns that the service adds, fixed for the run: what the output's header is made of. */
+  /** Columns that the service adds, fixed for the run: the output's header is made of them. */
   readonly columns: readonly string[];
 }
 
 /**
- * Gives whole chunks, beginning behind the last one that is merged already. Ends without the rest where a
- * chunk is missing, or damaged while the service is out; whether the run is complete then is for the next stage
- * to say.
+ * Gives whole chunks, from the first one that is not merged yet. Ends early at a chunk that is missing, or that is
+ * damaged while the service is out; the next stage checks whether the run is complete.
  * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
- * @throws UntrustedError when results do not match after they were fetched once more; where it is the first chunk's,
- *   after all that comes has come.
+ * @throws UntrustedError when results do not match after they were fetched once more. Where one of the first chunks
+ *   does not prove the join, it is thrown at the end of the input, so that open folios are still collected.
  */
 export function mergeResults(
   run: MergeResultsNeeds,
@@ -48,32 +47,31 @@ export function mergeResults(
     let merged = last?.lastRecord ?? 0;
     const columns = createResultColumns(run, merged, refetch);
     let merger: ChunkMerger | undefined;
+    let refusal: UntrustedError | undefined;
+    /** Once set, no more rows are given; the input is still read to its end, so that other chunks go on. */
+    let isBlocked = false;
 
-    let held = false;
-    /** What must be fetched anew and cannot be had holds back the rows behind it; the other chunks go on. */
-    const unlessOutage = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    const deferOutage = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
       try {
         return await work();
       } catch (error) {
         if (!(error instanceof OutageError)) throw error;
-        run.setbacks.first ??= error;
-        held = true;
+        run.deferred.error ??= error;
+        isBlocked = true;
         return undefined;
       }
     };
-    let refusal: UntrustedError | undefined;
-    const mergeReady = async function* (allSettled: boolean): AsyncGenerator<MergedChunk> {
-      if (!held) refusal = await unlessOutage(() => judgeArrived(run, refetch));
-      // Nothing is written then; what is open at the service still comes, for it is paid for.
-      if (refusal !== undefined) held = true;
-      const added = held ? undefined : await unlessOutage(() => columns.settle(allSettled));
+
+    const mergeReady = async function* (isEnd: boolean): AsyncGenerator<MergedChunk> {
+      if (!isBlocked) refusal = await deferOutage(() => judgeFirstChunks(run, refetch));
+      if (refusal !== undefined) isBlocked = true;
+      const added = isBlocked ? undefined : await deferOutage(() => columns.find(isEnd));
       if (added === undefined) return;
       merger ??= await openChunkMerger(run, positionAfter(run.source, last), added, refetch);
       const { merge } = merger;
-      for (;;) {
-        const chunk = await run.checkpoint.nextChunk(run.id, 0, merged);
-        if (chunk === undefined || !isAnswered(chunk)) return;
-        const rows = await unlessOutage(() => merge(chunk));
+      for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, merged)) {
+        if (!isAnswered(chunk)) return;
+        const rows = await deferOutage(() => merge(chunk));
         if (rows === undefined) return;
         yield { number: chunk.number, columns: added, ...rows };
         merged = chunk.lastRecord;

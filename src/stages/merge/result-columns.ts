@@ -1,42 +1,31 @@
 /**
- * Finds out which columns the service adds before the first row is written: from the config, from the
- * pipeline's earlier runs, or from the run's first chunk, in the source's order, that has a success; where none
- * has, from the rounds and searches of its failed records.
+ * Finds the columns that the service adds, before the first row is written. They come from the config, from earlier
+ * runs of the pipeline, or from the first chunk in the source's order that has a success; where no chunk has one, from
+ * the rounds and searches of failed records.
  */
-import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
-import { eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
+import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
+import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
 import { addedColumns } from '../../results/added-columns.js';
-import type { RunContext } from '../../run-context.js';
-import type { Refetch } from '../download/with-healing.js';
-import type { RecordsOfNeeds } from '../read-source.js';
-import { type ChunkJoinerNeeds, createChunkJoiner, sentColumns } from './join-chunk.js';
-import { blockOf } from './judge-arrived.js';
-
-export type ResultColumnsNeeds = LearnColumnsNeeds &
-  Pick<RunContext, 'at'> & {
-    readonly checkpoint: Pick<Checkpoint, 'run' | 'recordColumns' | 'knownColumns'>;
-  };
+import type { Refetch } from '../download/repair-parts.js';
+import { readBlock } from '../read-source.js';
+import { createChunkJoiner, sentColumns } from './join-chunk.js';
+import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ResultColumns {
   /**
    * The columns once they are fixed, else undefined.
-   * @param allSettled no chunk will come any more: without a success in the whole run there are none, which is not
-   *   written down.
+   * @param isEnd no more chunks will come. If the whole run has no success, there are no columns; this is not recorded.
    */
-  settle(allSettled: boolean): Promise<readonly string[] | undefined>;
+  find(isEnd: boolean): Promise<readonly string[] | undefined>;
 }
 
 /**
- * @param merged the last record that is merged; before any row is written, what the config declares counts.
+ * @param merged the last merged record; before any row is written, declared columns replace recorded ones.
  * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
  */
-export function createResultColumns(
-  run: ResultColumnsNeeds,
-  merged: number,
-  refetch?: Refetch,
-): ResultColumns {
+export function createResultColumns(run: MergeChunksNeeds, merged: number, refetch?: Refetch): ResultColumns {
   let fixed: readonly string[] | undefined;
-  let probed = merged;
+  let searched = merged;
 
   const fix = async (columns: readonly string[], learned: boolean) => {
     await run.checkpoint.recordColumns(run.id, columns, learned);
@@ -46,53 +35,47 @@ export function createResultColumns(
   };
 
   return {
-    settle: async (allSettled) => {
+    find: async (isEnd) => {
       if (fixed !== undefined) return fixed;
       const row = (await run.checkpoint.run(run.id))!;
       const declared = run.config.result.columns;
       if (declared.length > 0 && merged === 0) return fix(declared, false);
-      // The first version wrote down that there are none where nothing had succeeded.
+      // The first version recorded an empty list where nothing had succeeded.
       if (row.columns !== null && row.columns.length > 0) {
         fixed = row.columns;
         return fixed;
       }
       const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
       if (known !== undefined && merged === 0) return fix(known, false);
-      for (;;) {
-        const chunk = await run.checkpoint.nextChunk(run.id, 0, probed);
-        if (chunk === undefined) break;
+      for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, searched)) {
         if (!isAnswered(chunk)) return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
           const learned = await learnColumns(run, chunk, refetch);
           if (learned !== undefined) return fix(learned, true);
         }
-        probed = chunk.lastRecord;
+        searched = chunk.lastRecord;
       }
-      if (!allSettled || row.chunks === null) return undefined;
-      const late = merged === 0 ? await learnLateColumns(run, row, refetch) : undefined;
-      if (late !== undefined) return fix(late.columns, late.learned);
-      // Nothing has succeeded: the rows have none, and what may succeed later is not held to that.
+      if (!isEnd || row.chunks === null) return undefined;
+      const retried = merged === 0 ? await learnRetriedColumns(run, row, refetch) : undefined;
+      if (retried !== undefined) return fix(retried.columns, retried.learned);
+      // Nothing has succeeded: rows have no added columns now, and later successes may still add some.
       return [];
     },
   };
 }
 
-/** Which columns the service adds, learned from what it has answered. */
-type LearnColumnsNeeds = ChunkJoinerNeeds &
-  RecordsOfNeeds & { readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'searches'> };
-
 /**
- * The columns that the service has added in a downloaded chunk that has a success. It is joined for that: only then is
- * it known in which of the sent columns the service answers.
- * @param refetch as `withHealing` takes it.
- * @returns undefined when a damaged part is to be fetched anew and the service has forgotten the folio.
+ * The columns that the service has added to a downloaded chunk that has a success. The chunk is joined for this: the
+ * join shows in which of the sent columns the service answers.
+ * @param refetch as `withRepair` takes it.
+ * @returns undefined when a damaged part must be fetched anew and the folio is lost.
  */
 export async function learnColumns(
-  run: LearnColumnsNeeds,
+  run: MergeChunksNeeds,
   chunk: ChunkRow,
   refetch?: Refetch,
 ): Promise<readonly string[] | undefined> {
-  const answers = await createChunkJoiner(run, { refetch }).join(chunk, () => blockOf(run, chunk));
+  const answers = await createChunkJoiner(run, { refetch }).join(chunk, () => readBlock(run, chunk));
   const source = answers?.sources.find(
     ({ table }) => table.reference.fileStatus === 'SUCCESSFUL' && table.count > 0,
   );
@@ -104,26 +87,25 @@ export async function learnColumns(
   );
 }
 
-/** What a run's later answers have added. */
-export interface LateColumns {
+/** The columns that rounds or searches have added. */
+export interface RetriedColumns {
   readonly columns: readonly string[];
-  /** Whether they are the service's own; those of a search are only what the config takes from it. */
+  /** Whether the service chose them; the columns of a search are those that the config takes from it. */
   readonly learned: boolean;
 }
 
 /**
- * Those of a run whose own chunks have no success: of the first settled round that has one, or of a search.
+ * The columns of a run whose own chunks have no success: of the first closed round that has one, or of a search.
  * @param row of the run.
- * @param refetch as `withHealing` takes it.
+ * @param refetch as `withRepair` takes it.
  */
-export async function learnLateColumns(
-  run: LearnColumnsNeeds,
+export async function learnRetriedColumns(
+  run: MergeChunksNeeds,
   row: Pick<Run, 'round'>,
   refetch?: Refetch,
-): Promise<LateColumns | undefined> {
+): Promise<RetriedColumns | undefined> {
   for (let round = 1; round <= row.round; round++) {
-    let chunk = await run.checkpoint.nextChunk(run.id, round, 0);
-    for (; chunk !== undefined; chunk = await run.checkpoint.nextChunk(run.id, round, chunk.lastRecord)) {
+    for await (const chunk of chunksInOrder(run.checkpoint, run.id, round)) {
       if (chunk.state !== 'downloaded' || chunk.counts!.successful === 0) continue;
       const learned = await learnColumns(run, chunk, refetch);
       if (learned !== undefined) return { columns: learned, learned: true };

@@ -1,24 +1,24 @@
-/** Whether what stands where a done run's output belongs is what the run has published, and may be replaced. */
+/** Checks whether the output of a done run is in place, and whether the file at its path may be replaced. */
 import type { CheckpointReader, Publication, PublishedFile, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import type { OutputStore } from '../../files/output-store.js';
-import { manifestPath, markerPath } from '../../report/paths.js';
+import { manifestPath, markerPath } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
-import { isJoinedOtherwise } from '../merge/join-chunk.js';
+import { isEchoChanged } from '../merge/join-chunk.js';
 
 /**
- * `in-place`: it is there as the config wants it. `publish`: it is to be published again, and why; nothing that
- * anybody else has made stands there.
+ * `in-place`: the output is there as the config wants it. `publish`: it must be published again, and why; any file at
+ * its path is one that this pipeline has published.
  */
 export type OutputState =
   | { readonly kind: 'in-place'; readonly manifest: boolean; readonly marker: boolean }
   | { readonly kind: 'publish'; readonly why: string };
 
 /**
- * Files that still carry their stamp are not read.
+ * Files that still have their stamp are not read.
  * @param row a done run.
- * @throws ConfigError `OUTPUT_CHANGED` when something stands there that no run of this pipeline has published.
+ * @throws ConfigError `OUTPUT_CHANGED` when the file at the path was not published by any run of this pipeline.
  */
 export async function checkPublished(
   {
@@ -41,7 +41,7 @@ export async function checkPublished(
   const isOurs = newest?.number === publication.number && isSameContent(found, publication);
   if (!isOurs) return again(`publication ${found.number} (run ${found.run}) stood in its place`);
   const manifest = (await output.identity(manifestPath(path))) !== undefined;
-  // Without its results a run can write no manifest, but its output is as good as it was.
+  // A pruned run can write no manifest, but its output is still valid.
   if (!manifest && row.prunedAt === null) return again('its manifest was not there');
   const marker = (await output.identity(markerPath(path, row.rehearsal, publication.exitCode))) !== undefined;
   return { kind: 'in-place', manifest, marker };
@@ -51,7 +51,7 @@ function again(why: string): OutputState {
   return { kind: 'publish', why };
 }
 
-/** The keys of the config under which the run would be published otherwise than it was. */
+/** The keys of the config that would publish the run differently now. */
 function changedKeys(config: Config, row: Run, { output: then, resultColumns }: Publication): string[] {
   const { output, result } = config;
   const differs = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
@@ -60,13 +60,13 @@ function changedKeys(config: Config, row: Run, { output: then, resultColumns }: 
     .map((key) => `output.${key}`);
   const isDeclaredOtherwise = result.columns.length > 0 && differs(result.columns, resultColumns);
   if (isDeclaredOtherwise) keys.push('result.columns');
-  if (isJoinedOtherwise(config, row)) keys.push('result.echo');
+  if (isEchoChanged(config, row)) keys.push('result.echo');
   return keys;
 }
 
 /**
- * Which publication stands under the path: one that was put there, or this run's own, moved.
- * @returns undefined where nothing does.
+ * The publication at the path: one that was put there, or one of this run that was moved there.
+ * @returns undefined where there is no file.
  */
 async function findFile(
   output: OutputStore,

@@ -1,24 +1,35 @@
-/** Last stages: one appends merged chunks to the work file, the other also puts it in place once it is whole. */
-import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
+/**
+ * Last stages: one appends merged chunks to the run's work file, the other also puts the file in place once it is
+ * whole. Invariant: what the checkpoint calls merged is in the file on the disk; where the file is shorter, the run goes
+ * back to the last whole chunk in it.
+ */
+import { createHash } from 'node:crypto';
+import type { Checkpoint, ChunkRow, Publication } from '../../checkpoint/checkpoint.js';
+import { chunksInOrder } from '../../checkpoint/walk-run.js';
+import { isLocalFile, openWorkFile, type WorkFile, workPathOf } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { giveBack } from '../../streams/buffer-pool.js';
+import { type HashedFile, hashFile } from '../../streams/hash-file.js';
 import type { MergedChunk } from '../merge/merge-results.js';
 import { checkOneService } from '../submit/check-replies.js';
-import { checkAllMerged } from './incomplete-error.js';
-import { type PutInPlaceNeeds, preparePublication, putInPlace } from './put-in-place.js';
-import { openMergedWork, type WorkFileNeeds } from './work-file.js';
+import { checkAllMerged } from './check-complete.js';
+import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
 
-export type AppendMergedNeeds = WorkFileNeeds &
-  Pick<RunContext, 'source'> & { readonly checkpoint: Pick<Checkpoint, 'recordMerged'> };
+export type AppendMergedNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'at' | 'work'> & {
+  readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'recordMerged' | 'recordUnmerged'>;
+};
 
 export type PublishOutputNeeds = AppendMergedNeeds &
   PutInPlaceNeeds &
-  Pick<RunContext, 'setbacks'> & {
-    readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'chunksIn' | 'attempts' | 'doubtsInRow' | 'replyKinds'>;
+  Pick<RunContext, 'deferred'> & {
+    readonly checkpoint: Pick<
+      Checkpoint,
+      'chunksIn' | 'doubtsInRow' | 'lastCut' | 'nextChunk' | 'replyKinds' | 'attempts'
+    >;
   };
 
-/** Appends what comes; whether it is all is not asked. */
+/** Appends merged chunks without checking that they are all of the run. */
 export function appendMerged(run: AppendMergedNeeds): (chunks: AsyncIterable<MergedChunk>) => Promise<void> {
   return (chunks) => appendChunks(run, chunks);
 }
@@ -36,7 +47,7 @@ export function publishOutput(
     await checkAllMerged(run);
     await checkOneService(run.checkpoint, run.id);
     run.at('after-last-merge-before-publishing');
-    const publication = await preparePublication(run);
+    const publication = await commitWorkFile(run);
     await putInPlace(run, publication, true);
     return publication;
   };
@@ -59,11 +70,80 @@ async function appendChunks(run: AppendMergedNeeds, chunks: AsyncIterable<Merged
   }
 }
 
-// Lets a stage work on its next item while the one after it is at work on the last.
+/** The file is hashed only where this process has not written all of it, or where something else may have changed it. */
+async function commitWorkFile(run: PublishOutputNeeds): Promise<Publication> {
+  const tally = await run.checkpoint.tally(run.id);
+  const path = workPath(run);
+  const columns = (await run.checkpoint.run(run.id))!.columns ?? [];
+  const work = { path, merged: tally.counts, columns, partial: false };
+  return commitPublication(run, work, async () => run.work.written?.of(path) ?? hashWorkFile(run, path));
+}
+
+/** Where the output grows until it is published. */
+export function workPath(run: Pick<RunContext, 'id' | 'config'>): string {
+  return workPathOf(run.config.output.path, run.id);
+}
+
+/** Whether the run has begun to write its output and has not published it yet. */
+export function hasWorkFile(run: Pick<RunContext, 'id' | 'config'>): Promise<boolean> {
+  return isLocalFile(workPath(run));
+}
+
+/** Opens the work file at the end of its last whole chunk. */
+export function openMergedWork(run: AppendMergedNeeds): Promise<WorkFile> {
+  return openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
+}
+
+/** The end of the last merged chunk that is whole in the file; later chunks become unmerged. */
+async function mergedLength(run: AppendMergedNeeds, size: number): Promise<number> {
+  let last = await run.checkpoint.lastMerged(run.id);
+  if (last === undefined) return 0;
+  let lost: number | undefined;
+  while (last !== undefined && last.mergedEnd! > size) {
+    lost = last.firstRecord;
+    last = await run.checkpoint.lastMerged(run.id, lost);
+  }
+  if (lost !== undefined) await run.checkpoint.recordUnmerged(run.id, lost);
+  return last?.mergedEnd ?? 0;
+}
 
 /**
- * The same items in the same order; each is asked for as soon as the one before it is taken. Items must not be
- * changed by their source later.
+ * The hash of the work file. Each chunk in it is compared with what was merged.
+ * @returns undefined where the file is not what was merged: the chunks from the first wrong one on are unmerged then,
+ *   and the next run writes them again.
+ */
+export async function hashWorkFile(
+  run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'recordUnmerged'> },
+  path: string,
+): Promise<HashedFile | undefined> {
+  const chunks = chunksInOrder(run.checkpoint, run.id);
+  const next = async (): Promise<ChunkRow | undefined> => (await chunks.next()).value ?? undefined;
+  let chunk = await next();
+  let wrong: ChunkRow | undefined;
+  let position = 0;
+  let hash = createHash('sha256');
+  const compare = async (piece: Buffer): Promise<void> => {
+    for (let used = 0; used < piece.length && chunk !== undefined && wrong === undefined; ) {
+      const taken = Math.min(piece.length - used, chunk.mergedEnd! - position);
+      hash.update(piece.subarray(used, used + taken));
+      used += taken;
+      position += taken;
+      if (position < chunk.mergedEnd!) continue;
+      if (chunk.mergedSha256 !== null && hash.digest('hex') !== chunk.mergedSha256) wrong = chunk;
+      hash = createHash('sha256');
+      chunk = await next();
+    }
+  };
+  const hashed = await hashFile(path, compare);
+  const lost = wrong ?? chunk;
+  if (lost === undefined) return hashed;
+  await run.checkpoint.recordUnmerged(run.id, lost.firstRecord);
+  return undefined;
+}
+
+/**
+ * The same items in the same order; each is asked for as soon as the one before it is taken, so that merging and writing
+ * overlap. The source must not change an item that it has given.
  */
 async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   const items = source[Symbol.asyncIterator]();

@@ -1,18 +1,21 @@
-/** Publishes what a deadline has left: a work file of its own, put in place as any other, and the run stays open. */
+/** Publishes the partial output at a deadline, from a work file of its own. The run stays open. */
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
-import { workPathOf } from '../../files/local-file.js';
-import { openWorkFile, type WorkFile } from '../../files/work-file.js';
+import { openWorkFile, type WorkFile, workPathOf } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { MergedChunk } from '../merge/merge-results.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { type CompleteWork, commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
+
+export type PublishPartlyNeeds = PutInPlaceNeeds & {
+  readonly checkpoint: Pick<Checkpoint, 'replyKinds'>;
+};
 
 /**
  * @throws UntrustedError when the rows do not add up to the source, or more than one service has answered;
  *   SourceError when the source changed.
  */
 export function publishPartly(
-  run: PutInPlaceNeeds & { readonly checkpoint: Pick<Checkpoint, 'replyKinds'> },
+  run: PublishPartlyNeeds,
 ): (chunks: AsyncIterable<Omit<MergedChunk, 'number'>>) => Promise<Publication> {
   return async (chunks) => {
     await checkOneService(run.checkpoint, run.id);
@@ -30,7 +33,7 @@ export function publishPartly(
 }
 
 async function writeRows(
-  run: Pick<PutInPlaceNeeds, 'source' | 'config'>,
+  run: Pick<PublishPartlyNeeds, 'source' | 'config'>,
   file: WorkFile,
   chunks: AsyncIterable<Omit<MergedChunk, 'number'>>,
 ): Promise<Pick<CompleteWork, 'merged' | 'columns'>> {

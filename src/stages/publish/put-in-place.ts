@@ -1,19 +1,18 @@
 /**
- * Publishing, by law 7 in this order: the source checked again, "publishing" committed with length and hash,
- * old markers removed, the work file renamed, the folder synced, manifest, marker. A resume goes on from there.
+ * Publishes a complete work file, in this order (rule "A file appears whole",
+ * docs/architecture.md#a-file-appears-whole): check the source again, commit "publishing" with length and hash, remove
+ * old markers, rename the work file, sync the folder, write the manifest, write the marker. A resume goes on from there.
  */
 import type { Checkpoint, ChunkCounts, Publication } from '../../checkpoint/checkpoint.js';
 import { fixedOutputValues } from '../../config/fixed-values.js';
 import { TroubleError, UntrustedError } from '../../errors.js';
-import { isLocalFile, workPathOf } from '../../files/local-file.js';
+import { isLocalFile, workPathOf } from '../../files/work-file.js';
 import { runExitCode } from '../../report/exit-code.js';
-import { writeManifest, writeMarker } from '../../report/manifest.js';
-import { markerPaths } from '../../report/paths.js';
+import { markerPaths, writeManifest, writeMarker } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/hash-file.js';
 import type { Counts } from '../../types.js';
 import { checkAllFiles } from '../read-source.js';
-import { hashWorkFile, workPath } from './work-file.js';
 import { putRejects, writeRejects } from './write-rejects.js';
 
 export type PutInPlaceNeeds = Pick<
@@ -22,39 +21,24 @@ export type PutInPlaceNeeds = Pick<
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'run' | 'tally' | 'nextChunk' | 'recordUnmerged' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
+    'run' | 'tally' | 'nextChunk' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
   >;
 };
 
-/** A work file that is complete. */
+/** A complete work file. */
 export interface CompleteWork {
   readonly path: string;
   /** How its records ended. */
   readonly merged: Omit<ChunkCounts, 'indistinct'>;
-  /** Columns that the service adds, as its header has them. */
+  /** Columns that the service adds, as they are in its header. */
   readonly columns: readonly string[];
-  /** Whether a deadline cut it short, so that the run stays open. */
+  /** Whether a deadline cut it short: the run stays open. */
   readonly partial: boolean;
 }
 
 /**
- * The work file that has grown with the run, into which every chunk is merged. It is read only where this process
- * has not written all of it, or anybody else may have been at it.
- * @throws UntrustedError, SourceError, TroubleError as `commitPublication` does.
- */
-export async function preparePublication(
-  run: PutInPlaceNeeds & Pick<RunContext, 'work'>,
-): Promise<Publication> {
-  const tally = await run.checkpoint.tally(run.id);
-  const path = workPath(run);
-  const columns = (await run.checkpoint.run(run.id))!.columns ?? [];
-  const work = { path, merged: tally.counts, columns, partial: false };
-  return commitPublication(run, work, async () => run.work.written?.of(path) ?? hashWorkFile(run, path));
-}
-
-/**
  * Checks the balance, the source and the work file, and commits "publishing".
- * @param hash of the work file, undefined where that is not as it was written.
+ * @param hash gives the hash of the work file, undefined where the file is not what was written.
  * @throws UntrustedError when the run does not balance; SourceError when the source changed.
  */
 export async function commitPublication(
@@ -72,7 +56,7 @@ export async function commitPublication(
   const work = await hash();
   if (work === undefined) {
     throw new TroubleError('WORK_FILE_CHANGED', `${path} is not as it was written`, {
-      hint: 'run the same command again: it writes the file anew from what was bought',
+      hint: 'run the same command again: it writes the file again from the stored results',
     });
   }
   const { output } = run.config;
@@ -103,8 +87,8 @@ function unbalanced(run: string, counts: Counts): UntrustedError {
 }
 
 /**
- * Puts the work file in place, or goes on where a killed process left that: where and how it began.
- * @param isFresh whether this process has just committed "publishing": the work file was hashed for that.
+ * Puts the work file in place, or goes on where a killed process stopped, with the output settings of that time.
+ * @param isFresh whether this process has just committed "publishing" and hashed the work file for it.
  */
 export async function putInPlace(
   needs: PutInPlaceNeeds,
@@ -123,8 +107,8 @@ export async function putInPlace(
   await run.checkpoint.recordDone(run.id, run.clock.now(), stamp);
 }
 
-/** Writes the marker of an output again that is in its place; it is the same publication. */
-export async function renewMarker(
+/** Writes the marker of an output in place again, for the same publication. */
+export async function rewriteMarker(
   run: Parameters<typeof writeMarker>[0],
   publication: Publication,
 ): Promise<void> {
@@ -136,7 +120,7 @@ async function removeMarkers(run: Pick<RunContext, 'output'>, { output }: Public
   for (const marker of markerPaths(output.path)) await run.output.remove(marker);
 }
 
-/** @returns the stamp of the output, by which it is known again without being read. */
+/** @returns the stamp of the output: a later process recognises the file by it without reading it. */
 async function putWorkFile(
   run: PutInPlaceNeeds,
   publication: Publication,
@@ -153,7 +137,7 @@ async function putWorkFile(
   }
   await run.checkpoint.recordUnpublished(run.id);
   throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {
-    hint: 'run the same command again: it writes the file anew from what was bought',
+    hint: 'run the same command again: it writes the file again from the stored results',
   });
 }
 

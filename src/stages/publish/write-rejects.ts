@@ -1,13 +1,13 @@
 /**
- * `<output>.rejects.csv`: the records that were rejected, by reading the source once more. It is written before
- * "publishing" is committed, since the source may change after, and put in place together with the output.
+ * `<output>.rejects.csv`: the rejected records. They are read from the source again before "publishing" is committed,
+ * because the source may change after that; the file is put in place together with the output.
  */
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { QUOTE } from '../../csv/bytes.js';
 import type { BadRecord } from '../../csv/scan-records.js';
-import { isLocalFile, waitingPathOf, writeLocalFile } from '../../files/local-file.js';
-import { rejectsPath } from '../../report/paths.js';
+import { isLocalFile, waitingPathOf, writeLocalFile } from '../../files/work-file.js';
+import { rejectsPath } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
 import { readRecords } from '../../source/read-records.js';
@@ -15,7 +15,7 @@ import { drain } from '../../streams/run-stages.js';
 import { maxRecordBytes } from '../chunk/upload-layout.js';
 import { firstPosition } from '../read-source.js';
 
-/** Writes the file on this disk, where it waits to be put in place; without a rejected record there is none. */
+/** Writes the file to the local disk, from where it is put in place later. Without rejected records there is no file. */
 export async function writeRejects(
   run: Pick<RunContext, 'id' | 'source' | 'config' | 'signal'>,
 ): Promise<void> {
@@ -23,14 +23,14 @@ export async function writeRejects(
   await writeLocalFile(waitingPath(run), (append) => writeRows(run, append));
 }
 
-/** Puts the written file in place, or takes an old one away where nothing was rejected. */
+/** Puts the written file in place, or removes an old one where nothing was rejected. */
 export async function putRejects(
   run: Pick<RunContext, 'id' | 'source' | 'config' | 'output'>,
 ): Promise<void> {
   const path = rejectsPath(run.config.output.path);
   if (run.source.rejected === 0) return run.output.remove(path);
   const waiting = waitingPath(run);
-  // It is gone where a killed process has put it in place already.
+  // It is missing where a killed process has put it in place already.
   if (await isLocalFile(waiting)) await run.output.put(waiting, path, run.config.output.mode);
 }
 
@@ -65,7 +65,7 @@ async function writeRows(
   flush();
 }
 
-/** The raw bytes stand in a quoted field, as they are in the source but for doubled quotes. */
+/** Writes the raw bytes of the record as one quoted field: unchanged, except that quotes are doubled. */
 function writeReject(out: ByteWriter, path: string, bad: BadRecord): void {
   const known = stringify([[path, bad.record, bad.line, bad.byte, bad.code, bad.message]]);
   out.utf8(`${known.trimEnd()},"`);

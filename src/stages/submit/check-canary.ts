@@ -12,15 +12,15 @@ import { createOutputLayout, outputColumns } from '../../results/output-layout.j
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import { chunksOfCanary } from '../chunk/find-chunks.js';
-import type { Refetch } from '../download/with-healing.js';
-import { type ChunkMergerNeeds, openChunkMerger } from '../merge/merge-chunk.js';
-import { createResultColumns, type ResultColumnsNeeds } from '../merge/result-columns.js';
-import { incompleteError } from '../publish/incomplete-error.js';
+import type { Refetch } from '../download/repair-parts.js';
+import { openChunkMerger } from '../merge/merge-chunk.js';
+import type { MergeChunksNeeds } from '../merge/merge-needs.js';
+import { createResultColumns } from '../merge/result-columns.js';
+import { incompleteError } from '../publish/check-complete.js';
 import { firstPosition } from '../read-source.js';
 
-export type CheckCanaryNeeds = ChunkMergerNeeds &
-  ResultColumnsNeeds &
-  Pick<RunContext, 'signal' | 'setbacks'> & {
+export type CheckCanaryNeeds = MergeChunksNeeds &
+  Pick<RunContext, 'deferred'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       'chunk' | 'nextChunk' | 'run' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow'
@@ -39,7 +39,7 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
 
   const reasons = new Map<string, number>();
   const sum = { records: 0, failed: 0 };
-  const columns = (await createResultColumns(run, 0, refetch).settle(false)) ?? [];
+  const columns = (await createResultColumns(run, 0, refetch).find(false)) ?? [];
   const merger = await openChunkMerger(run, firstPosition(run.source), columns, refetch);
   try {
     const names = outputColumns(createOutputLayout(run.source, run.config.output), columns);
@@ -73,7 +73,7 @@ async function checkAnswered(run: CheckCanaryNeeds, chunks: readonly ChunkRow[])
     );
   }
   if (chunks.length > 0 && chunks.every(isAnswered)) return;
-  throw run.setbacks.first ?? (await incompleteError(run, null, await run.checkpoint.tally(run.id)));
+  throw run.deferred.error ?? (await incompleteError(run, null, await run.checkpoint.tally(run.id)));
 }
 
 /** @param firstWay what to try first, the start of the hint; may be empty. */

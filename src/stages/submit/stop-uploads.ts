@@ -19,8 +19,8 @@ export function stopUploads(run: SubmitChunksNeeds, error: FoliopipeError): void
   }
   run.uploads.stopped = true;
   // A scheduler may repeat the command after an outage, but not after this: a person must look first.
-  if (error instanceof UntrustedError) run.setbacks.first = error;
-  run.setbacks.first ??= error;
+  if (error instanceof UntrustedError) run.deferred.error = error;
+  run.deferred.error ??= error;
 }
 
 /**

@@ -7,8 +7,8 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError } from '../../errors.js';
 import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
 import { type AddItems, mapGrowing } from '../../streams/map-growing.js';
-import type { Refetch } from '../download/with-healing.js';
-import { judgeArrived } from '../merge/judge-arrived.js';
+import type { Refetch } from '../download/repair-parts.js';
+import { judgeFirstChunks } from '../merge/judge-first-chunks.js';
 import { checkNotMisread, checkOneService } from './check-replies.js';
 import { findEarlyFailures } from './find-early-failures.js';
 import { createReplyBreaker, type ReplyBreaker } from './reply-breaker.js';
@@ -131,7 +131,7 @@ async function mayUpload(
   refetch: Refetch | undefined,
 ): Promise<boolean> {
   if (run.uploads.stopped) return false;
-  if ((await judgeArrived(run, refetch)) !== undefined) return false;
+  if ((await judgeFirstChunks(run, refetch)) !== undefined) return false;
   // A round sends the failed records again, whatever their rate.
   const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
   if (failures !== undefined) throw failures;

@@ -1,9 +1,9 @@
 /** What submit-chunks needs of a run. The files of this folder that do its steps take the same type. */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
-import type { JudgeArrivedNeeds } from '../merge/judge-arrived.js';
+import type { JudgeFirstChunksNeeds } from '../merge/judge-first-chunks.js';
 
-export type SubmitChunksNeeds = JudgeArrivedNeeds &
+export type SubmitChunksNeeds = JudgeFirstChunksNeeds &
   Pick<RunContext, 'api' | 'at' | 'clock' | 'controller' | 'files' | 'folioPermits' | 'logger'> & {
     readonly checkpoint: Pick<
       Checkpoint,

@@ -1,43 +1,46 @@
-/** Gives up a chunk whose folio the service has forgotten (law 9): its records have no answer from it, the run goes on. */
-import type { FolioReport } from '../../api/prediction-api.js';
+/**
+ * Folios that the service does not know. A chunk whose folio is lost is given up and the run goes on (rule "Trouble
+ * stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk). Later runs ask for the folio again: a GET
+ * costs nothing, and what the folio holds is paid for.
+ */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { type FolioLostError, TroubleError } from '../../errors.js';
+import { eachChunk } from '../../checkpoint/walk-run.js';
+import { FolioLostError, FoliopipeError, TroubleError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import type { PartReference } from '../../types.js';
-
-export type GiveUpNeeds = Pick<RunContext, 'id' | 'logger'> & {
-  readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed' | 'recordUnmerged'>;
-};
+import { isComplete, listParts, requestFor } from '../download/folio-parts.js';
 
 /**
- * Its parts that are stored stay so: a later run asks for the folio again.
+ * Stored parts of the chunk are kept, because a later run asks for the folio again.
  * @returns the chunk, `unprocessed`.
  */
-export async function giveUpLost(
-  run: GiveUpNeeds,
+export async function giveUpFolio(
+  run: Pick<RunContext, 'id' | 'logger'> & {
+    readonly checkpoint: Pick<Checkpoint, 'recordUnprocessed' | 'recordUnmerged'>;
+  },
   chunk: ChunkRow,
   error: FolioLostError,
 ): Promise<ChunkRow> {
   const { number, folio, records, round, mergedEnd, firstRecord } = chunk;
-  // What is sent in a round has failed before.
-  const what = round === 0 ? 'become UNPROCESSED' : 'stay FAILED';
+  // Records that are sent in a round have failed before.
+  const outcome = round === 0 ? 'become UNPROCESSED' : 'stay FAILED';
   run.logger.error(
     { chunk: number, folio, code: error.code },
-    `chunk ${number}: ${error.message}; its ${records} records ${what}`,
+    `chunk ${number}: ${error.message}; its ${records} records ${outcome}`,
   );
   if (mergedEnd !== null) await run.checkpoint.recordUnmerged(run.id, firstRecord);
   return run.checkpoint.recordUnprocessed(run.id, number, 'FOLIO_LOST');
 }
 
-// A folio that the service did not know when it was asked for once: whoever waits decides whether it is lost.
-
-/** The chunk stays as it is; what kept it from being had is remembered. */
-export function leaveForLater(
-  run: Pick<RunContext, 'id' | 'setbacks'>,
+/**
+ * Leaves a chunk as it is after one answer that its folio is not known. Only a run that waits for folios asks long
+ * enough to decide that one is lost.
+ */
+export function postponeFolio(
+  run: Pick<RunContext, 'id' | 'deferred'>,
   { number, folio }: ChunkRow,
   cause: FolioLostError,
 ): undefined {
-  run.setbacks.first ??= new TroubleError('FOLIO_NOT_FOUND', `chunk ${number}: ${cause.message}`, {
+  run.deferred.error ??= new TroubleError('FOLIO_NOT_FOUND', `chunk ${number}: ${cause.message}`, {
     hint: 'foliopipe collect, which waits, asks until poll.lostAfter has passed and decides whether it is lost',
     facts: { run: run.id, chunk: number, folio },
     cause,
@@ -45,24 +48,73 @@ export function leaveForLater(
   return undefined;
 }
 
-// When a folio is complete and which parts to fetch of it (DESIGN, section 5): pure decisions.
+export type RecheckLostFoliosNeeds = Pick<RunContext, 'id' | 'api' | 'signal' | 'logger'> & {
+  readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'parts' | 'recordFound'>;
+};
 
-/**
- * Complete means FINISHED, with both counts, and successful parts listed that cover the successful records.
- * Where the ranges cannot be read, one listed part is enough: what it holds is counted after the download.
- */
-export function isComplete(report: FolioReport): boolean {
-  if (report.status !== 'FINISHED' || report.counts === null) return false;
-  const { successful } = report.counts;
-  if (successful === 0) return true;
-  if (report.successfulParts.length === 0) return false;
-  return report.listedRecords === null || report.listedRecords >= successful;
+/** Whether a chunk of the run was given up because its folio was lost. */
+export async function hasLostFolios(
+  run: Pick<RecheckLostFoliosNeeds, 'id' | 'checkpoint'>,
+): Promise<boolean> {
+  for await (const _ of chunksWithLostFolio(run)) return true;
+  return false;
 }
 
-/** The parts of a complete folio; the failed one only where records failed. */
-export function listParts(report: FolioReport): PartReference[] {
-  const { successful, failed } = report.counts!;
-  const parts: PartReference[] =
-    successful === 0 ? [] : report.successfulParts.map((part) => ({ fileStatus: 'SUCCESSFUL', part }));
-  return failed === 0 ? parts : [...parts, { fileStatus: 'FAILED', part: report.failedPart }];
+/**
+ * Asks once for each lost folio of the run. Where the service cannot be asked, this is logged and the asking ends.
+ * @returns how many chunks are `submitted` again. If there are any, a `done` run is `open` now.
+ */
+export async function recheckLostFolios(run: RecheckLostFoliosNeeds): Promise<number> {
+  const found: ChunkRow[] = [];
+  try {
+    for await (const chunk of chunksWithLostFolio(run)) if (await isKnown(run, chunk)) found.push(chunk);
+  } catch (error) {
+    if (run.signal.aborted) throw run.signal.reason;
+    const isTrouble = error instanceof FoliopipeError || isTimeout(error);
+    if (!isTrouble) throw error;
+    const message = isTimeout(error) ? 'the service does not answer' : error.message;
+    run.logger.warn({ run: run.id }, `lost folios of run ${run.id} could not be asked for again: ${message}`);
+  }
+  for (const { number, folio } of found) {
+    await run.checkpoint.recordFound(run.id, number);
+    run.logger.info(
+      { run: run.id, chunk: number, folio },
+      `the service knows folio ${folio} of chunk ${number} again: what it holds is merged in`,
+    );
+  }
+  return found.length;
+}
+
+async function* chunksWithLostFolio(
+  run: Pick<RecheckLostFoliosNeeds, 'id' | 'checkpoint'>,
+): AsyncGenerator<ChunkRow> {
+  for await (const chunk of eachChunk(run.checkpoint, run.id, ['unprocessed'])) {
+    if (chunk.cause === 'FOLIO_LOST' && chunk.folio !== null) yield chunk;
+  }
+}
+
+/** Whether the service knows the folio and, if it is finished, still delivers each part that is not stored here. */
+async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<boolean> {
+  const signal = AbortSignal.any([run.signal, AbortSignal.timeout(RECHECK_TIMEOUT_MS)]);
+  const once = AbortSignal.abort();
+  try {
+    const report = await run.api.track(chunk.folio!, signal, once);
+    if (!isComplete(report)) return true;
+    const stored = await run.checkpoint.parts(run.id, chunk.number);
+    for (const part of listParts(report)) {
+      if (stored.some((one) => one.part === part.part && one.fileStatus === part.fileStatus)) continue;
+      await run.api.download(requestFor(chunk, part), async () => undefined, signal, once);
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof FolioLostError) return false;
+    throw error;
+  }
+}
+
+/** A done run waits no longer than this for a service that does not answer. */
+const RECHECK_TIMEOUT_MS = 5_000;
+
+function isTimeout(error: unknown): error is DOMException {
+  return error instanceof DOMException && error.name === 'TimeoutError';
 }

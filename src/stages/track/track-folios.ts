@@ -1,6 +1,6 @@
 /**
- * Third stage: polls every open folio until the service is done with it and lists its parts. Folios leave in
- * the order in which they finish; one that is lost is given up, one that takes too long is left for later.
+ * Third stage: polls every open folio until it is finished and its parts are listed. Chunks pass on in the order in
+ * which their folios finish. A lost folio is given up; one that exceeds `poll.timeout` is left for the next run.
  */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
@@ -8,8 +8,9 @@ import { FolioLostError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
+import { isComplete, listParts } from '../download/folio-parts.js';
 import { checkSameService } from '../submit/check-replies.js';
-import { giveUpLost, isComplete, leaveForLater, listParts } from './lost-folios.js';
+import { giveUpFolio, postponeFolio } from './lost-folios.js';
 import {
   expectedTime,
   firstDelay,
@@ -21,7 +22,7 @@ import {
 
 export type TrackFoliosNeeds = Pick<
   RunContext,
-  'id' | 'config' | 'api' | 'folioPermits' | 'controller' | 'setbacks' | 'signal' | 'clock' | 'logger' | 'at'
+  'id' | 'config' | 'api' | 'folioPermits' | 'controller' | 'deferred' | 'signal' | 'clock' | 'logger' | 'at'
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
@@ -29,47 +30,47 @@ export type TrackFoliosNeeds = Pick<
   >;
 };
 
-/** What the folios of one stage know of each other. */
-interface Pace {
+/** What the poll times of one folio depend on besides its own reports. */
+interface PollState {
   /** Folios that are being polled. */
   open: number;
-  /** How long the newest ones took, in ms. */
+  /** How long the newest finished folios took, in ms. */
   times: readonly number[];
 }
 
 /**
- * @param until once aborted, a folio that is still processing, or not known, at its next poll is left alone; an
- *   aborted one asks each folio exactly once.
+ * @param until once aborted, a folio that is still processing, or not known, at its next poll is left as it is. A
+ *   signal that is aborted from the start asks for each folio exactly once.
  */
 export function trackFolios(
   run: TrackFoliosNeeds,
   until?: AbortSignal,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
-  const pace: Pace = { open: 0, times: [] };
+  const state: PollState = { open: 0, times: [] };
 
-  const settle = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
-    pace.open += 1;
+  const awaitFolio = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
+    state.open += 1;
     try {
-      const report = await pollUntilComplete(run, chunk, pace, until).finally(() => {
-        pace.open -= 1;
+      const report = await pollUntilComplete(run, chunk, state, until).finally(() => {
+        state.open -= 1;
       });
       return report && (await finish(run, chunk, report));
     } catch (error) {
       if (!(error instanceof FolioLostError)) throw error;
-      if (until?.aborted) return leaveForLater(run, chunk, error);
-      return giveUpLost(run, chunk, error);
+      if (until?.aborted) return postponeFolio(run, chunk, error);
+      return giveUpFolio(run, chunk, error);
     }
   };
 
   const track = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'submitted') return chunk;
-    const settled = await settle(chunk);
-    if (settled !== undefined) await run.folioPermits.release(chunk.number);
-    return settled;
+    const ended = await awaitFolio(chunk);
+    if (ended !== undefined) await run.folioPermits.release(chunk.number);
+    return ended;
   };
 
   const { folios } = run.config.concurrency;
-  // One more than can be open: with as many as that, the end of the chunks is still asked for.
+  // folios + 1, so that the end of the input is read while all folios are open.
   return (chunks) =>
     abortOnEarlyReturn(mapConcurrent(chunks, folios + 1, track, run.controller), run.controller);
 }
@@ -86,40 +87,43 @@ async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioRepor
   return finished;
 }
 
-/** @throws FolioLostError when the service no longer knows the folio. */
+/**
+ * @returns undefined when the folio is left as it is: at `until`, after `poll.timeout`, or after an outage.
+ * @throws FolioLostError when the service no longer knows the folio.
+ */
 async function pollUntilComplete(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
-  pace: Pace,
+  state: PollState,
   until: AbortSignal | undefined,
 ): Promise<FolioReport | undefined> {
   const { poll, service } = run.config;
   const folio = chunk.folio!;
   const began = run.clock.now();
-  const limits = () => ({ ...poll, sweep: sweepTime(pace.open, service.requestsPerSecond) });
+  const limits = () => ({ ...poll, sweep: sweepTime(state.open, service.requestsPerSecond) });
   let since = chunk.submittedAt!;
   let status = '';
   let before: Reading | null = null;
-  const wait = firstDelay(expectedTime(pace.times), limits()) - Math.max(began - since, 0);
+  const wait = firstDelay(expectedTime(state.times), limits()) - Math.max(began - since, 0);
   if (wait > 0) await sleepUntil(run, Math.min(wait, poll.timeout), until);
   for (let polls = 1; ; polls++) {
-    const report = await trackOnce(run, chunk, folio, until);
+    const report = await pollOnce(run, chunk, folio, until);
     if (report === undefined) return undefined;
     const now = run.clock.now();
     if (isComplete(report)) {
-      // One that is found finished at the first look after a resume may have been so for hours.
-      if (polls > 1 || wait > 0) pace.times = rememberTime(pace.times, now - chunk.submittedAt!);
+      // A folio that is finished at the first poll after a resume may have been finished for hours.
+      if (polls > 1 || wait > 0) state.times = rememberTime(state.times, now - chunk.submittedAt!);
       return report;
     }
     if (report.status !== status) {
       logStatus(run, chunk, report);
       status = report.status;
-      // A finished folio whose parts are not listed yet is asked for often again, however long it took.
+      // The parts of a finished folio are listed soon: it is polled often again, however long it took.
       if (status === 'FINISHED') [since, before] = [now, null];
     }
     if (until?.aborted) return undefined;
     if (now - began >= poll.timeout) {
-      // It is still open at the service, where never more than `folios` may be.
+      // The folio is still open at the service, so it keeps its permit.
       await run.folioPermits.keep(chunk.number);
       run.logger.warn(
         { chunk: chunk.number, folio },
@@ -128,14 +132,15 @@ async function pollUntilComplete(
       return undefined;
     }
     const last: Reading = { elapsed: now - since, percentage: report.percentage };
-    const expected = status === 'FINISHED' ? 0 : expectedTime(pace.times);
+    const expected = status === 'FINISHED' ? 0 : expectedTime(state.times);
     const delay = pollDelay({ last, before, expected }, limits());
     before = last;
     await sleepUntil(run, Math.min(delay, began + poll.timeout - now), until);
   }
 }
 
-async function trackOnce(
+/** @returns undefined after an outage: the folio keeps its permit, and the run ends with the outage. */
+async function pollOnce(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
   folio: string,
@@ -147,13 +152,13 @@ async function trackOnce(
     return report;
   } catch (error) {
     if (!(error instanceof OutageError)) throw error;
-    run.setbacks.first ??= error;
+    run.deferred.error ??= error;
     await run.folioPermits.keep(chunk.number);
     return undefined;
   }
 }
 
-/** Sleeps, but no longer than until `until` is aborted. */
+/** Sleeps for the delay, or until `until` is aborted. */
 async function sleepUntil(
   run: TrackFoliosNeeds,
   delay: number,

@@ -89,7 +89,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     api: options.api ?? createFakeApi(),
     folioPermits: createPermits(config.concurrency.folios),
     controller,
-    setbacks: { first: undefined },
+    deferred: { error: undefined },
     join: { method: null, judged: new Set(), judging: Promise.resolve(undefined) },
     work: { written: undefined },
     uploads: { stopped: false, inFlight: new Set() },

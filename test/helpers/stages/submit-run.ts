@@ -43,7 +43,7 @@ export function resumed(run: StageRun, api: StageRun['api']): StageRun {
     controller,
     signal: controller.signal,
     folioPermits: createPermits(run.config.concurrency.folios),
-    setbacks: { first: undefined },
+    deferred: { error: undefined },
     uploads: { stopped: false, inFlight: new Set() },
   };
 }

@@ -221,7 +221,7 @@ describe('the first poll of a resume', () => {
       const run = await openRun(job.config(giveUp));
       try {
         expect(await fetchFinished(run)).toBeInstanceOf(OutageError);
-        expect(run.setbacks.first).toBeUndefined();
+        expect(run.deferred.error).toBeUndefined();
         job.service.behaviour = {};
         expect(await fetchFinished(run)).toBeUndefined();
       } finally {

@@ -129,7 +129,7 @@ describe('parts that do not balance', () => {
     const until = AbortSignal.abort();
     const controller = new AbortController();
     expect(await collect(downloadParts({ ...run, api, controller }, until)(only(chunk)))).toEqual([]);
-    expect(run.setbacks.first).toMatchObject({ code: 'FOLIO_NOT_FOUND' });
+    expect(run.deferred.error).toMatchObject({ code: 'FOLIO_NOT_FOUND' });
   });
 
   it('are not trusted where the counts agree with the parts and not with what was sent', async () => {
@@ -201,7 +201,7 @@ describe('the stage', () => {
     const { run, chunk } = await finished(() => new FolioLostError('FOLIO_LOST', 'folio F1 is not known'));
     expect(await collect(downloadParts(run, AbortSignal.abort())(only(chunk)))).toEqual([]);
     expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
-    expect(run.setbacks.first).toMatchObject({ code: 'FOLIO_NOT_FOUND', exitCode: 5 });
+    expect(run.deferred.error).toMatchObject({ code: 'FOLIO_NOT_FOUND', exitCode: 5 });
   });
 
   it('passes on what is not finished as it is', async () => {

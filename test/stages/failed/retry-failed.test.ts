@@ -136,14 +136,14 @@ describe('results of a closed round that are damaged', () => {
   it('hold back the rows while the service is out, and are never passed over', async () => {
     const run = await damaged(new OutageError('SERVICE_UNAVAILABLE', 'out'));
     expect(await mergedCodes(run)).toEqual([]);
-    expect(run.setbacks.first).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(run.deferred.error).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     // As version 0.1 left it when it was killed while it fetched the chunk anew.
     const nextChunk: StageRun['checkpoint']['nextChunk'] = async (...args) => {
       const chunk = await run.checkpoint.nextChunk(...args);
       return chunk?.number === 5 ? { ...chunk, state: 'finished' } : chunk;
     };
-    const older = { ...run, checkpoint: { ...run.checkpoint, nextChunk }, setbacks: { first: undefined } };
+    const older = { ...run, checkpoint: { ...run.checkpoint, nextChunk }, deferred: { error: undefined } };
     expect(await mergedCodes(older)).toEqual([]);
-    expect(older.setbacks.first).toMatchObject({ code: 'ANSWERS_FETCHED_ANEW', exitCode: 5 });
+    expect(older.deferred.error).toMatchObject({ code: 'ANSWERS_FETCHED_ANEW', exitCode: 5 });
   });
 });

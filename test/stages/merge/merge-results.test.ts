@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
-import type { Refetch } from '../../../src/stages/download/with-healing.js';
+import type { Refetch } from '../../../src/stages/download/repair-parts.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { contentOf, createFakeApi, type FakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';

@@ -68,7 +68,7 @@ describe('a reply that cannot be read', () => {
     const why =
       /chunk 1 may have been accepted .*its reply came and could not be read; if the service lists the file/;
     expect(run.log).toContainEqual(expect.stringMatching(why));
-    expect(run.setbacks.first).toBeUndefined();
+    expect(run.deferred.error).toBeUndefined();
   });
 
   it('stays the reason after a second attempt that was sent for another one', async () => {
@@ -83,8 +83,8 @@ describe('a reply that cannot be read', () => {
     const run = await open({ records: 12, config: { concurrency: one }, api: failing(allOf(2, 3, 4)) });
     expect((await submitAll(run)).map(({ number }) => number)).toEqual([1]);
     expect(run.uploads.stopped).toBe(true);
-    expect(run.setbacks.first).toBeInstanceOf(UntrustedError);
-    expect(run.setbacks.first).toMatchObject({
+    expect(run.deferred.error).toBeInstanceOf(UntrustedError);
+    expect(run.deferred.error).toMatchObject({
       code: 'RECEIPTS_UNREADABLE',
       message: expect.stringContaining('3 replies to uploads in a row could not be read'),
       hint: expect.stringMatching(/--chunk 2 FOLIO.*--chunk 3 FOLIO.*--chunk 4 FOLIO/),
@@ -101,7 +101,7 @@ describe('a reply that cannot be read', () => {
   it('does not end them where one in between can be read', async () => {
     const run = await open({ records: 12, config: { concurrency: one }, api: failing(allOf(1, 2, 4, 5)) });
     await submitAll(run);
-    expect(run.setbacks.first).toBeUndefined();
+    expect(run.deferred.error).toBeUndefined();
     const states = await statesOf(run);
     expect(states).toEqual([...unprocessedAt(1, 2), 'submitted', ...unprocessedAt(4, 5), 'submitted']);
   });
@@ -128,14 +128,14 @@ describe('a reply that cannot be read', () => {
     expect(await submitAll(run)).toEqual([]);
     // Three were in flight together, and no fourth was begun.
     expect(inFlight).toEqual([1, 2, 3]);
-    expect(run.setbacks.first).toMatchObject({ code: 'RECEIPTS_UNREADABLE' });
+    expect(run.deferred.error).toMatchObject({ code: 'RECEIPTS_UNREADABLE' });
 
     const next = resumed(run, { ...service, upload });
     await submitAll(next);
     // One goes alone to see; since it is read, the others go side by side again.
     expect(inFlight.slice(3, 4)).toEqual([1]);
     expect(Math.max(...inFlight.slice(4))).toBe(3);
-    expect(next.setbacks.first).toBeUndefined();
+    expect(next.deferred.error).toBeUndefined();
   });
 
   it('costs one more chunk a process at most, and never a record twice, however often the run is repeated', async () => {
@@ -149,7 +149,7 @@ describe('a reply that cannot be read', () => {
     const sentBy: number[] = [];
     for (let time = 1; time <= 10; time++) {
       expect(await submitAll(run)).toEqual([]);
-      expect(run.setbacks.first).toMatchObject({ code: 'RECEIPTS_UNREADABLE', exitCode: 6 });
+      expect(run.deferred.error).toMatchObject({ code: 'RECEIPTS_UNREADABLE', exitCode: 6 });
       sentBy.push(sent.length);
       run = resumed(run, { ...service, upload });
     }
@@ -167,8 +167,8 @@ describe('a reply that cannot be read', () => {
 
   it('is more serious than an outage that came before it', async () => {
     const run = await open({ records: 12, config: { concurrency: one }, api: failing(allOf(1, 2, 3)) });
-    run.setbacks.first = new OutageError('SERVICE_UNAVAILABLE', 'a poll failed for too long');
+    run.deferred.error = new OutageError('SERVICE_UNAVAILABLE', 'a poll failed for too long');
     await submitAll(run);
-    expect(run.setbacks.first).toMatchObject({ code: 'RECEIPTS_UNREADABLE' });
+    expect(run.deferred.error).toMatchObject({ code: 'RECEIPTS_UNREADABLE' });
   });
 });

@@ -1,31 +1,36 @@
 /**
- * Uses a chunk's stored parts. What is damaged on the disk, or does not match what was sent, is fetched once more
- * (law 9); what no fetch can cure is an error at once. Invariant: nothing that is stored and readable is lost by it.
+ * Uses a chunk's stored parts. Parts that are damaged on the disk, or do not match what was sent, are fetched once more
+ * (rule "Trouble stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk); any other error is final.
+ * Invariant: stored parts that can be read are never lost here.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, UntrustedError } from '../../errors.js';
 import { DamagedPartError } from '../../files/run-files.js';
 import { askProvider } from '../../results/mismatch-hints.js';
+import type { RunContext } from '../../run-context.js';
 import type { StoredPart } from '../../types.js';
-import { type GiveUpNeeds, giveUpLost } from '../track/lost-folios.js';
+import { giveUpFolio } from '../track/lost-folios.js';
 import type { PartReplacement } from './refetch-parts.js';
 
-export type HealingNeeds = GiveUpNeeds & { readonly checkpoint: Pick<Checkpoint, 'parts'> };
-
-/** Lets parts of a chunk be fetched anew, as `refetchParts` does. */
+/** Lets the parts of a chunk be fetched anew, as `refetchParts` does. */
 export type Refetch = (chunk: ChunkRow) => Promise<PartReplacement>;
 
-/** The parts are complete; they may be used several times, each time from the start. */
+/** Is given all parts of the chunk. It may be called several times and starts afresh each time. */
 export type UseParts<T> = (parts: readonly StoredPart[]) => Promise<T>;
+
+/** What is needed to log a repair and to give up a lost folio. */
+type RepairRun = Pick<RunContext, 'id' | 'logger'> & {
+  readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordUnprocessed' | 'recordUnmerged'>;
+};
 
 /**
  * @param refetch without it a damaged part or a failed proof is final.
- * @returns undefined when a part is damaged and the service has forgotten the folio: the chunk is UNPROCESSED then.
- * @throws UntrustedError, with the chunk in it, when no fetch can cure it, the parts fetched anew are no better, or
- *   all stored parts are whole and the service has forgotten the folio.
+ * @returns undefined when a part is damaged and the folio is lost: the chunk is UNPROCESSED then.
+ * @throws UntrustedError, with the chunk in it, when fetching anew cannot help, when the parts fetched anew are no
+ *   better, or when all stored parts are whole and the folio is lost.
  */
-export async function withHealing<T>(
-  run: HealingNeeds,
+export async function withRepair<T>(
+  run: RepairRun,
   chunk: ChunkRow,
   refetch: Refetch | undefined,
   use: UseParts<T>,
@@ -34,15 +39,15 @@ export async function withHealing<T>(
   try {
     return await use(await run.checkpoint.parts(run.id, chunk.number));
   } catch (error) {
-    const mayHeal = error instanceof DamagedPartError || error instanceof MismatchError;
-    if (refetch === undefined || !mayHeal) throw namedByChunk(chunk, error);
+    const canRepair = error instanceof DamagedPartError || error instanceof MismatchError;
+    if (refetch === undefined || !canRepair) throw errorOfChunk(chunk, error);
     failure = error;
   }
   const replacement = await refetch(chunk);
-  const mend = createMending(run, chunk, replacement);
+  const repair = createRepair(run, chunk, replacement);
   try {
     for (;;) {
-      await mend(failure);
+      await repair(failure);
       const end = await attempt(() => use(replacement.parts));
       if ('value' in end) {
         await replacement.commit();
@@ -52,44 +57,44 @@ export async function withHealing<T>(
     }
   } catch (error) {
     await replacement.discard();
-    if (!(error instanceof FolioLostError)) throw namedByChunk(chunk, error);
-    await giveUpLost(run, chunk, error);
+    if (!(error instanceof FolioLostError)) throw errorOfChunk(chunk, error);
+    await giveUpFolio(run, chunk, error);
     return undefined;
   }
 }
 
-/** Fetches what a failure calls for, each part once and all parts once; throws it where that is done already. */
-function createMending(run: HealingNeeds, chunk: ChunkRow, replacement: PartReplacement) {
+/** Fetches anew what a failure needs: each part once, and all parts once. After that it throws the failure. */
+function createRepair(run: RepairRun, chunk: ChunkRow, replacement: PartReplacement) {
   const fetched = new Set<string>();
-  const tell = (error: Error, what: string) =>
+  const log = (error: Error, what: string) =>
     run.logger.warn(
       { chunk: chunk.number, folio: chunk.folio },
       `chunk ${chunk.number}: ${error.message}; ${what} fetched once more`,
     );
 
-  const mendMismatch = async (error: MismatchError): Promise<void> => {
+  const repairMismatch = async (error: MismatchError): Promise<void> => {
     if (fetched.has('all')) throw error;
     fetched.add('all');
-    tell(error, 'its parts are');
+    log(error, 'its parts are');
     try {
       await replacement.fetchAll();
     } catch (failure) {
-      // Nothing is lost by what the service has forgotten: all that was bought is here.
+      // The folio is lost, but all of its parts are stored and readable: the mismatch is the error.
       throw failure instanceof FolioLostError ? error : failure;
     }
   };
 
   return async (error: unknown): Promise<void> => {
-    if (error instanceof MismatchError) return mendMismatch(error);
+    if (error instanceof MismatchError) return repairMismatch(error);
     if (!(error instanceof DamagedPartError)) throw error;
     const name = `${error.fileStatus} ${error.part}`;
     if (fetched.has(name) || fetched.has('all')) throw error;
     fetched.add(name);
-    tell(error, 'it is');
+    log(error, 'it is');
     const end = await attempt(() => replacement.fetchOne(error));
     if ('value' in end) return;
     if (!(end.error instanceof MismatchError)) throw end.error;
-    await mendMismatch(end.error);
+    await repairMismatch(end.error);
   };
 }
 
@@ -103,10 +108,8 @@ async function attempt<T>(
   }
 }
 
-// Puts the chunk into an error of those that know only their part, and says what to do about it.
-
-/** The same error with the chunk in it; any other as it is. */
-export function namedByChunk(chunk: ChunkRow, error: unknown): unknown {
+/** Adds chunk and hint to an error that knows only its part; any other error is returned as it is. */
+export function errorOfChunk(chunk: ChunkRow, error: unknown): unknown {
   const where = `chunk ${chunk.number} (folio ${chunk.folio})`;
   const facts = { chunk: chunk.number, folio: chunk.folio };
   if (error instanceof UntrustedError) {

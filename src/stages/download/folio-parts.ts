@@ -1,5 +1,8 @@
-/** Fetches one part of a folio to the disk, beside what is stored of it with another content. */
-import type { DownloadRequest } from '../../api/prediction-api.js';
+/**
+ * The parts of a folio: when they are complete (docs/architecture.md#what-the-interface-leaves-open), fetching one to
+ * the disk, and whether what they hold balances.
+ */
+import type { DownloadRequest, FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { countRecords } from '../../csv/kernel/count-records.js';
 import { MismatchError } from '../../errors.js';
@@ -8,17 +11,36 @@ import type { RunContext } from '../../run-context.js';
 import type { FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
 
-export type FetchPartNeeds = Pick<RunContext, 'id' | 'api' | 'files' | 'signal'> & {
-  readonly checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>;
-};
+/**
+ * Complete means FINISHED, with both counts, and with successful parts listed that cover the successful records.
+ * Where the ranges cannot be read, one listed part is enough: its records are counted after the download.
+ */
+export function isComplete(report: FolioReport): boolean {
+  if (report.status !== 'FINISHED' || report.counts === null) return false;
+  const { successful } = report.counts;
+  if (successful === 0) return true;
+  if (report.successfulParts.length === 0) return false;
+  return report.listedRecords === null || report.listedRecords >= successful;
+}
+
+/** The parts of a complete folio; the failed one only where records failed. */
+export function listParts(report: FolioReport): PartReference[] {
+  const { successful, failed } = report.counts!;
+  const parts: PartReference[] =
+    successful === 0 ? [] : report.successfulParts.map((part) => ({ fileStatus: 'SUCCESSFUL', part }));
+  return failed === 0 ? parts : [...parts, { fileStatus: 'FAILED', part: report.failedPart }];
+}
 
 /**
- * @param until once aborted, a single answer that folio or part is not known decides.
- * @returns what the file holds; the checkpoint does not know of it yet.
+ * Files that are stored of the part with another content are kept.
+ * @param until once aborted, one answer that folio or part is not known is final.
+ * @returns what the file holds; the checkpoint does not know it yet.
  * @throws FolioLostError when the service does not know the folio or the part; UntrustedError `SERVICE_MIXED`.
  */
 export function fetchPart(
-  run: FetchPartNeeds,
+  run: Pick<RunContext, 'id' | 'api' | 'files' | 'signal'> & {
+    readonly checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>;
+  },
   chunk: ChunkRow,
   part: PartReference,
   until?: AbortSignal,
@@ -37,15 +59,20 @@ export function fetchPart(
   );
 }
 
-/** No honest part is larger: what we sent and 4 KiB of answer for each record. What is read as a table is less. */
+/**
+ * The request for a part, with a limit on its size: twice what we sent plus 4 KiB of answer for each record, and no
+ * more than can be read as a table.
+ */
 export function requestFor(chunk: ChunkRow, { fileStatus, part }: PartReference): DownloadRequest {
   const maxBytes = Math.min(2 * chunk.bytes + 4096 * chunk.records + 1024 * 1024, MAX_PART_BYTES);
   return { folio: chunk.folio!, fileStatus, part, maxBytes };
 }
 
-// Law 1 for one chunk: what we sent, what the service counts and what the parts hold are the same numbers.
-
-/** @throws MismatchError `CHUNK_UNBALANCED`. */
+/**
+ * Rule "Balance" (docs/architecture.md#balance) for one chunk: the records that we sent, that the service counts and
+ * that the parts hold are the same numbers.
+ * @throws MismatchError `CHUNK_UNBALANCED`.
+ */
 export function checkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readonly StoredPart[]): void {
   const held = { successful: 0, failed: 0 };
   for (const { fileStatus, records } of parts) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { manifestPath, markerPath, markerPaths, rejectsPath } from '../../src/report/paths.js';
+import { manifestPath, markerPath, markerPaths, rejectsPath } from '../../src/report/manifest.js';
 
 describe('beside an output', () => {
   it('stands one marker of three, and a rehearsal never looks real', () => {

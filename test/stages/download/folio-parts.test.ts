@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isComplete, listParts } from '../../../src/stages/track/lost-folios.js';
+import { isComplete, listParts } from '../../../src/stages/download/folio-parts.js';
 import { report } from '../../fake-service/fake-api.js';
 
 const counts = (successful: number, failed: number) => ({ counts: { successful, failed } });

@@ -1,4 +1,4 @@
-/** Says why a run ended without a publication, and what to do next. */
+/** Checks that a run is complete, as far as a step needs it. The error says what is missing and what to do next. */
 import type { Checkpoint, Tally } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { TroubleError } from '../../errors.js';
@@ -7,21 +7,22 @@ import type { RunContext } from '../../run-context.js';
 import { createReplyBreaker } from '../submit/reply-breaker.js';
 import { hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
 
-type CompletenessNeeds = Pick<RunContext, 'id' | 'setbacks'> & {
+type CompletenessNeeds = Pick<RunContext, 'id' | 'deferred'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow'>;
 };
 
-/** @throws TroubleError when a chunk has no folio: after an outage, or because nobody knows whether it has. */
+/** @throws TroubleError when a chunk has no folio: after an outage, or because its upload is ambiguous. */
 export async function checkAllSubmitted(run: CompletenessNeeds): Promise<void> {
   await expectNone(run, ({ cut, uploading, ambiguous }) => cut + uploading + ambiguous);
 }
 
 /**
- * For a chain that does not end in publish-output: stages pass over what an outage or `poll.timeout` holds back.
- * @throws TroubleError when anything was held back, so that its rows, and those behind, were not given.
+ * For a chain that does not end in publish-output. Stages skip chunks after an outage or `poll.timeout`, and the rows of
+ * those chunks and of later ones are missing then.
+ * @throws the deferred error, or TroubleError when a chunk is not downloaded.
  */
 export async function checkAllDownloaded(run: CompletenessNeeds): Promise<void> {
-  if (run.setbacks.first !== undefined) throw run.setbacks.first;
+  if (run.deferred.error !== undefined) throw run.deferred.error;
   await expectNone(
     run,
     ({ cut, uploading, ambiguous, submitted, finished }) =>
@@ -29,22 +30,23 @@ export async function checkAllDownloaded(run: CompletenessNeeds): Promise<void> 
   );
 }
 
-/** @throws what held a chunk back, or TroubleError, when not every chunk of the source is in the work file. */
+/** @throws the deferred error, or TroubleError, when not every chunk of the source is in the work file. */
 export async function checkAllMerged(
   run: CompletenessNeeds & { readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'lastCut'> },
 ): Promise<void> {
   if (await isAllMerged(run)) return;
   const { chunks } = (await run.checkpoint.run(run.id))!;
-  throw run.setbacks.first ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
+  throw run.deferred.error ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
 }
 
 async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']) => number): Promise<void> {
   const tally = await run.checkpoint.tally(run.id);
   const row = await run.checkpoint.run(run.id);
   if (left(tally.chunks) === 0 && row?.chunks != null) return;
-  throw run.setbacks.first ?? (await incompleteError(run, row?.chunks ?? null, tally));
+  throw run.deferred.error ?? (await incompleteError(run, row?.chunks ?? null, tally));
 }
 
+/** The error of a run that is not complete: for ambiguous chunks first, then for open folios, then for unsent chunks. */
 export async function incompleteError(
   { id: run, checkpoint }: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
   chunks: number | null,
@@ -55,7 +57,7 @@ export async function incompleteError(
   if (ambiguous > 0) {
     return new TroubleError(
       'CHUNKS_AMBIGUOUS',
-      `run ${run}: nobody knows whether the service accepted ${ambiguous} chunks`,
+      `run ${run}: it is not known whether the service accepted ${ambiguous} chunks`,
       {
         hint: await ambiguousHint({ id: run, checkpoint }, tally),
         facts: { ...facts, ambiguous },
@@ -79,7 +81,7 @@ export async function incompleteError(
   );
 }
 
-/** What the next run does with the ambiguous chunks, and what a person can do before. */
+/** What the next run does with the ambiguous chunks, and what a person can do before that. */
 async function ambiguousHint(
   run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
   { uploads }: Pick<Tally, 'uploads'>,
@@ -112,7 +114,7 @@ export async function isAllMerged(
   return row.chunks !== null && merged?.number === cut?.number;
 }
 
-/** Whether the source is cut to its end and nothing more comes for any chunk of it, rounds left aside. */
+/** Whether the source is cut to its end and all of its own chunks are answered. Chunks of rounds do not count. */
 export async function isSourceAnswered(
   run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'chunksIn'> },
 ): Promise<boolean> {

@@ -1,0 +1,114 @@
+/** Opens a run as `withRun` does, after finishing what an earlier process has left unfinished. */
+import {
+  type Config,
+  ConfigError,
+  canReopen,
+  downloadParts,
+  drain,
+  hasLostFolios,
+  type OpenRun,
+  openChunks,
+  putInPlace,
+  type RunOptions,
+  recheckLostFolios,
+  runStages,
+  supersede,
+  trackFolios,
+  withRun,
+} from '../src/index.js';
+import { pruneAfter } from './prune.js';
+
+/** A run that can go on, or is done. */
+type ReadyRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'publishing' | 'outdated'> };
+
+/**
+ * Where publishing was interrupted, the output is put in place first. Where the source has changed and the config says
+ * `supersede`, the old run is collected and superseded first.
+ */
+export async function withReadyRun<T>(
+  config: Config,
+  options: RunOptions | undefined,
+  body: (run: ReadyRun) => Promise<T>,
+): Promise<T> {
+  const ready = await withRun(config, options, async (run) => {
+    if (isReady(run)) {
+      const result = await body(run);
+      await pruneAfter(run);
+      return { result };
+    }
+    if (run.found === 'outdated') await collectOutdated(run);
+    else {
+      const row = await run.checkpoint.run(run.id);
+      await putInPlace(run, row!.publication!);
+    }
+    return undefined;
+  });
+  return ready === undefined ? withReadyRun(config, options, body) : ready.result;
+}
+
+/**
+ * Opens a run as `withReadyRun` does, and asks for its lost folios once more. No request is sent where none is lost, or
+ * where the run is done and cannot be opened again.
+ * @param body is given `reopened`: the run was done and is open again, because the service knows a lost folio.
+ */
+export async function withLostRechecked<T>(
+  config: Config,
+  options: RunOptions | undefined,
+  body: (run: ReadyRun, reopened: boolean) => Promise<T>,
+): Promise<T> {
+  const done = await withReadyRun(config, options, async (run) => {
+    const reopened = await recheckLost(run);
+    // Found anew, because it is unfinished now.
+    return run.found === 'done' && reopened ? undefined : { result: await body(run, reopened) };
+  });
+  return done === undefined ? withReadyRun(config, options, (run) => body(run, true)) : done.result;
+}
+
+/**
+ * A pipeline has at most one unfinished run, so a done run cannot be opened again beside it.
+ * @param verb the command.
+ * @throws ConfigError `<VERB>_RUN_NOT_LAST`.
+ */
+export async function checkNoOtherOpen(run: OpenRun, verb: 'adopt' | 'retry'): Promise<void> {
+  const unfinished = await run.checkpoint.unfinishedRun(run.config.pipeline);
+  if (unfinished === undefined || unfinished.id === run.id) return;
+  throw new ConfigError(
+    `${verb.toUpperCase()}_RUN_NOT_LAST`,
+    `run ${run.id} cannot be opened while run ${unfinished.id} is`,
+    {
+      hint: `finish run ${unfinished.id} with foliopipe run, then ${verb}`,
+      facts: { run: run.id, unfinished: unfinished.id },
+    },
+  );
+}
+
+function isReady(run: OpenRun): run is ReadyRun {
+  return run.found !== 'publishing' && run.found !== 'outdated';
+}
+
+/**
+ * Ends a run whose source has changed: collects its open folios, so that a new run can take its place. The source is
+ * not read. Folios that are not finished within `poll.timeout` are left behind, and their number is logged.
+ * @throws OutageError when the service cannot be asked: the run stays open then.
+ */
+async function collectOutdated(run: OpenRun): Promise<void> {
+  await runStages(run.controller, openChunks(run), trackFolios(run), downloadParts(run), drain);
+  if (run.deferred.error !== undefined) throw run.deferred.error;
+  const row = (await run.checkpoint.run(run.id))!;
+  const { chunks } = await run.checkpoint.tally(run.id);
+  const left = chunks.submitted + chunks.finished + chunks.ambiguous;
+  await supersede(run.checkpoint, row, run.clock.now());
+  run.logger.warn(
+    { run: run.id, collected: chunks.downloaded, left },
+    `run ${run.id} is superseded: its source has changed; the answers of ${chunks.downloaded} chunks are kept` +
+      (left === 0 ? '' : `, ${left} chunks that were or may have been paid for were left behind`),
+  );
+}
+
+/** @returns whether the run was done and is open again. */
+async function recheckLost(run: OpenRun): Promise<boolean> {
+  const { state, prunedAt } = (await run.checkpoint.run(run.id))!;
+  if (run.found === 'new' || prunedAt !== null || !(await hasLostFolios(run))) return false;
+  if (state === 'done' && !(await canReopen(run))) return false;
+  return (await recheckLostFolios(run)) > 0 && state === 'done';
+}

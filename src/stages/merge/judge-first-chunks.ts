@@ -1,0 +1,70 @@
+/**
+ * Judges the first downloaded chunks, before more is paid for: whether what comes back proves which result belongs to
+ * which record.
+ */
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import { eachChunk } from '../../checkpoint/walk-run.js';
+import { UntrustedError } from '../../errors.js';
+import type { RunContext } from '../../run-context.js';
+import type { Refetch } from '../download/repair-parts.js';
+import { readBlock } from '../read-source.js';
+import { createChunkJoiner } from './join-chunk.js';
+import type { JoinChunksNeeds } from './merge-needs.js';
+
+export type JudgeFirstChunksNeeds = JoinChunksNeeds &
+  Pick<RunContext, 'deferred' | 'uploads'> & {
+    readonly checkpoint: Pick<Checkpoint, 'chunksIn'>;
+  };
+
+/**
+ * Where a chunk does not pass, the run uploads nothing more and ends with that error; folios that are open are still
+ * collected. Nothing is stored of it: a later process finds the same chunk on the disk and judges it again.
+ * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
+ * @returns the error, once a chunk has not passed.
+ * @throws OutageError when parts must be fetched anew and cannot be.
+ */
+export function judgeFirstChunks(
+  run: JudgeFirstChunksNeeds,
+  refetch?: Refetch,
+): Promise<UntrustedError | undefined> {
+  const { join } = run;
+  // Two stages ask. Their calls run one after the other, so that each chunk is judged once.
+  const judged = join.judging.then((refusal) => refusal ?? judgeNext(run, refetch));
+  join.judging = judged.catch(() => undefined);
+  return judged;
+}
+
+async function judgeNext(
+  run: JudgeFirstChunksNeeds,
+  refetch: Refetch | undefined,
+): Promise<UntrustedError | undefined> {
+  const { join } = run;
+  if (isDecided(run)) return undefined;
+  const joiner = createChunkJoiner(run, { refetch });
+  try {
+    for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded'], maxChunks)) {
+      if (isDecided(run)) break;
+      if (join.judged.has(chunk.number)) continue;
+      await joiner.join(chunk, () => readBlock(run, chunk));
+      join.judged.add(chunk.number);
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof UntrustedError)) throw error;
+    run.logger.warn(
+      { code: error.code, ...error.facts },
+      `${error.message}; nothing more is uploaded, and what is sent already goes on`,
+    );
+    run.uploads.stopped = true;
+    // Replaces any other deferred error: those may pass by themselves, this one does not.
+    run.deferred.error = error;
+    return error;
+  }
+}
+
+/** After so many chunks that prove nothing, such as single records, only the merge judges. */
+const maxChunks = 16;
+
+function isDecided({ join }: JudgeFirstChunksNeeds): boolean {
+  return join.method?.judged?.isProven === true || join.judged.size >= maxChunks;
+}
