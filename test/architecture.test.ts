@@ -1,4 +1,4 @@
-/** Holds the import lines of the sources to the layers of DESIGN.md, section 2. */
+/** Checks the import lines of the sources against the layers of docs/architecture.md. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** SIGINT, SIGTERM and SIGHUP (contract, "Signals"): the first one stops resumably, the second ends at once. */
+/** SIGINT, SIGTERM and SIGHUP (docs/resume.md): the first one stops resumably, the second ends at once. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { InterruptedError, type StopSignal } from '../../pipelines/index.js';

@@ -1,4 +1,4 @@
-/** The whole config: every key of the outside contract with its type and default, and nothing else. */
+/** The whole config: every key with its type and default (config/nightly.example.yaml), and nothing else. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import {

@@ -1,4 +1,4 @@
-/** The exit code of a publication (contract, "Exit codes"), and the texts about too many failed records. */
+/** The exit code of a publication (README.md#exit-codes), and the texts about too many failed records. */
 import { formatPercent } from '../quantities.js';
 import type { Counts } from '../types.js';
 

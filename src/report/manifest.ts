@@ -1,5 +1,5 @@
 /**
- * The files beside an output (contract, "Files"): their paths, `<output>.manifest.json` with what was read, bought and
+ * The files beside an output (docs/output.md): their paths, `<output>.manifest.json` with what was read, bought and
  * published, chunk by chunk, and the marker, which says that the output is complete.
  */
 import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';

@@ -1,4 +1,4 @@
-/** Decides which run a call is about: the unfinished one, one that is done, or a new one (contract, "A run"). */
+/** Decides which run a call is about: the unfinished one, one that is done, or a new one (docs/resume.md). */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
