@@ -48,28 +48,36 @@ export function recordsFrom(
 
 /**
  * Checks the files between two positions.
+ * @returns whether one of them was touched since the last check. It has the checked content, but what was read from it
+ *   in between may differ.
  * @throws SourceError when the content of one of them is no longer what was checked.
  */
-export async function checkFilesBetween(source: Source, from: Position, to: Position): Promise<void> {
-  for (const file of source.files.slice(from.file, to.file + 1)) await checkFile(file);
+export async function checkFilesBetween(source: Source, from: Position, to: Position): Promise<boolean> {
+  let isTouched = false;
+  for (const file of source.files.slice(from.file, to.file + 1)) {
+    if (await checkFile(file)) isTouched = true;
+  }
+  return isTouched;
 }
 
-/** @throws SourceError when the content of a file is no longer what was checked. */
-export async function checkAllFiles(source: Source): Promise<void> {
-  for (const file of source.files) await checkFile(file);
+/** Checks all files, as `checkFilesBetween` does. */
+export async function checkAllFiles(source: Source): Promise<boolean> {
+  const end = { file: source.files.length - 1, offset: 0 };
+  return checkFilesBetween(source, firstPosition(source).position, end);
 }
 
 /** Newer stamps of files that were read again and have the checked content. */
 const provenStamps = new WeakMap<SourceFile, string>();
 
 /** Equal stamps save the reading. A file that was only touched, or copied back, has another stamp and the same content. */
-async function checkFile(file: SourceFile): Promise<void> {
+async function checkFile(file: SourceFile): Promise<boolean> {
   const { stamp, bytes } = await fileStamp(file.path);
-  if (stamp === file.stamp || stamp === provenStamps.get(file)) return;
+  if (stamp === (provenStamps.get(file) ?? file.stamp)) return false;
   if (bytes !== file.bytes) throw sourceChanged(file.path, `it has ${bytes} bytes instead of ${file.bytes}`);
   const found = await hashFile(file.path);
   if (found?.sha256 !== file.sha256) throw sourceChanged(file.path, 'its content is another');
   provenStamps.set(file, stamp);
+  return true;
 }
 
 export function sourceChanged(path: string, how: string): SourceError {

@@ -2,7 +2,7 @@
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
-import { positionAfter, recordsFrom } from '../read-source.js';
+import { checkAllFiles, positionAfter, recordsFrom } from '../read-source.js';
 import { cutChunks } from './cut-chunks.js';
 import { chunksOfCanary, unfinishedChunks } from './find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from './save-chunk.js';
@@ -52,14 +52,19 @@ export function openChunks(
   return () => eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
 }
 
-async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow> {
+/** Starts again after the last saved chunk if the source was touched while it was read. */
+async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> {
   const layout = createUploadLayout(run.source, run.config.upload);
   const last = await run.checkpoint.lastCut(run.id, 0);
   const limits = { ...run.config.chunks, canary: last === undefined ? run.canary : 0 };
   for await (const cut of cutChunks(recordsFrom(run, positionAfter(run.source, last)), layout, limits)) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
-    yield await saveChunk(run, cut, null);
+    const saved = await saveChunk(run, cut, null);
+    if (saved === undefined) return yield* cutRest(run);
+    yield saved;
   }
+  // A file that was touched may have ended early while it was read.
+  if (await checkAllFiles(run.source)) return yield* cutRest(run);
   await run.checkpoint.recordAllCut(run.id);
 }

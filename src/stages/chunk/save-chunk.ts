@@ -13,14 +13,15 @@ export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'at'> 
  * Records the row first, which gives the chunk its number, and then writes the file under that number. A kill in between
  * leaves a row without a file: `restoreChunk` writes it before the upload.
  * @param picked the chunk's records, where they are not the source's next ones.
+ * @returns undefined, and saves nothing, when the source was touched while the chunk was cut: it must be read again.
  * @throws SourceError when the source is no longer the one that was checked.
  */
 export async function saveChunk(
   run: SaveChunkNeeds,
   { chunk, content }: CutChunk,
   picked: PickedRecords | null,
-): Promise<ChunkRow> {
-  await checkFilesBetween(run.source, chunk.start, chunk.end);
+): Promise<ChunkRow | undefined> {
+  if (await checkFilesBetween(run.source, chunk.start, chunk.end)) return undefined;
   const saved = await run.checkpoint.recordCut(run.id, { ...chunk, picked });
   run.at('after-cut-before-chunk-file');
   await run.files.writeChunk(saved.number, [content], saved.sha256);

@@ -50,7 +50,7 @@ async function* cutRetries(
   run: RetryFailedNeeds,
   round: number,
   refetch: Refetch | undefined,
-): AsyncGenerator<ChunkRow> {
+): AsyncGenerator<ChunkRow, void> {
   const last = await run.checkpoint.lastCut(run.id, round);
   const unreadable = await unreadableRecords(run.checkpoint, run.id);
   const picked: number[] = [];
@@ -70,7 +70,9 @@ async function* cutRetries(
     if (run.uploads.stopped) return;
     if (isFirst) run.logger.info({ run: run.id, round }, `round ${round}: the failed records are sent again`);
     isFirst = false;
-    yield await saveChunk(run, cut, { round, numbers: picked.splice(0, cut.chunk.records) });
+    const saved = await saveChunk(run, cut, { round, numbers: picked.splice(0, cut.chunk.records) });
+    if (saved === undefined) return yield* cutRetries(run, round, refetch);
+    yield saved;
   }
 }
 

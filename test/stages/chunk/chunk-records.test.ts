@@ -1,4 +1,5 @@
-import { appendFile, utimes } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { appendFile, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
@@ -64,6 +65,29 @@ describe('cutting', () => {
       await utimes(path, cut.length, cut.length);
     }
     expect(cut).toEqual(unbroken);
+  });
+
+  it.each([
+    ['other names', (text: string) => text.replaceAll('n', 'm')],
+    ['fewer records', (text: string) => text.slice(0, text.indexOf('n3'))],
+  ])('reads again what it has read while the source had %s for a moment', async (_, change) => {
+    const unbroken = await collect(chunkRecords(await createStageRun(await folder()))());
+    const run = await createStageRun(await folder());
+    const { path } = run.source.files[0]!;
+    const whole = await readFile(path, 'utf8');
+    await writeFile(path, change(whole));
+    let asked = 0;
+    const uploads = {
+      inFlight: new Set<Promise<unknown>>(),
+      // Asked once before the source is read, and then between the cut and its check.
+      get stopped() {
+        asked += 1;
+        if (asked === 2) writeFileSync(path, whole);
+        return false;
+      },
+    };
+    expect(await collect(chunkRecords({ ...run, uploads })())).toEqual(unbroken);
+    expect((await run.checkpoint.run(run.id))!.chunks).toBe(3);
   });
 
   it('stops when the source changes under it', async () => {
