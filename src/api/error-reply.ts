@@ -1,4 +1,4 @@
-/** Turns a reply whose status is not a success into a failure, with what the service says in its body. */
+/** Turns a reply whose status is not a success into a failure, with the message from its body. */
 import type { Milliseconds } from '../types.js';
 import type { Failure } from './failure.js';
 import { readBytes } from './read-reply.js';
@@ -7,7 +7,7 @@ import type { ServiceText } from './service-text.js';
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The body may be anything, or cut: the status alone decides. */
+/** The failure for such a reply. The status alone decides: the body may be anything, or cut. */
 export async function statusFailure(reply: HttpReply, requested: URL, show: ServiceText): Promise<Failure> {
   const { status } = reply;
   const isRedirect = status >= 300 && status <= 399;
@@ -39,7 +39,7 @@ export function parseRetryAfter(value: string | undefined, now: number): Millise
   return Number.isNaN(date) ? null : Math.max(0, date - now);
 }
 
-/** Only the origin: the rest of the address may repeat our query with the token in it. */
+/** The origin alone: the rest of the address may repeat our query, which holds the token. */
 function redirectOrigin(location: string | undefined, requested: URL): string {
   if (location === undefined || !URL.canParse(location, requested.href)) return 'no valid address';
   return new URL(location, requested).origin;
@@ -56,7 +56,7 @@ async function readText(reply: HttpReply): Promise<string> {
   }
 }
 
-/** Undefined if the text is not a JSON object, as with most pages of a proxy. */
+/** Undefined if the text is not a JSON object, such as a proxy's HTML page. */
 function asObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,12 +1,12 @@
-/** What can go wrong with one attempt at an operation. It says how far the request got, which decides on a retry. */
+/** The ways in which one attempt at an operation can fail. A failure says how far the request got. */
 import type { Milliseconds } from '../types.js';
 
 /** The four operations of the interface (section 4). */
 export type Operation = 'upload' | 'track' | 'download' | 'search';
 
-/** Messages are fit to be shown: without control characters, short, and never with the token. */
+/** Messages can be shown: they are short, without control characters and without the token. */
 export type Failure =
-  /** Nothing of the request left this machine: no address, connection refused, no TLS. */
+  /** No byte of the request was sent: no address, connection refused, no TLS. */
   | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
   /** Cut or timed out after the request began. */
   | { readonly kind: 'cut'; readonly code: string; readonly message: string }
@@ -22,7 +22,7 @@ export type Failure =
       readonly fromService: boolean;
       readonly message: string;
     }
-  /** A success whose body is cut, not JSON or not of the promised shape. */
+  /** A reply with a success status, but its body is cut, not JSON or of another shape. */
   | { readonly kind: 'malformed'; readonly message: string };
 
 /** Carries a failure from an attempt to the retry loop; never leaves this folder. */
@@ -37,9 +37,9 @@ export class AttemptError extends Error {
 }
 
 /**
- * The failure behind what Node's HTTP client throws. The error itself is not kept: it may hold the address.
+ * The failure for an error that Node's HTTP client throws. Drops the error itself, because it may hold the address.
  * @param began whether the request may have reached the service, even in part.
- * @param show makes the message fit to be shown.
+ * @param show makes the message safe to show.
  */
 export function networkFailure(error: unknown, began: boolean, show: (text: string) => string): Failure {
   const { code, message } = describe(error);
@@ -47,7 +47,7 @@ export function networkFailure(error: unknown, began: boolean, show: (text: stri
   return { kind: began ? 'cut' : 'unsent', code, message: show(message) };
 }
 
-/** An error that wraps another one (of a proxy, or of one address among several) is described by its cause. */
+/** Describes an error by its cause, if it has one (errors of a proxy, or of one address among several). */
 function describe(error: unknown): { code: string; message: string } {
   if (!(error instanceof Error)) return { code: 'UNKNOWN', message: String(error) };
   if (error.cause instanceof Error) return describe(error.cause);
@@ -55,7 +55,7 @@ function describe(error: unknown): { code: string; message: string } {
   return { code, message: error.message || code };
 }
 
-/** The codes that OpenSSL and Node give to a certificate that does not verify. */
+/** Codes of OpenSSL and Node for a certificate that does not verify. */
 const CERTIFICATE_CODES = new Set([
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',

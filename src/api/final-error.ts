@@ -1,4 +1,4 @@
-/** The error that a call ends with, made from its last failure and from what that failure means. */
+/** Makes the error that ends a call, from its last failure and the decision about it. */
 import {
   AmbiguousUploadError,
   ConfigError,
@@ -22,7 +22,7 @@ export interface Call {
   readonly facts: ErrorFacts;
 }
 
-/** How a call ends that is not tried again; `gave-up` is a retry after its time is over. */
+/** Why a call is not tried again; `gave-up`: a retry would be possible, but its time is over. */
 export type Ending = Exclude<Decision['kind'], 'retry'> | 'gave-up';
 
 export function finalError(ending: Ending, failure: Failure, call: Call): FoliopipeError {
@@ -76,15 +76,15 @@ export function callFacts(call: Call, failure: Failure): ErrorFacts {
 
 function ambiguousError(doubt: Doubt, what: string, call: Call, facts: ErrorFacts): AmbiguousUploadError {
   const isSearch = call.operation === 'search';
-  const message = `${call.operation}: nobody can know whether the service accepted it: ${what}`;
+  const message = `${call.operation}: it is unknown whether the service accepted it: ${what}`;
   if (doubt === 'redirected') {
     const address = isSearch ? 'service.legacyBaseUrl' : 'service.baseUrl';
-    const hint = `redirects are never followed, and it may be accepted and paid for: look at the service, then write the right address into ${address}`;
+    const hint = `redirects are never followed, and the request may be accepted and paid for: look at the service, then write the right address into ${address}`;
     return new AmbiguousUploadError('SERVICE_REDIRECTS', message, { doubt, hint, facts });
   }
   const hint = isSearch
-    ? 'asked again, it may be paid twice'
-    : 'if the service lists the file, bind it: foliopipe adopt --run RUN --chunk CHUNK FOLIO; sent again, it may be paid twice';
+    ? 'if it is asked again, it may be paid twice'
+    : 'if the service lists the file, bind it: foliopipe adopt --run RUN --chunk CHUNK FOLIO; if it is sent again, it may be paid twice';
   const code = isSearch ? 'AMBIGUOUS_SEARCH' : 'AMBIGUOUS_UPLOAD';
   return new AmbiguousUploadError(code, message, { doubt, hint, facts });
 }

@@ -1,6 +1,6 @@
 /**
- * The HTTP client: which connection a request goes over, direct or through a proxy. Invariant: each POST has a
- * connection of its own.
+ * The HTTP client: chooses the connection of each request, direct or through a proxy. Invariant: each POST has its own
+ * connection.
  */
 import type { Agent } from 'node:http';
 import http from 'node:http';
@@ -13,12 +13,12 @@ import { isLoopback } from './requests.js';
 import { type HttpReply, type HttpRequest, sendRequest } from './send-request.js';
 
 export interface HttpClientOptions {
-  /** Until a connection is open, including TLS and a proxy's tunnel. */
+  /** Longest time until a connection is open, including TLS and a proxy's tunnel. */
   readonly connectTimeout: Milliseconds;
   /** Longest time without a byte of a reply's body. */
   readonly idleTimeout: Milliseconds;
   readonly proxies: Proxies;
-  /** Makes messages fit to be shown. */
+  /** Makes messages safe to show. */
   readonly show: (text: string) => string;
 }
 
@@ -57,7 +57,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 interface AgentOptions {
   readonly protocol: string;
   readonly keepAlive: boolean;
-  /** For https:// only. */
+  /** Only https:// uses it. */
   readonly proxy: URL | undefined;
   readonly connectTimeout: Milliseconds;
 }
@@ -93,7 +93,7 @@ export interface Proxies {
 }
 
 /**
- * @returns a function that gives the proxy of an https:// address, or undefined if it is reached directly.
+ * @returns a function that gives the proxy of an https:// address, or undefined for a direct connection.
  * @throws ConfigError when a proxy's address is not valid.
  */
 export function createProxyChoice(proxies: Proxies): (url: URL) => URL | undefined {

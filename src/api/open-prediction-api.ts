@@ -1,4 +1,4 @@
-/** The four operations over HTTP. Nothing else in the program reaches the network. */
+/** The four operations over HTTP. Only this client reaches the network. */
 import { setMaxListeners } from 'node:events';
 import { ConfigError, type ErrorFacts } from '../errors.js';
 import type { Milliseconds } from '../types.js';
@@ -22,16 +22,16 @@ export interface ApiOptions {
   /** Where the two GETs carry the token; the two POSTs carry it in their body (interface, 4.1 and 4.4). */
   readonly tokenIn: 'query' | 'header';
   readonly requestsPerSecond: number;
-  /** Takes the place of the limiter that allows `requestsPerSecond`. */
+  /** Replaces the default limiter, which allows `requestsPerSecond`. */
   readonly limiter?: RequestLimiter;
   readonly timeouts: {
-    /** Until a connection is open, including TLS. */
+    /** Longest time until a connection is open, including TLS. */
     readonly connect: Milliseconds;
     /** Longest time without a byte from the service. Does not apply to an upload that waits for its reply. */
     readonly idle: Milliseconds;
-    /** For a whole upload, including its reply. */
+    /** Longest time of a whole upload, including its reply. */
     readonly upload: Milliseconds;
-    /** How long an upload in flight may go on after the call is aborted: it may be paid for already. */
+    /** How long an upload in flight may go on after the call is aborted: it may already be paid for. */
     readonly shutdown: Milliseconds;
   };
   readonly retry: RetryTimes;
@@ -42,7 +42,7 @@ export interface ApiOptions {
 }
 
 /**
- * Opens the client; nothing is sent before the first call.
+ * Opens the client. Sends nothing before the first call.
  * @throws ConfigError when an address is not valid, or is http:// to another machine.
  */
 export function openPredictionApi(options: ApiOptions): PredictionApi {
@@ -123,15 +123,15 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
   };
 }
 
-/** A local service says so in each reply: rule "A rehearsal never looks real". */
+/** A local service marks each reply: rule "A rehearsal never looks real". */
 function isRehearsal(reply: HttpReply): boolean {
   return reply.header('foliopipe-service') === 'local';
 }
 
 /**
- * Runs paid work under a signal of its own, which aborts after `time`, or `grace` after `signal` aborted. Removes its
- * timers and its listener when the work has ended.
- * @throws the signal's reason if it is aborted already: the work does not begin then.
+ * Runs paid work under its own signal, which aborts after `time`, or `grace` after `signal` aborted. Removes its timers
+ * and its listener when the work has ended.
+ * @throws the signal's reason if it is already aborted: then the work does not begin.
  */
 async function withDeadline<T>(
   { time, grace }: { readonly time: Milliseconds; readonly grace: Milliseconds },

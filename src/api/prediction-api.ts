@@ -1,15 +1,15 @@
 /** The port to the prediction service: its four operations, without anything about HTTP. */
 import type { Bytes, FileStatus, FolioCounts } from '../types.js';
 
-/** A file to upload, wherever it is stored: on a disk, in a database or in an object store. */
+/** A file to upload. It may be stored on a disk, in a database or in an object store. */
 export interface UploadFile {
-  /** The name that the service is given. */
+  /** The name that is sent to the service. */
   readonly name: string;
   readonly bytes: Bytes;
   /**
-   * Gives the content from its first byte on, exactly `bytes` of it; called once for each attempt. The content is
-   * streamed. A piece must keep its bytes after it is given: nothing says when the network has sent it. An error
-   * counts as a cut connection: the upload is tried again if nothing was sent, otherwise it is ambiguous.
+   * Gives the content as a stream from its first byte on, exactly `bytes` of it; called once for each attempt. A piece
+   * must keep its bytes after it is given, because it is unknown when the network has sent it. An error counts as a cut
+   * connection: the upload is tried again if nothing was sent, otherwise it is ambiguous.
    */
   open(): AsyncIterable<Uint8Array>;
 }
@@ -19,16 +19,16 @@ export interface UploadRequest {
   readonly description: string;
 }
 
-/** What the upload's reply says (interface, 2.1). */
+/** The reply to an upload (interface, 2.1). */
 export interface UploadReceipt {
   readonly folio: string;
   /** How many records the service read in our file, or null if it does not say. */
   readonly totalRecords: number | null;
-  /** The reply says that it comes from a local service. */
+  /** Whether the reply says that it comes from a local service. */
   readonly rehearsal: boolean;
 }
 
-/** One poll of a folio (interface, 2.1), reduced to what we rely on. */
+/** The reply to one poll of a folio (interface, 2.1), reduced to the facts that foliopipe uses. */
 export interface FolioReport {
   /** As the service wrote it, shortened and free of control characters: `PROCESSING`, `FINISHED` or unknown. */
   readonly status: string;
@@ -51,9 +51,9 @@ export interface FolioReport {
   readonly rehearsal: boolean;
 }
 
-/** What the reply with a part says besides its content. */
+/** The facts in a part's reply besides its content. */
 export interface PartReply {
-  /** The reply says that it comes from a local service. */
+  /** Whether the reply says that it comes from a local service. */
   readonly rehearsal: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface DownloadRequest {
   readonly folio: string;
   readonly part: number;
   readonly fileStatus: FileStatus;
-  /** More decoded bytes than this are refused as untrustworthy. */
+  /** A part with more decoded bytes is rejected as untrustworthy. */
   readonly maxBytes: Bytes;
 }
 
@@ -74,8 +74,8 @@ export type SearchRecord = Readonly<Record<string, string>>;
  */
 export interface PredictionApi {
   /**
-   * The paid POST (interface, 4.1). It is tried again only if it was certainly not accepted: rule "Paid requests are
-   * not retried blindly" (docs/architecture.md#paid-requests-are-not-retried-blindly).
+   * The paid POST (interface, 4.1). It is retried only if it was certainly not accepted: rule "Paid requests are not
+   * retried blindly" (docs/architecture.md#paid-requests-are-not-retried-blindly).
    * @throws AmbiguousUploadError when the service may or may not have accepted the file, with the reason: no reply,
    *   an unreadable reply, or a redirect (exit 7).
    */
@@ -83,17 +83,17 @@ export interface PredictionApi {
 
   /**
    * One poll (interface, 4.2), retried freely.
-   * @param until once aborted, a single reply that the folio is not known ends the call.
+   * @param until after it aborts, a single reply that the folio is unknown ends the call.
    * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio (404 or 410).
    */
   track(folio: string, signal: AbortSignal, until?: AbortSignal): Promise<FolioReport>;
 
   /**
    * Fetches one part (interface, 4.3) and passes its decoded bytes to `consume` as they arrive. Each piece is valid
-   * until the next one is requested. A cut or malformed reply is fetched again: `consume` is then called again, from
-   * the start. Returns the result of the call that read the whole part.
+   * until the next one is requested. After a cut or malformed reply it fetches the part again and calls `consume` again,
+   * from the start. Returns the result of the call that read the whole part.
    * @param until as for `track`.
-   * @throws FolioLostError when the service says, and keeps saying, that it does not know folio or part.
+   * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio or part.
    */
   download<T>(
     request: DownloadRequest,
@@ -102,7 +102,7 @@ export interface PredictionApi {
     until?: AbortSignal,
   ): Promise<T>;
 
-  /** The single-record search (interface, 4.4); gives any JSON. It costs money: never retried when ambiguous. */
+  /** The single-record search (interface, 4.4); gives any JSON. It costs money, so it is never retried when ambiguous. */
   search(record: SearchRecord, signal: AbortSignal): Promise<unknown>;
 
   close(): Promise<void>;

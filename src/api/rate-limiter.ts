@@ -1,16 +1,16 @@
 /**
- * The rate limiter of all requests: a number of them each second, first come, first served, and none during a pause.
+ * Limits all requests to a number each second, first come, first served. During a pause none starts.
  *
- * It is written by hand because p-limit and p-retry limit concurrency and attempts, not a rate, and because one 429
- * must hold back every request that waits already.
+ * It is written by hand because p-limit and p-retry limit concurrency and attempts, not a rate, and because one 429 must
+ * also delay every request that is already waiting.
  */
 import type { Milliseconds } from '../types.js';
 
-/** What every request waits for. Processes that share an account may share one, behind this port. */
+/** Every request waits for it. Processes that share an account may share one limiter behind this port. */
 export interface RequestLimiter {
-  /** Resolves when a request may start; throws the signal's reason if that aborts first. */
+  /** Resolves when a request may start; throws the signal's reason if it aborts first. */
   wait(signal: AbortSignal): Promise<void>;
-  /** Starts no request of this process before this time has passed, at once; a longer pause stays. */
+  /** From now on, lets no request of this process start before this time has passed; keeps a longer pause. */
   pause(time: Milliseconds): void;
 }
 
@@ -30,7 +30,6 @@ export class RateLimiter implements RequestLimiter {
     this.#interval = 1000 / requestsPerSecond;
   }
 
-  /** Resolves when a request may start; throws the signal's reason if that aborts first. */
   async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
@@ -49,7 +48,6 @@ export class RateLimiter implements RequestLimiter {
     });
   }
 
-  /** No request starts before this time has passed; a longer pause that is set already stays. */
   pause(time: Milliseconds): void {
     this.#nextAt = Math.max(this.#nextAt, performance.now() + time);
   }
@@ -74,7 +72,7 @@ export class RateLimiter implements RequestLimiter {
     this.#startNext();
   }
 
-  /** A timer of a long pause must not keep the process alive when no request waits. */
+  /** Stops the timer of a long pause when no request waits, so that it does not keep the process alive. */
   #stopIdleTimer(): void {
     if (this.#waiters.size > 0) return;
     clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-/** Reads the body of a success: small JSON as a value, or a part as a stream. Both are bounded in size. */
+/** Reads the body of a successful reply: small JSON as a value, or a part as a stream. Both have a size limit. */
 import type { ZodType } from 'zod';
 import { type ErrorFacts, UntrustedError } from '../errors.js';
 import { decodeBase64Json } from '../streams/base64-json.js';
@@ -6,14 +6,14 @@ import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Bytes } from '../types.js';
 import type { HttpReply } from './send-request.js';
 
-/** A tracking reply that lists tens of thousands of segments still fits. */
+/** Enough for a tracking reply with tens of thousands of segments. */
 const MAX_JSON_BYTES: Bytes = 8 * 1024 * 1024;
 
-/** Where the reply holds a part's content (interface, 2.1), and the largest size of everything around it. */
+/** The path of a part's content in its reply (interface, 2.1), and the size limit of the rest of the reply. */
 const CONTENT = { path: ['response', 'content'], maxOtherBytes: 1024 * 1024 };
 
 /**
- * The value of the body by `schema`. A byte order mark and white space before the JSON are skipped.
+ * Reads the body as JSON and checks it with `schema`. Skips a byte order mark and white space before the JSON.
  * @throws MalformedReplyError when the body is too large, not UTF-8, not JSON or of another shape.
  */
 export async function readJson<T>(body: AsyncIterable<Buffer>, schema: ZodType<T>): Promise<T> {
@@ -27,10 +27,10 @@ export async function readJson<T>(body: AsyncIterable<Buffer>, schema: ZodType<T
 }
 
 /**
- * Hands the decoded bytes of a part to `consume` while they arrive, and returns its result. If the body fails, that
- * error is thrown even where `consume` hides it or throws another one because of it.
- * @throws AttemptError, MalformedReplyError from the body; UntrustedError when more than `maxBytes` come; what
- *   `consume` throws itself.
+ * Passes the decoded bytes of a part to `consume` while they arrive, and returns its result. If the body fails, throws
+ * the error of the body, even if `consume` hides it or throws another one.
+ * @throws AttemptError, MalformedReplyError from the body; UntrustedError when more than `maxBytes` arrive; the errors
+ *   of `consume`.
  */
 export async function readPart<T>(
   reply: HttpReply,
@@ -59,7 +59,7 @@ export async function readPart<T>(
   return result;
 }
 
-/** Reads a body until its end, or until more than `maxBytes` have come. */
+/** Reads a body until its end, or until more than `maxBytes` have arrived. */
 export async function readBytes(
   body: AsyncIterable<Buffer>,
   maxBytes: Bytes,
@@ -84,7 +84,7 @@ async function* atMost(
     length += bytes.length;
     if (length > maxBytes) {
       throw new UntrustedError('PART_TOO_LARGE', `download: the part has more than ${maxBytes} bytes`, {
-        hint: 'no honest part is that large; ask the service provider about this folio',
+        hint: 'a valid part is never that large; ask the service provider about this folio',
         facts: { ...facts, maxBytes },
       });
     }
@@ -102,7 +102,7 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Longer than what is shown, so that a token at its end is still whole when it is replaced. */
+/** The beginning of a reply, longer than the text that is shown, so that a token is still whole when it is replaced. */
 function startOf(bytes: Buffer): string {
   return bytes.toString('utf8', 0, 4096);
 }

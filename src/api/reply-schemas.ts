@@ -1,14 +1,14 @@
-/** The shapes of the service's replies (interface, section 2). Only what is used is required. */
+/** The shapes of the service's replies (interface, section 2). Requires only the fields that are used. */
 import { z } from 'zod';
 import type { FolioReport, UploadReceipt } from './prediction-api.js';
 
-/** A whole number from 0 on, also as text. */
+/** A whole number, 0 or more, as a number or a text. */
 const count = z
   .union([z.number(), z.string().regex(/^\d{1,15}$/)], { error: 'expected a whole number from 0 on' })
   .transform(Number)
   .pipe(z.int().min(0));
 
-/** A strange value counts as missing. */
+/** A value that is no count is treated as missing. */
 const countOrNull = count.nullable().catch(null);
 
 const percentOrNull = z
@@ -17,7 +17,7 @@ const percentOrNull = z
   .nullable()
   .catch(null);
 
-/** The limit is longer than any text that we send. Blank text counts as missing. */
+/** The limit is longer than any text that foliopipe sends. Blank text counts as missing. */
 const textOrNull = z
   .string()
   .transform((text) => text.slice(0, 2_000).trim() || null)
@@ -26,7 +26,7 @@ const textOrNull = z
 
 const upload = z.object({
   response: z.object({
-    // Any visible text: to reject a folio for its form would lose a paid file.
+    // Accepts any visible text: rejecting a folio for its form would lose a paid file.
     folio: z.union([z.string().regex(/^[\x21-\x7e]{1,200}$/), z.int().min(0).transform(String)], {
       error: 'expected a folio of 1 to 200 visible characters',
     }),
@@ -61,7 +61,7 @@ const track = z.object({
   }),
 });
 
-/** The reply of 4.2. Its status is still as the service wrote it, not yet fit to be shown. */
+/** The reply of 4.2. Its status is as the service wrote it, so it is not yet safe to show. */
 export const trackReply = track.transform(({ response }): Omit<FolioReport, 'rehearsal'> => {
   const { progressInfo, failedInfo } = response;
   const { successfulRecords: successful, failedRecords: failed } = progressInfo;
@@ -83,7 +83,7 @@ export const trackReply = track.transform(({ response }): Omit<FolioReport, 'reh
 /** The reply of 4.4 is any JSON. */
 export const searchReply = z.unknown();
 
-/** Ranges are `[<first>-<last>]`, 1-based; an empty one is `[0-0]`. */
+/** Ranges are `[<first>-<last>]`, 1-based; an empty range is `[0-0]`. */
 function sumOfRanges(ranges: readonly unknown[]): number | null {
   let sum = 0;
   for (const range of ranges) {

@@ -1,4 +1,4 @@
-/** The requests of the four operations (interface, section 4): their addresses, and where each input is placed. */
+/** Builds the requests of the four operations (interface, section 4): addresses, headers and bodies. */
 import { isIPv4 } from 'node:net';
 import { type FileLike, FormDataEncoder, type FormDataLike } from 'form-data-encoder';
 import { ConfigError } from '../errors.js';
@@ -46,7 +46,7 @@ export function createRequests(options: RequestsOptions): Requests {
 
   return {
     upload: ({ file, description }) => {
-      // The token goes before the file, so that a service which reads in order knows the sender first.
+      // The token goes before the file, so that a service that reads in order knows the sender first.
       const body = encodeForm({ token: token.reveal(), description, file: formFile(file, 'text/csv') });
       return {
         method: 'POST',
@@ -103,7 +103,7 @@ export function createServiceAddress(baseUrl: string, key: string): (operation: 
   return (operation) => new URL(`${base.href.replace(/\/+$/, '')}/${PATHS[operation]}`);
 }
 
-/** Whether an address leads to this machine and nowhere else. */
+/** Whether an address always means this machine. */
 export function isLoopback(url: URL): boolean {
   const host = url.hostname;
   return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
@@ -114,7 +114,7 @@ export function encodeForm(fields: Readonly<Record<string, string | FileLike>>):
   return new FormDataEncoder(new Form(Object.entries(fields)));
 }
 
-/** What the encoder asks of a form. Node's FormData would load a second HTTP client, half of a small command's time. */
+/** The form that the encoder needs. Node's FormData would load a second HTTP client: half of a small command's time. */
 class Form extends Map<string, string | FileLike> implements FormDataLike {
   override readonly [Symbol.toStringTag] = 'FormData';
 
@@ -128,13 +128,12 @@ class Form extends Map<string, string | FileLike> implements FormDataLike {
   }
 }
 
-/** form-data-encoder 4.1 cuts a larger piece itself, and takes wrong bytes if the piece is a view into a buffer. */
+/** form-data-encoder 4.1 cuts larger pieces itself, and takes wrong bytes if such a piece is a view into a buffer. */
 const MAX_PIECE_BYTES = 64 * 1024;
 
 /**
- * A file as the form's encoder takes one.
- * @throws from its stream, when `open` gives more or fewer bytes than the form's length says: the service would wait
- *   for the missing bytes, or read the surplus as the next field.
+ * A file in the shape that the form's encoder takes. Its stream throws when `open` gives more or fewer bytes than
+ * `file.bytes`: the service would wait for missing bytes, or read the surplus as the next field.
  */
 export function formFile(file: UploadFile, type: string): FileLike {
   return {

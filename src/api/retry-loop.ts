@@ -1,7 +1,7 @@
 /**
- * Runs the attempts of a call over p-retry, which counts the back-off and waits. Around it, by hand: the rate limiter
- * before each attempt, and the decision when a call has failed for too long. That time is kept for each operation, not
- * for each call as p-retry's `maxRetryTime` is, so that the next call in an outage does not wait as long again.
+ * Runs the attempts of a call over p-retry, which waits between them. By hand: the rate limiter before each attempt, and
+ * the decision to give up. The time of an outage is measured for each operation, not for each call as p-retry's
+ * `maxRetryTime` does, so that the next call in an outage does not wait as long again.
  */
 import pRetry from 'p-retry';
 import type { Logger } from '../logger.js';
@@ -11,14 +11,14 @@ import type { Milliseconds } from '../types.js';
 import { AttemptError, type Failure, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
 import type { RequestLimiter } from './rate-limiter.js';
-import { decideRetry, isLost, isMissing, type Missing } from './retry-decision.js';
+import { decideRetry, isLost, isMissing, type MissingReplies } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
 
 /** The part of a logger that the client uses. */
 export type ApiLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
 
 export interface RetryTimes {
-  /** Back-off before the second attempt; it doubles with each one, randomized. */
+  /** Back-off before the second attempt. It doubles with each attempt and is randomized. */
   readonly first: Milliseconds;
   readonly max: Milliseconds;
   /** An outage longer than this ends the call. */
@@ -40,8 +40,8 @@ type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 /** What the attempts of one call have shown so far. */
 interface CallState {
   failingSince: number | null;
-  missing: { readonly since: number; readonly times: number } | null;
-  /** The service named the time to wait: the rate limiter waits for exactly that long, without a back-off. */
+  missing: { readonly since: number; readonly count: number } | null;
+  /** The service named the time to wait: the rate limiter waits exactly that long, so there is no back-off. */
   skipsBackOff: boolean;
 }
 
@@ -54,10 +54,10 @@ export class RetryLoop {
   }
 
   /**
-   * Makes attempts until one ends the call. Their number is not bounded, but their time is. An attempt that failed
-   * throws `AttemptError` or `MalformedReplyError`; any other error ends the call as it is.
-   * @param until once aborted, a single reply that something is missing ends the call.
-   * @throws the errors of `finalError`; the signal's reason, unless the failure means something worse.
+   * Makes attempts until one ends the call. Limits their time, not their number. An attempt that failed throws
+   * `AttemptError` or `MalformedReplyError`; any other error ends the call unchanged.
+   * @param until after it aborts, a single reply that a folio or part does not exist ends the call.
+   * @throws the errors of `finalError`; the signal's reason after an abort, if the failure would allow a retry.
    */
   async run<T>(call: Call, attempt: () => Promise<T>, signal: AbortSignal, until?: AbortSignal): Promise<T> {
     const { limiter, retry, show } = this.#options;
@@ -71,7 +71,7 @@ export class RetryLoop {
       } catch (error) {
         const failure = failureOf(error, show);
         const isLast = until?.aborted === true;
-        outcome = failure === undefined ? { error } : this.#judge(call, failure, state, signal, isLast);
+        outcome = failure === undefined ? { error } : this.#decide(call, failure, state, signal, isLast);
         if (outcome === undefined) throw error;
       }
     };
@@ -85,7 +85,7 @@ export class RetryLoop {
         shouldConsumeRetry: () => !state.skipsBackOff,
       });
     } catch (error) {
-      // p-retry throws away a value that comes together with an abort; it may be a folio that is paid for.
+      // p-retry drops a value that arrives together with an abort, but it may be a folio that is paid for.
       if (outcome === undefined) throw error;
     }
     if (outcome !== undefined && 'value' in outcome) return outcome.value;
@@ -93,10 +93,10 @@ export class RetryLoop {
   }
 
   /**
-   * @param isLast whether the caller waits for no further reply that something is missing.
+   * @param isLast whether this is the last reply about a missing folio or part that the caller waits for.
    * @returns the error that ends the call, or undefined for another attempt.
    */
-  #judge(
+  #decide(
     call: Call,
     failure: Failure,
     state: CallState,
@@ -115,10 +115,10 @@ export class RetryLoop {
     const message = describeFailure(failure);
     logger.debug(facts, `${operation} failed and is tried again: ${message}`);
     if (isMissing(failure)) {
-      if (missing.times === 1) {
+      if (missing.count === 1) {
         logger.warn(facts, `${operation}: ${message}; this is tried again for ${formatDuration(lostAfter)}`);
       }
-      // A service that says so is up.
+      // The service answers, so this is no outage.
       this.#outage(operation).recordSuccess(now);
       state.failingSince = null;
       state.skipsBackOff = false;
@@ -143,14 +143,14 @@ export class RetryLoop {
 }
 
 /**
- * Counts the replies of this call that something is missing. A failure between them (a cut connection, a proxy's page)
- * says nothing about the folio, so it does not reset the count.
+ * Counts the replies of this call that say that a folio or part does not exist. Another failure between them (a cut
+ * connection, a proxy's page) says nothing about the folio, so it does not reset the count.
  */
-function countMissing(state: CallState, failure: Failure, now: number): Missing {
-  const { since, times } = state.missing ?? { since: now, times: 0 };
-  if (!isMissing(failure)) return { times, lasting: now - since };
-  state.missing = { since, times: times + 1 };
-  return { times: times + 1, lasting: now - since };
+function countMissing(state: CallState, failure: Failure, now: number): MissingReplies {
+  const { since, count } = state.missing ?? { since: now, count: 0 };
+  if (!isMissing(failure)) return { count, duration: now - since };
+  state.missing = { since, count: count + 1 };
+  return { count: count + 1, duration: now - since };
 }
 
 function failureOf(error: unknown, show: ServiceText): Failure | undefined {
@@ -162,13 +162,13 @@ function failureOf(error: unknown, show: ServiceText): Failure | undefined {
 const LOG_INTERVAL: Milliseconds = 60_000;
 
 /**
- * How long one operation has been failing, over all its calls. Logs an outage when it begins, once a minute, and when
- * it is over. The caller gives the times, all on one steady clock.
+ * Measures how long one operation has been failing, over all its calls. Logs an outage when it begins, once a minute,
+ * and when it is over. The caller passes the times, all from the same monotonic clock.
  */
 export class Outage {
   readonly #operation: Operation;
   readonly #logger: ApiLogger;
-  /** A failure that comes this long after the previous one begins a new outage. */
+  /** A failure this long after the previous one begins a new outage. */
   readonly #forgetAfter: Milliseconds;
   #since: number | null = null;
   #lastFailureAt = 0;
@@ -181,7 +181,7 @@ export class Outage {
     this.#forgetAfter = forgetAfter;
   }
 
-  /** @returns since when the operation has been failing. */
+  /** @returns the time at which the outage began. */
   recordFailure(now: number, facts: object, message: string): number {
     if (this.#since === null || now - this.#lastFailureAt > this.#forgetAfter) this.#since = now;
     this.#lastFailureAt = now;

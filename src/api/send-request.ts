@@ -1,4 +1,4 @@
-/** Sends one HTTP request with Node's client. Every network trouble is thrown as an `AttemptError`. */
+/** Sends one HTTP request with Node's client. Throws every network error as an `AttemptError`. */
 import type { Agent, IncomingMessage } from 'node:http';
 import http from 'node:http';
 import https from 'node:https';
@@ -11,7 +11,7 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** A form is read again each time the request is sent. */
+  /** Each send reads a form from its beginning. */
   readonly body?: FormDataEncoder | string;
   /** Longest time from the beginning of the request until the reply's headers have arrived. */
   readonly headersTimeout: Milliseconds;
@@ -21,9 +21,9 @@ export interface HttpReply {
   readonly status: number;
   /** The first value of a header, by its lower-case name. */
   header(name: string): string | undefined;
-  /** Throws `AttemptError` when it is cut. It must be read to its end or closed by `discard`. */
+  /** Throws `AttemptError` when it is cut. The caller must read it to its end or call `discard`. */
   readonly body: AsyncIterable<Buffer>;
-  /** Closes the connection of a body that is not read any further. */
+  /** Closes the connection without reading the rest of the body. */
   discard(): void;
 }
 
@@ -31,12 +31,12 @@ export interface Connection {
   readonly agent: Agent;
   readonly connectTimeout: Milliseconds;
   readonly idleTimeout: Milliseconds;
-  /** Makes messages fit to be shown. */
+  /** Makes messages safe to show. */
   readonly show: (text: string) => string;
 }
 
 /**
- * Sends a request and waits for the reply's headers. Redirects are not followed, and any status is a reply.
+ * Sends a request and waits for the reply's headers. Does not follow redirects; any status is a reply.
  * @throws AttemptError when no reply came, also after an abort: the caller must know whether the request began.
  */
 export async function sendRequest(
@@ -63,7 +63,7 @@ export async function sendRequest(
   }
 }
 
-/** @param onBegin is called once the connection is open: from then on the request may reach the service. */
+/** @param onBegin called when the connection is open: from then on the request may reach the service. */
 async function receiveReply(
   { agent, connectTimeout }: Connection,
   { method, url, headers, body, headersTimeout }: HttpRequest,
@@ -95,7 +95,7 @@ async function receiveReply(
       else socket.once(isSecure ? 'secureConnect' : 'connect', begin);
     });
     if (typeof body === 'object') {
-      // Rejects before the pipeline destroys the request, whose own error would only be "socket hang up".
+      // Rejects before the pipeline destroys the request, because the request's error would only be "socket hang up".
       const content = Readable.from(body).once('error', reject);
       pipeline(content, request, () => undefined);
     } else {
@@ -132,18 +132,18 @@ async function* readBody(
   }
 }
 
-/** A phase of a request that may take too long. Errors and logs name it. */
+/** A phase of a request that may take too long. Errors and logs use its name. */
 export type Phase = 'CONNECT_TIMEOUT' | 'HEADERS_TIMEOUT' | 'BODY_TIMEOUT';
 
 /**
- * A timeout for one phase at a time. It can be paused, so that the time a consumer takes does not count. Pausing sets
- * no timer: `resume` restarts the running one, so that reading a body costs no timer for each piece.
+ * A timeout for one phase at a time. It can be paused, so that the time of the consumer does not count. Neither pausing
+ * nor resuming creates a timer, so that reading a body needs no new timer for each piece.
  */
 export class PhaseTimeout {
   #timer: NodeJS.Timeout | undefined;
   #isPaused = false;
 
-  /** Starts the timeout of a phase, in place of the previous phase's. */
+  /** Starts the timeout of a phase and ends the timeout of the phase before it. */
   begin(phase: Phase, time: Milliseconds, onTimeout: (error: Error) => void): void {
     this.end();
     this.#timer = setTimeout(() => {

@@ -1,7 +1,7 @@
-/** Makes what the service says fit to be shown: one short line, no control characters, never the token. */
+/** Makes texts of the service safe to show: one short line without control characters and without the token. */
 import { oneLine, shorten } from '../text.js';
 
-/** A secret that can be read only by asking for it. */
+/** A secret that only `reveal` gives, so that nothing prints it by accident. */
 export interface TokenSecret {
   reveal(): string;
 }
@@ -20,13 +20,13 @@ export function createServiceText(token: TokenSecret): ServiceText {
       encodeURIComponent(secret),
       new URLSearchParams({ t: secret }).toString().slice(2),
     ];
-    // Longest first: the plain token may be a part of its encoded forms.
+    // Longest first, because the encoded forms may contain the plain token.
     const hide = (line: string): string =>
       forms
         .filter((form) => form !== '')
         .sort((a, b) => b.length - a.length)
         .reduce((rest, form) => rest.replaceAll(form, HIDDEN), line);
-    // Hidden before and after: making one line of the text may join the parts of a token that was split.
+    // Hides the token before and after: `oneLine` may join the parts of a token that was split.
     return shorten(hide(oneLine(hide(text))), MAX_LENGTH);
   };
 }

@@ -1,4 +1,4 @@
-/** The columns that the service adds to what was sent: which they are, and what becomes of a change. */
+/** Finds the columns that the service adds, and checks that each part has them. */
 import { MismatchError, UntrustedError } from '../errors.js';
 import type { ColumnKinds } from '../types.js';
 import type { SentColumns } from './join-method.js';
@@ -7,7 +7,7 @@ import type { PartTable } from './part-table.js';
 /**
  * The columns of a part that were not sent, in the part's order.
  *
- * @param kinds of the sent columns: those in which the service answers count as added.
+ * @param kinds of the sent columns: a column of kind `answer` counts as added.
  */
 export function addedColumns(part: PartTable, sent: SentColumns, kinds: ColumnKinds): string[] {
   return part.columns.filter(
@@ -18,8 +18,9 @@ export function addedColumns(part: PartTable, sent: SentColumns, kinds: ColumnKi
 /**
  * Checks that a successful part has the run's added columns.
  *
- * @param onChange `ignore` drops unknown columns and leaves missing ones empty.
- * @throws UntrustedError `COLUMNS_CHANGED` where a part has other columns, unless they are ignored.
+ * @param columns the run's added columns.
+ * @param onChange `ignore`: checks nothing. The writer then drops unknown columns and leaves missing ones empty.
+ * @throws UntrustedError `COLUMNS_CHANGED` when a part lacks a column or has an unknown one.
  */
 export function checkAddedColumns(
   part: PartTable,
@@ -41,17 +42,17 @@ export function checkAddedColumns(
     'COLUMNS_CHANGED',
     `the service's result columns changed (${changes.join('; ')})`,
     {
-      hint: 'set result.columns to what is right now, or result.onChange: ignore, and run again: nothing is paid again',
+      hint: 'set result.columns to the columns of today, or set result.onChange: ignore, and run again: nothing is paid again',
       facts: { part: part.reference.part },
     },
   );
 }
 
 /**
- * Checks that each successful part has an added column.
+ * Checks that each successful part has at least one added column.
  *
  * @param kinds of the sent columns in successful parts.
- * @throws UntrustedError `NOTHING_PREDICTED` where one has no columns but those that were sent.
+ * @throws UntrustedError `NOTHING_PREDICTED` when a part has only the columns that were sent.
  */
 export function checkPredicted(parts: readonly PartTable[], sent: SentColumns, kinds: ColumnKinds): void {
   for (const part of parts) {
@@ -59,9 +60,9 @@ export function checkPredicted(parts: readonly PartTable[], sent: SentColumns, k
     if (addedColumns(part, sent, kinds).length > 0) continue;
     throw new MismatchError(
       'NOTHING_PREDICTED',
-      `the successful results hold nothing but what was sent (${part.columns.join(', ')}): nothing was predicted`,
+      `the successful results hold only what was sent (${part.columns.join(', ')}): nothing was predicted`,
       {
-        hint: 'nothing more is uploaded; ask the service provider where its predictions are; a sent column that holds them is left out of result.echo',
+        hint: 'nothing more is uploaded; ask the service provider where its predictions are; if a sent column holds them, leave it out of result.echo',
         facts: { part: part.reference.part },
       },
     );

@@ -1,16 +1,16 @@
-/** The one answer of each record of a chunk, from whichever upload or search it came. */
+/** The answers of a chunk: one for each record. They may come from several uploads and searches. */
 import type { ColumnKinds } from '../types.js';
 import type { Joined } from './joined.js';
 import type { PartTable } from './part-table.js';
 
-/** Results that answers are taken from, and what the lineage columns say of them. */
+/** Results that hold answers, with the values of their lineage columns. */
 export interface AnswerSource {
   readonly table: PartTable;
   /** Null where a search gave the answers. */
   readonly folio: string | null;
   /** Null where a search gave the answers. */
   readonly part: number | null;
-  /** In a table of failures: the sent columns in which the service answers. */
+  /** In a table of failures: the sent columns that hold an answer of the service. */
   readonly answered: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export interface Answers {
   readonly source: Int32Array;
   /** Index of the result in its table, for each record of the chunk. */
   readonly result: Int32Array;
-  /** Indexes of records that were sent with equal values but have different results, so it is unknown which is whose. */
+  /** Indexes of records that were sent with equal values but have different results, so that results may be swapped. */
   readonly indistinct: ReadonlySet<number>;
 }
 
@@ -31,10 +31,12 @@ export interface NumberedAnswers {
 }
 
 /**
- * @param folio where the joined parts come from.
- * @param failed what the sent columns are in parts of failures.
+ * The answers in a joined chunk.
+ *
+ * @param folio of the joined parts; null for a search.
+ * @param failed kinds of the sent columns in parts of failures.
  */
-export function answersOf(
+export function answersFromJoin(
   { parts, part, result, indistinct }: Joined,
   folio: string | null,
   failed: ColumnKinds = {},
@@ -50,11 +52,11 @@ export function isFailed({ sources, source }: Answers, record: number): boolean 
 }
 
 /** Whether any record may have failed. */
-export function hasFailed({ sources }: Answers): boolean {
+export function mayHaveFailures({ sources }: Answers): boolean {
   return sources.some(({ table }) => table.reference.fileStatus === 'FAILED' && table.count > 0);
 }
 
-/** The older answers; a newer one replaces that of a record that has failed. */
+/** The older answers, in which a newer answer replaces each failure. */
 export function overlay({ numbers, answers: older }: NumberedAnswers, newer: NumberedAnswers): Answers {
   const source = older.source.slice();
   const result = older.result.slice();
@@ -73,7 +75,7 @@ export function overlay({ numbers, answers: older }: NumberedAnswers, newer: Num
   return { sources: [...older.sources, ...newer.answers.sources], source, result, indistinct };
 }
 
-/** Index of the first of ascending numbers that is not below a limit. */
+/** Index of the first number that is not below `limit`. @param numbers ascending. */
 function firstFrom(numbers: Int32Array, limit: number): number {
   let low = 0;
   let high = numbers.length;

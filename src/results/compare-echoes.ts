@@ -1,4 +1,4 @@
-/** Compares every echo of a joined chunk with what was sent: a different value is a strange result. */
+/** Compares every echo of a joined chunk with the value that was sent. A different value is a strange result. */
 import { type EchoExports, EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
 import { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldValue } from '../csv/table.js';
@@ -11,7 +11,7 @@ import type { PartTable } from './part-table.js';
 
 /**
  * @param kinds of the columns in parts of each status; answers are not compared.
- * @returns the columns in which a text came back with other capitals, blanks or Unicode form.
+ * @returns for each status: the columns in which a text came back with other case, blanks or Unicode form.
  * @throws ContradictionError `RESULTS_DO_NOT_MATCH` naming records and columns.
  */
 export type CompareEchoes = (
@@ -31,7 +31,7 @@ export class ContradictionError extends MismatchError {
   }
 }
 
-/** Compares in a memory of its own, which is freed afterwards. */
+/** Compares in its own memory, which it frees afterwards. */
 export const compareEchoes: CompareEchoes = (...chunk) => {
   const tables = new TableMemory<EchoExports>();
   try {
@@ -41,7 +41,7 @@ export const compareEchoes: CompareEchoes = (...chunk) => {
   }
 };
 
-/** @param kernel whose memory is shared with the writer of the same chunk's rows, so that tables are loaded once. */
+/** @param kernel shares its memory with the writer of the same chunk's rows, so that tables are loaded once. */
 export function createEchoComparer(kernel: EchoKernel): CompareEchoes {
   return (records, matches, fields, kinds) => {
     const parts = matches.parts.map((table) => echoPart(table, fields, kinds[table.reference.fileStatus]));
@@ -69,7 +69,7 @@ export function createEchoComparer(kernel: EchoKernel): CompareEchoes {
   };
 }
 
-/** A part, and which of its fields are compared with which sent ones. */
+/** A part with the pairs of fields to compare. */
 function echoPart(table: PartTable, fields: readonly SentField[], kinds: ColumnKinds): EchoPart {
   const pairs = fields.flatMap(({ column, sourceField }): readonly FieldPair[] => {
     const resultField = table.columns.indexOf(column);

@@ -1,6 +1,6 @@
 /**
- * Whether the columns of `result.echo` identify too few records. Then nothing proves the join, and the results are
- * joined on the user's word alone.
+ * Checks whether the columns of `result.echo` identify enough records. If they do not, nothing proves the join, and
+ * foliopipe trusts the user's setting.
  */
 import { fieldValue } from '../csv/table.js';
 import type { RecordBlock } from '../source/record-block.js';
@@ -12,8 +12,8 @@ import { isTooIndistinct } from './judge-join.js';
 /**
  * @param declared the columns of `result.echo`.
  * @param kinds of the columns that came back with the successful results.
- * @returns true where more than one successful record in twenty has the same values in the declared columns that came
- *   back as a record that was sent with other values.
+ * @returns true if more than one successful record in twenty can be confused: another record was sent with other
+ *   values, but has the same values in the declared columns that came back.
  */
 export function isDeclaredEchoTooWeak(
   joined: Pick<Joined, 'parts' | 'part'>,
@@ -30,7 +30,7 @@ export function isDeclaredEchoTooWeak(
   const valuesOf = (index: number, some: readonly SentField[]) =>
     JSON.stringify(some.map(({ sourceField }) => fieldValue(records, index, sourceField)));
   const echoes = fields.filter(isEcho);
-  // For each combination of echoes: how many records have it, and whether all of them were sent with equal values.
+  // For each combination of echoes: its number of records, and whether all of them were sent with equal values.
   const groups = new Map<string, { count: number; sent: string; areEqual: boolean }>();
   let successes = 0;
   for (let i = 0; i < records.count; i++) {
@@ -52,9 +52,9 @@ export function isDeclaredEchoTooWeak(
   );
 }
 
-/** The warning for a run whose results are joined on the user's word. @param method with `isOnWord`. */
+/** The warning for a run that trusts a weak `result.echo`. @param method with `isOnWord`. */
 export function weakEchoText({ by, judged }: JoinMethod): string {
   const columns = judged?.declared?.join(', ') ?? '';
   const how = by === 'key' ? "by the record's number alone" : 'by equal values in order';
-  return `result.echo: [${columns}] does not tell the records apart: results are joined ${how}, on your word`;
+  return `result.echo: [${columns}] does not tell the records apart: results are joined ${how}, because you say so`;
 }

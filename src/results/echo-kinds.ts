@@ -1,7 +1,7 @@
 /**
- * Judges the sent columns that come back: an echo holds what was sent, anything else is an answer of the service. Where
- * the key shows which result belongs to which record, values are compared one by one; elsewhere by all values of a
- * column. Rule "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
+ * Judges the sent columns that come back: an echo holds what was sent, an answer holds anything else. If results are
+ * already matched, compares record by record; otherwise compares all values of a column, in any order. Rule "Join by
+ * key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
  */
 import { fieldValue } from '../csv/table.js';
 import type { RecordBlock } from '../source/record-block.js';
@@ -17,8 +17,8 @@ export interface SentField {
   readonly sourceField: number;
 }
 
-/** What a column is, judged by results that were matched without it, in the parts of one status. */
-export function kindAtMatches(
+/** The kind of a column in parts of one status, from results that were matched without this column. */
+export function kindByMatches(
   matches: Matches,
   status: FileStatus,
   { column, sourceField }: SentField,
@@ -42,12 +42,12 @@ export function kindAtMatches(
 }
 
 /**
- * What a column is, judged by all its values in any order.
+ * The kind of a column, from all its values in any order.
  *
- * @param parts all of them have the column.
- * @param indexes of the records whose results these are; default: all records.
+ * @param parts each of them has the column.
+ * @param indexes of the records to which the results belong; default: all records.
  */
-export function kindOfAll(
+export function kindByValues(
   parts: readonly PartTable[],
   { column, sourceField }: SentField,
   records: RecordBlock,
@@ -78,9 +78,9 @@ function haveSameTexts(some: readonly string[], others: readonly string[]): bool
  * Whether a sent column has more than one value among these records.
  *
  * @param indexes of the records in the block.
- * @param isFolded whether values that differ only in case, blanks and Unicode form count as one.
+ * @param isFolded whether values that differ only in case, blanks and Unicode form count as equal.
  */
-export function distinguishes(
+export function hasSeveralValues(
   records: RecordBlock,
   indexes: readonly number[],
   sourceField: number,
@@ -98,7 +98,7 @@ export function distinguishes(
 
 /** Makes texts equal that differ only in case, blanks and Unicode form. */
 export function foldText(text: string): string {
-  // Both cases: ß and SS, and the two small sigmas, become equal only so.
+  // Needs both cases: otherwise ß and SS, and the two small sigmas, stay different.
   const folded = text.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
   return folded.replace(/\s+/gu, ' ').trim();
 }

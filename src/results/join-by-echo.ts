@@ -1,7 +1,6 @@
 /**
- * Joins results to records by the tuple of the sent columns that came back: byte by byte or, in folded columns, without
- * regard to case and blanks. Equal tuples are matched in order (records in the source's, results in the parts'), and
- * counted where their results differ.
+ * Joins results to records by the tuple of the echoed columns: byte by byte, or in folded columns without case and
+ * blanks. Records with equal tuples get their results in order. They count as indistinct if their results differ.
  */
 import { ByteWriter } from '../csv/byte-writer.js';
 import { NUL } from '../csv/bytes.js';
@@ -78,7 +77,7 @@ function queueByTuple(records: RecordBlock, echoed: readonly EchoedColumn[]): Ma
   return queues;
 }
 
-/** Builds a map key of the values of fields. Each value is ended by NUL, which no field may hold. */
+/** Builds a map key from the values of fields. NUL ends each value, because no field may hold NUL. */
 class TupleReader {
   readonly #writer = new ByteWriter(256);
 
@@ -106,18 +105,18 @@ function findIndistinct(
   const found = new Set<number>();
   for (const { records } of queues.values()) {
     if (records.length === 1) continue;
-    const answers = new Set(records.map((record) => answerOf(matches, record, echoed)));
+    const answers = new Set(records.map((record) => answerText(matches, record, echoed)));
     if (answers.size > 1) for (const record of records) found.add(record);
   }
   return found;
 }
 
 /**
- * Everything that a record's result says beyond the echoed columns, as one text to compare by: values by column name.
+ * The result of a record without the echoed columns, as one text to compare: values by column name.
  *
  * @param record its index in the block.
  */
-export function answerOf(matches: Matches, record: number, echoed: ReadonlySet<string>): string {
+export function answerText(matches: Matches, record: number, echoed: ReadonlySet<string>): string {
   const table = matches.parts[matches.part[record]!]!;
   const result = matches.result[record]!;
   const values = table.columns.map((column, field) =>

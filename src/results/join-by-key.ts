@@ -28,10 +28,10 @@ export function joinByKey(parts: readonly PartTable[], column: string, numbers: 
   return { parts, part, result, indistinct: new Set() };
 }
 
-/** Stands for no record number, no part and no index. */
+/** Means no record number, no part or no index. */
 const NONE = -1;
 
-/** Assigns each result of a part to its record. Returns the rows whose number was not sent, or has a result already. */
+/** Assigns each result of a part to its record. Returns the rows whose number was not sent or already has a result. */
 function assign(at: number, keys: Int32Array, numbers: Int32Array, part: Int32Array, result: Int32Array) {
   const unassigned: number[] = [];
   for (let row = 0; row < keys.length; row++) {
@@ -46,12 +46,12 @@ function assign(at: number, keys: Int32Array, numbers: Int32Array, part: Int32Ar
   return unassigned;
 }
 
-/** The record number in a field of each result, `NONE` where it holds no number that could have been sent. */
+/** The record number of each result; `NONE` if its field holds no number that foliopipe could have sent. */
 function readKeys(table: PartTable, field: number): Int32Array {
   const { bytes, count, fields, starts, ends } = table;
   const keys = new Int32Array(count);
   for (let row = 0; row < count; row++) {
-    // `fieldStart`, inlined: this loop runs for every result, and the call makes it 10 % slower.
+    // `fieldStart`, inlined: this loop runs for every result, and a call would make it 10 % slower.
     const at = row * fields + field;
     keys[row] = readNumber(bytes, field === 0 ? starts[row]! : ends[at - 1]! + 1, ends[at]!);
   }
@@ -62,7 +62,7 @@ function readKeys(table: PartTable, field: number): Int32Array {
 const MAX_NUMBER = 2 ** 31 - 1;
 const MAX_DIGITS = 10;
 
-/** A number as foliopipe writes it, quoted or not. Anything else (signs, blanks, leading zeros) was not sent. */
+/** Reads a number as foliopipe writes it, quoted or not. Signs, blanks and leading zeros are not accepted. */
 function readNumber(bytes: Uint8Array, start: number, end: number): number {
   const isQuoted = end - start > 2 && bytes[start] === QUOTE;
   const from = isQuoted ? start + 1 : start;
@@ -77,7 +77,7 @@ function readNumber(bytes: Uint8Array, start: number, end: number): number {
   return number > MAX_NUMBER ? NONE : number;
 }
 
-/** Index of a number among ascending ones. Unless rejected records lie between, it is the distance from the first. */
+/** Index of a number in ascending numbers. Without gaps (rejected records) it is the distance from the first number. */
 function indexOf(numbers: Int32Array, number: number): number {
   if (number === NONE) return NONE;
   const guess = number - (numbers[0] ?? 0);

@@ -1,6 +1,6 @@
 /**
- * What a chunk's results return of what was sent, and whether it is enough for the run's join method. Rule "Join by key,
- * and prove it": docs/architecture.md#join-by-key-and-prove-it.
+ * Finds the sent columns that a chunk's results return, and checks that they suffice for the run's join method. Rule
+ * "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
  */
 import { UntrustedError } from '../errors.js';
 import type { FileStatus, JoinMethod } from '../types.js';
@@ -8,17 +8,17 @@ import type { PartTable } from './part-table.js';
 
 /** The columns of the uploaded file. */
 export interface SentColumns {
-  /** Name of the record number's column; null where none is sent. */
+  /** Name of the record number's column; null if it is not sent. */
   readonly key: string | null;
   /** Names of the others. */
   readonly columns: readonly string[];
 }
 
-/** What comes back in all parts of a chunk that hold results. */
+/** The sent columns that come back in every part of a chunk that holds results. */
 export interface ReturnedColumns {
-  /** Whether the key does. */
+  /** Whether the key comes back. */
   readonly key: boolean;
-  /** The sent columns that do, in the order in which they were sent. */
+  /** The others that come back, in the order in which they were sent. */
   readonly columns: readonly string[];
 }
 
@@ -29,21 +29,22 @@ export function returnedColumns(parts: readonly PartTable[], sent: SentColumns):
 }
 
 /**
- * Checks that a chunk can be joined by the method that the first finished chunk fixed: more may come back, but not less.
+ * Checks that a chunk can be joined by the method that the first finished chunk fixed: it may return more columns, but
+ * not fewer.
  *
  * @throws UntrustedError `JOIN_WEAKER`.
  */
 export function checkJoinMethod(fixed: JoinMethod, found: ReturnedColumns): void {
   if (found.key) return;
   if (fixed.by === 'echo' && fixed.columns.every((column) => found.columns.includes(column))) return;
-  throw weaker(
+  throw weakerError(
     fixed.by === 'key' ? `the key ${fixed.column}` : `the columns ${fixed.columns.join(', ')}`,
     found.columns.length === 0 ? 'none of what was sent' : `only the columns ${found.columns.join(', ')}`,
   );
 }
 
 /**
- * Checks that each column that was an echo so far comes back in every part of the same status.
+ * Checks that every part still returns the columns that were echoes in earlier parts of its status.
  *
  * @throws UntrustedError `JOIN_WEAKER`.
  */
@@ -52,7 +53,7 @@ export function checkEchoes({ judged }: JoinMethod, parts: readonly PartTable[])
     const kinds = judged?.kinds[reference.fileStatus] ?? {};
     const gone = Object.keys(kinds).filter((name) => kinds[name] !== 'answer' && !columns.includes(name));
     if (count > 0 && gone.length > 0) {
-      throw weaker(
+      throw weakerError(
         `the columns ${echoesOf(kinds)}`,
         `without ${gone.join(', ')}${inPart(reference.fileStatus)}`,
       );
@@ -70,7 +71,7 @@ function inPart(status: FileStatus): string {
   return status === 'FAILED' ? ' in a failed part' : '';
 }
 
-function weaker(before: string, now: string): UntrustedError {
+function weakerError(before: string, now: string): UntrustedError {
   return new UntrustedError('JOIN_WEAKER', `results came back with ${before} so far, and now with ${now}`, {
     hint: 'ask the service provider why its results changed; what was bought is kept',
   });

@@ -1,16 +1,16 @@
 /**
- * Joins a chunk's parts to its records and proves that each result belongs to its record. Pure: what is learned of the
- * returned columns is in the method that is returned, for the caller to keep. Rule "Join by key, and prove it":
+ * Joins a chunk's parts to its records and proves that each result belongs to its record. Pure: it returns what it
+ * learns about the columns as a new join method, which the caller stores. Rule "Join by key, and prove it":
  * docs/architecture.md#join-by-key-and-prove-it.
  */
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod, Judgement } from '../types.js';
 import { checkPredicted } from './added-columns.js';
-import { type Kinds, kindsOf, lateStatuses, loosened } from './column-kinds.js';
+import { judgeColumnKinds, type Kinds, statusesWithNewColumns, withFoldedColumns } from './column-kinds.js';
 import { type CompareEchoes, ContradictionError } from './compare-echoes.js';
 import { isDeclaredEchoTooWeak } from './declared-echo.js';
-import { kindOfAll, type SentField } from './echo-kinds.js';
+import { kindByValues, type SentField } from './echo-kinds.js';
 import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
 import {
@@ -21,28 +21,30 @@ import {
   type SentColumns,
 } from './join-method.js';
 import type { Joined } from './joined.js';
-import { checkLate, checkProof, nothingToJoinBy } from './judge-join.js';
-import { askProvider, leavingOut, offeringEchoes, withHint } from './mismatch-hints.js';
+import { checkNewColumns, checkProof, nothingToJoinByError } from './judge-join.js';
+import { askProvider, withEchoHint, withHint, withLeaveOutHint } from './mismatch-hints.js';
 import type { PartTable } from './part-table.js';
 
 export interface JoinTerms {
   readonly sent: SentColumns;
-  /** The sent columns without the key's. */
+  /** The sent columns without the key column. */
   readonly fields: readonly SentField[];
   /** How the run's chunks were joined so far; null before the first. */
   readonly method: JoinMethod | null;
-  /** `result.echo`: null where the columns are judged. */
+  /** The columns of `result.echo`; null if foliopipe judges the columns itself. */
   readonly declared: readonly string[] | null;
   readonly compare: CompareEchoes;
 }
 
 export interface JoinedChunk {
   readonly joined: Joined;
-  /** The same object where nothing more is known than before. */
+  /** The same object as before if the chunk shows nothing new. */
   readonly method: JoinMethod;
 }
 
 /**
+ * Joins by the key if it came back, otherwise by the echoed columns.
+ *
  * @throws UntrustedError `RESULTS_DO_NOT_MATCH`, `JOIN_WEAKER`, `JOIN_IMPOSSIBLE`, `ECHO_UNPROVEN`,
  *   `RESULTS_INDISTINCT`, `NOTHING_PREDICTED`.
  */
@@ -56,10 +58,10 @@ export function joinResults(
     checkJoinMethod(terms.method, returned);
     checkEchoes(terms.method, parts);
   }
-  if (!returned.key) return prove(joinByColumns(parts, records, returned, terms), records, terms);
+  if (!returned.key) return proveJoin(joinByColumns(parts, records, returned, terms), records, terms);
   try {
     const joined = joinByKey(parts, terms.sent.key!, records.numbers);
-    return prove({ joined, tuple: null }, records, terms);
+    return proveJoin({ joined, tuple: null }, records, terms);
   } catch (error) {
     if (!(error instanceof MismatchError) || error.code !== 'RESULTS_DO_NOT_MATCH') throw error;
     return joinWithoutKey(parts, records, returned, terms, error);
@@ -67,7 +69,7 @@ export function joinResults(
 }
 
 /**
- * Joins by the columns of `result.echo` where the returned numbers do not match: the service may have changed them, or
+ * Joins by the columns of `result.echo` when the returned numbers do not match: the service may have changed them, or
  * numbered the records itself. Without `result.echo` the failure is final.
  */
 function joinWithoutKey(
@@ -79,45 +81,45 @@ function joinWithoutKey(
 ): JoinedChunk {
   const { declared } = terms;
   if (declared === null) {
-    // In a contradiction the numbers are those that were sent, so other columns are no way out.
+    // In a contradiction the numbers are the ones that were sent, so other columns cannot help.
     if (failure instanceof ContradictionError) throw failure;
-    throw offeringEchoes(failure, parts, records, returned, terms);
+    throw withEchoHint(failure, parts, records, returned, terms);
   }
   if (!returned.columns.some((column) => declared.includes(column))) throw failure;
   try {
-    return prove(joinByColumns(parts, records, returned, terms), records, terms);
+    return proveJoin(joinByColumns(parts, records, returned, terms), records, terms);
   } catch (error) {
     if (!(error instanceof MismatchError)) throw error;
-    const hint = `${failure.hint ?? askProvider}; by the columns of result.echo they do not fit either: ${error.message}`;
+    const hint = `${failure.hint ?? askProvider}; they do not match by the columns of result.echo either: ${error.message}`;
     throw withHint(failure, hint);
   }
 }
 
-interface Matched {
+interface MatchedChunk {
   readonly joined: Joined;
-  /** The columns by which results were matched; null: by the key. */
+  /** The columns by which results were matched; null if they were matched by the key. */
   readonly tuple: readonly EchoedColumn[] | null;
 }
 
-/** Proves that each result is at its own record, as far as the returned columns show. */
-function prove({ joined, tuple }: Matched, records: RecordBlock, terms: JoinTerms): JoinedChunk {
+/** Checks with the returned columns that each result is at its own record. */
+function proveJoin({ joined, tuple }: MatchedChunk, records: RecordBlock, terms: JoinTerms): JoinedChunk {
   const { fields, declared, sent, method } = terms;
   const known = method?.judged;
-  const judged = kindsOf(joined, records, tuple, { fields, before: known?.kinds ?? null, declared });
-  // The columns by which results were matched are equal already.
+  const judged = judgeColumnKinds(joined, records, tuple, { fields, before: known?.kinds ?? null, declared });
+  // The columns by which results were matched are equal, so they need no comparison.
   const others = fields.filter(({ column }) => !tuple?.some((one) => one.column === column));
-  const kinds = loosened(judged, compareOthers(joined, records, others, judged, terms));
+  const kinds = withFoldedColumns(judged, compareOthers(joined, records, others, judged, terms));
   const wasProven = known?.isProven === true || declared !== null;
   const isProven = wasProven || checkProof(joined, records, fields, kinds, tuple, sent.key);
   if (wasProven && declared === null && tuple === null) {
-    checkLate(joined, records, fields, kinds, lateStatuses(kinds, known!.kinds), sent.key!);
+    checkNewColumns(joined, records, fields, kinds, statusesWithNewColumns(kinds, known!.kinds), sent.key!);
   }
   checkPredicted(joined.parts, sent, kinds.SUCCESSFUL);
   const isOnWord =
     declared !== null &&
     (known?.isOnWord === true || isDeclaredEchoTooWeak(joined, records, fields, declared, kinds.SUCCESSFUL));
   const judgement = { kinds, isProven, declared, ...(isOnWord && { isOnWord }) };
-  return { joined, method: methodWith(judgement, terms, tuple) };
+  return { joined, method: updatedMethod(judgement, terms, tuple) };
 }
 
 function compareOthers(
@@ -131,7 +133,7 @@ function compareOthers(
     return compare(records, joined, others, kinds);
   } catch (error) {
     if (!(error instanceof ContradictionError)) throw error;
-    throw leavingOut(error, joined, records, fields, kinds, declared);
+    throw withLeaveOutHint(error, joined, records, fields, kinds, declared);
   }
 }
 
@@ -140,41 +142,47 @@ function joinByColumns(
   records: RecordBlock,
   returned: ReturnedColumns,
   { fields, method, declared }: JoinTerms,
-): Matched {
+): MatchedChunk {
   const wanted = method?.by === 'echo' ? method.columns : (declared ?? returned.columns);
   const candidates = fields.filter(
     ({ column }) => wanted.includes(column) && returned.columns.includes(column),
   );
   const tuple = candidates.flatMap((field): readonly EchoedColumn[] => {
-    // A fixed or declared column counts as an echo; if it is none, the join fails and says so.
+    // A fixed or declared column counts as an echo. If it is not one, the join fails and says so.
     const isEcho = method !== null || declared !== null;
-    const kind = fixedKind(method, field.column) ?? kindOfAll(parts, field, records);
+    const kind = knownKind(method, field.column) ?? kindByValues(parts, field, records);
     if (kind === 'answer' && !isEcho) return [];
     return [{ ...field, isFolded: kind === 'folded' }];
   });
-  if (tuple.length === 0) throw nothingToJoinBy(returned.columns, declared);
+  if (tuple.length === 0) throw nothingToJoinByError(returned.columns, declared);
   try {
     return { joined: joinByEcho(parts, tuple, records), tuple };
   } catch (error) {
-    const looser = method === null ? tuple : tuple.map((column) => loosenedBy(parts, column, records));
+    const looser = method === null ? tuple : tuple.map((column) => foldedIfNeeded(parts, column, records));
     if (looser.every(({ isFolded }, at) => isFolded === tuple[at]!.isFolded)) throw error;
     return { joined: joinByEcho(parts, looser, records), tuple: looser };
   }
 }
 
-/** An exact column becomes folded where this chunk shows it: earlier chunks may have had no text that differs. */
-function loosenedBy(parts: readonly PartTable[], column: EchoedColumn, records: RecordBlock): EchoedColumn {
-  return column.isFolded ? column : { ...column, isFolded: kindOfAll(parts, column, records) === 'folded' };
+/** Makes an exact column folded if this chunk shows that: earlier chunks may have had no text that differs. */
+function foldedIfNeeded(
+  parts: readonly PartTable[],
+  column: EchoedColumn,
+  records: RecordBlock,
+): EchoedColumn {
+  return column.isFolded
+    ? column
+    : { ...column, isFolded: kindByValues(parts, column, records) === 'folded' };
 }
 
-/** What a column by which results are matched was so far. Version 0.1 judged nothing and matched exact bytes. */
-function fixedKind(method: JoinMethod | null, column: string) {
+/** The kind so far of a column by which results are matched. Version 0.1 stored no kinds and matched exact bytes. */
+function knownKind(method: JoinMethod | null, column: string) {
   if (method?.by !== 'echo') return undefined;
   if (method.judged === null) return 'exact';
   return method.judged.kinds.SUCCESSFUL[column] ?? method.judged.kinds.FAILED[column];
 }
 
-function methodWith(
+function updatedMethod(
   judged: Judgement,
   { sent, method }: JoinTerms,
   tuple: readonly EchoedColumn[] | null,

@@ -1,4 +1,4 @@
-/** What joining a chunk comes to: the one result of each record, or the error that names what does not match. */
+/** The outcome of joining a chunk: one result for each record, or an error that names the mismatches. */
 import { MismatchError } from '../errors.js';
 import type { PartTable } from './part-table.js';
 
@@ -8,14 +8,14 @@ export interface Joined {
   readonly part: Int32Array;
   /** Index of the result in its part, for each record of the chunk. */
   readonly result: Int32Array;
-  /** Indexes of records that were sent with equal values but have different results, so it is unknown which is whose. */
+  /** Indexes of records that were sent with equal values but have different results, so that results may be swapped. */
   readonly indistinct: ReadonlySet<number>;
 }
 
 /** Which result belongs to each record. */
 export type Matches = Pick<Joined, 'parts' | 'part' | 'result'>;
 
-/** Collects mismatches, so that one error says how many there are. */
+/** Collects mismatches for one error, which counts them and shows examples. */
 export class Mismatches {
   readonly #examples = new Map<string, string[]>();
   #count = 0;

@@ -1,10 +1,10 @@
-/** Whether the columns that come back beside the key agree with it: which records they confuse, and where they deny it. */
+/** Checks whether the columns that come back with the key agree with it: results may be swapped or shuffled. */
 import { fieldValue } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKind, ColumnKinds, FileStatus } from '../types.js';
-import { foldText, kindOfAll, type SentField } from './echo-kinds.js';
-import { answerOf } from './join-by-echo.js';
+import { foldText, kindByValues, type SentField } from './echo-kinds.js';
+import { answerText } from './join-by-echo.js';
 import type { Joined } from './joined.js';
 
 export const bothStatuses: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
@@ -24,8 +24,8 @@ function indexesOf({ count }: Pick<RecordBlock, 'count'>): readonly number[] {
 }
 
 /**
- * Indexes of records whose echoes are equal and whose results differ, so that the results may be exchanged. Not counted
- * are records that were sent with equal values, for which it makes no difference, and parts with nothing but the key.
+ * Indexes of records with equal echoes and different results, so that the results may be swapped. Does not count
+ * records that were sent with equal values, because a swap makes no difference there, or parts with only the key.
  */
 export function indistinctEchoes(
   joined: Joined,
@@ -36,7 +36,7 @@ export function indistinctEchoes(
   key: string,
 ): ReadonlySet<number> {
   const indistinct = new Set<number>();
-  // A success and a failure may be exchanged too.
+  // A success and a failure may be swapped too.
   const hasBoth = bothStatuses.every((status) => Object.keys(kinds[status]).length > 0);
   for (const group of [...statuses.map((status) => [status]), ...(hasBoth ? [bothStatuses] : [])]) {
     const returned = group.map((status) => kinds[status]);
@@ -53,7 +53,7 @@ export function indistinctEchoes(
       fields.map((field) => sentAs('exact', records, index, field)).join('\0');
     for (const indexes of groupBy(indexesWithStatus(joined, records, group), echoOf).values()) {
       if (indexes.length === 1 || new Set(indexes.map(sentOf)).size === 1) continue;
-      const answers = new Set(indexes.map((index) => answerOf(joined, index, notCompared)));
+      const answers = new Set(indexes.map((index) => answerText(joined, index, notCompared)));
       if (answers.size > 1) for (const index of indexes) indistinct.add(index);
     }
   }
@@ -61,8 +61,8 @@ export function indistinctEchoes(
 }
 
 /**
- * Checks that no failed part answers in a sent column with the value of another record, unless an echo tells the two
- * records apart. A value that many records share, such as a state, may be the service's correction.
+ * Checks that no failed result holds, in a sent column, the value of another record, unless an echo distinguishes the
+ * two records. A value that many records share, such as a state, may be a correction by the service.
  *
  * @param kinds of the columns in failed parts.
  * @throws UntrustedError `ECHO_UNPROVEN`.
@@ -89,22 +89,23 @@ export function checkNotSwapped(
       const others = returned === '' ? [] : (indexes.get(returned) ?? []);
       if (others.includes(index) || others.length > Math.max(1, records.count / 20)) continue;
       const other = others.find((one) => haveEqualEchoes(one, index));
-      if (other !== undefined) throw swapped(field.column, records.numbers[index]!, records.numbers[other]!);
+      if (other !== undefined)
+        throw swappedError(field.column, records.numbers[index]!, records.numbers[other]!);
     }
   }
 }
 
-function swapped(column: string, record: number, other: number): MismatchError {
+function swappedError(column: string, record: number, other: number): MismatchError {
   return new MismatchError(
     'ECHO_UNPROVEN',
-    `a failed result has the number of record ${record} and the ${column} of record ${other}, so nothing tells which of them it belongs to`,
+    `a failed result has the number of record ${record} and the ${column} of record ${other}, so it is unknown to which of them it belongs`,
     { hint: 'nothing more is uploaded; ask the service provider what its results hold' },
   );
 }
 
 /**
- * Checks that a column whose values differ from what was sent does not hold the same values at other records: then it
- * is no answer, and the results are at the wrong records.
+ * Checks a column whose values differ from what was sent. If it holds the sent values at other records, it is no
+ * answer, and the results are at the wrong records.
  *
  * @param status of the parts in which the column is not an echo.
  * @throws UntrustedError `ECHO_UNPROVEN`.
@@ -120,14 +121,14 @@ export function checkNotShuffled(
   }
   throw new MismatchError(
     'ECHO_UNPROVEN',
-    `${field.column} came back with the values that were sent, but at other records, so the results are not at their own`,
+    `${field.column} came back with the values that were sent, but at other records, so the results are at the wrong records`,
     {
       hint: "nothing more is uploaded; ask the service provider why results come back under another record's number; result.echo does not mend this",
     },
   );
 }
 
-/** Whether a column comes back with all the values that were sent, in the parts of these statuses, in any order. */
+/** Whether the parts of these statuses return all values of a column that were sent, in any order. */
 export function isShuffled(
   joined: Joined,
   records: RecordBlock,
@@ -138,7 +139,7 @@ export function isShuffled(
     ({ reference, count }) => count > 0 && statuses.includes(reference.fileStatus),
   );
   if (parts.length === 0 || !parts.every(({ columns }) => columns.includes(field.column))) return false;
-  return kindOfAll(parts, field, records, indexesWithStatus(joined, records, statuses)) !== 'answer';
+  return kindByValues(parts, field, records, indexesWithStatus(joined, records, statuses)) !== 'answer';
 }
 
 function sentAs(

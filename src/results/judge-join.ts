@@ -1,21 +1,21 @@
 /**
- * Whether the returned columns prove a join: a column that tells the records apart must be an echo, and few results may
- * be confusable. Rule "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
+ * Judges whether the returned columns prove a join: a column that distinguishes the records must be an echo, and at most
+ * a few results may be confused. Rule "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
  */
 import { MismatchError, UntrustedError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import type { Kinds } from './column-kinds.js';
-import { distinguishes, type SentField } from './echo-kinds.js';
+import { hasSeveralValues, type SentField } from './echo-kinds.js';
 import type { EchoedColumn } from './join-by-echo.js';
 import type { Joined } from './joined.js';
 import { bothStatuses, checkNotSwapped, indexesWithStatus, indistinctEchoes } from './judge-echoes.js';
 
 /**
- * Checks the first chunk, and those after it until one has proved the join.
+ * Checks each chunk until one has proved the join.
  *
- * @param tuple the columns by which results were matched; null: by the key.
- * @returns whether it is proven: by successful results of records that differ. Otherwise a later chunk has to prove it.
+ * @param tuple the columns by which results were matched; null if they were matched by the key.
+ * @returns whether this chunk proves the join, by successful results of records that differ. If not, a later chunk must.
  * @throws UntrustedError `ECHO_UNPROVEN`, `RESULTS_INDISTINCT`.
  */
 export function checkProof(
@@ -28,7 +28,7 @@ export function checkProof(
 ): boolean {
   if (isTooIndistinct(joined.indistinct.size, records.count)) throw indistinctError(joined, records);
   if (tuple === null) checkNotSwapped(joined, records, fields, kinds.FAILED);
-  // With the key, each status is checked alone too: failures may hide among successes, and return other columns.
+  // With the key, checks each status alone too: failures may hide among successes and return other columns.
   const groups =
     tuple === null ? [bothStatuses, ['SUCCESSFUL' as const], ['FAILED' as const]] : [bothStatuses];
   const hasSuccess = joined.parts.some(
@@ -47,10 +47,10 @@ export function checkProof(
 }
 
 /**
- * Checks that a sent column that tells these records apart came back as it was sent.
+ * Checks that a column that distinguishes these records came back as it was sent.
  *
  * @param indexes of the records in the block.
- * @returns false where all that was sent is equal: then nothing is wrong, and nothing is proven.
+ * @returns false if all records were sent with equal values: this is no error, but it proves nothing.
  * @throws UntrustedError `ECHO_UNPROVEN`.
  */
 function checkDistinguishing(
@@ -61,44 +61,44 @@ function checkDistinguishing(
   byKey: boolean,
 ): boolean {
   const distinguishing = fields.filter(({ sourceField }) =>
-    distinguishes(records, indexes, sourceField, false),
+    hasSeveralValues(records, indexes, sourceField, false),
   );
   if (distinguishing.length === 0) return false;
   const isEcho = ({ column, sourceField }: SentField) =>
     returned.some(({ [column]: kind }) => {
       if (kind !== 'exact' && kind !== 'folded') return false;
-      return distinguishes(records, indexes, sourceField, kind === 'folded');
+      return hasSeveralValues(records, indexes, sourceField, kind === 'folded');
     });
   const isKeyAlone = byKey && returned.every((some) => Object.keys(some).length === 0);
-  if (!isKeyAlone && !distinguishing.some(isEcho)) throw unproven(distinguishing, returned);
+  if (!isKeyAlone && !distinguishing.some(isEcho)) throw unprovenError(distinguishing, returned);
   return true;
 }
 
 /**
- * Checks sent columns that come back for the first time after the join was proved, where results are matched by the
- * key: in the parts of these statuses they have to prove it too.
+ * Checks sent columns that come back for the first time after the join by key was proved. They must prove it again, in
+ * the parts of their statuses.
  *
- * @param late the statuses in whose parts such columns come back.
+ * @param statuses whose parts return such columns.
  * @throws UntrustedError `ECHO_UNPROVEN`, `RESULTS_INDISTINCT`.
  */
-export function checkLate(
+export function checkNewColumns(
   joined: Joined,
   records: RecordBlock,
   fields: readonly SentField[],
   kinds: Kinds,
-  late: readonly FileStatus[],
+  statuses: readonly FileStatus[],
   key: string,
 ): void {
-  if (late.length === 0) return;
-  if (late.includes('FAILED')) checkNotSwapped(joined, records, fields, kinds.FAILED);
-  for (const status of late) {
+  if (statuses.length === 0) return;
+  if (statuses.includes('FAILED')) checkNotSwapped(joined, records, fields, kinds.FAILED);
+  for (const status of statuses) {
     const indexes = indexesWithStatus(joined, records, [status]);
     checkDistinguishing(records, fields, indexes, [kinds[status]], true);
   }
-  checkIndistinctEchoes(joined, records, fields, kinds, late, key);
+  checkIndistinctEchoes(joined, records, fields, kinds, statuses, key);
 }
 
-/** Checks that the echoes beside the key confuse few records. */
+/** Checks that few records have the same echoes, apart from the key, and different results. */
 function checkIndistinctEchoes(
   joined: Joined,
   records: RecordBlock,
@@ -111,33 +111,33 @@ function checkIndistinctEchoes(
   if (isTooIndistinct(indistinct.size, records.count)) throw indistinctError({ indistinct }, records, true);
 }
 
-/** Whether too many records may have another one's different result: more than one in twenty. */
+/** Whether more than one record in twenty may have the result of another record. */
 export function isTooIndistinct(indistinct: number, records: number): boolean {
   return indistinct * 20 > records;
 }
 
-/** @param byKey whether the number came back too; it is not relied on alone where other columns came back with it. */
+/** @param byKey whether the record's number came back too. It does not suffice when other columns came back with it. */
 export function indistinctError(
   { indistinct }: Pick<Joined, 'indistinct'>,
   { count }: Pick<RecordBlock, 'count'>,
   byKey = false,
 ): UntrustedError {
-  const butKey = byKey ? ", but for the record's number," : '';
+  const exceptKey = byKey ? " (except the record's number)" : '';
   return new UntrustedError(
     'RESULTS_INDISTINCT',
-    `${indistinct.size} of ${count} records have different results although what comes back of them${butKey} is equal, so nothing tells which result is whose`,
-    { hint: byKey ? `${sayWhatReturns} (${relyOnNumber})` : sayWhatReturns },
+    `${indistinct.size} of ${count} records have different results, although their returned columns are equal${exceptKey}, so it is unknown which result belongs to which record`,
+    { hint: byKey ? `${declareEchoHint} (${relyOnNumberHint})` : declareEchoHint },
   );
 }
 
-function unproven(distinguishing: readonly SentField[], kinds: readonly ColumnKinds[]): UntrustedError {
+function unprovenError(distinguishing: readonly SentField[], kinds: readonly ColumnKinds[]): UntrustedError {
   const answers = [...new Set(kinds.flatMap(answersAmong))];
   const names = distinguishing.map(({ column }) => column).join(', ');
   const changes = answers.length === 0 ? '' : `; ${answers.join(', ')} came back with other values`;
   return new MismatchError(
     'ECHO_UNPROVEN',
     `none of the columns that tell the records apart (${names}) came back as it was sent, so nothing proves which record a result belongs to${changes}`,
-    { hint: `${sayWhatReturns} (${relyOnNumber})` },
+    { hint: `${declareEchoHint} (${relyOnNumberHint})` },
   );
 }
 
@@ -145,26 +145,26 @@ function answersAmong(kinds: ColumnKinds): string[] {
   return Object.keys(kinds).filter((column) => kinds[column] === 'answer');
 }
 
-/** The error where neither the key nor an echo came back. @param columns the sent columns that came back. */
-export function nothingToJoinBy(
+/** The error when neither the key nor an echo came back. @param columns the sent columns that came back. */
+export function nothingToJoinByError(
   columns: readonly string[],
   declared: readonly string[] | null,
 ): UntrustedError {
   if (columns.length > 0 && declared === null) {
     return new MismatchError(
       'ECHO_UNPROVEN',
-      `${columns.join(', ')} came back with other values than were sent, and the record's number did not, so nothing tells which record a result belongs to`,
-      { hint: sayWhatReturns },
+      `${columns.join(', ')} came back with other values than were sent, and the record's number did not, so it is unknown which record a result belongs to`,
+      { hint: declareEchoHint },
     );
   }
   return new UntrustedError(
     'JOIN_IMPOSSIBLE',
-    `the results give back none of the columns that were sent${declared === null ? '' : ' and that result.echo names'}, so nothing tells which record they belong to`,
+    `the results give back none of the columns that were sent${declared === null ? '' : ' and that result.echo names'}, so it is unknown which record they belong to`,
     { hint: 'records are never matched by position alone; ask the service provider what its results hold' },
   );
 }
 
-const sayWhatReturns =
+const declareEchoHint =
   "nothing more is uploaded; ask the service provider what its results hold, or say which sent columns come back unchanged, such as result.echo: [name], and run again: what was bought is not paid again; records that are equal in those columns may then get each other's results";
 
-const relyOnNumber = "result.echo: [] where the record's number alone is to be relied on";
+const relyOnNumberHint = "or result.echo: [], to rely on the record's number alone";

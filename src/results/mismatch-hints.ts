@@ -1,9 +1,9 @@
-/** Hints for results that do not match: which columns of `result.echo` may solve it, where any can. */
+/** Hints for results that do not match: suggests columns for `result.echo`, if any can help. */
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import type { ContradictionError } from './compare-echoes.js';
-import { distinguishes, kindOfAll, type SentField } from './echo-kinds.js';
+import { hasSeveralValues, kindByValues, type SentField } from './echo-kinds.js';
 import type { ReturnedColumns, SentColumns } from './join-method.js';
 import type { Joined } from './joined.js';
 import { bothStatuses, indexesWithStatus, isShuffled } from './judge-echoes.js';
@@ -17,8 +17,8 @@ export function withHint(error: MismatchError, hint: string): MismatchError {
   return new MismatchError(error.code, error.message, { hint, facts: error.facts, cause: error });
 }
 
-/** For returned numbers that do not match what was sent: offers other columns to match the results by, if they can. */
-export function offeringEchoes(
+/** For returned numbers that do not match what was sent: suggests other columns to match by, if they suffice. */
+export function withEchoHint(
   error: MismatchError,
   parts: readonly PartTable[],
   records: RecordBlock,
@@ -27,7 +27,7 @@ export function offeringEchoes(
 ): MismatchError {
   if (error.hint !== undefined) return error;
   const echoes = fields.filter(
-    (field) => columns.includes(field.column) && kindOfAll(parts, field, records) !== 'answer',
+    (field) => columns.includes(field.column) && kindByValues(parts, field, records) !== 'answer',
   );
   if (!canDistinguish(echoes, records)) return error;
   return withHint(
@@ -36,8 +36,8 @@ export function offeringEchoes(
   );
 }
 
-/** For an echo that differs in a later chunk: offers to leave that column out of `result.echo`, if the others suffice. */
-export function leavingOut(
+/** For an echo that differs in a later chunk: suggests leaving it out of `result.echo`, if the other echoes suffice. */
+export function withLeaveOutHint(
   error: ContradictionError,
   joined: Joined,
   records: RecordBlock,
@@ -49,30 +49,33 @@ export function leavingOut(
     declared?.includes(column) ??
     Object.values(kinds).some(({ [column]: kind }) => kind === 'exact' || kind === 'folded');
   const changed = fields.filter(({ column }) => error.columns.includes(column));
-  const left = fields.filter((field) => isEcho(field) && !changed.includes(field));
-  if (!canDistinguish(left, records) || changed.some((field) => hasMoved(joined, records, field)))
+  const unchanged = fields.filter((field) => isEcho(field) && !changed.includes(field));
+  if (
+    !canDistinguish(unchanged, records) ||
+    changed.some((field) => isAtOtherRecords(joined, records, field))
+  )
     return error;
   const names = changed.map(({ column }) => column).join(', ');
   return withHint(
     error,
-    `${askProvider}; if the service may change ${names}, leave them out of result.echo: ${setting(left)} and run again: nothing is paid again`,
+    `${askProvider}; if the service may change ${names}, leave them out of result.echo: ${setting(unchanged)} and run again: nothing is paid again`,
   );
 }
 
-/** Whether the values that were sent come back at other records: then the results are at the wrong ones. */
-function hasMoved(joined: Joined, records: RecordBlock, field: SentField): boolean {
+/** Whether the sent values come back at other records: then the results are at the wrong records. */
+function isAtOtherRecords(joined: Joined, records: RecordBlock, field: SentField): boolean {
   return [bothStatuses, ...bothStatuses.map((status) => [status])].some(
     (statuses) =>
       isShuffled(joined, records, field, statuses) &&
-      distinguishes(records, indexesWithStatus(joined, records, statuses), field.sourceField, true),
+      hasSeveralValues(records, indexesWithStatus(joined, records, statuses), field.sourceField, true),
   );
 }
 
-/** Whether any of these columns tells the records apart. */
+/** Whether any of these columns distinguishes the records. */
 function canDistinguish(echoes: readonly SentField[], records: RecordBlock): boolean {
   if (records.count === 1) return echoes.length > 0;
   const indexes = Array.from({ length: records.count }, (_, i) => i);
-  return echoes.some(({ sourceField }) => distinguishes(records, indexes, sourceField, true));
+  return echoes.some(({ sourceField }) => hasSeveralValues(records, indexes, sourceField, true));
 }
 
 function setting(echoes: readonly SentField[]): string {

@@ -1,4 +1,4 @@
-/** Which columns the output has, in which order, and from which source columns they are taken. */
+/** The columns of the output, their order, and the source columns from which they are taken. */
 import { stringify } from 'csv-stringify/sync';
 import { ConfigError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
@@ -14,12 +14,12 @@ export interface OutputLayout {
   readonly sourceColumns: readonly string[];
   /** Begins the name of each column that is added. */
   readonly prefix: string;
-  /** Whether each row ends with the run, folio, part and record that it comes from. */
+  /** Whether each row ends with its run, folio, part and record number. */
   readonly lineage: boolean;
 }
 
-/** What the layout needs of a source. */
-export interface LaidOutSource {
+/** The facts about a source that decide on a layout. */
+export interface LayoutSource {
   readonly columns: readonly string[];
   readonly files: readonly { readonly dialect: Pick<Dialect, 'delimiter'> }[];
 }
@@ -31,10 +31,10 @@ export interface OutputOptions {
 }
 
 /**
- * @throws ConfigError `CONFIG_COLUMN_MISSING` when a chosen column is not in the source; `OUTPUT_COLUMN_TAKEN` when a
- * kept one begins like the added ones.
+ * @throws ConfigError `CONFIG_COLUMN_MISSING` when a chosen column is not in the source; `OUTPUT_COLUMN_TAKEN` when the
+ *   name of a kept column begins with the prefix of the added columns.
  */
-export function createOutputLayout(source: LaidOutSource, output: OutputOptions): OutputLayout {
+export function createOutputLayout(source: LayoutSource, output: OutputOptions): OutputLayout {
   const kept = output.columns === 'all' ? source.columns : output.columns;
   const fields = kept.map((column) => fieldOf(source.columns, column, 'output.columns'));
   const taken = kept.find((column) => column.startsWith(output.prefix));
@@ -59,7 +59,7 @@ export function createOutputLayout(source: LaidOutSource, output: OutputOptions)
 export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
   const lineage = layout.lineage ? ['run', 'folio', 'part', 'record'] : [];
   const taken = ['status', 'error_code', 'error', ...lineage];
-  // A service's column whose name is taken is renamed.
+  // Renames a column of the service whose name is taken.
   const nameOf = (column: string) => {
     if (!taken.includes(column)) return column;
     let name = `service_${column}`;
@@ -79,7 +79,7 @@ export function outputHeader(layout: OutputLayout, added: readonly string[]): Bu
  * Index of a column in the source.
  *
  * @param key the config key that names the column.
- * @throws ConfigError naming the config key when it is not there.
+ * @throws ConfigError `CONFIG_COLUMN_MISSING` naming the config key when the source has no such column.
  */
 export function fieldOf(columns: readonly string[], column: string, key: string): number {
   const at = columns.indexOf(column);
@@ -91,12 +91,12 @@ export function fieldOf(columns: readonly string[], column: string, key: string)
   );
 }
 
-/** Suggests a column whose name differs only in case and in characters that are no letters or digits. */
+/** Suggests a column whose name has the same letters and digits, apart from case. */
 function hintFor(columns: readonly string[], column: string, key: string): string {
   const meant = lookalikeName(column, columns);
   if (meant !== undefined) {
-    return `did you mean ${showText(meant)}? write exactly that for ${key}, or mend the header`;
+    return `did you mean ${showText(meant)}? write exactly that for ${key}, or correct the header`;
   }
   if (columns.length > 1) return `correct ${key}: names are compared letter by letter`;
-  return `with one column only, source.delimiter may not be that of the file; or correct ${key}`;
+  return `the source has one column only: check source.delimiter, or correct ${key}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads one part of results into a table over its bytes. How parts are written (CSV with a header, comma, LF or CRLF,
- * UTF-8) is docs/architecture.md#what-the-interface-leaves-open.
+ * Reads one part of results into a table over its bytes. A part is CSV with a header, comma, LF or CRLF, and UTF-8:
+ * docs/architecture.md#what-the-interface-leaves-open.
  */
 import { LF } from '../csv/bytes.js';
 import { ensureCapacity } from '../csv/kernel/growing-table.js';
@@ -11,20 +11,20 @@ import { MismatchError } from '../errors.js';
 import { takeNumbers } from '../streams/buffer-pool.js';
 import type { FileStatus, PartReference } from '../types.js';
 
-/** Offsets in a part are numbers of 32 bits, and the scan needs some room behind its bytes. */
+/** Offsets in a part are 32-bit numbers, and the scanner needs some room after its bytes. */
 export const MAX_PART_BYTES = 0x7000_0000;
 
-/** The results of a part. `bytes` begin behind the header. */
+/** The results of a part. `bytes` begin after the header. */
 export interface PartTable extends Table {
   readonly reference: PartReference;
   readonly columns: readonly string[];
 }
 
 /**
- * Reads a decoded part. An empty one is a table without columns and results.
+ * Reads a decoded part. An empty part gives a table without columns and results.
  *
- * @param reference with the number of its results, where that is known.
- * @throws UntrustedError `PART_MALFORMED` when it is no well-formed CSV with a header.
+ * @param reference with the number of its results, if it is known.
+ * @throws UntrustedError `PART_MALFORMED` when the part is not well-formed CSV with a header.
  */
 export function readPartTable(
   reference: PartReference & { readonly records?: number },
@@ -52,7 +52,7 @@ export function readPartTable(
 const NO_OFFSETS = new Int32Array(0);
 const FIRST_CAPACITY = 1024;
 
-/** The last header of each kind of part, with its bytes: all parts of a run begin alike, so it is parsed once. */
+/** The last header of each status, with its bytes: the parts of a run usually have equal headers, so one is parsed. */
 const lastHeaders = new Map<FileStatus, { readonly head: Buffer; readonly header: Header }>();
 
 /** @throws MismatchError when the part does not begin with a header of distinct names. */
@@ -62,7 +62,7 @@ function readPartHeader(reference: PartReference, bytes: Buffer): Header {
   if (last !== undefined && bytes.subarray(0, last.head.length).equals(last.head)) return last.header;
   const header = parseHeader(reference, bytes);
   const head = Buffer.from(bytes.subarray(0, header.bytes));
-  // Without a line feed at its end it may be the beginning of a longer one.
+  // A header without a line feed may be the beginning of a longer header.
   if (head.at(-1) === LF) lastHeaders.set(fileStatus, { head, header });
   return header;
 }
@@ -80,7 +80,7 @@ function parseHeader(reference: PartReference, bytes: Buffer): Header {
 
 const UTF8_BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** How the bytes behind the header are scanned. */
+/** Options to scan the bytes after the header. */
 function scanOptions(reference: PartReference, header: Header): ScanOptions {
   return {
     delimiter: ',',

@@ -1,4 +1,4 @@
-/** Writes a chunk's records with their answers as rows of the output; bytes in, bytes out. */
+/** Writes a chunk's records with their answers as rows of the output: from bytes to bytes. */
 import type { ChunkCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { COMMA, LF } from '../csv/bytes.js';
@@ -12,12 +12,12 @@ import type { AnswerSource, Answers } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 
-export interface Enriched {
+export interface ChunkRows {
   readonly bytes: Buffer;
   readonly counts: ChunkCounts;
 }
 
-/** What all rows of a run have in common. */
+/** Options that are the same for all rows of a run. */
 export interface RowOptions {
   readonly run: string;
   readonly layout: OutputLayout;
@@ -28,12 +28,12 @@ export interface RowOptions {
 }
 
 export interface RowWriter {
-  /** Rows of a chunk whose every record has an answer. */
-  enriched(records: RecordBlock, answers: Answers): Enriched;
-  /** Rows of a chunk that the service refused: every record FAILED, with the service's reason. */
-  refused(records: RecordBlock, refusal: string): Enriched;
-  /** Rows of a chunk that was given up: every record UNPROCESSED with the cause. */
-  unprocessed(records: RecordBlock, cause: UnprocessedCause, folio: string | null): Enriched;
+  /** Rows of a chunk in which every record has an answer. */
+  enriched(records: RecordBlock, answers: Answers): ChunkRows;
+  /** Rows of a chunk that the service refused: every record is FAILED, with the service's reason. */
+  refused(records: RecordBlock, refusal: string): ChunkRows;
+  /** Rows of a chunk that was given up: every record is UNPROCESSED, with the cause. */
+  unprocessed(records: RecordBlock, cause: UnprocessedCause, folio: string | null): ChunkRows;
 }
 
 /** @param tables shared with the comparison of the same chunk's echoes, so that they are loaded once. */
@@ -49,7 +49,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
     if (layout.lineage) writeLineage(out, run, folio, part, record);
     out.byte(LF);
   };
-  /** Rows that are equal behind their own fields, except for the record's number. */
+  /** Rows that have the same text after the record's fields, except for the record's number. */
   const equalRows = (records: RecordBlock, lead: Buffer, folio: string | null): Buffer => {
     const tail = layout.lineage ? lineageHead(run, folio, null) : NOTHING;
     const none = new Int32Array(records.count);
@@ -107,8 +107,8 @@ function isSuccessful({ reference }: PartTable): boolean {
 }
 
 /**
- * A part as the kernel takes it: rows of a successful one get its columns, rows of a failed one its reason. Where the
- * reason consists of several columns, `writeFailure` ends the rows.
+ * A part as the kernel takes it: rows of a successful part get its columns, rows of a failed part get its reason. If
+ * the reason consists of several columns, `writeFailure` ends the rows.
  */
 function answerPart(
   { table, folio, part }: AnswerSource,
@@ -134,9 +134,8 @@ const FAILURE = ',FAILED,SERVICE_FAILED';
 const failureLead = Buffer.from(FAILURE);
 
 /**
- * Indexes of the fields with the reason why the records of a part failed: the columns that only a failed part has. A
- * failed part without such columns gives its reason in the added columns or, where it has only sent columns, in those
- * that are no echoes.
+ * Indexes of the fields that say why the records of a part failed: the columns that only a failed part has. Without such
+ * columns, the reason is in the added columns. With only sent columns, it is in the ones that are not echoes.
  */
 function reasonFields(
   { table, answered }: AnswerSource,
@@ -150,7 +149,7 @@ function reasonFields(
   return answers.length > 0 ? answers : fields.filter((field) => answered.includes(table.columns[field]!));
 }
 
-/** Writes several reason fields as the error's text: `name: value; ...` without the empty ones. */
+/** Writes several reason fields as the error's text: `name: value; ...`, without empty fields. */
 function writeFailure(
   out: ByteWriter,
   part: PartTable,

@@ -1,4 +1,4 @@
-/** Answers of the single-record search, in the shape of a part, so that they are overlaid and written like any other. */
+/** Answers of the single-record search, in the shape of a part, so that they are overlaid and written like a part. */
 import type { Search } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { COMMA, LF } from '../csv/bytes.js';
@@ -49,7 +49,7 @@ function tableOf(searches: readonly AnsweredSearch[]): PartTable {
  * The values in a reply of the single-record search (the interface's section 4.4: any JSON).
  *
  * @param columns result column to the path of its value in the reply.
- * @returns a text for each column, empty where the reply has none; null where it has no value at all.
+ * @returns a text for each column, empty if the reply lacks it; null if the reply has no value at all.
  */
 export function searchValues(
   reply: unknown,
@@ -66,6 +66,6 @@ function valueAt(reply: unknown, path: string): string {
     value = (value as Readonly<Record<string, unknown>>)[name];
   }
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  // CSV readers refuse some control characters, so neither parts nor the output may hold any.
+  // CSV readers reject some control characters, so neither parts nor the output may hold any.
   return typeof value === 'string' ? oneLine(value, /\p{Cc}+/gu) : '';
 }

@@ -76,6 +76,6 @@ test.each([
   ['more often, and longer', 60, 9000, true],
   ['often enough, and not for long', 600, 999, false],
   ['for long, and not often', 5, 1_000_000, false],
-])('what is missing %s', (_, times, lasting, lost) => {
-  expect(isLost({ times, lasting }, 1000)).toBe(lost);
+])('what is missing %s', (_, count, duration, lost) => {
+  expect(isLost({ count, duration }, 1000)).toBe(lost);
 });

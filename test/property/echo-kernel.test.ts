@@ -6,7 +6,7 @@ import type { EchoExports } from '../../src/csv/kernel/echo-kernel.js';
 import { EchoKernel } from '../../src/csv/kernel/echo-kernel.js';
 import type { RowsExports } from '../../src/csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../src/csv/kernel/table-memory.js';
-import { answersOf } from '../../src/results/answers.js';
+import { answersFromJoin } from '../../src/results/answers.js';
 import { createEchoComparer } from '../../src/results/compare-echoes.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import { createRowWriter } from '../../src/results/row-writer.js';
@@ -105,7 +105,7 @@ it('keeps the tables loaded for the rows that are written next', async () => {
     const fields = [{ column: 'name', sourceField: 0 }];
     compare(block, joined, fields, kinds);
     const [shared, own] = writers.map((writer) =>
-      writer.enriched(block, answersOf(joined, 'F')).bytes.toString(),
+      writer.enriched(block, answersFromJoin(joined, 'F')).bytes.toString(),
     );
     expect(shared).toBe(names.map((name) => `${name},n,SUCCESSFUL,,,c-${name}\n`).join(''));
     expect(own).toBe(shared);

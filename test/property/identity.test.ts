@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
-import { answersOf } from '../../src/results/answers.js';
+import { answersFromJoin } from '../../src/results/answers.js';
 import { compareEchoes } from '../../src/results/compare-echoes.js';
 import { joinResults } from '../../src/results/join-results.js';
 import { createOutputLayout, outputHeader } from '../../src/results/output-layout.js';
@@ -136,7 +136,7 @@ it('every record comes out at its old position with its own prediction', async (
         known = method;
         expect(method.by).toBe(keyColumn !== null && given.givesKeyBack ? 'key' : 'echo');
         expect(joined.indistinct.size).toBe(0);
-        pieces.push(rows.enriched(block, answersOf(joined, `F${chunk.firstRecord}`)).bytes);
+        pieces.push(rows.enriched(block, answersFromJoin(joined, `F${chunk.firstRecord}`)).bytes);
       }
 
       const output = parse(Buffer.concat(pieces), { ...strict, columns: true });

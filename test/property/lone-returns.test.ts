@@ -47,8 +47,8 @@ it('are quoted in the output, and nothing else is changed', async () => {
       const answers = parse(results, strict) as string[][];
       const said = answers.map(([, answer]) => answer!);
       const { bytes } = {
-        success: () => writer.enriched(records, answersOf(successful(`id,d\n${results}`), rows.length)),
-        failure: () => writer.enriched(records, answersOf(failed(`id,why\n${results}`), rows.length)),
+        success: () => writer.enriched(records, answersFromJoin(successful(`id,d\n${results}`), rows.length)),
+        failure: () => writer.enriched(records, answersFromJoin(failed(`id,why\n${results}`), rows.length)),
         refused: () => writer.refused(records, said[0]!),
         unprocessed: () => writer.unprocessed(records, 'DEADLINE', null),
       }[kind]();
@@ -78,7 +78,7 @@ it('are quoted in the output, and nothing else is changed', async () => {
   );
 });
 
-function answersOf(table: ReturnType<typeof successful>, count: number): Answers {
+function answersFromJoin(table: ReturnType<typeof successful>, count: number): Answers {
   return {
     sources: [{ table, folio: 'F', part: 0, answered: [] }],
     source: new Int32Array(count),

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Answers, answersOf, hasFailed, isFailed, overlay } from '../../src/results/answers.js';
+import {
+  type Answers,
+  answersFromJoin,
+  isFailed,
+  mayHaveFailures,
+  overlay,
+} from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { failed, successful } from '../helpers/csv/result-parts.js';
 
@@ -14,7 +20,7 @@ const numbered = (numbers: number[], good: number[], folio: string) => {
     ),
   ];
   const all = Int32Array.from(numbers);
-  return { numbers: all, answers: answersOf(joinByKey(parts, 'id', all), folio) };
+  return { numbers: all, answers: answersFromJoin(joinByKey(parts, 'id', all), folio) };
 };
 
 /** Folio and status of each record's answer. */
@@ -28,7 +34,7 @@ function statusOf({ sources, source }: Answers, numbers: Int32Array): string[] {
 describe('newer answers', () => {
   it('replace those that failed, and no other', () => {
     const older = numbered([4, 5, 7, 8, 9], [5, 9], 'A');
-    expect(hasFailed(older.answers)).toBe(true);
+    expect(mayHaveFailures(older.answers)).toBe(true);
     expect(isFailed(older.answers, 0)).toBe(true);
     expect(isFailed(older.answers, 1)).toBe(false);
     // Also for records before, between and behind them: a chunk of a round spans several chunks of the source.

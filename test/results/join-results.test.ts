@@ -110,7 +110,7 @@ describe('with the key and weak echoes', () => {
     const error = await refusal(source, [part(String)]);
     expect(error).toMatchObject({ code: 'RESULTS_INDISTINCT', exitCode: 6 });
     expect(error.message).toContain(
-      '49 of 50 records have different results although what comes back of them, but',
+      '49 of 50 records have different results, although their returned columns are equal (except',
     );
     await join(source, [part(String)], { declared: ['city'] });
     await join(source, [part(() => 'same')]);
@@ -363,13 +363,13 @@ describe('a key that is not the one that was sent', () => {
     expect(later.method).toBe(method);
   });
 
-  it('is told where these do not fit either', async () => {
+  it('says that these do not match either', async () => {
     const part = successful('id,name,code\n1.0,Foo,1\n2.0,Foo,2\n3.0,Baz,3\n');
     const error = await refusal(three, [part], { declared: ['name'] });
     expect(error).toMatchObject({ code: 'RESULTS_DO_NOT_MATCH' });
     expect(error.message).toContain('1.0');
     expect(error.hint).toContain(
-      'by the columns of result.echo they do not fit either: 2 results do not match',
+      'they do not match by the columns of result.echo either: 2 results do not match',
     );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersOf } from '../../src/results/answers.js';
+import { answersFromJoin } from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import type { PartTable } from '../../src/results/part-table.js';
@@ -33,7 +33,10 @@ function setUp({
 async function enriched(setup: Setup, ...parts: PartTable[]) {
   const { rows, block } = setUp(setup);
   const records = await block;
-  const { bytes, counts } = rows.enriched(records, answersOf(joinByKey(parts, 'id', records.numbers), 'F,1'));
+  const { bytes, counts } = rows.enriched(
+    records,
+    answersFromJoin(joinByKey(parts, 'id', records.numbers), 'F,1'),
+  );
   return { text: bytes.toString(), counts };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersOf, overlay } from '../../src/results/answers.js';
+import { answersFromJoin, overlay } from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { searchAnswers, searchValues } from '../../src/results/search-answers.js';
 import { failed, successful } from '../helpers/csv/result-parts.js';
@@ -8,7 +8,7 @@ describe('a search', () => {
   it('gives answers without folio and part, with any text in them', () => {
     const numbers = Int32Array.of(1, 2, 3);
     const parts = [successful('id,code\n2,c\n'), failed('id,reason\n1,r\n3,r\n')];
-    const older = { numbers, answers: answersOf(joinByKey(parts, 'id', numbers), 'A') };
+    const older = { numbers, answers: answersFromJoin(joinByKey(parts, 'id', numbers), 'A') };
     const found = searchAnswers([
       { record: 1, values: { code: '', title: 'a "b",\nc' } },
       { record: 3, values: { title: 't', score: '1' } },

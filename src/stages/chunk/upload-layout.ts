@@ -1,6 +1,6 @@
 /** What an uploaded file looks like: its header, its key and the source's columns that are sent. */
 import { stringify } from 'csv-stringify/sync';
-import { fieldOf, type LaidOutSource } from '../../results/output-layout.js';
+import { fieldOf, type LayoutSource } from '../../results/output-layout.js';
 
 export interface UploadLayout {
   /** The header with its newline. */
@@ -19,7 +19,7 @@ export interface UploadOptions {
 }
 
 /** @throws ConfigError when a configured column is not in the source. */
-export function createUploadLayout(source: LaidOutSource, upload: UploadOptions): UploadLayout {
+export function createUploadLayout(source: LayoutSource, upload: UploadOptions): UploadLayout {
   return {
     header: uploadHeader(upload),
     hasKey: upload.keyColumn !== null,

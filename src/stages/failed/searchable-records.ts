@@ -6,7 +6,7 @@ import type { SearchRecord } from '../../api/prediction-api.js';
 import { eachSearch } from '../../checkpoint/walk-run.js';
 import { fieldValue } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
-import { fieldOf, type LaidOutSource } from '../../results/output-layout.js';
+import { fieldOf, type LayoutSource } from '../../results/output-layout.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import type { UploadOptions } from '../chunk/upload-layout.js';
 import type { Refetch } from '../download/repair-parts.js';
@@ -63,7 +63,7 @@ export async function checkRescueColumns(run: FailedRecordsNeeds, refetch?: Refe
 type SearchFields = (block: RecordBlock, index: number) => SearchRecord | undefined;
 
 /** @throws ConfigError when a configured column is not in the source. */
-function createSearchFields(source: LaidOutSource, { columns }: UploadOptions): SearchFields {
+function createSearchFields(source: LayoutSource, { columns }: UploadOptions): SearchFields {
   const fields = searchedBy
     .filter((name) => Object.hasOwn(columns, name))
     .map((name) => ({ name, field: fieldOf(source.columns, columns[name]!, `upload.columns.${name}`) }));

@@ -7,7 +7,7 @@ import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
 import type { Batch } from '../../csv/batch.js';
 import { OutageError } from '../../errors.js';
-import { type Answers, hasFailed, type NumberedAnswers, overlay } from '../../results/answers.js';
+import { type Answers, mayHaveFailures, type NumberedAnswers, overlay } from '../../results/answers.js';
 import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
 import { pickRecords } from '../../source/pick-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
@@ -48,7 +48,7 @@ export async function openChunkAnswers(
       if (chunk.state === 'refused') return (await searched(run, chunk))?.answers;
       const answers = await joiner.join(chunk, () => Promise.resolve(block));
       own = answers;
-      if (answers === undefined || !hasFailed(answers)) return answers;
+      if (answers === undefined || !mayHaveFailures(answers)) return answers;
       const { numbers } = block;
       const retried = await rounds.addTo(answers, numbers);
       if (retried !== answers && run.config.result.echo === null) {

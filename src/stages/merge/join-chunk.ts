@@ -8,7 +8,7 @@ import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { readWhole } from '../../files/run-files.js';
 import { checkAddedColumns } from '../../results/added-columns.js';
-import { type Answers, answersOf } from '../../results/answers.js';
+import { type Answers, answersFromJoin } from '../../results/answers.js';
 import { type CompareEchoes, compareEchoes } from '../../results/compare-echoes.js';
 import { weakEchoText } from '../../results/declared-echo.js';
 import type { SentColumns } from '../../results/join-method.js';
@@ -78,7 +78,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
       if (columns === undefined || table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
       checkAddedColumns(table, sent, kinds.SUCCESSFUL, columns, onChange);
     }
-    return answersOf(joined, chunk.folio, kinds.FAILED);
+    return answersFromJoin(joined, chunk.folio, kinds.FAILED);
   };
 
   return {

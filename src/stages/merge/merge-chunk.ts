@@ -6,7 +6,7 @@ import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
 import { createEchoComparer } from '../../results/compare-echoes.js';
 import { createOutputLayout } from '../../results/output-layout.js';
-import { createRowWriter, type Enriched } from '../../results/row-writer.js';
+import { type ChunkRows, createRowWriter } from '../../results/row-writer.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
@@ -17,15 +17,15 @@ import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ChunkMerger {
   /** Calls must come in the source's order, and no chunk may be left out. */
-  merge(chunk: ChunkRow): Promise<Enriched>;
+  merge(chunk: ChunkRow): Promise<ChunkRows>;
   /** The rows of a chunk as UNPROCESSED, whatever its state. */
-  unprocessed(chunk: ChunkRow, cause: UnprocessedCause): Promise<Enriched>;
+  unprocessed(chunk: ChunkRow, cause: UnprocessedCause): Promise<ChunkRows>;
   /**
    * The rows of the next records as UNPROCESSED, where the source is not cut into chunks yet.
    * @param count how many records, fewer where they are large.
    * @returns undefined after the last record.
    */
-  unprocessedNext(count: number, cause: UnprocessedCause): Promise<Enriched | undefined>;
+  unprocessedNext(count: number, cause: UnprocessedCause): Promise<ChunkRows | undefined>;
   close(): Promise<void>;
 }
 

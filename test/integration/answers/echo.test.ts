@@ -109,7 +109,7 @@ describe('a service that', () => {
         const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) };
         const summary = await job.enrich({ result: { echo } }, { logger });
         const how = echo.length === 0 ? "by the record's number alone" : 'by equal values in order';
-        const joinedOnWord = `result.echo: [${echo}] does not tell the records apart: results are joined ${how}, on your word`;
+        const joinedOnWord = `result.echo: [${echo}] does not tell the records apart: results are joined ${how}, because you say so`;
         expect(summary).toMatchObject({ state: 'done', exitCode: 0, joinedOnWord });
         expect(warnings.filter((text) => text === joinedOnWord)).toHaveLength(1);
         expect(await job.manifest()).toMatchObject({ joinedOnWord });
