@@ -1,4 +1,4 @@
-/** A record that cannot be used: what is wrong with it, where it begins, and the error that reports it. */
+/** A record that cannot be used: the problem, its position, and the error that reports it. */
 import { isUtf8 } from 'node:buffer';
 import { SourceError } from '../errors.js';
 import { showText } from '../text.js';
@@ -16,9 +16,9 @@ export interface BadRecord {
   readonly code: BadRecordCode;
   /** Index of the source file. */
   readonly file: number;
-  /** Its number: bad records are counted like any other. */
+  /** The record's number. Bad records are counted like all others. */
   readonly record: number;
-  /** Physical line on which it begins, 1-based, the header's lines included; 0 where it is not known. */
+  /** Physical line on which it begins, 1-based, including the header's lines; 0 if it is unknown. */
   readonly line: number;
   /** Decoded offset in the file at which it begins. */
   readonly byte: number;
@@ -31,13 +31,13 @@ export interface BadRecord {
 /** The error that stops a run at a bad record of the file at `path`. */
 export function badRecordError(bad: BadRecord, path: string): SourceError {
   const position = bad.line > 0 ? `line ${bad.line}, byte ${bad.byte}` : `byte ${bad.byte}`;
-  // Where the first record already differs from the header, the file may have no header.
+  // If the very first record differs from the header, the file may have no header.
   const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
   return new SourceError(
     bad.code,
     `${path}: record ${bad.record} (${position}): ${bad.message}: ${showText(bad.raw)}`,
     {
-      hint: `${mayLackHeader ? 'see whether the first line is the header, ' : ''}${HINTS[bad.code]}`,
+      hint: `${mayLackHeader ? 'check that the first line is the header, ' : ''}${HINTS[bad.code]}`,
       facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
     },
   );
@@ -48,19 +48,19 @@ const REJECT = 'or set source.onBadRecord: reject to go on without such records'
 const HINTS: Readonly<Record<BadRecordCode, string>> = {
   SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file, ${REJECT}`,
   SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it, ${REJECT}`,
-  SOURCE_FIELD_COUNT: `mend the record (is a field with a delimiter unquoted?), check source.delimiter, ${REJECT}`,
-  SOURCE_NUL: `take the NUL bytes out; if the file is UTF-16, set source.encoding, for example utf16le; ${REJECT}`,
-  SOURCE_ENCODING: `set source.encoding to what the file is really written in, such as utf8 or windows-1252, see whether the file is cut off, ${REJECT}`,
+  SOURCE_FIELD_COUNT: `correct the record (is a field with a delimiter unquoted?), check source.delimiter, ${REJECT}`,
+  SOURCE_NUL: `remove the NUL bytes; if the file is UTF-16, set source.encoding, for example utf16le; ${REJECT}`,
+  SOURCE_ENCODING: `set source.encoding to the file's real encoding, such as utf8 or windows-1252, check that the file is complete, ${REJECT}`,
   SOURCE_RECORD_TOO_LARGE: `look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk), ${REJECT}`,
 };
 
-/** What the message of a bad record needs to know. */
+/** Facts for the message of a bad record. */
 export interface BadRecordFacts {
   /** Fields that every record must have. */
   readonly fields: number;
   readonly maxRecordBytes: number;
   readonly transcoded: boolean;
-  /** Fields of this record, where their number is wrong. */
+  /** Fields of this record, if their number is wrong. */
   readonly found: number;
   /** Offset of a misplaced quote in the record. */
   readonly quoteAt: number;
@@ -81,18 +81,18 @@ export function badRecordMessage(code: BadRecordCode, facts: BadRecordFacts): st
     case 'SOURCE_NUL':
       return 'a NUL byte';
     case 'SOURCE_ENCODING':
-      return transcoded ? 'bytes without meaning in the encoding it is read in' : 'bytes that are not UTF-8';
+      return transcoded ? 'bytes that are not valid in its encoding' : 'bytes that are not UTF-8';
   }
 }
 
 export type BadTextCode = 'SOURCE_NUL' | 'SOURCE_ENCODING';
 
 /**
- * What is wrong with the text of `bytes`, which hold whole records; undefined where nothing is. Uses native calls
- * over a whole batch: far cheaper than a check of each byte in the scanner's loop.
+ * The problem with the text of `bytes`, which hold whole records; undefined if there is none. Uses native calls over a
+ * whole batch: they are far cheaper than a check of each byte in the scanner's loop.
  *
- * In a `transcoded` file U+FFFD counts as bytes without meaning. A file that really holds that character is refused
- * too: after decoding the two look alike, and a lost letter must not pass unnoticed.
+ * In a `transcoded` file U+FFFD counts as invalid bytes. This also rejects a file that really holds the character:
+ * after decoding both look the same, and a lost letter must not go unnoticed.
  */
 export function badText(bytes: Uint8Array, transcoded: boolean): BadTextCode | undefined {
   if (bytes.indexOf(NUL) !== -1) return 'SOURCE_NUL';
@@ -101,7 +101,7 @@ export function badText(bytes: Uint8Array, transcoded: boolean): BadTextCode | u
   return undefined;
 }
 
-/** U+FFFD, which iconv-lite writes for bytes that mean nothing in the file's encoding. */
+/** U+FFFD, which iconv-lite writes for bytes that are not valid in the file's encoding. */
 const REPLACEMENT = Buffer.from('\u{fffd}');
 
 function asBuffer(bytes: Uint8Array): Buffer {

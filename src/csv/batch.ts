@@ -1,7 +1,7 @@
-/** The unit of the data plane: consecutive whole records of one file in one Buffer. */
+/** The unit in which records are read: consecutive whole records of one file in one Buffer. */
 import type { Table } from './table.js';
 
-/** Arrays and bytes are valid only until the next batch is asked for. */
+/** Arrays and bytes are valid only until the next batch is requested. */
 export interface Batch extends Table {
   /** Index of the source file. */
   readonly file: number;
@@ -20,8 +20,8 @@ export function bytesBetween({ starts, ends, fields }: Batch, from: number, to: 
   return ends[to * fields - 1]! - starts[from]!;
 }
 
-/** Index behind the last of the records `from` to `to` (exclusive) that fit into `maxBytes`; `from` where none does. */
-export function endWithin(batch: Batch, from: number, to: number, maxBytes: number): number {
+/** Index after the last of the records `from` to `to` (exclusive) that fits into `maxBytes`; `from` if none fits. */
+export function endOfFitting(batch: Batch, from: number, to: number, maxBytes: number): number {
   if (to === from || bytesBetween(batch, from, to) <= maxBytes) return to;
   let end = from;
   while (bytesBetween(batch, from, end + 1) <= maxBytes) end++;

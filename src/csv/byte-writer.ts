@@ -1,4 +1,4 @@
-/** A growing byte array. Small fields are copied in plain loops: for them a native call costs more. */
+/** A growing byte array. Copies small fields in plain loops, because a native call would cost more. */
 import { COMMA, CR, LF, QUOTE, ZERO } from './bytes.js';
 
 /** Above this, one native copy is cheaper than a loop. */
@@ -23,7 +23,7 @@ export class ByteWriter {
     this.#bytes[this.#length++] = value;
   }
 
-  /** Appends text whose every character is ASCII. */
+  /** Appends text that is all ASCII. */
   ascii(text: string): void {
     const bytes = this.#reserve(text.length);
     let at = this.#length;
@@ -95,14 +95,14 @@ export class ByteWriter {
     this.#length += digits;
   }
 
-  /** A copy of what was written. Empties the writer. */
+  /** Returns a copy of the written bytes and empties the writer. */
   take(): Buffer {
     const taken = Buffer.from(this.view());
     this.clear();
     return taken;
   }
 
-  /** What was written so far, not copied: valid until the next write. */
+  /** The written bytes, not copied: valid until the next write. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }

@@ -1,4 +1,4 @@
-/** The bytes that have a meaning in CSV, and the physical lines that they end. */
+/** The bytes that have a meaning in CSV, and functions for line ends. */
 export const NUL = 0x00;
 export const LF = 0x0a;
 export const CR = 0x0d;
@@ -13,7 +13,7 @@ export function indexOfLineFeed(bytes: Uint8Array, from: number, to: number): nu
   return index === -1 ? -1 : from + index;
 }
 
-/** Where the content of a line ends, given its line feed: before a CR that belongs to the line end. */
+/** Where the content of a line ends: at its line feed, or before a CR that precedes the line feed. */
 export function contentEnd(bytes: Uint8Array, start: number, lineFeed: number): number {
   return lineFeed > start && bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
 }

@@ -4,16 +4,16 @@ import { COMMA, CR, LF, QUOTE } from './bytes.js';
 /** Comma, semicolon, tab and bar. */
 const CANDIDATES = [COMMA, 0x3b, 0x09, 0x7c];
 
-/** Holds hundreds of records of most files. */
+/** Enough for hundreds of records of most files. */
 const SAMPLE_BYTES = 64 * 1024;
 
-/** What a sample looks like when it is read with one delimiter. */
+/** The outcome of reading a sample with one delimiter. */
 export interface Reading {
   readonly delimiter: number;
   /** Fields of the first record. */
   readonly columns: number;
   readonly records: number;
-  /** Records with as many fields as the first one, itself included, and without a misplaced quote. */
+  /** Records with as many fields as the first one (which counts too), and without a misplaced quote. */
   readonly agreeing: number;
   /** Records that end with LF alone. */
   readonly lf: number;
@@ -22,14 +22,14 @@ export interface Reading {
 }
 
 /**
- * The candidate with which most records have as many columns as the first one, and more than one. Where several do
- * equally well, the one with more columns; comma where none does.
+ * Chooses the candidate with which most records have as many columns as the first record, and more than one. Among equal
+ * candidates, chooses the one with more columns. Without a candidate, chooses the comma.
  *
- * @param bytes the file's first ones; 64 KiB of them are read.
+ * @param bytes the file's first bytes; 64 KiB of them are read.
  */
 export function detectDelimiter(bytes: Uint8Array): Reading {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
-  // A delimiter that does not occur makes a single column.
+  // A delimiter that does not occur would give a single column.
   const candidates = CANDIDATES.filter((delimiter) => delimiter === COMMA || sample.includes(delimiter));
   const readings = candidates.map((delimiter) => readWith(sample, delimiter));
   const fitting = readings.filter((r) => r.columns > 1 && r.agreeing * 2 > r.records);
@@ -38,8 +38,8 @@ export function detectDelimiter(bytes: Uint8Array): Reading {
 }
 
 /**
- * Reads a sample leniently with one delimiter. A last record that the sample cuts off is not counted, unless it is the
- * only one.
+ * Reads a sample leniently with one delimiter. Does not count a last record that the sample cuts off, unless it is the
+ * only record.
  */
 export function readWith(sample: Uint8Array, delimiter: number): Reading {
   let columns = 0;

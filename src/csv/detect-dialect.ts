@@ -1,4 +1,4 @@
-/** Detects how a file is to be read, from its first bytes and from what the config fixes. */
+/** Detects the dialect of a file from its first bytes, as far as the config does not fix it. */
 import iconv from 'iconv-lite';
 import { ConfigError } from '../errors.js';
 import type { Dialect } from '../types.js';
@@ -14,9 +14,9 @@ export interface FixedDialect {
 }
 
 /**
- * Encoding, byte order mark, delimiter and line ends of a file.
+ * Detects encoding, byte order mark, delimiter and line ends of a file.
  *
- * @param sample its first unzipped bytes: 256 KiB, or all where it has less.
+ * @param sample the file's first 256 KiB, unzipped; all of it if it is smaller.
  * @throws ConfigError for an unknown encoding or an impossible delimiter.
  */
 export function detectDialect(sample: Buffer, fixed: FixedDialect): Dialect {

@@ -4,15 +4,15 @@ import { ConfigError } from '../errors.js';
 import { NUL } from './bytes.js';
 
 export interface FoundEncoding {
-  /** As iconv-lite knows it; `utf8` for UTF-8 however it was spelled. */
+  /** A name that iconv-lite knows; `utf8` for every spelling of UTF-8. */
   readonly encoding: string;
   /** Whether the file begins with the encoding's byte order mark. */
   readonly bom: boolean;
 }
 
 /**
- * The encoding of a file. `auto` is UTF-8 unless a byte order mark or a pattern of NUL bytes shows another. A one-byte
- * encoding is never guessed, because a wrong guess changes letters unnoticed.
+ * Finds the encoding of a file. `auto` means UTF-8, unless a byte order mark or a pattern of NUL bytes shows another
+ * encoding. A one-byte encoding is never guessed, because a wrong guess would change letters unnoticed.
  *
  * @param sample the file's first bytes, unzipped.
  * @param fixed the config's `source.encoding`.
@@ -50,10 +50,10 @@ const MARKS: readonly (readonly [encoding: string, mark: Buffer])[] = [
   ['utf16be', Buffer.from([0xfe, 0xff])],
 ];
 
-/** iconv-lite knows these too, but they are not encodings of text. */
+/** iconv-lite knows these names too, but they are not text encodings. */
 const NOT_TEXT = new Set(['base64', 'hex']);
 
-/** UTF-16 without a mark: text that is mostly ASCII has NUL as every second byte, and no others. */
+/** UTF-16 without a mark: in text that is mostly ASCII, most second bytes are NUL, and no others. */
 function utf16WithoutMark(sample: Uint8Array): 'utf16le' | 'utf16be' | undefined {
   const pairs = Math.min(sample.length >> 1, 2048);
   let even = 0;

@@ -1,21 +1,21 @@
-/** The rules that both scanners share: the fast kernel, and the careful loop that takes over where the kernel stops. */
+/** Rules of both scanners: of the fast kernel, and of the careful loop that takes over where the kernel stops. */
 
 export interface Grammar {
   /** An ASCII byte. */
   readonly delimiter: number;
   /** Fields of a record. */
   readonly fields: number;
-  /** A record's bytes without its line end. */
+  /** Most bytes of a record, without its line end. */
   readonly maxRecordBytes: number;
 }
 
-/** Most field ends of one scan, unless one record has more: keeps the arrays in the processor's cache. */
+/** Most field ends of one scan, unless one record has more. Keeps the arrays in the processor's cache. */
 export const MAX_ENDS = 65_536;
 
 /**
- * A record without an end within this many bytes is too large. The 4 bytes more are for its line end and for the two
+ * A record that does not end within this many bytes is too large. The extra 4 bytes are for its line end and for the two
  * bytes that decide whether a quote closes.
  */
-export function horizonOf({ maxRecordBytes }: Grammar): number {
+export function maxBytesToRecordEnd({ maxRecordBytes }: Grammar): number {
   return maxRecordBytes + 4;
 }

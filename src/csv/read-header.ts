@@ -1,4 +1,4 @@
-/** Reads the header of a CSV: the column names, and where the first record may begin. */
+/** Reads the header of a CSV: the column names, and the position where the first record may begin. */
 import { isUtf8 } from 'node:buffer';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { SourceError } from '../errors.js';
@@ -14,8 +14,8 @@ export interface Header {
 
 /**
  * @param decoded a file's first decoded bytes, enough to hold the whole header.
- * @param name what messages call the file.
- * @throws SourceError `SOURCE_EMPTY` when there is none, `SOURCE_QUOTE_NOT_CLOSED`, `SOURCE_QUOTE_MISPLACED`,
+ * @param name the name of the file in messages.
+ * @throws SourceError `SOURCE_EMPTY` when there is no header, `SOURCE_QUOTE_NOT_CLOSED`, `SOURCE_QUOTE_MISPLACED`,
  * `SOURCE_NUL`, `SOURCE_ENCODING` or `SOURCE_LINE_ENDS` when it is malformed, `SOURCE_COLUMN_TWICE` or
  * `SOURCE_COLUMN_UNNAMED`.
  */
@@ -35,7 +35,7 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
       'SOURCE_ENCODING',
       name,
       'bytes that are not UTF-8',
-      'set source.encoding to what the file is written in, for example windows-1252',
+      "set source.encoding to the file's encoding, for example windows-1252",
     );
   }
   if (isEndedByCarriageReturns(columns, bytes)) {
@@ -67,12 +67,12 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
   return { columns, bytes: bytes.length };
 }
 
-/** Whether no line feed ends the header and its names contain CR: then the whole file was read as one line. */
+/** Whether lines end with CR: then no line feed ends the header, and the whole file was read as one line. */
 function isEndedByCarriageReturns(columns: readonly string[], bytes: Buffer): boolean {
   return bytes.at(-1) !== LF && columns.some((column) => column.includes('\r'));
 }
 
-/** The first line is enough for a message: with an open quote, the header may be the whole file. */
+/** The first line, for a message: with an open quote, the header may be the whole file. */
 function firstLine(decoded: Buffer): Buffer {
   const lineFeed = decoded.indexOf(LF);
   return lineFeed === -1 ? decoded : decoded.subarray(0, lineFeed);

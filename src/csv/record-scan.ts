@@ -1,11 +1,11 @@
 /**
- * Scans one file, window after window: yields Batches of good records, reports each bad record, and finds where to go
- * on behind it. Invariant: the records found never depend on where the windows are cut.
+ * Scans one file, window after window: yields Batches of good records, reports each bad record, and continues after it.
+ * Invariant: the records found never depend on where the windows are cut.
  */
 import { type BadRecord, type BadRecordCode, badRecordMessage, badText } from './bad-record.js';
 import type { Batch } from './batch.js';
 import { contentEnd, countLineFeeds, indexOfLineFeed } from './bytes.js';
-import { type Grammar, horizonOf } from './grammar.js';
+import { type Grammar, maxBytesToRecordEnd } from './grammar.js';
 import { ScanKernel } from './kernel/scan-kernel.js';
 import { WindowScan } from './window-scan.js';
 
@@ -14,7 +14,7 @@ export interface ScanOptions {
   readonly delimiter: string;
   /** Fields that every record must have. */
   readonly fields: number;
-  /** Most bytes of a record without its line end. A larger one is bad, and never held whole. */
+  /** Most bytes of a record without its line end. A larger record is bad and is never held whole in memory. */
   readonly maxRecordBytes: number;
   /** Index of the source file. */
   readonly file: number;
@@ -22,7 +22,7 @@ export interface ScanOptions {
   readonly base: number;
   /** Number of the first record. */
   readonly firstRecord: number;
-  /** Physical line of the first byte; left out where it is not known. */
+  /** Physical line of the first byte; left out if it is unknown. */
   readonly firstLine?: number;
   /** Whether the bytes were decoded from another encoding than UTF-8. */
   readonly transcoded?: boolean;
@@ -30,7 +30,7 @@ export interface ScanOptions {
   readonly onBadRecord: (bad: BadRecord) => void;
 }
 
-/** A window fits into the processor's cache; its records are one Batch. */
+/** A window fits into the processor's cache. Its records are one Batch. */
 const WINDOW_BYTES = 256 * 1024;
 
 /** Records found in the window. */
@@ -44,10 +44,10 @@ export class RecordScan {
   /** Number of the next record. */
   record: number;
   readonly #options: ScanOptions;
-  /** Finds what is certainly well-formed. */
+  /** Finds the records that are certainly well-formed. */
   readonly #kernel: ScanKernel;
   readonly #grammar: Grammar;
-  readonly #horizon: number;
+  readonly #maxBytesToEnd: number;
   #carefulScan: WindowScan | undefined;
   /** Bytes in the kernel's window. */
   #filled = 0;
@@ -57,20 +57,20 @@ export class RecordScan {
   /** Whether the window begins within a physical line whose record was already rejected. */
   #skipping = false;
 
-  /** @param windowBytes initial size: the window grows where a record needs more. */
+  /** @param windowBytes initial size. The window grows when a record needs more. */
   constructor(options: ScanOptions, windowBytes = WINDOW_BYTES) {
     const { fields, maxRecordBytes } = options;
     const grammar = { delimiter: options.delimiter.charCodeAt(0), fields, maxRecordBytes };
     this.#options = options;
     this.#kernel = new ScanKernel(grammar, windowBytes);
     this.#grammar = grammar;
-    this.#horizon = horizonOf(grammar);
+    this.#maxBytesToEnd = maxBytesToRecordEnd(grammar);
     this.record = options.firstRecord;
     this.#base = options.base;
     this.#line = options.firstLine ?? 0;
   }
 
-  /** Scans what the kernel stops at. Made when first needed: most files never need it. */
+  /** Scans records at which the kernel stops. Created at the first use, because most files never need it. */
   get #careful(): WindowScan {
     this.#carefulScan ??= new WindowScan(this.#grammar);
     return this.#carefulScan;
@@ -87,7 +87,7 @@ export class RecordScan {
       if (this.#filled < window.length) return;
       const taken = yield* this.#scan(false);
       if (taken > 0) this.#keepFrom(taken);
-      else this.#kernel.grow(Math.min(window.length * 2, Math.max(this.#horizon, window.length + 1)));
+      else this.#kernel.grow(Math.min(window.length * 2, Math.max(this.#maxBytesToEnd, window.length + 1)));
     }
   }
 
@@ -108,9 +108,9 @@ export class RecordScan {
   }
 
   /**
-   * Scans the window. With `isLast` it takes all of it.
+   * Scans the window; with `isLast` to its end.
    *
-   * @returns the offset from which to scan again with more bytes: 0 where the window is too small for a record.
+   * @returns the offset from which to scan again with more bytes; 0 if the window is too small for a record.
    */
   *#scan(isLast: boolean): Generator<Batch, number, undefined> {
     const kernel = this.#kernel;
@@ -130,7 +130,7 @@ export class RecordScan {
       this.#line += kernel.lines;
       at = kernel.next;
       if (kernel.isFull) continue;
-      const isWhole = at === to || !(isLast || to - at >= this.#horizon);
+      const isWhole = at === to || !(isLast || to - at >= this.#maxBytesToEnd);
       if (!kernel.isDoubtful && isWhole) return at;
 
       const careful = this.#careful;
@@ -143,7 +143,7 @@ export class RecordScan {
 
       const lineFeed = this.#endOfRejected(bytes, to);
       const isCut = lineFeed === -1 && !isLast;
-      if (isCut && to - at < this.#horizon) return at;
+      if (isCut && to - at < this.#maxBytesToEnd) return at;
       const next = lineFeed === -1 ? to : lineFeed + 1;
       const end = lineFeed === -1 ? to : contentEnd(bytes, at, lineFeed);
       this.#report(careful.stop, bytes, at, end, this.#line);
@@ -154,16 +154,16 @@ export class RecordScan {
     }
   }
 
-  /** The line feed that ends the bytes rejected with a malformed record, or -1. */
+  /** Offset of the line feed up to which a malformed record is rejected, or -1. */
   #endOfRejected(bytes: Uint8Array, to: number): number {
-    const { stop, seenAt, next } = this.#careful;
-    // A wrong field count rejects exactly its record, a misplaced quote everything up to the end of its physical line.
-    // Where no end was found, an open quote takes in all that follows: only the first line is rejected.
+    const { stop, problemAt, next } = this.#careful;
+    // A wrong field count rejects exactly the record, a misplaced quote rejects up to the end of its physical line.
+    // Otherwise the record has no known end (an open quote takes all that follows), so only its first line is rejected.
     const isSeen = stop === 'SOURCE_FIELD_COUNT' || stop === 'SOURCE_QUOTE_MISPLACED';
-    return indexOfLineFeed(bytes, isSeen ? seenAt : next, to);
+    return indexOfLineFeed(bytes, isSeen ? problemAt : next, to);
   }
 
-  /** The records found as one Batch or, where records have bad text, as Batches around those. */
+  /** Yields the records found as one Batch or, if some have bad text, as Batches around the bad ones. */
   *#batches(bytes: Uint8Array, from: number, found: Found): Generator<Batch, void, undefined> {
     const { starts, ends, count } = found;
     const { fields, transcoded = false } = this.#options;
@@ -208,8 +208,8 @@ export class RecordScan {
 
   #report(code: BadRecordCode, bytes: Uint8Array, start: number, end: number, line: number): void {
     const { file, fields, maxRecordBytes, transcoded = false, firstLine, onBadRecord } = this.#options;
-    const { found, seenAt } = this.#careful;
-    const facts = { fields, maxRecordBytes, transcoded, found, quoteAt: seenAt - start };
+    const { found, problemAt } = this.#careful;
+    const facts = { fields, maxRecordBytes, transcoded, found, quoteAt: problemAt - start };
     onBadRecord({
       code,
       file,

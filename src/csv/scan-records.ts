@@ -1,4 +1,4 @@
-/** Scans the records of a stream or of a Buffer into Batches: the two entry points of the scanner. */
+/** The two entry points of the scanner: they scan a stream or a Buffer into Batches. */
 import type { Batch } from './batch.js';
 import { RecordScan, type ScanOptions } from './record-scan.js';
 
@@ -26,8 +26,8 @@ export async function* scanRecords(
 }
 
 /**
- * Scans bytes that are in memory already, such as a part of results, and begin at a record. They are one window: the
- * offsets in all Batches are counted from `bytes[0]`.
+ * Scans bytes in memory, such as a part of results, that begin at a record. All bytes are one window: the offsets in all
+ * Batches are relative to `bytes[0]`.
  *
  * @returns the number of the record after the last one.
  */

@@ -1,15 +1,15 @@
 /**
- * The careful byte loop that finds records and fields, and says what is wrong with a malformed one; pure. It scans what
- * the kernel (scan-kernel.ts) stops at. Invariant: what it decides never depends on where a window begins or ends.
+ * The careful byte loop that finds records and fields, and the problem of a malformed record; pure. It scans records at
+ * which the kernel (scan-kernel.ts) stops. Invariant: its decisions never depend on where a window begins or ends.
  */
 import type { BadRecordCode } from './bad-record.js';
 import { CR, LF, QUOTE } from './bytes.js';
-import { type Grammar, horizonOf, MAX_ENDS } from './grammar.js';
+import { type Grammar, MAX_ENDS, maxBytesToRecordEnd } from './grammar.js';
 
 /** Why a scan stopped: the window's end, full arrays, or a malformed record. */
 export type Stop = 'END' | 'FULL' | Exclude<BadRecordCode, 'SOURCE_NUL' | 'SOURCE_ENCODING'>;
 
-/** Stands for the byte after the last one of the file. */
+/** Means the end of the window, in place of a byte. */
 const END = 256;
 
 /**
@@ -22,13 +22,13 @@ export class WindowScan {
   readonly ends: Int32Array;
   /** Records found before the stop. */
   count = 0;
-  /** Where the first record that was not found complete begins. */
+  /** Where the first incomplete record begins. */
   next = 0;
   /** Line feeds before `next`. */
   lines = 0;
   stop: Stop = 'END';
   /** Offset of the misplaced quote, or of the end of a record with a wrong field count. */
-  seenAt = 0;
+  problemAt = 0;
   /** Fields of a record with a wrong field count. */
   found = 0;
   readonly #grammar: Grammar;
@@ -61,7 +61,7 @@ export class WindowScan {
     for (;;) {
       let c = i < to ? bytes[i]! : END;
       if (c === QUOTE) {
-        // Leaves i behind the closing quote; where there is none, at `to` with c still QUOTE.
+        // Afterwards i is after the closing quote. Without a closing quote, i is `to` and c is still QUOTE.
         i++;
         while (i < to) {
           const inner = bytes[i++]!;
@@ -120,7 +120,7 @@ export class WindowScan {
         }
         if (slot + 1 !== limit) {
           this.found = slot + 1 - limit + fields;
-          this.seenAt = i;
+          this.problemAt = i;
           stop = 'SOURCE_FIELD_COUNT';
           break;
         }
@@ -142,7 +142,8 @@ export class WindowScan {
       }
     }
 
-    if (stop === 'END' && !isLast && to - start >= horizonOf(this.#grammar)) stop = 'SOURCE_RECORD_TOO_LARGE';
+    if (stop === 'END' && !isLast && to - start >= maxBytesToRecordEnd(this.#grammar))
+      stop = 'SOURCE_RECORD_TOO_LARGE';
     this.count = count;
     this.lines = lines;
     this.next = start;
@@ -150,8 +151,8 @@ export class WindowScan {
   }
 
   #misplaced(start: number, quote: number): Stop {
-    this.seenAt = quote;
-    // Too large goes first, as it does in a window that ends before the quote.
+    this.problemAt = quote;
+    // "Too large" has priority, as in a window that ends before the quote.
     return quote - start > this.#grammar.maxRecordBytes
       ? 'SOURCE_RECORD_TOO_LARGE'
       : 'SOURCE_QUOTE_MISPLACED';

@@ -3,9 +3,9 @@ import type { ByteWriter } from './byte-writer.js';
 import { COMMA, QUOTE } from './bytes.js';
 
 /**
- * Appends a raw field of a source as a field of a comma CSV with LF. A comma source's bytes are copied unchanged; of
- * any other source the value is written, quoted where needed. An unquoted field that holds a CR is quoted in both
- * cases: at a record's end it would read as a line end.
+ * Appends a raw field of a source as a field of a comma CSV with LF. Copies a quoted field of a comma source unchanged.
+ * Otherwise writes the value, with quotes if it needs them. An unquoted field that holds a CR gets quotes, because a CR
+ * at a record's end would be read as a line end.
  *
  * @param delimiter the source's delimiter, a byte.
  */
@@ -29,7 +29,7 @@ export function writeField(
   }
 }
 
-/** Appends a text value, quoted where needed. */
+/** Appends a text value, with quotes if it needs them. */
 export function writeValue(out: ByteWriter, value: string): void {
   if (!/[",\r\n]/.test(value)) {
     out.utf8(value);
@@ -40,7 +40,7 @@ export function writeValue(out: ByteWriter, value: string): void {
   out.byte(QUOTE);
 }
 
-/** Appends the value of a raw field: quotes taken off, doubled quotes made single. */
+/** Appends the value of a raw field: without its quotes, with doubled quotes made single. */
 export function writeRawValue(out: ByteWriter, bytes: Uint8Array, start: number, end: number): void {
   if (bytes[start] !== QUOTE || end === start) {
     out.copy(bytes, start, end);
@@ -49,7 +49,7 @@ export function writeRawValue(out: ByteWriter, bytes: Uint8Array, start: number,
   let from = start + 1;
   for (let i = from; i < end - 1; i++) {
     if (bytes[i] !== QUOTE) continue;
-    // A quote within the quotes is the first of two: writes it, and skips the second.
+    // A quote within the quotes is the first of two. Writes it and skips the second.
     out.copy(bytes, from, i + 1);
     from = i + 2;
     i++;
@@ -57,7 +57,7 @@ export function writeRawValue(out: ByteWriter, bytes: Uint8Array, start: number,
   out.copy(bytes, from, end - 1);
 }
 
-/** The value of a raw field as text: quotes taken off, doubled quotes made single. */
+/** The value of a raw field as text: without its quotes, with doubled quotes made single. */
 export function fieldText(bytes: Uint8Array, start: number, end: number): string {
   const isQuoted = bytes[start] === QUOTE && end > start;
   const from = isQuoted ? start + 1 : start;
@@ -67,11 +67,11 @@ export function fieldText(bytes: Uint8Array, start: number, end: number): string
 }
 
 /**
- * Groups fields to write into runs of neighbours: in a comma CSV, neighbours are copied at once.
+ * Groups the fields to write into runs of neighbours, because neighbours in a comma CSV can be copied at once.
  *
  * @param fields indexes of fields, in the order to write them; -1 for an empty field.
  * @param delimiter of the records, a byte.
- * @returns the first and the last field of each run, as assembly/field.ts takes them.
+ * @returns the first and the last field of each run, in the form that assembly/field.ts takes.
  */
 export function fieldRuns(fields: readonly number[], delimiter: number): Int32Array<ArrayBuffer> {
   const runs: number[] = [];

@@ -92,7 +92,7 @@ function pastLimit(size: number): ConfigError {
     'MEMORY_LIMIT',
     `the records and answers at work at once take ${size} bytes; the CSV kernel holds at most ${MAX_MEMORY_BYTES}`,
     {
-      hint: 'lower chunks.maxBytes for a run that begins with --new, or send and keep each column once only',
+      hint: 'lower chunks.maxBytes and begin a new run with --new, or send and keep each column once only',
       facts: { bytes: size, limit: MAX_MEMORY_BYTES },
     },
   );

@@ -1,5 +1,4 @@
 /** Checks that two files can be one source: the same columns in the same order, and the same delimiter. */
-
 import { SourceError } from '../errors.js';
 import { showText } from '../text.js';
 import type { InspectedFile } from './inspect-file.js';

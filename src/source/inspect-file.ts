@@ -9,7 +9,7 @@ import { isTranscoded } from './read-decoded.js';
 import { isGzip, readUnzipped } from './read-unzipped.js';
 import { type FileStamp, fileStamp } from './source-files.js';
 
-/** Unzipped bytes that are read; the header must end within them. */
+/** How many unzipped bytes are read. The header must end within them. */
 const SAMPLE_BYTES = 256 * 1024;
 
 export interface InspectedFile extends FileStamp {
@@ -23,7 +23,9 @@ export interface InspectedFile extends FileStamp {
 }
 
 /**
- * @param fixed what the config says of encoding and delimiter.
+ * Reads the beginning of a file and finds its dialect and columns.
+ *
+ * @param fixed encoding and delimiter of the config.
  * @throws SourceError when the file is missing, empty, or has no usable header; ConfigError when `fixed` is invalid.
  */
 export async function inspectFile(path: string, fixed: Omit<FixedDialect, 'gzip'>): Promise<InspectedFile> {
@@ -53,9 +55,9 @@ export async function inspectFile(path: string, fixed: Omit<FixedDialect, 'gzip'
   if (isTranscoded(dialect) && header.columns.some((column) => column.includes('\u{fffd}'))) {
     throw new SourceError(
       'SOURCE_ENCODING',
-      `${path}: header (line 1, byte 0): bytes without meaning in ${dialect.encoding}`,
+      `${path}: header (line 1, byte 0): bytes that are not valid ${dialect.encoding}`,
       {
-        hint: 'set source.encoding to what the file is really written in, such as utf8 or windows-1252',
+        hint: "set source.encoding to the file's real encoding, such as utf8 or windows-1252",
         facts: { file: path, line: 1, byte: 0 },
       },
     );
@@ -82,22 +84,22 @@ function decode(sample: Buffer, dialect: Dialect): Buffer {
 }
 
 /**
- * Recognizes a file that is no CSV at all, so that the message says what it is.
+ * Recognizes common files that are not CSV, so that the message can name the kind.
  *
  * @param sample a file's first bytes, unzipped.
- * @throws SourceError `SOURCE_NOT_CSV` for archives, workbooks, and files compressed otherwise than by gzip.
+ * @throws SourceError `SOURCE_NOT_CSV` for archives, workbooks, and files compressed by another program than gzip.
  */
 function refuseArchive(sample: Buffer, path: string): void {
   const kind = KINDS.find(({ at, bytes }) => sample.subarray(at, at + bytes.length).equals(bytes));
   if (kind === undefined) return;
   throw new SourceError('SOURCE_NOT_CSV', `${path}: this is ${kind.what}, not a CSV file`, {
-    hint: 'unpack it, or save it as CSV; of compressed files only gzip is read as it stands',
+    hint: 'unpack it, or save it as CSV; the only compressed files that are read are gzip files',
     facts: { file: path, kind: kind.what },
   });
 }
 
-/** A kind of file that is no text, and the bytes by which it is recognized. */
-interface Kind {
+/** A kind of file that is not text, with the bytes that identify it. */
+interface FileKind {
   readonly what: string;
   /** Offset of `bytes` in the file. */
   readonly at: number;
@@ -106,8 +108,8 @@ interface Kind {
 
 const hex = (text: string) => Buffer.from(text, 'hex');
 
-/** No text begins with any of these. In bzip2, the digits of pi follow its name and block size. */
-const KINDS: readonly Kind[] = [
+/** A text never begins with one of these. In bzip2, the digits of pi follow the name and the block size. */
+const KINDS: readonly FileKind[] = [
   { what: 'a zip archive or an .xlsx workbook', at: 0, bytes: hex('504b0304') },
   { what: 'an .xls workbook', at: 0, bytes: hex('d0cf11e0a1b11ae1') },
   { what: 'a tar archive', at: 256, bytes: Buffer.from('\0ustar') },

@@ -2,8 +2,8 @@
 import type { Batch } from '../csv/batch.js';
 
 /**
- * Batches that hold only the records with these numbers. A number that no record has is skipped. Nothing is read behind
- * the last record, and a list of numbers is asked for only when the records of the one before are yielded.
+ * Yields batches that hold only the records with these numbers. Skips a number that no record has. Stops reading after
+ * the last record, and requests a list of numbers only after it has yielded the records of the list before.
  *
  * @param numbers ascending, within each list and from list to list.
  */
@@ -33,7 +33,7 @@ export async function* pickRecords(
   }
 }
 
-/** How many numbers from index `from` on follow one another without a gap, at most `max`. */
+/** Counts the consecutive numbers from index `from` on, at most `max`. */
 function consecutive(numbers: readonly number[], from: number, max: number): number {
   let count = 1;
   while (count < max && numbers[from + count] === numbers[from]! + count) count += 1;

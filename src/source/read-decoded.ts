@@ -1,4 +1,4 @@
-/** Reads a file's bytes as the scanner needs them: unzipped, UTF-8, without byte order mark. */
+/** Reads a file's bytes in the form that the scanner needs: unzipped, UTF-8, without a byte order mark. */
 import iconv from 'iconv-lite';
 import type { Dialect } from '../types.js';
 import { type ReadOptions, readUnzipped } from './read-unzipped.js';
@@ -6,10 +6,10 @@ import { type ReadOptions, readUnzipped } from './read-unzipped.js';
 const BOM_BYTES = 3;
 
 /**
- * The decoded bytes of a file from a decoded offset on. Plain UTF-8 files seek there; others are decoded from their
- * beginning, and the bytes before the offset are dropped.
+ * Reads the decoded bytes of a file from a decoded offset on. Seeks to the offset in plain UTF-8 files. Decodes other
+ * files from their beginning and drops the bytes before the offset.
  *
- * @param options `onRaw` sees the bytes as on disk: all of them where `from` is 0.
+ * @param options `onRaw` gets the bytes as they are on disk: all of them if `from` is 0.
  * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`; the signal's reason.
  */
 export async function* readDecoded(
@@ -35,7 +35,7 @@ export async function* readDecoded(
   }
 }
 
-/** Whether a file's bytes have to be decoded from another encoding. */
+/** Whether a file has another encoding than UTF-8, so that its bytes must be decoded. */
 export function isTranscoded(dialect: Pick<Dialect, 'encoding'>): boolean {
   return dialect.encoding !== 'utf8';
 }
@@ -47,7 +47,7 @@ function transcode(input: AsyncIterable<Buffer>, encoding: string): AsyncGenerat
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
-/** Whether each byte is the character of the same number, as in ISO 8859-1, whatever name the encoding has. */
+/** Whether the encoding decodes each byte to the character with the same number, as ISO 8859-1 does. */
 function isLatin1(encoding: string): boolean {
   return iconv.decode(ALL_BYTES, encoding) === ALL_BYTES.toString('latin1');
 }
@@ -68,7 +68,7 @@ async function* byIconv(
   for await (const piece of input) {
     bytes += piece.length;
     const text = held + decoder.write(piece);
-    // Half of a surrogate pair would become U+FFFD: it is kept until its other half comes.
+    // Half of a surrogate pair would become U+FFFD, so it waits for its other half.
     const cut = /[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
     held = text.slice(cut);
     if (cut > 0) yield Buffer.from(text.slice(0, cut));
@@ -77,10 +77,10 @@ async function* byIconv(
   if (rest !== '') yield Buffer.from(rest);
 }
 
-/** Whether UTF-16 ends in the middle of a character. Only in this encoding does iconv-lite drop such a byte silently. */
+/** Whether UTF-16 ends in the middle of a character. In this encoding, iconv-lite drops such a byte silently. */
 function isHalved(encoding: string, bytes: number): boolean {
   return bytes % 2 === 1 && /^(utf-?16|ucs-?2)/.test(encoding);
 }
 
-/** Written for a halved character; a record that holds it is refused. */
+/** Stands for the half of a character. A record that holds it is bad. */
 const REPLACEMENT = '\u{fffd}';

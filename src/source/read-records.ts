@@ -8,15 +8,15 @@ import { isTranscoded, readDecoded } from './read-decoded.js';
 export interface ReadRecordsOptions {
   /** Most bytes of a record without its line end. */
   readonly maxRecordBytes: number;
-  /** Throws to stop, returns to skip the record. Its `line` is known only where `firstLines` is given. */
+  /** Throws to stop, returns to skip the record. The record's `line` is known only if `firstLines` is given. */
   readonly onBadRecord: (bad: BadRecord) => void;
-  /** Physical line of each file's first record, for files that are read from that record on. */
+  /** Physical line of each file's first record. Used for files that are read from their first record on. */
   readonly firstLines?: readonly number[];
   readonly signal?: AbortSignal;
 }
 
 /**
- * The records of a source from a position on. Their numbers go on from file to file.
+ * Reads the records of a source from a position on. Their numbers continue from file to file.
  *
  * @param from where a record begins, and its number.
  * @throws SourceError when a file cannot be read; the signal's reason; what `onBadRecord` throws.

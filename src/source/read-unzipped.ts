@@ -1,4 +1,4 @@
-/** Reads a file's bytes from the disk, unzipped where it is gzip. */
+/** Reads a file's bytes from the disk, and unzips gzip. */
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -7,12 +7,12 @@ import { unreadable } from './source-files.js';
 
 export interface ReadOptions {
   readonly signal?: AbortSignal;
-  /** Sees the bytes as they are on disk, in order. */
+  /** Gets the bytes as they are on disk, in order. */
   readonly onRaw?: (bytes: Uint8Array) => void;
 }
 
 /**
- * The bytes in pieces; each piece is valid only until the next one is asked for.
+ * Reads the bytes in pieces. Each piece is valid only until the next one is requested.
  *
  * @param start offset on disk; 0 for gzip.
  * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`, broken gzip included; the signal's reason.
@@ -24,10 +24,10 @@ export async function* readUnzipped(
 ): AsyncGenerator<Buffer, void, undefined> {
   const { signal, onRaw } = options;
   try {
-    const raw = tapped(readPieces(file.path, start), onRaw);
-    // Disk errors reach the loop too: `pipeline` destroys the gunzip stream with them.
+    const raw = reportPieces(readPieces(file.path, start), onRaw);
+    // Disk errors reach the loop too, because `pipeline` destroys the gunzip stream with them.
     const unzipped = file.gzip
-      ? pipeline(copied(raw), createGunzip({ chunkSize: PIECE_BYTES }), () => {})
+      ? pipeline(copyPieces(raw), createGunzip({ chunkSize: PIECE_BYTES }), () => {})
       : raw;
     for await (const piece of unzipped) {
       signal?.throwIfAborted();
@@ -38,7 +38,7 @@ export async function* readUnzipped(
   }
 }
 
-/** Whether a file is gzip: decided by its first two bytes (RFC 1952, 2.3.1), not by its name. */
+/** Whether a file is gzip, by its first two bytes (RFC 1952, 2.3.1), not by its name. */
 export async function isGzip(path: string): Promise<boolean> {
   try {
     const file = await open(path);
@@ -53,7 +53,7 @@ export async function isGzip(path: string): Promise<boolean> {
   }
 }
 
-async function* tapped(
+async function* reportPieces(
   disk: AsyncIterable<Buffer>,
   onRaw: ReadOptions['onRaw'],
 ): AsyncGenerator<Buffer, void, undefined> {
@@ -63,7 +63,7 @@ async function* tapped(
   }
 }
 
-/** Copies each piece, for a consumer that takes the next piece before it is done with the last. */
-async function* copied(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+/** Copies each piece, for a consumer that requests the next piece before it has used the last one. */
+async function* copyPieces(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   for await (const piece of pieces) yield Buffer.from(piece);
 }

@@ -1,5 +1,5 @@
-/** Copies the records of one chunk out of the batches, so that they can be joined, written and read more than once. */
-import { type Batch, bytesBetween, endWithin } from '../csv/batch.js';
+/** Copies the records of one chunk from the batches into a block, which can be read more than once. */
+import { type Batch, bytesBetween, endOfFitting } from '../csv/batch.js';
 import { copyShifted, ensureCapacity } from '../csv/kernel/growing-table.js';
 import type { Table } from '../csv/table.js';
 import { ConfigError } from '../errors.js';
@@ -11,10 +11,10 @@ export interface RecordBlock extends Table {
 
 export interface BlockReader {
   /**
-   * The next `count` records in source order. Fewer only where the source ends, or where the next one would exceed
-   * `maxBytes`; the first one is taken whatever its size. Valid until the next call.
+   * Takes the next `count` records in source order: fewer if the source ends or the next record would exceed `maxBytes`.
+   * Takes the first record whatever its size. The block is valid until the next call.
    *
-   * @throws ConfigError `MEMORY_LIMIT` where the records are more than a block can hold.
+   * @throws ConfigError `MEMORY_LIMIT` when the records do not fit into a block.
    */
   take(count: number, maxBytes?: number): Promise<RecordBlock>;
   /** Skips the records before this number. */
@@ -22,7 +22,7 @@ export interface BlockReader {
   close(): Promise<void>;
 }
 
-/** Cuts a stream of batches into blocks. Its arrays are reused, and grow to the size of the largest block. */
+/** Cuts a stream of batches into blocks. Reuses its arrays, which grow to the size of the largest block. */
 export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
   const block = createGrowingBlock();
   let batch: Batch | undefined;
@@ -40,7 +40,7 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
           continue;
         }
         const wanted = Math.min(batch.count, next + missing);
-        const within = endWithin(batch, next, wanted, maxBytes - block.length);
+        const within = endOfFitting(batch, next, wanted, maxBytes - block.length);
         const taken = Math.max(within - next, block.length === 0 ? 1 : 0);
         if (taken === 0) break;
         block.append(batch, next, taken);
@@ -74,7 +74,7 @@ function createGrowingBlock() {
   let fields = 0;
 
   return {
-    /** Bytes of its records. */
+    /** Bytes of the records in the block. */
     get length() {
       return length;
     },
@@ -110,15 +110,15 @@ function createGrowingBlock() {
   };
 }
 
-/** Offsets in a block are signed numbers of 32 bits. */
+/** Offsets in a block are signed 32-bit numbers. */
 const MAX_BLOCK_BYTES = 2 ** 31 - 1;
 
 function tooLarge(record: number): ConfigError {
   return new ConfigError(
     'MEMORY_LIMIT',
-    `record ${record} of the source: with the records of its chunk before it more than ${MAX_BLOCK_BYTES} bytes`,
+    `record ${record} of the source does not fit: with the records before it in its chunk, it has more than ${MAX_BLOCK_BYTES} bytes`,
     {
-      hint: 'lower chunks.maxRecords or chunks.maxBytes for a run that begins with --new',
+      hint: 'lower chunks.maxRecords or chunks.maxBytes and begin a new run with --new',
       facts: { record },
     },
   );

@@ -23,10 +23,10 @@ export interface ScanSourceOptions {
   readonly onBadRecord: 'fail' | 'reject';
   /** Most bytes of a record without its line end; a larger record is bad. */
   readonly maxRecordBytes: number;
-  /** Most records that the source may have, rejected ones included; default: as many as their numbers allow. */
+  /** Most records that the source may have, including rejected ones; default: the largest record number. */
   readonly maxRecords?: number;
   readonly signal: AbortSignal;
-  /** Sees every rejected record, in order. */
+  /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
   /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;
@@ -35,14 +35,14 @@ export interface ScanSourceOptions {
 /**
  * Reads all files to their end and returns their dialects, columns, counts and hashes.
  *
- * The `sha256` of a source of one file is that of the file. For several files it is the hash of their hex hashes in
- * order, each followed by LF.
+ * The `sha256` of a source with one file is the hash of the file. For several files it is the hash of their hex hashes
+ * in order, each followed by LF.
  *
- * @throws SourceError naming the file, record, line and byte of what is wrong; ConfigError for an unknown encoding or
- * delimiter, or where no record could fit into a chunk; the signal's reason.
+ * @throws SourceError naming file, record, line and byte of the problem; ConfigError for an unknown encoding or
+ * delimiter, or when no record can fit into a chunk; the signal's reason.
  */
 export async function scanSource(options: ScanSourceOptions): Promise<Source> {
-  checkRoom(options.maxRecordBytes);
+  checkRecordFits(options.maxRecordBytes);
   const inspected: InspectedFile[] = [];
   for (const path of options.paths) {
     options.signal.throwIfAborted();
@@ -66,7 +66,7 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     throw new SourceError('SOURCE_NO_RECORDS', `${options.paths.join(', ')}: ${found} (${how})`, {
       hint:
         records === 0
-          ? 'check what makes the file; if there are records in it, check source.encoding and source.delimiter'
+          ? 'check the program that writes the file; if it has records, check source.encoding and source.delimiter'
           : 'check source.delimiter and source.encoding',
       facts: { file: first.path, records, rejected },
     });
@@ -74,18 +74,18 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   return { files, columns: first.columns, records, rejected, sha256: hashOf(files) };
 }
 
-/** Record numbers are signed numbers of 32 bits. */
+/** Record numbers are signed 32-bit numbers. */
 const MAX_RECORDS = 2 ** 31 - 1;
 
-/** What was read so far, over all files. */
+/** Totals of all files so far. */
 interface Totals {
   bytes: number;
   records: number;
   rejected: number;
 }
 
-/** @throws ConfigError where the header of an uploaded file alone is as large as a chunk may be. */
-function checkRoom(maxRecordBytes: number): void {
+/** @throws ConfigError when the header of an uploaded file alone fills a chunk. */
+function checkRecordFits(maxRecordBytes: number): void {
   if (maxRecordBytes > 0) return;
   throw new ConfigError(
     'CONFIG_CHUNK_TOO_SMALL',
@@ -145,7 +145,7 @@ async function scanFile(
   };
 }
 
-/** @throws SourceError as soon as there are more records than may be. */
+/** @throws SourceError when the source has too many records. */
 function checkCount(
   { records }: Totals,
   path: string,
@@ -156,13 +156,13 @@ function checkCount(
     'SOURCE_TOO_MANY_RECORDS',
     `${path}: with record ${maxRecords + 1} the source has more than ${maxRecords} records`,
     {
-      hint: 'cut the source into several and run each by itself; narrow source.path if it takes too many files',
+      hint: 'cut the source into several files and run each of them; narrow source.path if it matches too many files',
       facts: { file: path, record: maxRecords + 1 },
     },
   );
 }
 
-/** Drops the header. The file is read from its beginning all the same, so that the hash covers all of it. */
+/** Drops the header. The file is still read from its beginning, so that the hash covers all of it. */
 async function* afterHeader(
   decoded: AsyncIterable<Buffer>,
   dataStart: number,

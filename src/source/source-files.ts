@@ -6,8 +6,8 @@ import { SourceError } from '../errors.js';
 import { stampText } from '../streams/stamp.js';
 
 /**
- * The file of that name, or the files that a glob matches, in byte order of their paths. The name of an existing file
- * is never read as a glob.
+ * Finds the file with this name, or the files that a glob matches, in byte order of their paths. The name of an existing
+ * file is never used as a glob.
  *
  * @throws SourceError `SOURCE_MISSING` when no file has the name or matches.
  */
@@ -30,7 +30,7 @@ export async function findFiles(pattern: string): Promise<string[]> {
   });
 }
 
-/** Shows cheaply whether a file is unchanged: equal stamps mean the same content. */
+/** A cheap way to see whether a file is unchanged: equal stamps mean equal content. */
 export interface FileStamp {
   /** Size on disk in bytes. */
   readonly bytes: number;
@@ -38,7 +38,7 @@ export interface FileStamp {
   readonly stamp: string;
 }
 
-/** @throws SourceError `SOURCE_MISSING`, or `SOURCE_UNREADABLE` for what is no regular file too. */
+/** @throws SourceError `SOURCE_MISSING`; `SOURCE_UNREADABLE`, also for a path that is not a regular file. */
 export async function fileStamp(path: string): Promise<FileStamp> {
   const facts = await stat(path, { bigint: true }).catch((cause: unknown) => {
     throw unreadable(path, cause);
@@ -54,7 +54,7 @@ export async function fileStamp(path: string): Promise<FileStamp> {
 }
 
 /**
- * The error for a file that cannot be read: `SOURCE_MISSING` where it does not exist, else `SOURCE_UNREADABLE`.
+ * The error for a file that cannot be read: `SOURCE_MISSING` if it does not exist, otherwise `SOURCE_UNREADABLE`.
  *
  * @param cause an error of the system or of zlib.
  */

@@ -1,12 +1,8 @@
-/**
- * A stage's items for a consumer that may return early, as a Node stream does when it is destroyed.
- *
- * The consumer's `return` aborts the controller before it reaches the generator: a generator that waits, for its next
- * item or for work that takes hours, would not see that its consumer has gone.
- */
+/** Tells a stage at once that its consumer returned early, as a Node stream does when it is destroyed. */
 
 /**
- * Gives the same items.
+ * Gives the same items. The consumer's `return` aborts the controller before it reaches the generator: a generator that
+ * waits for its next item, or for work that takes hours, would not notice the `return`.
  * @param controller aborted when the consumer ends before the items do, with the consumer's error if it has one.
  */
 export function abortOnEarlyReturn<T>(

@@ -1,8 +1,8 @@
 /** An async iterable that stops waiting for its next item when a signal aborts. */
 
 /**
- * Gives the same items until the signal aborts, then throws the signal's reason and reads no more. A Node stream that
- * is destroyed, or a stage that itself waits, would otherwise never settle the call for its next item.
+ * Gives the same items until the signal aborts, then throws the signal's reason and stops reading. Without it, the call
+ * for the next item would never settle if the source is a destroyed Node stream or a stage that waits.
  */
 export function abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = items[Symbol.asyncIterator]();

@@ -1,8 +1,8 @@
 /**
- * Writes files that appear whole or not at all: to a temporary file, synced, renamed, and the folder synced. Rule
- * "A file appears whole" (docs/architecture.md#a-file-appears-whole).
+ * Writes files that appear whole or not at all: writes a temporary file, syncs it, renames it and syncs the folder.
+ * Rule "A file appears whole" (docs/architecture.md#a-file-appears-whole).
  *
- * Calls that the system answers at once are synchronous: handing them to another thread takes twenty times as long.
+ * Fast system calls are synchronous, because another thread would take twenty times as long.
  */
 import { closeSync, fchmodSync, fsync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,10 +11,10 @@ import { promisify } from 'node:util';
 const sync = promisify(fsync);
 
 /**
- * Writes a file through `write`. It gets its name only after all of it is on the disk.
+ * Writes a file with `write`. The file gets its name only after all of it is on the disk.
  * @param mode permission bits of the file.
- * @param write is given the descriptor of the file, which is empty.
- * @param nameOf gives the path, if that depends on what was written; it must be in the same folder.
+ * @param write gets the descriptor of the empty file.
+ * @param nameOf gives the path if it depends on the result of `write`. The path must be in the same folder.
  */
 export async function writeFileAtomically<T>(
   path: string,
@@ -51,7 +51,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Creates a file; removes one that a killed process has left. */
+/** Creates a file. Removes an old one, which a killed process has left. */
 function create(path: string, mode: number): number {
   const openNew = () => openSync(path, 'wx', mode);
   try {
@@ -63,7 +63,7 @@ function create(path: string, mode: number): number {
   }
 }
 
-/** Adds the path to a system error about a descriptor, which does not name the file. */
+/** Adds the path to a system error that names no file, because it is about a descriptor. */
 function withPath(error: unknown, path: string): unknown {
   const isUnnamed = error instanceof Error && 'syscall' in error && !('path' in error);
   return isUnnamed ? Object.assign(error, { path }) : error;

@@ -1,11 +1,11 @@
-/** Decodes the one huge base64 string of a JSON reply as a stream. Memory holds one buffer, never the string. */
+/** Decodes one huge base64 string in a JSON reply as a stream. Memory holds one buffer, never the whole string. */
 import { SPARE_BYTES, sharedMemory } from '../kernel/kernel-memory.js';
 import { JsonSkeleton, type JsonSkeletonOptions } from './json-skeleton.js';
 import { MalformedReplyError } from './malformed-reply-error.js';
 
-/** Most parts fit into one piece, so that a consumer which hands pieces to another thread does so once a part. */
+/** Most parts fit into one piece, so that a consumer that passes pieces to another thread does it once a part. */
 const PIECE_BYTES = 1024 * 1024;
-/** Buffers that no reply uses now: at most as many as replies were ever read at once. */
+/** Free buffers: at most as many as the replies that were ever read at the same time. */
 const spare: Buffer[] = [];
 
 /**
@@ -13,8 +13,8 @@ const spare: Buffer[] = [];
  * members have any shape, escapes are decoded, and the bytes may be cut anywhere. The string must be strict base64
  * without line breaks. An empty string gives nothing.
  *
- * Each piece is valid until the next one is requested. The pieces are proven only when the generator ends without an
- * error.
+ * Each piece is valid until the next one is requested. The pieces are known to be correct only when the generator ends
+ * without an error.
  * @throws MalformedReplyError when the JSON is malformed or cut, when the string is missing, doubled or not base64, or
  *   when the rest is larger than `options.maxOtherBytes`.
  */
@@ -74,13 +74,13 @@ const TROUBLES: readonly (string | undefined)[] = [
   'holds an escape that stands for no character of it',
 ];
 
-/** Most text bytes of one call: they and the decoded bytes fit into the processor's cache. */
+/** Most bytes of text in one call: together with the decoded bytes they fit into the processor's cache. */
 const TEXT_BYTES = 64 * 1024;
 /** The first characters of a group of four, each written as an escape of six bytes. */
 const CUT_BYTES = 24;
 /**
- * In the middle of a page of the memory. Buffers tend to begin with a page, and some processors copy twenty times
- * slower between addresses whose offsets in their pages are almost equal.
+ * Address of the text, in the middle of a memory page. Buffers often begin at a page, and some processors copy twenty
+ * times slower between addresses that have almost equal offsets in their pages.
  */
 const TEXT_AT = 2048;
 const DECODED_AT = TEXT_AT + TEXT_BYTES + 4096;
@@ -88,17 +88,17 @@ const DECODED_AT = TEXT_AT + TEXT_BYTES + 4096;
 /** Most bytes that one call decodes. */
 const DECODED_BYTES = ((CUT_BYTES + TEXT_BYTES) / 4) * 3;
 
-/** One instance for all texts: a call leaves nothing in its memory for the next one. */
+/** One instance for all texts, because no state in its memory lasts from call to call. */
 const kernelMemory = sharedMemory<Base64Exports>(DECODED_AT + DECODED_BYTES + SPARE_BYTES);
 
 /**
- * The text of one JSON string that is strict base64 (RFC 4648, section 4), from behind its opening quote on. It is
- * decoded in WebAssembly as its bytes arrive.
+ * The text of one JSON string in strict base64 (RFC 4648, section 4), after its opening quote. Decodes it in WebAssembly
+ * as its bytes arrive.
  */
 class Base64Text {
   /** Whether the closing quote was read. */
   closed = false;
-  /** Where the last `decode` stopped: behind the closing quote, or before bytes for another call. */
+  /** Where the last `decode` stopped: after the closing quote, or before the bytes for the next call. */
   stoppedAt = 0;
   /** The beginning of a group of four characters whose end has not arrived. */
   readonly #cut = Buffer.allocUnsafe(CUT_BYTES);

@@ -1,19 +1,19 @@
 /**
- * A pool of large buffers. A buffer that was taken may be given back when nothing reads it any more; one that is not
- * given back is freed by the garbage collector.
+ * A pool of large buffers. A taken buffer may be given back after its last use. Otherwise the garbage collector frees
+ * it.
  */
 
-/** The pool keeps no more: as many as are in use at once. */
+/** Most buffers in the pool: as many as are used at the same time. */
 const MAX_SPARE = 8;
 /** Smaller buffers are not pooled. */
 const MIN_BYTES = 64 * 1024;
-/** Lengths are rounded up to a multiple: a buffer of one chunk also fits the next one, but nothing much smaller. */
+/** Lengths are rounded up to a multiple, so that a buffer of one chunk also fits the next chunk, but no small one. */
 const STEP_BYTES = 256 * 1024;
 const spare: Buffer[] = [];
-/** The memory of the buffers that are taken. */
+/** The memory of the taken buffers. */
 const taken = new WeakSet<ArrayBufferLike>();
 
-/** A buffer of this length; its content is undefined. */
+/** Takes a buffer of this length; its content is undefined. */
 export function takeBuffer(length: number): Buffer {
   if (length < MIN_BYTES) return Buffer.allocUnsafe(length);
   const size = Math.ceil(length / STEP_BYTES) * STEP_BYTES;
@@ -23,13 +23,13 @@ export function takeBuffer(length: number): Buffer {
   return buffer.subarray(0, length);
 }
 
-/** The same for 32-bit integers. */
+/** Takes an array of 32-bit integers; its content is undefined. */
 export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
   const { buffer, byteOffset } = takeBuffer(length * Int32Array.BYTES_PER_ELEMENT);
   return new Int32Array(buffer as ArrayBuffer, byteOffset, length);
 }
 
-/** @param buffer is not used after this call; one that is not from the pool is ignored. */
+/** @param buffer must not be used after this call. A buffer that is not from the pool is ignored. */
 export function giveBack(buffer: Uint8Array | Int32Array): void {
   if (!taken.delete(buffer.buffer)) return;
   if (spare.length === MAX_SPARE) spare.shift();

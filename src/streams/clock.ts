@@ -1,11 +1,11 @@
-/** Time as a parameter, so that tests run hours in milliseconds. */
+/** The clock is a parameter, so that tests can run hours in milliseconds. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Milliseconds } from '../types.js';
 
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
-  /** Throws the signal's reason if that aborts first. */
+  /** Throws the signal's reason if it aborts first. */
   sleep(time: Milliseconds, signal: AbortSignal): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export interface HashedFile {
 }
 
 /**
- * @param onPiece is given each piece as it is read; the piece is valid until `onPiece` settles.
+ * @param onPiece gets each piece that is read. The piece is valid until `onPiece` settles.
  * @returns undefined if there is no such file.
  */
 export async function hashFile(

@@ -1,7 +1,7 @@
 /**
- * A JSON document without the text of one string, which may be huge. Quotes, brackets and keys are enough to find that
- * string. `JSON.parse` proves at the end that the document is valid: with an empty string in place of a valid one, a
- * document stays as valid or invalid as it was.
+ * Collects a JSON document without the text of one string, which may be huge. Quotes, brackets and keys suffice to find
+ * this string. At the end `JSON.parse` checks the document. This is correct because replacing a valid string by an empty
+ * one does not change whether a document is valid.
  */
 import { MalformedReplyError } from './malformed-reply-error.js';
 
@@ -38,9 +38,9 @@ export class JsonSkeleton {
   }
 
   /**
-   * Reads on from `start`. Stops behind the opening quote of the string if it is `found`, and the next call starts
-   * behind that string's text; otherwise it stops at `bytes.length`.
-   * @throws MalformedReplyError when the string comes twice or a limit is exceeded.
+   * Reads on from `start`. If the string is `found`, stops after its opening quote, and the next call must start after
+   * the string's text. Otherwise stops at `bytes.length`.
+   * @throws MalformedReplyError when the string occurs twice or a limit is exceeded.
    */
   read(bytes: Buffer, start: number): { readonly stoppedAt: number; readonly found: boolean } {
     for (let at = start; at < bytes.length; at += 1) {
@@ -55,7 +55,7 @@ export class JsonSkeleton {
     return { stoppedAt: bytes.length, found: false };
   }
 
-  /** To be called when the closing quote of the string was read. */
+  /** Must be called after the closing quote of the string was read. */
   close(): void {
     this.#keep(0x22);
   }

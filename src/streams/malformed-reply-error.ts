@@ -1,7 +1,7 @@
-/** A reply that is not what the interface promises: cut, not JSON, not base64, or of another shape. */
+/** A reply that does not follow the interface: cut, not JSON, not base64, or of another shape. */
 import { TroubleError } from '../errors.js';
 
-/** The reader of a reply throws it, and the caller asks again: it is passing trouble until it has come often. */
+/** Thrown by the readers of replies. The caller retries: the trouble counts as temporary unless it occurs often. */
 export class MalformedReplyError extends TroubleError {
   constructor(message: string) {
     super('MALFORMED_REPLY', message);

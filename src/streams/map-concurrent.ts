@@ -1,22 +1,22 @@
 /**
- * A bounded concurrent map over an async iterable. Results leave in the order in which they are done, and work goes
- * on while the consumer is busy.
+ * A bounded concurrent map over an async iterable. Yields results in the order in which they are done. Work continues
+ * while the consumer is busy.
  *
- * p-limit is the bound: an item holds its slot from before it is read until the consumer has taken its result. The
- * rest is written by hand, because p-limit's `map` reads the whole source first, gives all results at the end and
- * knows no abort.
+ * p-limit is the bound: an item holds its slot from before it is read until the consumer has taken its result. The rest
+ * is written by hand, because p-limit's `map` reads the whole source first, gives all results at the end and cannot be
+ * aborted.
  */
 import pLimit from 'p-limit';
 import { abortable } from './abortable.js';
 
 /**
- * Maps each item through `work`, with at most `concurrency` items in work or waiting to be taken. A result of
- * `undefined` is dropped.
+ * Maps each item with `work`. At most `concurrency` items are in work or wait for the consumer. Drops a result of
+ * `undefined`.
  *
  * When a call fails, or the consumer returns early, the generator closes the source and waits for the calls in flight
  * before it ends. It throws the first failure.
- * @param controller aborted with the first failure at once, although the consumer may not ask for its next item for
- *   long. Once it is aborted, the next item of the source is not waited for.
+ * @param controller aborted with the first failure at once, because the consumer may request its next item much later.
+ *   After an abort the map stops waiting for the next item of the source.
  */
 export async function* mapConcurrent<In, Out>(
   source: AsyncIterable<In>,
@@ -27,7 +27,7 @@ export async function* mapConcurrent<In, Out>(
   const limit = pLimit(concurrency);
   const items = (controller ? abortable(source, controller.signal) : source)[Symbol.asyncIterator]();
   const tasks = new Set<Promise<void>>();
-  /** Results that are not taken yet; `free` ends the task that holds the result's slot. */
+  /** Results that wait for the consumer; `free` ends the task that holds the result's slot. */
   const ready: { readonly result: Out; readonly free: () => void }[] = [];
   let failure: { readonly error: unknown } | undefined;
   let isClosed = false;
@@ -40,7 +40,7 @@ export async function* mapConcurrent<In, Out>(
   const mapNext = async (): Promise<void> => {
     if (isClosed || failure) return;
     const next = await items.next();
-    // An item that comes after the end is not started: nothing would wait for it.
+    // Does not start an item that arrives after the end, because nothing would wait for it.
     if (next.done || isClosed || failure) return;
     addTask();
     const result = await work(next.value);
@@ -50,9 +50,9 @@ export async function* mapConcurrent<In, Out>(
       wakeConsumer();
     });
   };
-  /** One task waits for a slot or for the source; it adds the next one when it has its item. */
+  /** One task waits for a slot or for the source. When it has its item, it adds the next task. */
   const addTask = () => {
-    // Caught within the limit: a failure is known before its slot is free.
+    // Catches within the limit, so that a failure is known before its slot is free.
     const task = limit(() => mapNext().catch(fail)).finally(() => {
       tasks.delete(task);
       wakeConsumer();

@@ -1,14 +1,11 @@
-/**
- * A bounded concurrent map whose work may add items to be mapped too. Added items go before what the source gives
- * next.
- */
+/** A bounded concurrent map whose work may add more items. Added items go before the next items of the source. */
 import { mapConcurrent } from './map-concurrent.js';
 
-/** Adds items before all that wait, in this order. */
+/** Adds items, in this order, before all waiting items. */
 export type AddItems<In> = (...items: readonly In[]) => void;
 
 /**
- * As `mapConcurrent`, which runs it. It ends when the source has ended and no work that could add items is running.
+ * Works like `mapConcurrent`, which runs it. Ends when the source has ended and no running work can add items.
  * @param work may add items until its promise settles.
  */
 export function mapGrowing<In, Out>(

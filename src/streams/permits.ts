@@ -1,21 +1,21 @@
 /**
  * Permits for things that stay open longer than one call, such as folios at the service. First come, first served.
  *
- * p-limit counts and queues. It holds a slot while a function runs, so a permit is a function that runs until the
- * permit is released; waiting that an abort ends, and permits that are never released, are added here.
+ * p-limit counts and queues. It holds a slot while a function runs, so a permit is a function that runs until the permit
+ * is released. This file adds waiting that an abort ends, and permits that are never released.
  */
 import pLimit from 'p-limit';
 
 export interface Permits {
   /**
-   * Waits for a permit, which is then held under this number.
-   * @returns false if no permit can become free again, because all are kept.
-   * @throws the signal's reason if that aborts first.
+   * Waits for a permit and holds it under this number.
+   * @returns false if no permit can become free again, because all are permanent.
+   * @throws the signal's reason if it aborts first.
    */
   acquire(holder: number, signal: AbortSignal): Promise<boolean>;
-  /** Releases the number's permit; does nothing if it has none. */
+  /** Releases the permit of this number; does nothing if it has none. */
   release(holder: number): void | Promise<void>;
-  /** Makes the number's permit permanent, because what it stands for stays open; does nothing if it has none. */
+  /** Makes the permit of this number permanent, because its folio stays open; does nothing if it has none. */
   keep(holder: number): void | Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 /**
- * A file's bytes in pieces. Two buffers are filled in turn, so that reading allocates nothing for each piece, and the
- * next piece is read while the consumer works on the last one.
+ * Reads a file in pieces. Fills two buffers in turn, so that pieces need no allocation, and reads the next piece while
+ * the consumer works on the last one.
  */
 import { open } from 'node:fs/promises';
 
-/** Large enough that a read by another thread costs little beside the work on the bytes. */
+/** Large enough that a read by another thread costs little, compared with the work on the bytes. */
 export const PIECE_BYTES = 512 * 1024;
 
 /**

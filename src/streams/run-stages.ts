@@ -1,6 +1,6 @@
 /**
- * Runs a chain of stages to its end under `stream/promises.pipeline`. Invariant: when a stage fails or returns early,
- * what the others wait for is aborted, and every stage has ended before the chain does.
+ * Runs a chain of stages to its end with `stream/promises.pipeline`. Invariant: when a stage fails or returns early, the
+ * waits of the other stages are aborted, and every stage has ended before the chain ends.
  */
 import { pipeline } from 'node:stream/promises';
 
@@ -14,9 +14,9 @@ export type SinkStage<In, Result> = (items: AsyncIterable<In>) => Promise<Result
 type AnyStage = (items: AsyncIterable<never>) => AsyncIterable<unknown> | Promise<unknown>;
 
 /**
- * @param controller aborted when a stage fails or returns early. The stages must wait on its signal, and throw its
+ * @param controller aborted when a stage fails or returns early. The stages must listen to its signal and throw its
  *   reason.
- * @returns what the last stage returns.
+ * @returns the result of the last stage.
  * @throws the error of the stage that failed first, not the errors that follow from the abort.
  */
 export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
@@ -49,7 +49,7 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
   }
 }
 
-/** A last stage that reads all items and does nothing with them. */
+/** A last stage that reads all items and drops them. */
 export async function drain(items: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of items);
 }

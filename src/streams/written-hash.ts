@@ -1,6 +1,6 @@
 /**
- * Length and hash of a file that this process writes from its first byte on, without reading it. Invariant: both are
- * unknown once the file's size, times or inode show that something else has changed it.
+ * Length and hash of a file that this process writes from its first byte on, without reading it. Invariant: both become
+ * unknown when the file's size, times or inode show that another program has changed it.
  */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -9,19 +9,19 @@ import { stampAt, stampOf } from './stamp.js';
 
 export interface WrittenHash {
   /**
-   * @param file the same file each time; it may have been closed and opened since the last call.
-   * @param write appends these pieces to it.
+   * Hashes pieces while `write` appends them to the file.
+   * @param file the same file each time. It may be closed and opened again between calls.
    */
   append(file: FileHandle, pieces: readonly Uint8Array[], write: () => Promise<void>): Promise<void>;
-  /** Length and hash of the file at this path; undefined if it may not be exactly what was appended. */
+  /** Length and hash of the file at this path; undefined if it may hold other bytes than the appended ones. */
   of(path: string): HashedFile | undefined;
 }
 
-/** @param file is empty. */
+/** @param file must be empty. */
 export function createWrittenHash(file: FileHandle): WrittenHash {
   const hash = createHash('sha256');
   let bytes = 0;
-  /** The file's state after the last append; undefined once it was changed elsewhere, or while an append runs. */
+  /** The file's state after the last append; undefined after a foreign change and while an append runs. */
   let lastStamp = stampOf(file.fd, bytes);
   return {
     append: async ({ fd }, pieces, write) => {

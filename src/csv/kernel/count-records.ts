@@ -1,4 +1,4 @@
-/** Counts the records of a CSV while its bytes pass by, in WebAssembly. */
+/** Counts the records of a CSV stream in WebAssembly. */
 import { SPARE_BYTES, sharedMemory } from '../../kernel/kernel-memory.js';
 
 export interface CountedContent {
@@ -9,8 +9,8 @@ export interface CountedContent {
 }
 
 /**
- * Counts line ends outside quotes. That is exact for every well-formed CSV; the scanner checks whether it is
- * well-formed when the results are joined.
+ * Counts lines outside quotes. The count is exact for well-formed CSV. The scanner checks later, when the results are
+ * joined, that the CSV is well-formed.
  */
 export function countRecords(content: AsyncIterable<Buffer>): CountedContent {
   const counter = new LineCounter();
@@ -37,7 +37,7 @@ const WINDOW_BYTES = 64 * 1024;
 
 const kernelMemory = sharedMemory<CountExports>(WINDOW_BYTES + SPARE_BYTES);
 
-/** Counts the filled lines of one file. All files share one instance of the kernel, so their state is kept here. */
+/** Counts the non-empty lines of one file. All files share one instance of the kernel, so each keeps its state here. */
 class LineCounter {
   #ended = 0;
   #isFilled = 0;

@@ -1,4 +1,4 @@
-/** Compares echoed columns in WebAssembly: for each record, what was sent with what its result returns. */
+/** Compares echoed columns in WebAssembly: for each record, the sent values with the values of its result. */
 import { bytesOf } from '../../kernel/kernel-memory.js';
 import { fieldValue, type Table } from '../table.js';
 import type { TableMemory } from './table-memory.js';
@@ -16,11 +16,11 @@ export interface FieldPair {
   readonly sentField: number;
   /** Index among the result's fields. */
   readonly resultField: number;
-  /** Whether upper and lower case letters of ASCII are the same. */
+  /** Whether upper and lower case letters of ASCII count as equal. */
   readonly isFolded: boolean;
 }
 
-/** Results, and which of their fields are compared. */
+/** Results, with the pairs of fields to compare. */
 export interface EchoPart extends Table {
   readonly pairs: readonly FieldPair[];
 }
@@ -38,12 +38,12 @@ const PAIR_INTS = 4;
 export class EchoKernel {
   readonly #tables: TableMemory<EchoExports>;
 
-  /** @param tables shared with others that work on the same tables. */
+  /** @param tables may be shared with another kernel that works on the same tables. */
   constructor(tables: TableMemory<EchoExports>) {
     this.#tables = tables;
   }
 
-  /** Calls `onDiffering` with the index of the record and of the pair, for each pair whose values differ. */
+  /** Calls `onDiffering` for each pair of different values, with the index of the record and of the pair. */
   compare(
     records: Table,
     parts: readonly EchoPart[],
@@ -75,7 +75,7 @@ export class EchoKernel {
     const { count, fields } = records;
     let pair = 0;
     for (let row = 0; row < count; ) {
-      // Listed one by one: spread arguments would be gathered in an array, which costs more.
+      // Not spread from an array, because creating the array costs more.
       row = exports.findDiffering(
         row,
         pair,
@@ -96,7 +96,7 @@ export class EchoKernel {
   }
 }
 
-/** The same, field by field, for tables of any size. */
+/** Does the same field by field, for tables of any size. */
 function compareByField(
   records: Table,
   parts: readonly EchoPart[],

@@ -1,9 +1,9 @@
-/** Arrays of a table that grow, and copying a table's offsets into them. */
+/** Growing arrays for a table, and copying offsets into them. */
 import { bytesOf, INT_BYTES, SPARE_BYTES, sharedMemory } from '../../kernel/kernel-memory.js';
 
 /**
- * The same array where it has room for `size` elements, else a larger copy. It at least doubles, so that appending
- * stays linear.
+ * Returns the array if it has room for `size` elements, otherwise a larger copy. The size at least doubles, so that
+ * appending takes linear time.
  */
 export function ensureCapacity<T extends Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer>>(
   array: T,
@@ -21,13 +21,13 @@ interface CopyExports {
   shiftOffsets(address: number, count: number, shift: number): void;
 }
 
-/** Offsets shifted by one call: few enough to stay in the processor's cache. */
+/** Offsets of one call: few enough to stay in the processor's cache. */
 const WINDOW_OFFSETS = 4096;
 
 const kernelMemory = sharedMemory<CopyExports>(WINDOW_OFFSETS * INT_BYTES + SPARE_BYTES);
 
 /**
- * Copies offsets to `into[at...]`, adding `shift` to each: as many bytes as what they point into has moved. Uses
+ * Copies offsets to `into[at...]` and adds `shift` to each: the distance by which their bytes have moved. Uses
  * WebAssembly, which adds to four offsets at once.
  */
 export function copyShifted(into: Int32Array, at: number, offsets: Int32Array, shift: number): void {

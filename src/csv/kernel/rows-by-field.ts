@@ -1,16 +1,16 @@
-/** What a row of the output consists of, and writing rows field by field, without WebAssembly, for tables of any size. */
+/** The layout of output rows, and a writer without WebAssembly, field by field, for tables of any size. */
 import { ByteWriter } from '../byte-writer.js';
 import { COMMA, LF } from '../bytes.js';
 import { fieldEnd, fieldStart, type Table } from '../table.js';
 import { writeField } from '../write-field.js';
 
-/** A part from which answers are taken. */
+/** A part that holds answers. */
 export interface AnswerPart extends Table {
-  /** Indexes of the answers among a result's fields, -1 for a missing one; null: the caller writes them. */
+  /** Indexes of the answers among a result's fields, -1 for a missing answer; null if the caller writes the answers. */
   readonly answers: readonly number[] | null;
   /** Written between a record's own fields and its answers. */
   readonly lead: Uint8Array;
-  /** Written behind the answers. */
+  /** Written after the answers. */
   readonly tail: Uint8Array;
 }
 
@@ -31,17 +31,17 @@ export interface RowOrder {
 }
 
 /**
- * Writes what follows the own fields of a record whose part has no plain answers, line feed included.
+ * Writes the end of a row, after the record's own fields, including the line feed. Called if the part has no `answers`.
  *
  * @param record its index.
  * @returns bytes that are valid until the next call.
  */
 export type WriteOther = (record: number) => Uint8Array;
 
-/** Rows are yielded once there are more bytes than this. */
+/** Yields the rows when they have at least this many bytes. */
 const PIECE_BYTES = 16 * 1024 * 1024;
 
-/** The same rows that a `RowsKernel` writes, in pieces. */
+/** Writes the same rows as a `RowsKernel`, in pieces. */
 export function* rowsByField(
   layout: RowsLayout,
   records: Table,

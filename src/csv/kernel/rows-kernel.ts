@@ -1,6 +1,6 @@
 /**
  * Writes the rows of a chunk in WebAssembly: its records' own fields, and the answers of their results. The caller
- * writes answers of other kinds. Layout of the memory: what is loaded, and behind it the rows, which grow.
+ * writes other kinds of answers. Layout of the memory: first the loaded data, then the rows, which grow.
  */
 import { bytesOf, type KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
@@ -33,7 +33,7 @@ const PART_INTS = 16;
 /** Values of `rowsStop`: no room for the next row; the caller has to write the answer of the next row. */
 const NO_ROOM = 1;
 const OTHER_ANSWER = 2;
-/** Most bytes of rows that stay in the memory: before there are more, they are moved out. */
+/** Most bytes of rows in the memory. Before there are more, the rows are moved out. */
 const MAX_HELD_ROWS_BYTES = 256 * 1024 * 1024;
 
 export class RowsKernel {
@@ -46,7 +46,7 @@ export class RowsKernel {
   /** Rows that were moved out to make room. */
   #pieces: Buffer[] = [];
 
-  /** @param tables shared with others that work on the same tables. */
+  /** @param tables may be shared with another kernel that works on the same tables. */
   constructor(layout: RowsLayout, tables = new TableMemory<RowsExports>()) {
     this.#layout = layout;
     this.#tables = tables;
@@ -57,7 +57,7 @@ export class RowsKernel {
    * Writes a row for each record.
    *
    * @returns all rows, in a buffer of the pool.
-   * @throws ConfigError `MEMORY_LIMIT` where a row of a column that is chosen many times does not fit.
+   * @throws ConfigError `MEMORY_LIMIT` when a row does not fit, because a large column is chosen many times.
    */
   write(records: Table, parts: readonly AnswerPart[], order: RowOrder, writeOther: WriteOther): Buffer {
     if (!this.#tables.canHold([records, ...parts])) {
@@ -85,7 +85,7 @@ export class RowsKernel {
 
     const { exports } = this.#memory;
     for (let row = 0; row < records.count; ) {
-      // Listed one by one: spread arguments would be gathered in an array, which costs more.
+      // Not spread from an array, because creating the array costs more.
       exports.writeRows(
         row,
         records.count,
@@ -118,7 +118,7 @@ export class RowsKernel {
     this.#rowsEnd += bytes.length;
   }
 
-  /** Makes room for `size` more bytes: doubles the room up to a limit, then moves out the rows so far. */
+  /** Makes room for `size` more bytes: doubles the room up to a limit, then moves out the rows written so far. */
   #makeRoom(size: number): void {
     const missing = this.#rowsEnd + size + 2 * SPARE_BYTES - this.#memory.bytes.length;
     if (missing <= 0) return;
@@ -157,7 +157,7 @@ export class RowsKernel {
   }
 }
 
-/** All pieces in one buffer of the pool; a single piece is returned as it is. */
+/** All pieces in one buffer of the pool. Returns a single piece unchanged. */
 function concatenated(pieces: readonly Buffer[]): Buffer {
   if (pieces.length === 1) return pieces[0]!;
   const all = takeBuffer(pieces.reduce((sum, { length }) => sum + length, 0));

@@ -1,6 +1,6 @@
 /**
  * The fast scanner: a window of bytes and the offsets found in it, in the memory of a WebAssembly instance. Invariant:
- * the window keeps its address and its bytes when it grows; the views of it are made anew.
+ * when the window grows, it keeps its address and its bytes, but its views are created again.
  */
 import { INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { type Grammar, MAX_ENDS } from '../grammar.js';
@@ -25,14 +25,14 @@ interface ScanExports {
   ): void;
 }
 
-/** Ends that the kernel may write behind the last one; they mean nothing. */
+/** Ends that the kernel may write after the last one; they have no meaning. */
 const SPARE_ENDS = 72;
 
 export class ScanKernel {
   readonly #memory = new KernelMemory<ScanExports>();
   readonly #grammar: Grammar;
   readonly #capacity: number;
-  /** Addresses in the memory, which begins with the ends. */
+  /** Addresses in the memory. The ends are at address 0. */
   readonly #startsAt: number;
   readonly #windowAt: number;
   #window!: Buffer;
@@ -67,7 +67,7 @@ export class ScanKernel {
     return this.#memory.exports.count.value;
   }
 
-  /** Where the first record that was not found complete begins. */
+  /** Where the first incomplete record begins. */
   get next(): number {
     return this.#memory.exports.next.value;
   }
@@ -77,7 +77,7 @@ export class ScanKernel {
     return this.#memory.exports.lines.value;
   }
 
-  /** Whether the last `run` stopped before something that may be malformed: the careful scan decides. */
+  /** Whether the last `run` stopped before a record that may be malformed. Then the careful scan decides. */
   get isDoubtful(): boolean {
     return this.#memory.exports.isDoubtful.value !== 0;
   }
@@ -87,7 +87,7 @@ export class ScanKernel {
     return this.count === this.#capacity;
   }
 
-  /** Scans `window[from, to)`, which begins at a record. A record without a line feed so far is not found. */
+  /** Scans `window[from, to)`, which begins at a record. Finds only records that end with a line feed. */
   run(from: number, to: number): void {
     const { delimiter, fields, maxRecordBytes } = this.#grammar;
     const starts = this.#startsAt;
@@ -109,7 +109,7 @@ export class ScanKernel {
     this.#reserve(windowBytes);
   }
 
-  /** Frees the memory for others. Neither this nor a view may be used after it. */
+  /** Frees the memory for others. After this call, neither the kernel nor its views may be used. */
   release(): void {
     this.#memory.release();
   }

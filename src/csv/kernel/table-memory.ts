@@ -1,11 +1,11 @@
 /**
- * Tables in the memory of one kernel, loaded once for all work on them: comparing echoes and writing rows. Invariant:
- * the held tables come first, in the order of the last `hold`; everything else is loaded behind them.
+ * Tables in the memory of one kernel, loaded once for comparing echoes and for writing rows. Invariant: the held tables
+ * come first, in the order of the last `hold`; all other data is loaded after them.
  */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import type { Table } from '../table.js';
 
-/** Tables of this size, and their largest row, which is no larger, fit into a memory of 2 GiB. */
+/** Tables of this size fit into 2 GiB of memory, together with their largest row, which is not larger. */
 const MAX_TABLE_BYTES = 768 * 1024 * 1024;
 
 /** Addresses of a table's arrays. */
@@ -16,10 +16,10 @@ export interface TableAddresses {
 }
 
 interface HeldTable {
-  /** The table's array of bytes, by which it is recognized. */
+  /** The table's array of bytes, which identifies the table. */
   readonly bytes: Uint8Array;
   readonly addresses: TableAddresses;
-  /** Address behind the table. */
+  /** Address after the table. */
   readonly end: number;
 }
 
@@ -29,24 +29,24 @@ export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }
   #held: HeldTable[] = [];
   #end = SPARE_BYTES;
 
-  /** @param maxTableBytes larger tables are worked on without WebAssembly. */
+  /** @param maxTableBytes `canHold` is false for larger tables; the caller then works without WebAssembly. */
   constructor(maxTableBytes = MAX_TABLE_BYTES) {
     this.#maxTableBytes = maxTableBytes;
   }
 
-  /** Address behind everything that is loaded. */
+  /** Address after all loaded data. */
   get end(): number {
     return this.#end;
   }
 
-  /** Whether there is room for the tables and for what is computed from them. */
+  /** Whether there is room for the tables and for the results computed from them. */
   canHold(tables: readonly Table[]): boolean {
     return tables.reduce((sum, table) => sum + sizeOf(table), 0) <= this.#maxTableBytes;
   }
 
   /**
-   * Loads tables. Those with which the last call began are not loaded again: a table with the same `bytes` object must
-   * not have changed since.
+   * Loads tables. Does not load the first tables again if they are those of the last call: a table with the same `bytes`
+   * object must not have changed since then.
    */
   hold(tables: readonly Table[]): readonly TableAddresses[] {
     let same = 0;
@@ -64,13 +64,13 @@ export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }
     return this.#held.map(({ addresses }) => addresses);
   }
 
-  /** Frees the memory for others. It must not be used after this. */
+  /** Frees the memory for others. After this call it must not be used. */
   release(): void {
     this.#held = [];
     this.memory.release();
   }
 
-  /** Copies bytes behind what is loaded; they stay until the next `hold`. Returns their address. */
+  /** Loads bytes after the other data; they stay until the next `hold`. Returns their address. */
   load(bytes: Uint8Array): number {
     const address = this.#end;
     this.#end = aligned(address + bytes.length + SPARE_BYTES);
@@ -80,7 +80,7 @@ export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }
   }
 }
 
-/** Bytes that a table takes up in the memory, with what is kept for each of its rows. */
+/** Bytes of a table in the memory, including the numbers kept for each of its rows. */
 function sizeOf({ bytes, count, fields }: Table): number {
   return bytes.length + (fields + 4) * count * INT_BYTES;
 }

@@ -40,16 +40,16 @@ export interface UploadFields {
 
 /** Initial bytes of room for the file. */
 const FIRST_ROOM = 256 * 1024;
-/** Up to this size the room is doubled, beyond it grown by what is needed: a batch must fit into the memory too. */
+/** Up to this size the room doubles. Above it, it grows only as needed, because a batch must fit into the memory too. */
 const MAX_DOUBLED_ROOM = 1024 * 1024 * 1024;
-/** Addresses are below 2^31, and a batch must fit behind the file. */
+/** Addresses are below 2^31, and a batch must fit after the file. */
 const MAX_FILE_BYTES = 0x7000_0000;
 
 export class UploadKernel {
   readonly #memory = new KernelMemory<UploadExports>();
   readonly #layout: UploadFields;
   readonly #runs: Int32Array<ArrayBuffer>;
-  /** Address of the file, behind the runs of chosen fields. The batch is behind the file's room. */
+  /** Address of the file, after the runs of chosen fields. The batch is after the file's room. */
   readonly #fileAt: number;
   #room = FIRST_ROOM;
   #length = 0;
@@ -80,8 +80,8 @@ export class UploadKernel {
   }
 
   /**
-   * Writes records `first` to `last` (exclusive) of a batch, as long as the file stays within `maxBytes`. An empty file
-   * takes one record of any size.
+   * Writes records `first` to `last` (exclusive) of a batch while the file stays within `maxBytes`. An empty file takes
+   * one record of any size.
    *
    * @returns how many were written.
    */
@@ -120,7 +120,7 @@ export class UploadKernel {
     return aligned(this.#fileAt + this.#room + SPARE_BYTES);
   }
 
-  /** The file keeps its address; the batch behind it has to be loaded again. */
+  /** Enlarges the file's room. The file keeps its address, but the batch after it must be loaded again. */
   #grow(room: number): void {
     this.#room = room;
     this.#memory.reserve(this.#batchAt);

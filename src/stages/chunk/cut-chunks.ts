@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { MAX_CHUNK_BYTES } from '../../config/sections.js';
-import { type Batch, bytesBetween, endWithin } from '../../csv/batch.js';
+import { type Batch, bytesBetween, endOfFitting } from '../../csv/batch.js';
 import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
 import type { Chunk, Position } from '../../types.js';
 import type { UploadLayout } from './upload-layout.js';
@@ -64,7 +64,7 @@ export async function* cutChunks(
         out.clear();
       }
       const upTo = Math.min(count, r + maxRecords - records);
-      const within = endWithin(batch, r, upTo, maxSourceBytes - sourceBytes);
+      const within = endOfFitting(batch, r, upTo, maxSourceBytes - sourceBytes);
       const isEmpty = records === 0;
       const written = out.write(batch, r, Math.max(within, isEmpty ? r + 1 : r), isEmpty, limits.maxBytes);
       if (written > 0) sourceBytes += bytesBetween(batch, r, r + written);

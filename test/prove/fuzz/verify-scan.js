@@ -35,8 +35,8 @@ export function verifyScan(bytes, grammar, found) {
     expectFound({ code, raw, ...extra }, start);
   };
   /** Only the physical line goes on which the record began; csv-parse begins anew behind it. */
-  const refuseLine = (code, start, seenAt) => {
-    const lineFeed = bytes.indexOf(LF, seenAt);
+  const refuseLine = (code, start, problemAt) => {
+    const lineFeed = bytes.indexOf(LF, problemAt);
     refuse(code, start, lineFeed === -1 ? bytes.length : contentEnd(bytes, start, lineFeed));
     return lineFeed === -1 ? bytes.length : lineFeed + 1;
   };
