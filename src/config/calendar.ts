@@ -1,7 +1,7 @@
 /** Days and months in the time zone of the budget. */
 import type { Config } from './schema.js';
 
-/** The budget's limits and the day that a paid request counts for. @param at epoch milliseconds. */
+/** The budget's limits, and the day to which a paid request belongs. @param at epoch milliseconds. */
 export function budgetAt({ perRun, perDay, perMonth, timeZone }: Config['budget'], at: number) {
   return { day: dayOf(at, timeZone), perRun, perDay, perMonth };
 }
@@ -16,7 +16,7 @@ export function monthOf(at: number, timeZone: string): string {
   return dayOf(at, timeZone).slice(0, 7);
 }
 
-/** Formats by time zone: making one takes longer than formatting a hundred dates. */
+/** Formats by time zone: creating one takes longer than formatting a hundred dates. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatFor(timeZone: string): Intl.DateTimeFormat {

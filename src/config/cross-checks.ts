@@ -1,10 +1,10 @@
-/** Checks between two values. Each check runs when the sections that it needs are valid. */
+/** Checks values against each other. Each check runs only if the sections that it needs are valid. */
 import { resolve, sep } from 'node:path';
 import type { Sections } from './parse-sections.js';
 
 type OnProblem = (key: string, text: string) => void;
 
-/** Reports values that are valid alone and wrong together. Paths are absolute. */
+/** Reports values that are valid alone but wrong together. Paths must be absolute. */
 export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   const { poll, retry, service } = sections;
   if (poll && poll.first > poll.max) onProblem('poll.first', 'is longer than poll.max');
@@ -17,7 +17,7 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   checkOutputPath(sections, onProblem);
 }
 
-/** Reports every value that the schema knows and this release does not support: refused, never ignored. */
+/** Reports every value that the schema knows but this release does not support, so that it is never ignored. */
 export function checkSupported({ result }: Sections, onProblem: OnProblem): void {
   if (result?.onChange === 'add') {
     const text = 'adding result columns to a pipeline is not supported in this release; write fail or ignore';
@@ -30,7 +30,7 @@ export type RescueSections = Pick<Sections, 'failures' | 'upload'> & {
   readonly service?: { readonly embedded: boolean; readonly legacyBaseUrl: string | null };
 };
 
-/** What a config lacks for asking the single-record search about failed records. */
+/** The problems that prevent a search for failed records, one by one. */
 export function rescueProblems({ failures, upload, service }: RescueSections): {
   readonly key: string;
   readonly text: string;
@@ -39,7 +39,7 @@ export function rescueProblems({ failures, upload, service }: RescueSections): {
   if (failures && Object.keys(failures.rescueColumns).length === 0) {
     problems.push({
       key: 'failures.rescueColumns',
-      text: 'is missing; write which field of the search reply goes into which result column, such as { naics_code: response.naics_code }',
+      text: 'is missing; map each result column to a field of the search reply, such as { naics_code: response.naics_code }',
     });
   }
   if (service && !service.embedded && service.legacyBaseUrl === null) {
@@ -51,7 +51,7 @@ export function rescueProblems({ failures, upload, service }: RescueSections): {
   if (upload && !Object.hasOwn(upload.columns, 'name')) {
     problems.push({
       key: 'upload.columns',
-      text: 'sends no column name, without which nothing can be searched',
+      text: 'has no sent column called name, which the search needs',
     });
   }
   return problems;
@@ -80,7 +80,7 @@ function checkService(service: NonNullable<Sections['service']>, onProblem: OnPr
     onProblem('service.baseUrl', 'is missing; write the address of the service, or embedded: true');
   }
   if (service.token !== null && service.tokenFile !== null) {
-    onProblem('service.tokenFile', 'is set beside service.token; use only one of them');
+    onProblem('service.tokenFile', 'is set in addition to service.token; use only one of them');
   }
   if (service.token === null && service.tokenFile === null) {
     onProblem('service.token', 'is missing; set FOLIOPIPE_TOKEN, or write token or tokenFile');

@@ -12,9 +12,9 @@ const TOKEN = 'FOLIOPIPE_TOKEN';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads every variable that names a key. Case and single underscores are ignored; an empty variable counts as unset.
- * An unknown name with `__` is a problem. Any other unknown name belongs to the user, for `${...}`.
- * @param cwd absolute folder to which relative paths are relative.
+ * Reads every variable that names a key. Ignores case and single underscores; an empty variable counts as unset. An
+ * unknown name with `__` is a problem. Any other unknown name belongs to the user, who may use it in `${...}`.
+ * @param cwd absolute base folder of relative paths.
  */
 export function environmentSettings(env: Environment, cwd: string, problems: Problems): Setting[] {
   return Object.entries(env).flatMap(([name, text]) => {
@@ -43,7 +43,7 @@ export function withToken(
   ];
 }
 
-/** Escaped: the value of a variable is not searched for further variables. */
+/** Escapes the value, so that `${...}` in a variable is not replaced. */
 function variableSettings(key: Key, text: string, origin: Origin): Setting[] {
   return toSettings(textValue(key, text), key, () => origin).map((setting) =>
     typeof setting.value === 'string' ? { ...setting, value: escapeReferences(setting.value) } : setting,

@@ -8,8 +8,8 @@ import type { Problems } from './problems.js';
 import { type Key, type Setting, toSettings } from './settings.js';
 
 /**
- * @param file path as the user gave it, relative to `cwd`; problems show it like that.
- * @param problems gets what is not YAML, by line and without the text, which may hold a token.
+ * @param file path as the user gave it, relative to `cwd`. Problems show this path.
+ * @param problems gets YAML errors by line, without the text, which may hold a token.
  * @throws ConfigError `CONFIG_UNREADABLE` when the file cannot be read.
  */
 export async function readSettings(file: string, cwd: string, problems: Problems): Promise<Setting[]> {
@@ -45,8 +45,8 @@ export async function readSettings(file: string, cwd: string, problems: Problems
   });
 }
 
-/** @returns the system's code of a failed read, and its meaning when it is known. */
-export function readFailure(error: unknown): { readonly code: string; readonly words: string } {
+/** @returns the system's code of a failed read, and its meaning if it is known. */
+export function describeReadError(error: unknown): { readonly code: string; readonly words: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   return { code, words: READ_FAILURES[code] ?? code };
 }
@@ -61,7 +61,7 @@ async function readBytes(path: string, file: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (cause) {
-    const { code, words } = readFailure(cause);
+    const { code, words } = describeReadError(cause);
     throw new ConfigError('CONFIG_UNREADABLE', `the config file ${file} cannot be read: ${words}`, {
       hint: 'name the file with --config, or run in the folder of foliopipe.yaml',
       facts: { file: path, reason: code },
@@ -70,7 +70,7 @@ async function readBytes(path: string, file: string): Promise<Buffer> {
   }
 }
 
-/** Only this step finds too many aliases. */
+/** Makes the values. Reports a document with too many aliases, which only this step finds. */
 function toValue(document: Document, file: string, problems: Problems): unknown {
   try {
     return document.toJS();
@@ -85,7 +85,7 @@ function lineOf(document: Document, key: Key, lines: LineCounter): number | unde
   return isNode(node) && node.range ? lines.linePos(node.range[0]).line : undefined;
 }
 
-/** The first reference `*name` without an anchor `&name` before it. The parser finds these only when it makes values. */
+/** The first reference `*name` without an anchor `&name` before it. The parser reports it only when it makes values. */
 function unresolvedAlias(document: Document): Alias | undefined {
   let found: Alias | undefined;
   visit(document, {
@@ -98,14 +98,14 @@ function unresolvedAlias(document: Document): Alias | undefined {
   return found;
 }
 
-/** What is wrong with a YAML text, without quoting it: it may hold a token. */
+/** The problem with a YAML text. Does not quote the text, which may hold a token. */
 function yamlProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? (error.code as YAMLError['code']) : undefined;
   const message = error instanceof Error ? error.message : '';
   return `is not YAML: ${(code && YAML_PROBLEMS[code]) ?? withoutSource(message)}`;
 }
 
-/** The mistakes that people are likely to make; for others the parser's message is used. */
+/** Messages for common mistakes. Other mistakes get the parser's message. */
 const YAML_PROBLEMS: Partial<Record<YAMLError['code'], string>> = {
   BAD_DQ_ESCAPE: 'a backslash within double quotes means something else; write single quotes around the text',
   BAD_INDENT: 'the line is indented differently from its neighbours, or a bracket before it is never closed',
@@ -119,7 +119,7 @@ const YAML_PROBLEMS: Partial<Record<YAMLError['code'], string>> = {
   UNEXPECTED_TOKEN: 'there is something after the end of a text or a bracket',
 };
 
-/** The parser's messages quote the source after a colon or in quotes. */
+/** Removes the quoted source from a message of the parser, which puts it after a colon or in quotes. */
 function withoutSource(message: string): string {
   return message.replace(/(:| ?["'`]).*/s, '');
 }

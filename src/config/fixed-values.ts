@@ -1,10 +1,10 @@
-/** The values that stay fixed while a run is open: they decide what is sent and what the output looks like. */
+/** The values that must not change while a run is open: they decide on the sent data and on the form of the output. */
 import { ConfigError } from '../errors.js';
 import type { Config } from './schema.js';
 
 /**
  * The fixed values of a run, for the checkpoint: dotted key to JSON text.
- * @param service who answers: the base URL, or `embedded:<data folder>`.
+ * @param service the base URL, or `embedded:<data folder>`.
  */
 export function fixedValues(config: Config, service: string): Record<string, string> {
   const { source, upload, chunks, output } = config;
@@ -23,7 +23,7 @@ export function fixedValues(config: Config, service: string): Record<string, str
   return { ...jsonTexts(values), ...fixedOutputValues(output) };
 }
 
-/** The fixed values of the section `output`: where and how a publication is written. */
+/** The fixed values of the section `output`, which decide on the path and the form of a publication. */
 export function fixedOutputValues(output: Config['output']): Record<string, string> {
   return jsonTexts({
     'output.path': output.path,
@@ -46,14 +46,14 @@ export function checkFixedValues(
   const { keys, lines } = changedValues(then, now);
   if (keys.length === 0) return;
   throw new ConfigError('CONFIG_FROZEN', `run ${run} is unfinished and began with other values:${lines}`, {
-    hint: 'put the old values back to go on with it, or begin a new run with --new, which pays again',
+    hint: 'restore the old values to continue this run, or begin a new run with --new, which pays again',
     facts: { run, keys: keys.join(', ') },
   });
 }
 
 /**
- * The keys whose value has changed, and one line a key with both values. A key that only one side has is not
- * compared: it comes from a version of foliopipe that behaves like the other version's default.
+ * The keys whose value has changed, and a line for each key with both values. Does not compare a key that only one side
+ * has: it comes from another version of foliopipe, and the version without it behaves like the default.
  */
 export function changedValues(
   then: Readonly<Record<string, string>>,

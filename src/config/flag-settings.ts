@@ -8,15 +8,15 @@ import { isMap, type Key, type Setting, toSettings } from './settings.js';
 export interface Override {
   /** Dotted key, such as `chunks.maxRecords`. */
   readonly key: string;
-  /** A text is read by `textValue`; other values are used as they are. */
+  /** `textValue` reads a text; other values are used unchanged. */
   readonly value: unknown;
-  /** Absolute folder to which a relative path is relative. */
+  /** Absolute base folder of a relative path. */
   readonly baseDir: string;
   /** The flag, as it is shown in problems. */
   readonly origin: string;
 }
 
-/** @param problems gets one for a token in a flag: every user of the machine can read a process's flags. */
+/** @param problems gets a problem for a token in a flag, because every user of the machine can read the flags. */
 export function flagSettings(overrides: readonly Override[], problems: Problems): Setting[] {
   return overrides.flatMap(({ key, value, baseDir, origin }) => {
     const parts = key.split('.');
@@ -33,15 +33,15 @@ export function flagSettings(overrides: readonly Override[], problems: Problems)
   });
 }
 
-/** A reference to a variable shows no token. */
+/** Whether a setting shows the token. A reference to a variable does not show it. */
 function isLiteralToken({ key, value }: Setting): boolean {
   return key.join('.') === 'service.token' && typeof value === 'string' && !/^\$\{\w+\}$/.test(value);
 }
 
 /**
- * The value of a text from a variable or a flag. A key that takes a text gets it unchanged, so that tokens and
- * permissions are not altered (in YAML `0640` is a number and ` #` begins a comment). For every other key, and for a
- * text in quotes, the text is read as YAML.
+ * The value of a text from a variable or a flag. A key that takes a text gets it unchanged, because YAML would alter
+ * tokens and permissions (`0640` is a number, and ` #` begins a comment). For other keys, and for a text in quotes,
+ * reads the text as YAML.
  */
 export function textValue(key: Key, text: string): unknown {
   const schema = schemaAt(key);
@@ -52,13 +52,13 @@ export function textValue(key: Key, text: string): unknown {
   return typeof value === 'string' && !quoted ? text : value;
 }
 
-/** The same for a text with variables put in: it may become a number, never a list or a map. */
+/** The value of a text after variables were replaced: it may become a number, but never a list or a map. */
 export function scalarValue(key: Key, text: string): unknown {
   const value = textValue(key, text);
   return Array.isArray(value) || isMap(value) ? text : value;
 }
 
-/** Gives the text back when it is not YAML; the schema then refuses it. */
+/** Reads a text as YAML. Returns a text that is not YAML unchanged; the schema then rejects it. */
 function yamlValue(text: string): unknown {
   const document = parseDocument(text);
   if (document.errors.length > 0 || document.warnings.length > 0) return text;

@@ -1,12 +1,12 @@
 /**
- * Replaces `${VAR}` and `${VAR:-default}` in the texts of a config. This happens after YAML is parsed, so a value
- * cannot add keys.
+ * Replaces `${VAR}` and `${VAR:-default}` in the texts of a config. Runs after YAML is parsed, so that a value cannot
+ * add keys.
  */
 import { scalarValue } from './flag-settings.js';
 import type { Setting } from './settings.js';
 
 /**
- * Puts variables into a setting's text, or into the texts of its list, and gives the value.
+ * The value of a setting, with the variables in its text, or in the texts of its list, replaced.
  * @param onProblem called as `interpolate` does.
  */
 export function withVariables(
@@ -23,8 +23,8 @@ export function withVariables(
 }
 
 /**
- * Puts variables into a text. As in a shell, the default also replaces an empty variable. `$${` gives `${`.
- * @param onProblem called for an unset variable, and for a `${` without a name. The text never holds a value.
+ * Replaces the variables in a text. As in a shell, the default also replaces an empty variable. `$${` gives `${`.
+ * @param onProblem called for an unset variable, and for a `${` without a name. Its text never holds a value.
  */
 export function interpolate(
   text: string,
@@ -44,10 +44,10 @@ export function interpolate(
   });
 }
 
-/** `$${`, or `${` with, where it is well-formed, the name, the default and `}`. */
+/** Matches `$${`, or `${` and, if the reference is well-formed, the name, the default and `}`. */
 const REFERENCE = /\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})?/g;
 
-/** Escapes a text so that `interpolate` gives it back unchanged. */
+/** Escapes a text, so that `interpolate` returns the original. */
 export function escapeReferences(text: string): string {
   return text.replaceAll('${', () => '$${');
 }

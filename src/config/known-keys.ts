@@ -1,4 +1,4 @@
-/** What the schema knows: its keys, what each one takes, and what to say about an unknown key. */
+/** The keys of the schema, a description of the value that each key takes, and the message for an unknown key. */
 import { z } from 'zod';
 import { nearestName } from '../nearest-name.js';
 import { configSchema } from './schema.js';
@@ -9,7 +9,7 @@ export function schemaAt(key: Key): z.ZodType | undefined {
   return key.reduce<z.ZodType | undefined>((schema, part) => schema && childOf(schema, part), configSchema);
 }
 
-/** The keys of a section, or the sections for the empty key; undefined when the key is not a section. */
+/** The keys of a section, or all sections if the key is empty; undefined if the key is not a section. */
 export function keysOf(section: Key): readonly string[] | undefined {
   const schema = schemaAt(section);
   const inner = schema && unwrap(schema);
@@ -21,7 +21,7 @@ export const valueKeys: readonly Key[] = (keysOf([]) ?? []).flatMap(
   (name) => keysOf([name])?.map((inner) => [name, inner]) ?? [[name]],
 );
 
-/** What a key takes, in words. For a key inside a list: what the list takes. */
+/** A description of the value that a key takes. For a key inside a list, describes the list. */
 export function expectedAt(key: Key): string {
   const section = keysOf(key);
   if (section) return `a map with the keys ${section.join(', ')}`;
@@ -29,7 +29,7 @@ export function expectedAt(key: Key): string {
   return schema ? describe(schema) : expectedAt(key.slice(0, -1));
 }
 
-/** The message for an unknown key: how to write it, the name that was probably meant, or the known names. */
+/** The message for an unknown key: the right way to write it, the name that was probably meant, or the known names. */
 export function unknownKey(key: Key): string {
   const name = key.at(-1) ?? '';
   const [section, ...rest] = name.split('.');
@@ -51,14 +51,14 @@ function childOf(schema: z.ZodType, part: string): z.ZodType | undefined {
   return inner.shape[part] as z.ZodType;
 }
 
-/** A schema's description may be on the schema inside a default. */
+/** The description of a schema, or of the schema inside a default. */
 function describe(schema: z.ZodType): string {
   if (schema.description !== undefined) return schema.description;
   const inner = unwrapOnce(schema);
   return inner === schema ? 'something else' : describe(inner);
 }
 
-/** The schema inside defaults and nulls, which has the keys of a map. */
+/** The schema inside defaults and nullables. */
 function unwrap(schema: z.ZodType): z.ZodType {
   const inner = unwrapOnce(schema);
   return inner === schema ? schema : unwrap(inner);

@@ -1,4 +1,4 @@
-/** Makes the config: reads the settings, merges them, puts in variables, makes paths absolute and checks everything. */
+/** Makes the config: reads settings, merges them, replaces variables, makes paths absolute and checks everything. */
 import { dirname, isAbsolute, join, normalize, resolve } from 'node:path';
 import { checkSupported, crossCheck } from './cross-checks.js';
 import { environmentSettings, withToken } from './env-settings.js';
@@ -13,22 +13,22 @@ import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
 
 export interface LoadOptions {
-  /** YAML files. When two set the same key, the later one wins. Maps are merged, lists are replaced. */
+  /** YAML files. If two files set the same key, the later file wins. Maps are merged, lists are replaced. */
   readonly files: readonly string[];
   /** For `${VAR}` and for `FOLIOPIPE_<SECTION>__<KEY>`. */
   readonly env: Environment;
   readonly overrides: readonly Override[];
-  /** Absolute folder to which the files, and the paths in variables, are relative. */
+  /** Absolute base folder of the files and of the paths in variables. */
   readonly cwd: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The config of the command line: files, overridden by the environment, overridden by flags. State is kept beside the
- * first file unless the config says where.
- * @throws ConfigError `CONFIG_UNREADABLE` for a file that cannot be read; `CONFIG_INVALID` with all other problems,
- * each with its key and the file and line, variable or flag that it came from.
+ * The config of the command line: the environment overrides the files, and flags override both. The default state folder
+ * is beside the first file.
+ * @throws ConfigError `CONFIG_UNREADABLE` for a file that cannot be read; `CONFIG_INVALID` with all other problems, each
+ * with its key and its origin: file and line, variable or flag.
  */
 export async function loadConfig({ files, env, overrides, cwd }: LoadOptions): Promise<Config> {
   const problems = new Problems();
@@ -44,9 +44,9 @@ export async function loadConfig({ files, env, overrides, cwd }: LoadOptions): P
 }
 
 /**
- * The config of a program that embeds foliopipe: a plain object, with values as YAML would give them (durations as
- * texts with a unit, and so on). No environment is used: `${VAR}` is a problem, and `$${` stands for `${`.
- * @param baseDir folder to which relative paths are relative.
+ * The config of a program that embeds foliopipe: a plain object with the values that YAML would give, such as durations
+ * as texts with a unit. Uses no environment: `${VAR}` is a problem, and `$${` means `${`.
+ * @param baseDir base folder of relative paths.
  * @throws ConfigError `CONFIG_INVALID` with every problem at once.
  */
 export function parseConfig(value: unknown, baseDir: string): Config {
@@ -59,10 +59,10 @@ export function parseConfig(value: unknown, baseDir: string): Config {
 }
 
 /**
- * Makes the config from settings, of which later ones win.
- * @param env where `${VAR}`, and the token when the settings give none, are looked up.
- * @param baseDir absolute folder under which state is kept when the settings do not say where.
- * @param problems those found so far; all that are found here are added.
+ * Makes the config from settings. Later settings win.
+ * @param env gives the values for `${VAR}`, and the token if the settings have none.
+ * @param baseDir absolute folder that holds the default state folder.
+ * @param problems the problems so far. This function adds its own.
  * @throws ConfigError `CONFIG_INVALID` with every problem.
  */
 function resolveConfig(
@@ -93,7 +93,7 @@ function resolveConfig(
   return { ...(sections as Config), service: service as ServiceConfig };
 }
 
-/** Drops what cannot be put in a map, with a problem: a value for the whole config, and `__proto__`. */
+/** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */
 function isUsable({ key, value, origin }: Setting, problems: Problems): boolean {
   if (key.includes('__proto__')) problems.add(key.join('.'), 'cannot be a key', origin?.label);
   else if (key.length > 0) return !(value === null && keysOf(key));
@@ -101,7 +101,7 @@ function isUsable({ key, value, origin }: Setting, problems: Problems): boolean 
   return false;
 }
 
-/** Keys that the embedded service does not use. They are not even read, so a rehearsal needs no token. */
+/** Keys that the embedded service does not use. They are not read, so a rehearsal needs no token. */
 const REAL_SERVICE_KEYS: readonly Key[] = ['baseUrl', 'legacyBaseUrl', 'token', 'tokenFile'].map((key) => [
   'service',
   key,
@@ -116,8 +116,8 @@ function withoutUnused(settings: readonly Setting[], env: Environment): readonly
 const PATHS: ReadonlySet<string> = new Set(['source.path', 'service.tokenFile', 'output.path', 'stateDir']);
 
 /**
- * Makes a path absolute against the folder of the file, variable or flag that gives it. Empty paths and paths with
- * `~` stay as they are: the schema refuses them. A slash at the end stays, because it means a folder.
+ * Makes a path absolute. The base folder belongs to the file, variable or flag that gives the path. Empty paths and paths
+ * with `~` stay unchanged, because the schema rejects them. A slash at the end stays, because it means a folder.
  */
 function absolutePath(key: Key, value: unknown, baseDir: string): unknown {
   if (!PATHS.has(key.join('.')) || typeof value !== 'string') return value;

@@ -5,12 +5,12 @@ import { expectedAt, keysOf, unknownKey } from './known-keys.js';
 import { configSchema, type ParsedConfig } from './schema.js';
 import type { Key, Tree } from './settings.js';
 
-/** The valid sections. When no problem was reported, these are all. */
+/** The valid sections. If no problem was reported, these are all sections. */
 export type Sections = Partial<ParsedConfig>;
 
 /**
- * @param writtenAt gives a value as it was written, before variables were put in, to show it in a problem.
- * @param onProblem called for every unknown key and every value that the schema refuses.
+ * @param writtenAt gives a value as it was written, before variables were replaced, to show it in a problem.
+ * @param onProblem called for every unknown key and every value that the schema rejects.
  */
 export function parseSections(
   tree: Tree,
@@ -32,20 +32,20 @@ export function parseSections(
   return sections;
 }
 
-interface Described {
+interface KeyProblem {
   readonly key: Key;
   readonly text: string;
 }
 
-/** The message of an issue that has none of its own, as zod gives it. */
+/** zod's message for an issue without its own message. */
 const NO_MESSAGE = 'Invalid input';
 
-/** Says what was expected, and what was found unless it may be a secret. */
+/** Describes an issue: the expected value, and the found value unless it may be a secret. */
 function describeIssue(
   issue: z.core.$ZodIssue,
   section: string,
   writtenAt: (key: Key) => unknown,
-): Described[] {
+): KeyProblem[] {
   const key = [section, ...issue.path.map(String)];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((name) => ({ key: [...key, name], text: unknownKey([...key, name]) }));
@@ -57,7 +57,7 @@ function describeIssue(
   return [{ key, text: `expected ${expected}, got ${show(written, mayBeSecret(key))}` }];
 }
 
-/** A token may also be written in place of the section. */
+/** Whether a value may be a token. By mistake, a token may be written as the value of the whole section. */
 function mayBeSecret(key: Key): boolean {
   return key[0] === 'service' && (key.length === 1 || key[1] === 'token');
 }
@@ -86,7 +86,7 @@ function isMapOrList(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-/** Characters of a value that are shown. */
+/** Most characters of a value that are shown. */
 const MAX_SHOWN = 60;
 
 function shortened(text: string): string {

@@ -4,7 +4,7 @@ import { escapeUnprintable } from '../text.js';
 
 interface Problem {
   readonly text: string;
-  /** Where the value was written: a file with its line, a flag or a variable. */
+  /** The origin of the value: a file with its line, a flag or a variable. */
   readonly origin: string | undefined;
 }
 
@@ -12,12 +12,12 @@ interface Problem {
 export class Problems {
   readonly #byKey = new Map<string, Problem>();
 
-  /** Adds a problem, unless the key has one already: later ones are consequences of the first. */
+  /** Adds a problem, unless the key already has one: later problems follow from the first. */
   add(key: string, text: string, origin?: string): void {
     if (!this.#byKey.has(key)) this.#byKey.set(key, { text, origin });
   }
 
-  /** @throws ConfigError `CONFIG_INVALID` with all problems, where there are any. */
+  /** @throws ConfigError `CONFIG_INVALID` with all problems, if there are any. */
   throwIfAny(): void {
     const count = this.#byKey.size;
     if (count === 0) return;
@@ -36,7 +36,7 @@ export class Problems {
   }
 }
 
-/** Keys come from files: characters that could control a terminal, or reorder its text, are shown as their codes. */
+/** Replaces characters that could control a terminal or reorder its text by their codes: keys come from files. */
 function printable(line: string): string {
   return escapeUnprintable(line, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu);
 }

@@ -1,4 +1,4 @@
-/** The whole config: every key with its type and default (config/nightly.example.yaml), and nothing else. */
+/** The schema of the whole config: every key with its type and default (config/nightly.example.yaml explains them). */
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import {
@@ -41,7 +41,7 @@ export const configSchema = z.strictObject({
   stateDir: filePath.transform((path) => resolve(path)).describe('the path of a folder'),
 });
 
-/** The config ready for use: defaults filled in, durations in ms, sizes in bytes, shares 0..1, absolute paths. */
+/** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */
 export type Config = Omit<ParsedConfig, 'service'> & { readonly service: ServiceConfig };
 
 /** The config as the schema gives it: the token may still be in its file. */

@@ -20,7 +20,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** iconv-lite knows these too, but they are not encodings of text. */
+/** iconv-lite knows these names too, but they are not text encodings. */
 const NOT_TEXT: ReadonlySet<string> = new Set(['base64', 'hex']);
 
 export const sourceSchema = z.strictObject({
@@ -53,7 +53,7 @@ const sentColumns = z
   })
   .describe('a map of sent columns to source columns, with at least one of them');
 
-/** What can be put into `upload.description`. */
+/** The placeholders that `upload.description` may contain. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(['{pipeline}', '{run}', '{chunk}', '{hash}']);
 
 export const uploadSchema = z.strictObject({
@@ -71,7 +71,7 @@ export const uploadSchema = z.strictObject({
     .default('{pipeline} {run} {chunk} {hash}'),
 });
 
-/** Numbers are refused because JavaScript puts keys that are whole numbers first, which changes the order of columns. */
+/** Rejects numbers, because JavaScript puts keys that are whole numbers first, which changes the order of columns. */
 function sentNameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'a sent column needs a name';
   if (/^\d+$/.test(name)) return 'the name of a sent column cannot be a number';
@@ -80,9 +80,9 @@ function sentNameProblem(name: string): string | undefined {
 }
 
 /**
- * The most bytes of an uploaded file, and of its records in the source. The 2 GiB of the CSV kernel must hold twice as
- * much (a file and its next record) plus a batch as large as the largest record. An answer that echoes all of it
- * beside 1.25 GiB of its own must fit into 32-bit offsets.
+ * Most bytes of an uploaded file, and of its records in the source. The 2 GiB of the CSV kernel must hold twice this size
+ * (a file and its next record) and a batch as large as the largest record. An answer that echoes all of the file and adds
+ * 1.25 GiB must fit into 32-bit offsets.
  */
 export const MAX_CHUNK_BYTES = 512 * MB;
 

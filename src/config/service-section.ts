@@ -1,14 +1,14 @@
-/** The section `service`: who answers, how it is reached, and the token. */
+/** The section `service`: the local or the real service, its address and its token. */
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import { readFailure } from './file-settings.js';
+import { describeReadError } from './file-settings.js';
 import { choice, filePath, flag } from './values.js';
 
 const INSECURE =
-  'http:// would send token and records in the clear; it is accepted only for localhost, so write https://';
+  'http:// would send token and records unencrypted; it is accepted only for localhost, so write https://';
 
-/** An address to which paths can be appended. http:// is accepted only where the token stays on this machine. */
+/** An address to which paths can be appended. http:// is accepted only if the token stays on this machine. */
 const address = z
   .string()
   .transform((text, context): string => {
@@ -81,7 +81,7 @@ export function resolveService(
   return { ...options, embedded, baseUrl, legacyBaseUrl, token: new Secret(token) };
 }
 
-/** Holds a token. However it is printed, the text is `[secret]`; only `reveal()` gives the token, to send it. */
+/** Holds a token. Every way of printing it gives `[secret]`; only `reveal()` gives the token, to send it. */
 export class Secret {
   readonly #value: string;
 
@@ -111,7 +111,7 @@ function readToken(path: string, onProblem: (key: string, text: string) => void)
   try {
     token = readFileSync(path, 'utf8').trim();
   } catch (error) {
-    onProblem('service.tokenFile', `${path} cannot be read: ${readFailure(error).words}`);
+    onProblem('service.tokenFile', `${path} cannot be read: ${describeReadError(error).words}`);
     return undefined;
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token;

@@ -1,4 +1,4 @@
-/** A setting is one value of one key and where it came from. Files, variables and flags are all turned into settings. */
+/** A setting is one value of one key, with its origin. Files, variables and flags all become settings. */
 
 /** A key as its parts. A part may hold dots, because a column's name may. */
 export type Key = readonly string[];
@@ -6,7 +6,7 @@ export type Key = readonly string[];
 export interface Origin {
   /** For people: `nightly.yaml:12`, `--set`, `FOLIOPIPE_CHUNKS__MAX_RECORDS`. */
   readonly label: string;
-  /** Absolute folder to which relative paths are relative. */
+  /** Absolute base folder of relative paths. */
   readonly baseDir: string;
 }
 
@@ -21,24 +21,24 @@ export interface Tree {
   [name: string]: unknown;
 }
 
-/** Splits nested maps into settings, so that maps merge and other values replace. A map without keys gives none. */
+/** Splits nested maps into settings, so that maps are merged and other values replaced. An empty map gives none. */
 export function toSettings(value: unknown, key: Key, originOf: (key: Key) => Origin | undefined): Setting[] {
   if (value === undefined) return [];
   if (!isMap(value) || key.length === MAX_PARTS) return [{ key, value, origin: originOf(key) }];
   return Object.entries(value).flatMap(([part, inner]) => toSettings(inner, [...key, part], originOf));
 }
 
-/** No key of the config has more parts. Deeper maps are not read: one of them may contain itself. */
+/** No key of the config has more parts. Deeper maps are not read, because a map may contain itself. */
 const MAX_PARTS = 4;
 
-/** The settings that count: those without a later one for the same key, or for a map that contains it. */
+/** The settings that are not replaced by a later setting of the same key or of a map that contains it. */
 export function effectiveSettings(settings: readonly Setting[]): Setting[] {
   return settings.filter(
     (setting, index) => !settings.slice(index + 1).some(({ key }) => isUnder(setting.key, key)),
   );
 }
 
-/** Joins effective settings into maps. A value where a map belongs stays, so that the schema refuses it. */
+/** Joins effective settings into maps. Keeps a value in the place of a map, so that the schema rejects it. */
 export function toTree(settings: readonly Setting[]): Tree {
   const tree: Tree = {};
   for (const { key, value } of settings) {

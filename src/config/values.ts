@@ -1,4 +1,4 @@
-/** The kinds of values that a config holds. Each schema's description is what a problem says was expected. */
+/** The schemas of the values in a config. Problems show a schema's description as the expected value. */
 import { z } from 'zod';
 import { formatBytes, longestTimerMs, parseDuration, parseSize } from '../quantities.js';
 import type { Bytes, Milliseconds } from '../types.js';
@@ -61,7 +61,7 @@ export const filePath = z
   .min(1)
   .refine((path) => !path.includes('\0'), { error: 'a path cannot hold a NUL character' })
   .refine((path) => !path.startsWith('~'), {
-    error: 'a path is not read by a shell: write out what ~ stands for',
+    error: 'a path is not read by a shell: write the full path in place of ~',
   })
   .describe('a path');
 

@@ -25,7 +25,7 @@ export function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string
     'RUN_DONE_OTHERWISE',
     `run ${newest.id} has done this source with other values:${lines}`,
     {
-      hint: 'put the old values back to have its output; foliopipe run --new sends the source again, and pays again',
+      hint: 'restore the old values to get its output; foliopipe run --new sends the source again, and pays again',
       facts: { run: newest.id, keys: keys.join(', ') },
     },
   );

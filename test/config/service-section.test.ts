@@ -34,9 +34,9 @@ test.each([
 });
 
 test.each([
-  ['http://predict.example', 'in the clear'],
-  ['http://localhost.evil.example', 'in the clear'],
-  ['http://127.0.0.1.evil.example', 'in the clear'],
+  ['http://predict.example', 'unencrypted'],
+  ['http://localhost.evil.example', 'unencrypted'],
+  ['http://127.0.0.1.evil.example', 'unencrypted'],
   ['predict.example', 'expected an https:// address'],
   ['https://predict.example?x=1', 'expected an https:// address'],
   ['https://predict.example/#x', 'expected an https:// address'],
