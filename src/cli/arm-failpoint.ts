@@ -1,11 +1,11 @@
-/** Arms a failpoint from outside, with the variable `FOLIOPIPE_CRASH_AT`. Tests use it to stop a process at a named point. */
+/** Arms a failpoint with the variable `FOLIOPIPE_CRASH_AT`. Tests use it to stop a process at a named point. */
 import { type AtFailpoint, ConfigError, failpoints } from '../../pipelines/index.js';
 
 /**
- * Reads `point[:n][:how]`: what happens when the process passes the failpoint for the n-th time, by default the first.
+ * Reads `point[:n][:how]`: a signal for the n-th time (default: the first) that the process passes the failpoint.
  * @param armed the variable's value.
  * @returns undefined when nothing is armed.
- * @throws ConfigError `USAGE` for an unknown failpoint, count or way.
+ * @throws ConfigError `USAGE` for an unknown failpoint, count or signal.
  */
 export function armFailpoint(armed: string | undefined): AtFailpoint | undefined {
   if (armed === undefined || armed === '') return undefined;

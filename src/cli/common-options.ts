@@ -29,7 +29,7 @@ export function withConfigOptions(command: Command): Command {
     .option('--source <path>', 'source.path: a CSV file or a glob')
     .option('--output <file>', 'output.path: the enriched CSV')
     .option('--base-url <url>', "service.baseUrl: the service's address")
-    .option('--state-dir <folder>', 'stateDir: the folder of everything that survives a kill')
+    .option('--state-dir <folder>', 'stateDir: the folder that holds everything that survives a kill')
     .option(
       '--set <key=value>',
       'any other key, for example --set chunks.maxRecords=500; repeatable',
@@ -80,7 +80,7 @@ export async function readConfig(options: CommonOptions, file?: string): Promise
 }
 
 /**
- * Refuses a config file in place of the run: the run was forgotten.
+ * Rejects a config file in the place of the run, when the run was forgotten.
  * @throws ConfigError `USAGE`.
  */
 export function refuseFileAsRun(command: string, run: string, file: string | undefined): void {

@@ -1,4 +1,4 @@
-/** The logger: pino to stderr, as text or JSON lines, and to a file. Secrets are removed from every line. */
+/** The logger: pino writes to stderr, as text or JSON lines, and to a file. Removes secrets from every line. */
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { Logger } from '../../pipelines/index.js';
@@ -10,8 +10,8 @@ import { createTerminal, type Terminal } from './terminal.js';
 export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile'>;
 
 /**
- * The logger never throws: when stderr or the file can no longer be written, the other one gets one warning.
- * @param secrets texts that are replaced wherever they appear in a line.
+ * Creates a logger that never throws: if stderr or the file can no longer be written, the other one gets one warning.
+ * @param secrets texts that are replaced in every line.
  * @throws ConfigError `LOG_FILE_UNWRITABLE` when the log file cannot be opened.
  */
 export function createLogger(

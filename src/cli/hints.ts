@@ -1,10 +1,10 @@
 /**
- * What to type or change next after an error, by its code. The checkpoint knows no commands and flags, so its errors
- * come without a hint; those of the stages may have their own.
+ * Hints for errors, by their code: the command to run or the setting to change. The checkpoint knows no commands and
+ * flags, so its errors have no hint. Errors of the stages may have their own.
  */
 import type { ErrorFacts, FoliopipeError } from '../errors.js';
 
-/** @returns the error's own hint, or the one for its code; undefined where there is none. */
+/** @returns the error's own hint, or the hint for its code; undefined if there is none. */
 export function hintOf({ hint, code, facts }: FoliopipeError): string | undefined {
   return hint ?? hints[code]?.(facts);
 }
@@ -29,11 +29,11 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   CHECKPOINT_LOST: () => `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`,
   CHECKPOINT_BEHIND: afterBehind,
   JOURNAL_DAMAGED: () =>
-    'look at what there is with: foliopipe recover --dry-run; or put back a copy of the file',
+    'see what can be rebuilt with: foliopipe recover --dry-run; or put back a copy of the file',
   JOURNAL_NEWER: () => UPGRADE,
 };
 
-/** The checkpoint is older than the journal that the facts name, or it knows nothing of a whole run. */
+/** The checkpoint is older than the journal that the facts name; without a journal, it lacks a whole run. */
 function afterBehind({ journal }: ErrorFacts): string {
   return journal === undefined
     ? `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`

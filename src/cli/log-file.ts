@@ -1,4 +1,4 @@
-/** The log file: lines are appended. A full disk or a lost reader ends the writing, never the work. */
+/** Appends lines to the log file. A full disk or a lost reader ends the log, never the work. */
 import { mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigError } from '../../pipelines/index.js';
@@ -41,7 +41,7 @@ function open(path: string): number {
   }
 }
 
-/** One call may write only a part, for example on a disk that is nearly full. */
+/** Writes all of a line: one call may write only a part, for example when the disk is nearly full. */
 function writeAll(file: number, line: string): void {
   let rest = Buffer.from(line);
   while (rest.length > 0) rest = rest.subarray(writeSync(file, rest));

@@ -1,4 +1,4 @@
-/** Runs one command, from its arguments to its exit code. The only place where an error becomes an exit code. */
+/** Runs one command, from its arguments to its exit code. Only here an error becomes an exit code. */
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
@@ -11,7 +11,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     const program = await createProgram(argv, (code) => {
       exit.code = code;
     });
-    // Loaded before any work: hours later the installation may have changed, or no file can be opened.
+    // Loads this before any work: hours later the installation may have changed, or the limit of open files is reached.
     program.hook('preAction', async () => void (await loadReport()));
     await program.parseAsync(argv);
     return exit.code;
@@ -26,9 +26,9 @@ export async function main(argv: readonly string[]): Promise<number> {
 const loadReport = () => import('./report-failure.js');
 
 /**
- * Lets the process end with its exit code after its terminal was closed. Before version 24, Node restores each
- * terminal when it exits and aborts if that fails, as it does on a closed one (`ResetStdio` in its node.cc): exit code
- * 134 and a core dump. Node skips a closed descriptor, so those of closed terminals are closed first.
+ * Lets the process end with its exit code after its terminal was closed. Before version 24, Node restores each terminal
+ * when it exits. On a closed terminal this fails, and Node aborts with exit code 134 and a core dump (`ResetStdio` in
+ * its node.cc). Node skips closed descriptors, so this function closes the descriptors of closed terminals first.
  */
 export function releaseClosedTerminal(): void {
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));

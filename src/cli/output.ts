@@ -1,6 +1,6 @@
 /**
- * stdout and stderr; the only file that writes to them. A lost reader, a closed terminal or a full disk ends the
- * writing, never the work.
+ * stdout and stderr. Only this file writes to them. A lost reader, a closed terminal or a full disk ends the output,
+ * never the work.
  */
 import { TroubleError } from '../errors.js';
 
@@ -12,15 +12,15 @@ export interface Sink {
   readonly isTTY: boolean;
   /** Characters in a line of the terminal. */
   readonly columns: number;
-  /** Too much waits in memory for the reader: text that can be left out should be left out. */
+  /** Whether too much text waits in memory for the reader: then less important text should be left out. */
   readonly isBehind: boolean;
-  /** The system's code of the error that ended the writing, such as `EPIPE` or `ENOSPC`; else undefined. */
+  /** The system's code of the error that ended the output, such as `EPIPE` or `ENOSPC`; undefined without an error. */
   readonly lost: string | undefined;
   /** Writes without waiting; does nothing once the sink is lost. Never throws. */
   write(text: string): void;
   /** Waits for a reader that is slower than the writer. */
   drained(): Promise<void>;
-  /** Sets the one listener that is called once when the sink is lost, or at once if it is lost already. */
+  /** Sets the only listener. It is called once, when the sink is lost, or at once if it is already lost. */
   onLost(listener: (code: string) => void): void;
 }
 
@@ -70,16 +70,16 @@ export function createSink(stream: OutputStream): Sink {
   };
 }
 
-/** Bytes. The reader of a pipe may stop reading without closing it; what it does not read waits in our memory. */
+/** In bytes. The reader of a pipe may stop reading without closing it; then the text waits in our memory. */
 const maxBacklog = 1024 * 1024;
 
-// Both are created at the start: the first use of a terminal can fail once it is closed.
+// Both are created at the start, because the first use of a terminal can fail after it was closed.
 export const stdout = createSink(process.stdout);
 export const stderr = createSink(process.stderr);
 
 /**
  * Writes a command's result to stdout and waits for the reader. A reader that has closed the pipe is no error.
- * @throws TroubleError `STDOUT_UNWRITABLE` when a disk does not take it: a listing would be cut short.
+ * @throws TroubleError `STDOUT_UNWRITABLE` when a disk cannot take the text, because the result would be incomplete.
  */
 export async function print(text: string): Promise<void> {
   stdout.write(text);
@@ -98,10 +98,10 @@ function isReaderGone(code: string, isTTY: boolean): boolean {
   return code === 'EPIPE' || code === 'ECONNRESET' || (code === 'EIO' && isTTY);
 }
 
-/** The kinds of lines under `--json`: one object a line on stdout, the last one a `summary`. */
+/** The types of lines with `--json`: one object a line on stdout; the last line is a `summary`. */
 type LineType = 'progress' | 'run' | 'check' | 'summary';
 
-/** Writes a line during work that goes on whether or not somebody reads it. */
+/** Writes a line without waiting for the reader, because the work goes on without one. */
 export function writeJson(type: LineType, fields: object): void {
   stdout.write(jsonLine(type, fields));
 }

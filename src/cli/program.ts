@@ -1,4 +1,4 @@
-/** The table of commands. Only the code of the command that is called is loaded. */
+/** The table of commands. Loads only the code of the called command. */
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { ConfigError } from '../errors.js';
@@ -13,7 +13,7 @@ type Add = (command: Command, finish: Finish) => void;
 
 export interface Row {
   readonly name: string;
-  /** What may follow the name, as the list of commands shows it. */
+  /** Flags and arguments, as the list of commands shows them. */
   readonly usage: string;
   readonly description: string;
   /** Not shown in the list of commands. */
@@ -63,7 +63,7 @@ export const rows: readonly Row[] = [
   {
     name: 'publish',
     usage: '[options] <run> [file]',
-    description: 'write the output of a run again from what was bought, without the service',
+    description: 'write the output of a run again from the bought results, without the service',
     load: async () => (await import('./commands/publish.js')).addPublish,
   },
   {
@@ -127,8 +127,8 @@ export const rows: readonly Row[] = [
 
 /**
  * Builds the program for a command line.
- * @param argv as node gives it. Only the command that it names gets its flags and its action; the others get what the
- *   list of commands shows.
+ * @param argv as node gives it. Only the named command gets its flags and its action. The other commands get only the
+ *   text for the list of commands.
  */
 export async function createProgram(argv: readonly string[], finish: Finish): Promise<Command> {
   const program = new Command('foliopipe')
@@ -171,7 +171,7 @@ First steps:
   foliopipe check -c nightly.yaml    whether service, token and folders are ready, without paying
   foliopipe run -c nightly.yaml      the job; after an interruption the same command goes on`;
 
-/** A command of the contract that this release does not have: refused with a message, never ignored. */
+/** Rejects a documented command that this release does not have, so that it is never ignored. */
 function addUnavailable(command: Command): void {
   command
     .allowUnknownOption()

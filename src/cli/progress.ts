@@ -1,6 +1,6 @@
 /**
- * Shows the progress of a run, read from the checkpoint: the run itself knows nothing of it. On a terminal one line is
- * rewritten; elsewhere a line is logged when something changed, and at least once a minute.
+ * Shows the progress of a run. Reads it from the checkpoint, so that the run needs no code for it. On a terminal,
+ * rewrites one line; elsewhere, logs a line when something changed, and at least once a minute.
  */
 import type { CheckpointReader, Logger, Run, Tally } from '../../pipelines/index.js';
 import { formatBytes, formatCount, formatDuration } from '../quantities.js';
@@ -17,11 +17,11 @@ export interface ProgressOptions {
 
 /** Times in milliseconds. */
 export interface ProgressPace {
-  /** Between two reads of the checkpoint. */
+  /** Time between two reads of the checkpoint. */
   readonly readEvery: number;
-  /** At least between two lines when something changed. */
+  /** Least time between two lines, if something changed. */
   readonly changeEvery: number;
-  /** At most between two lines. */
+  /** Most time between two lines. */
   readonly repeatEvery: number;
 }
 
@@ -63,7 +63,7 @@ export function openProgress(options: ProgressOptions): Progress {
     show(JSON.stringify(tally), text, progressFields(row, tally));
   };
   const timer = setInterval(() => {
-    // A failed read only leaves out a line: the run meets the same error and reports it.
+    // A failed read only skips a line, because the run gets the same error and reports it.
     pending = pending.then(update).catch(() => undefined);
   }, readEvery);
   timer.unref();
@@ -116,7 +116,7 @@ export function progressText(run: Run, tally: Tally, rate: number | null): strin
   return `${formatCount(done)} of ${formatCount(all)} records${eta}; chunks${total}: ${states.join(', ')}`;
 }
 
-/** Records a second, averaged since the first call; null until something was done. */
+/** Records a second, as an average since the first call; null until a record is done. */
 export type Rate = (records: number, at: number) => number | null;
 
 /** Measures from the first call on, so that work of an earlier process does not count. */

@@ -1,4 +1,4 @@
-/** Reports an error (what, where, what to do next) as text, as a log record or as the last JSON line. */
+/** Reports an error and the next step as text, as a log record or as the last JSON line. */
 import { CommanderError } from 'commander';
 import {
   ConfigError,
@@ -14,7 +14,7 @@ import { stderr, writeJson } from './output.js';
 import { asRehearsed, isRehearsal, resumeCommand } from './resume-command.js';
 
 /**
- * @param argv as node gives it; the error may be that it cannot be parsed.
+ * @param argv as node gives it; it may be impossible to parse, which is then the error.
  * @returns the exit code.
  */
 export function reportFailure(thrown: unknown, argv: readonly string[]): number {
@@ -40,8 +40,8 @@ function usageError({ code, message }: CommanderError): ConfigError {
 }
 
 /**
- * Whether the hint alone is not enough: after a signal, in a rehearsal, and where the same command would begin
- * another run.
+ * Whether the user needs the resume command besides the hint: after a signal, in a rehearsal, and when the same command
+ * would begin another run.
  */
 function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
   if (error instanceof InterruptedError) return true;
@@ -50,7 +50,7 @@ function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
   return isResumable && argv.includes('--new');
 }
 
-/** After these errors a person has to correct something; then the same command goes on. */
+/** After these errors a person must correct something. Then the same command continues. */
 const needsPerson = [RefusedError, UntrustedError];
 
 function failureText(error: FoliopipeError, hint: string | null, resume: string | null): string {
@@ -69,7 +69,7 @@ function isJsonLog(argv: readonly string[]): boolean {
   return argv.includes('--log-format=json') || (index >= 0 && argv[index + 1] === 'json');
 }
 
-/** Has the form of the logger's records of level error: the logger may not exist yet. */
+/** A record in the logger's form, with level error. The logger itself may not exist yet. */
 function jsonRecord(fields: object, text: string): string {
   return `${JSON.stringify({ level: 50, time: Date.now(), ...fields, msg: text.trimEnd() })}\n`;
 }

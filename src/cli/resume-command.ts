@@ -1,4 +1,4 @@
-/** The command that continues what this one left unfinished, ready to paste into a shell. */
+/** The command that continues an unfinished run, ready to paste into a shell. */
 
 /**
  * The same command without the flags of a new run: `--new` would begin another run and pay again.
@@ -13,7 +13,7 @@ export function resumeCommand(argv: readonly string[], command = argv[2]): strin
   return ['foliopipe', ...(command === undefined ? [] : [command]), ...rest.map(quoteForShell)].join(' ');
 }
 
-/** Whether the command line is that of a rehearsal. */
+/** Whether the command line starts a rehearsal. */
 export function isRehearsal(argv: readonly string[]): boolean {
   return argv.some((word) => word === '--rehearse' || word.startsWith('--rehearse='));
 }

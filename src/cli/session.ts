@@ -1,4 +1,4 @@
-/** Runs the work of a command on a run, with config, logger, signals, the embedded service and progress around it. */
+/** Runs the work of a command, with everything around it: config, logger, signals, embedded service and progress. */
 import {
   type AtFailpoint,
   type Config,
@@ -23,16 +23,16 @@ import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from 
 /** A pipeline, called with the options that the command line gives. */
 export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
 
-/** Replaces config and service of the real job by those of a rehearsal. */
-export type SetUp = (config: Config, options: SetUpOptions) => Promise<Prepared>;
+/** Gives a rehearsal its config and service, from the config of the real job. */
+export type PrepareRehearsal = (config: Config, options: PrepareOptions) => Promise<PreparedRehearsal>;
 
-export interface SetUpOptions extends Pick<RunOptions, 'waitLock'> {
+export interface PrepareOptions extends Pick<RunOptions, 'waitLock'> {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly holder: NonNullable<RunOptions['holder']>;
 }
 
-export interface Prepared {
+export interface PreparedRehearsal {
   readonly config: Config;
   readonly service: EmbeddedBehaviour;
   readonly at?: AtFailpoint;
@@ -43,7 +43,7 @@ export async function runJob(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
   job: Job,
-  setUp?: SetUp,
+  prepare?: PrepareRehearsal,
 ): Promise<number> {
   return runSession(options, file, {
     work: job,
@@ -51,26 +51,26 @@ export async function runJob(
       summaryText(summary, {
         resume: resumeCommand(process.argv, 'collect'),
         tolerate: failures.tolerate,
-        mayRetry: setUp === undefined,
+        mayRetry: prepare === undefined,
       }),
     exitCode: (summary) => summary.exitCode ?? 0,
-    ...(setUp && { setUp }),
+    ...(prepare && { prepare }),
   });
 }
 
-/** Work on a run, and how its result is shown. */
+/** Work on a run, and the functions that show its result. */
 export interface SessionWork<T extends object> {
   readonly work: (config: Config, options: RunOptions) => Promise<T>;
   readonly text: (result: T, config: Config) => string;
   readonly exitCode: (result: T) => number;
-  readonly setUp?: SetUp;
+  readonly prepare?: PrepareRehearsal;
 }
 
 /** Does the work and prints its result. @returns the exit code. */
 export async function runSession<T extends object>(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
-  { work, text, exitCode, setUp }: SessionWork<T>,
+  { work, text, exitCode, prepare }: SessionWork<T>,
 ): Promise<number> {
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
   const given = await readConfig(options, file);
@@ -82,7 +82,7 @@ export async function runSession<T extends object>(
   const stop = listenForStop((name) => logger.warn(stopText(name)));
   const holder = { pid: process.pid, command: process.argv.slice(2).join(' ') };
   const runOptions = { ...times, signal: stop.signal, logger, holder };
-  const prepared = await setUp?.(given, runOptions);
+  const prepared = await prepare?.(given, runOptions);
   const config = prepared?.config ?? given;
   const service = await openEmbeddedService(config, prepared?.service);
   const open = () => openCheckpointReader(config.stateDir);

@@ -1,4 +1,4 @@
-/** SIGINT, SIGTERM and SIGHUP (docs/resume.md): the first one stops resumably, the second ends at once. */
+/** Handles SIGINT, SIGTERM and SIGHUP (docs/resume.md): the first signal stops the run resumably, the second ends it. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { InterruptedError, type StopSignal } from '../../pipelines/index.js';
@@ -12,14 +12,14 @@ export interface StopSignals {
 
 const names: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** @param onStop called by the first signal, to say what happens now. */
+/** @param onStop called at the first signal, to say what happens now. */
 export function listenForStop(onStop: (name: StopSignal) => void): StopSignals {
   const controller = new AbortController();
   const ignoresHangup = isUnderNohup();
   const stop = (name: StopSignal) => {
     const isStopped = controller.signal.aborted;
-    // The system and the shell both send SIGHUP for a closed terminal, and systemd sends it after SIGTERM:
-    // a second signal of this kind does not mean that somebody wants to end at once.
+    // Both the system and the shell send SIGHUP for a closed terminal, and systemd sends it after SIGTERM. So a second
+    // SIGHUP does not mean that the user wants to end at once.
     if (name === 'SIGHUP' && (ignoresHangup || isStopped)) return;
     if (isStopped) process.exit(new InterruptedError(name).exitCode);
     onStop(name);
@@ -34,7 +34,7 @@ export function listenForStop(onStop: (name: StopSignal) => void): StopSignals {
   };
 }
 
-/** What the first signal does to a run, and how to stop at once. */
+/** Says what the first signal does, and how to stop at once. */
 export function stopText(name: StopSignal): string {
   return `${name}: stopping. Waiting for uploads in flight (they are paid for).${stopAtOnce[name]}`;
 }
@@ -42,15 +42,14 @@ export function stopText(name: StopSignal): string {
 const stopAtOnce: Readonly<Record<StopSignal, string>> = {
   SIGINT: ' Press Ctrl-C again to stop at once.',
   SIGTERM: ' Send it again to stop at once.',
-  // A second one is ignored.
+  // A second SIGHUP is ignored.
   SIGHUP: '',
 };
 
 /**
- * Whether this process was started to ignore SIGHUP, as `nohup foliopipe run` does. Node gives every ignored signal
- * its default action back, and nothing shows afterwards which ones were ignored. So nohup is recognised by its other
- * traces: the variable `_`, in which the shell passes on the name of the program that it started; and, with GNU nohup
- * on a terminal, a stdin that can only be written.
+ * Whether this process was started to ignore SIGHUP, as `nohup foliopipe run` does. Node resets every ignored signal to
+ * its default action, so a process cannot see which signals were ignored. Other facts show nohup: the variable `_`, which
+ * the shell sets to the name of the program that it starts; and, with GNU nohup on a terminal, a write-only stdin.
  */
 export function isUnderNohup(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   return basename(env._ ?? '') === 'nohup' || isStdinOfNohup();

@@ -5,7 +5,7 @@ import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js
 export interface SummaryTerms {
   /** The command that continues the run if it is not done. */
   readonly resume: string;
-  /** `failures.tolerate` of today's config: share from 0 to 1. */
+  /** `failures.tolerate` of the current config: a share from 0 to 1. */
   readonly tolerate: number;
   /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
   readonly mayRetry: boolean;
@@ -95,7 +95,7 @@ function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): st
   return `${formatCount(resubmitted)} sent again, perhaps paid twice, and the others perhaps paid in vain`;
 }
 
-/** Why the exit code is 3: too many FAILED records, UNPROCESSED records or both; and the next command. */
+/** Says why the exit code is 3 (too many FAILED records, UNPROCESSED records or both), and names the next command. */
 function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
   const { read, failed, unprocessed, rejected } = counts;
   const sent = read - rejected;
@@ -106,7 +106,7 @@ function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: Summary
       ? [`${countOf(unprocessed, 'record')} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`]
       : []),
   ];
-  // The config may have changed since then.
+  // The config may have changed since the publication.
   if (reasons.length === 0) reasons.push('more failed than failures.tolerate allowed when it was published');
   return [
     `  Exit 3: ${reasons.join('; ')}`,
@@ -116,7 +116,7 @@ function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: Summary
   ];
 }
 
-/** Says when the published output is not at its path any more. */
+/** Warns if the published output is no longer at its path. */
 function outputProblem({ run, output }: RunSummary): string[] {
   if (output === null || output.inPlace) return [];
   const { path, heldBy } = output;

@@ -1,4 +1,4 @@
-/** What stderr shows: lines that stay and, on a terminal, one status line below them that is rewritten. */
+/** Shows text on stderr: lines that stay and, on a terminal, one status line below them, which is rewritten. */
 import { type Sink, stderr } from './output.js';
 
 export interface Terminal {

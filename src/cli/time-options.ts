@@ -59,8 +59,8 @@ export function readTimeOptions(
 }
 
 /**
- * @param text an instant with its zone (`2026-11-22T06:00:00+01:00`), or a time of day (`06:00`): the next one on this
- *   machine's clock. A time of day that has just passed is refused, because it would mean tomorrow.
+ * @param text an instant with its zone (`2026-11-22T06:00:00+01:00`), or a time of day (`06:00`), which means the next
+ *   such time on this machine's clock. A time of day that has just passed is rejected, because it would mean tomorrow.
  * @returns epoch milliseconds.
  * @throws ConfigError `USAGE`.
  */
@@ -105,7 +105,7 @@ function nextTimeOfDay(text: string, hours: number, minutes: number, now: Date):
   );
 }
 
-/** A time of day further ahead has just passed. */
+/** A time of day that is further ahead counts as just passed. */
 const maxAheadMs = 18 * 3_600_000;
 
 function usage(message: string, hint: string): ConfigError {

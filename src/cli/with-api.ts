@@ -1,4 +1,4 @@
-/** The client of the config's service, for commands that ask it without a run; and the embedded local service. */
+/** Opens the API client for commands without a run, and the embedded local service. */
 import { randomBytes } from 'node:crypto';
 import {
   type Config,
@@ -14,8 +14,8 @@ import type { ServiceOptions } from '../service/open-service.js';
 import { listenForStop } from './stop-signals.js';
 
 /**
- * Opens the client, starting the embedded service if the config wants it, and closes both afterwards.
- * @param use gets a signal that the first SIGINT, SIGTERM or SIGHUP aborts.
+ * Opens the client, and the embedded service if the config has one. Closes both afterwards.
+ * @param use gets a signal that aborts at the first SIGINT, SIGTERM or SIGHUP.
  */
 export async function withApi<T>(
   config: Config,
@@ -41,7 +41,7 @@ export async function withApi<T>(
   }
 }
 
-/** How the embedded service differs from its defaults: slower, in another time scale, or with faults. */
+/** Changes to the embedded service's defaults: another speed, time scale or predictor, or faults. */
 export type EmbeddedBehaviour = Partial<
   Pick<ServiceOptions, 'predictor' | 'recordsPerSecond' | 'timeScale' | 'faults'>
 >;
@@ -61,7 +61,7 @@ export async function openEmbeddedService(
   behaviour: EmbeddedBehaviour = {},
 ): Promise<EmbeddedService | undefined> {
   if (!config.service.embedded) return undefined;
-  // Loaded only here: a client of the real service needs neither fastify nor the predictors.
+  // Loaded only if needed: a client of the real service uses neither fastify nor the predictors.
   const { openService } = await import('../service/open-service.js');
   const token = randomBytes(16).toString('hex');
   const service = await openService({
@@ -79,7 +79,7 @@ export async function openEmbeddedService(
   return { endpoint: { baseUrl: service.url, token: new Secret(token) }, close: () => service.close() };
 }
 
-/** The proxies that the environment names, in upper or lower case. */
+/** The proxies of the environment. The variables may be in upper or lower case. */
 export function environmentProxies(
   env: Readonly<Record<string, string | undefined>>,
 ): NonNullable<RunOptions['proxies']> {

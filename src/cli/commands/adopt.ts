@@ -1,4 +1,4 @@
-/** `foliopipe adopt`: binds a folio seen elsewhere to a chunk that the service may have accepted. */
+/** `foliopipe adopt`: binds a folio that the user found at the service to a chunk that may have been accepted. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AdoptedChunk, adopt } from '../../../pipelines/index.js';
 import { countOf } from '../../quantities.js';

@@ -1,4 +1,4 @@
-/** `foliopipe check`: whether everything that a run needs is ready, without paying. */
+/** `foliopipe check`: checks, without paying, that everything that a run needs is ready. */
 import type { Command } from 'commander';
 import { checkSetup } from '../../../pipelines/index.js';
 import {
@@ -24,7 +24,7 @@ export function addCheck(command: Command, finish: Finish): void {
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file);
-  // The item's result reports what the client meets; the single attempts are logged only for debugging.
+  // The item's result reports the client's errors, so single attempts are logged only for debugging.
   const logLevel = options.logLevel === 'debug' ? 'debug' : 'error';
   const logger = createLogger(
     { ...options, logLevel },
@@ -49,5 +49,5 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
   });
 }
 
-/** How long a service that does not answer is asked again. */
+/** How long `check` retries when the service does not answer. */
 const maxRetryMs = 10_000;

@@ -1,4 +1,4 @@
-/** `foliopipe collect`: downloads what was submitted and publishes it. */
+/** `foliopipe collect`: downloads the results of the submitted folios and publishes them. */
 import type { Command } from 'commander';
 import { collect } from '../../../pipelines/index.js';
 import { type CommonOptions, type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';

@@ -1,4 +1,4 @@
-/** `foliopipe ledger`: what was sent, and may have to be paid, in all runs in the state folder. */
+/** `foliopipe ledger`: lists all requests that were, or may have been, paid for, from the state folder. */
 import type { Command } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import {
@@ -75,7 +75,7 @@ function chooseFormat({ budget: { timeZone, currency } }: Config, { csv, json }:
   return csv ? csvLedger() : tableLedger(timeZone, currency);
 }
 
-/** A format of the ledger: a table for people, CSV or JSON lines. Texts are made entry by entry. */
+/** A format of the ledger: a table for people, CSV or JSON lines. Formats one entry at a time. */
 export interface LedgerFormat {
   readonly head: string;
   readonly entry: (entry: LedgerEntry) => string;
@@ -92,7 +92,7 @@ export function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const { at, pipeline, run, chunk, attempt, records, serviceRecords, price, folio, fileName } = entry;
       const counted = serviceRecords === null ? '?' : formatCount(serviceRecords);
       const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records), counted];
-      // The only attempt of a chunk was paid for once or in vain, never twice.
+      // A chunk with a single attempt was paid for once or in vain, never twice.
       const doubt = entry.sentAgain ? '  possibly twice' : '  unknown';
       const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
       const cost = price === null ? '?' : price.toFixed(2);

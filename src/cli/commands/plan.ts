@@ -1,4 +1,4 @@
-/** `foliopipe plan`: what a run would do, without using the network. */
+/** `foliopipe plan`: shows what a run would do, without using the network. */
 import type { Command } from 'commander';
 import { type Plan, planRun } from '../../../pipelines/index.js';
 import { formatBytes, formatCount } from '../../quantities.js';

@@ -26,7 +26,7 @@ export function addPrune(runs: Command, finish: Finish): void {
     .option('--dry-run', 'only show what would be removed');
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, _: object, self: Command) => {
-      // `runs` has the same flags: they count before and after `prune`.
+      // `runs` has the same flags: they may be given before or after `prune`.
       finish(await pruneNow(self.optsWithGlobals<Options>(), file));
     },
   );

@@ -1,4 +1,4 @@
-/** `foliopipe publish`: writes the output of a run again from what was bought. */
+/** `foliopipe publish`: writes the output of a run again from the bought results. */
 import type { Command } from 'commander';
 import { publish } from '../../../pipelines/index.js';
 import {

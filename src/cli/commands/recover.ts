@@ -26,7 +26,7 @@ export function addRecover(command: Command, finish: Finish): void {
       logger: createLogger(options, []),
       holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
     });
-    // The next run still refuses a state with a run that could not be rebuilt.
+    // The next run still rejects a state with a run that could not be rebuilt.
     const exitCode = recovered.runs.some(({ found }) => found === 'lost') ? 2 : 0;
     if (options.json) {
       const { runs, ...rest } = recovered;
@@ -106,7 +106,7 @@ function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string 
 
 function lostText(run: string, reason: string): string {
   const folios = reason.endsWith('is damaged')
-    ? ' The folios in paid.log ("type":"accepted") are what to ask the provider for.'
+    ? ' Ask the provider for the folios in paid.log ("type":"accepted").'
     : '';
   return `${run}  cannot be rebuilt: ${reason}. Restore a copy of paid.log or of checkpoint.db and run foliopipe recover again. If there is no copy: move the folder runs/${run} away; the next foliopipe run pays for this source again.${folios}`;
 }

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { enrich } from '../../../pipelines/index.js';
 import { type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
 import {
+  preparationFor,
   type RehearseOptions,
   rehearsalOptions,
-  rehearsalSetUp,
   withRehearseOption,
 } from '../rehearsal/rehearse.js';
 import { runJob } from '../session.js';
@@ -25,11 +25,11 @@ export function addRun(command: Command, finish: Finish): void {
   withRehearseOption(
     withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command)))),
   ).action(async (file: string | undefined, options: Options) => {
-    const setUp = rehearsalSetUp(options);
+    const prepare = preparationFor(options);
     if (options.dryRun) return printPlan(options, file).then(finish);
     const { new: fresh = false, label, publishPartial = false } = options;
     const job: Parameters<typeof runJob>[2] = (config, rest) =>
       enrich(config, { ...rest, fresh, publishPartial, ...(label !== undefined && { label }) });
-    finish(await runJob(rehearsalOptions(options), file, job, setUp));
+    finish(await runJob(rehearsalOptions(options), file, job, prepare));
   });
 }

@@ -1,4 +1,4 @@
-/** `foliopipe runs`: the runs of a pipeline, newest first; `runs prune` removes what old ones hold. */
+/** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
 import type { Run } from '../../../pipelines/index.js';
 import { formatCount } from '../../quantities.js';

@@ -1,4 +1,4 @@
-/** `foliopipe status`: the state of a run, also while another process works on it. */
+/** `foliopipe status`: shows the state of a run, also while another process works on it. */
 import type { Command } from 'commander';
 import {
   adoptHint,

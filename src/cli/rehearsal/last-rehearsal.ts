@@ -1,4 +1,4 @@
-/** The last rehearsal of a scene: continued if it is unfinished, else its state is removed. */
+/** Continues the last rehearsal of a scene if it is unfinished; otherwise removes its state. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -11,18 +11,18 @@ import {
   waitForLock,
   workPathOf,
 } from '../../../pipelines/index.js';
-import type { SetUpOptions } from '../session.js';
+import type { PrepareOptions } from '../session.js';
 
 /**
- * @param config the rehearsal's, with its own state folder.
- * @param fresh remove it even if it is unfinished.
+ * @param config of the rehearsal, with its own state folder.
+ * @param fresh removes the last rehearsal even if it is unfinished.
  * @returns the unfinished run; undefined when a new rehearsal begins, in an empty state.
- * @throws LockedError while another process rehearses the same.
+ * @throws LockedError while another process runs the same rehearsal.
  */
 export async function continueOrClear(
   { stateDir, pipeline, output }: Config,
   fresh: boolean,
-  { waitLock = 0, holder, signal, logger }: SetUpOptions,
+  { waitLock = 0, holder, signal, logger }: PrepareOptions,
 ): Promise<Run | undefined> {
   const clock = systemClock;
   const who = { ...holder, since: clock.now() };
@@ -44,7 +44,7 @@ export async function continueOrClear(
   }
 }
 
-/** A state that cannot be read (damaged, or of another version) is not worth keeping. */
+/** The unfinished run. Treats a state that cannot be read (damaged, or of another version) as empty. */
 async function findUnfinished(stateDir: string, pipeline: string): Promise<Run | undefined> {
   try {
     const reader = await openCheckpointReader(stateDir);

@@ -1,9 +1,9 @@
-/** The user's config changed for a rehearsal. What is sent, and how, stays the same; paths and times change. */
+/** Changes the user's config for a rehearsal. The sent data stays the same; paths, times and chunk sizes change. */
 import { basename, dirname, join } from 'node:path';
 import type { Config, Milliseconds } from '../../../pipelines/index.js';
 import type { Scene } from './scenes.js';
 
-/** The size of the source, cut as the config says. */
+/** The size of the source in records, and in chunks as the config cuts them. */
 export interface SourceSize {
   readonly records: number;
   readonly chunks: number;
@@ -32,7 +32,7 @@ export function rehearsedMaxRecords(
   return minChunks === 0 ? own : Math.min(own, Math.max(1, Math.floor(records / minChunks)));
 }
 
-/** Open folios: at most a quarter of the chunks, so that not all are bought before the trouble begins. */
+/** Limits open folios to a quarter of the chunks, so that not all are bought before the trouble begins. */
 export function rehearsedFolios(
   own: number,
   chunks: number,
@@ -42,8 +42,8 @@ export function rehearsedFolios(
 }
 
 /**
- * How long the service works on the source, in rehearsed time. For a large source it is at least the time that this
- * machine needs, so that half of this time is really the middle of the work.
+ * How long the service works on the source, in rehearsed time. For a large source it is at least the time that a machine
+ * needs, so that half of it is really the middle of the work.
  */
 export function workDuration(
   { duration, timeScale }: Pick<Scene, 'duration' | 'timeScale'>,
@@ -56,10 +56,10 @@ export function workDuration(
 const mostPerSecond = 25_000;
 
 /**
- * Makes the client's waits as short as the service's time is fast. `timeouts` stay: they measure real time between the
- * two on this machine.
+ * Shortens the client's waits by the factor by which the service's time is faster. `timeouts` stay, because they measure
+ * real time on this machine.
  */
-export function shorten(config: Config, { timeScale }: Pick<Scene, 'timeScale'>): Config {
+export function shortenTimes(config: Config, { timeScale }: Pick<Scene, 'timeScale'>): Config {
   if (timeScale === 1) return config;
   const { poll, retry, service } = config;
   const shorter = (time: Milliseconds) => Math.max(shortestMs, Math.round(time / timeScale));

@@ -10,14 +10,14 @@ import {
 } from '../../../pipelines/index.js';
 import { countOf, formatDuration } from '../../quantities.js';
 import type { CommonOptions } from '../common-options.js';
-import type { Prepared, SetUp, SetUpOptions } from '../session.js';
+import type { PreparedRehearsal, PrepareOptions, PrepareRehearsal } from '../session.js';
 import { continueOrClear } from './last-rehearsal.js';
 import {
   rehearsedFolios,
   rehearsedMaxRecords,
   relocate,
   type SourceSize,
-  shorten,
+  shortenTimes,
   workDuration,
 } from './rehearsal-config.js';
 import { findScene, type Scene, scenes } from './scenes.js';
@@ -43,10 +43,10 @@ export function rehearsalOptions<T extends RehearseOptions>(options: T): T {
 }
 
 /**
- * What replaces config and service of the real job; undefined without `--rehearse`.
- * @throws ConfigError for an unknown scene, and beside `--dry-run`.
+ * The function that replaces config and service of the real job; undefined without `--rehearse`.
+ * @throws ConfigError for an unknown scene, and when `--dry-run` is given too.
  */
-export function rehearsalSetUp(options: RehearseOptions): SetUp | undefined {
+export function preparationFor(options: RehearseOptions): PrepareRehearsal | undefined {
   if (options.rehearse === undefined) return undefined;
   const scene = findScene(options.rehearse);
   if (options.dryRun) {
@@ -54,28 +54,28 @@ export function rehearsalSetUp(options: RehearseOptions): SetUp | undefined {
       hint: 'leave out --dry-run: a rehearsal pays nothing either',
     });
   }
-  return (config, setUp) => setUpScene(scene, config, options.new === true, setUp);
+  return (config, prepareOptions) => prepareScene(scene, config, options.new === true, prepareOptions);
 }
 
-async function setUpScene(
+async function prepareScene(
   scene: Scene,
   own: Config,
   fresh: boolean,
-  options: SetUpOptions,
-): Promise<Prepared> {
+  options: PrepareOptions,
+): Promise<PreparedRehearsal> {
   const moved = relocate(own, scene);
   const unfinished = await continueOrClear(moved, fresh, options);
   const isContinued = unfinished !== undefined;
   logScene(options.logger, scene, moved, isContinued);
   const began = performance.now();
   const size = isContinued ? sizeOf(unfinished) : await measure(moved, options.signal);
-  // The run checks the source again before it begins; the service's time passes meanwhile.
+  // The run checks the source again before it begins. Meanwhile the service's time passes.
   const checkTime = (performance.now() - began) * scene.timeScale;
 
   const maxRecords = rehearsedMaxRecords(own.chunks.maxRecords, size.records, scene);
   const chunks = Math.max(size.chunks, Math.ceil(size.records / maxRecords));
   const folios = rehearsedFolios(own.concurrency.folios, chunks, scene);
-  const config = shorten(
+  const config = shortenTimes(
     {
       ...moved,
       chunks: { ...own.chunks, maxRecords },
@@ -101,8 +101,8 @@ async function setUpScene(
 
 /**
  * Logs that this is a rehearsal, what will happen, and where state and output are.
- * @param config the rehearsal's.
- * @param isContinued an earlier process had the trouble.
+ * @param config of the rehearsal.
+ * @param isContinued whether the trouble happened in an earlier process.
  */
 function logScene(logger: Logger, scene: Scene, config: Config, isContinued: boolean): void {
   const { name, timeScale } = scene;
@@ -138,7 +138,7 @@ async function measure(config: Config, signal: AbortSignal): Promise<SourceSize>
   return { records: chunks.records, chunks: chunks.count };
 }
 
-/** The size when the run began; the run itself finds later changes. */
+/** The size when the run began. The run itself finds later changes. */
 function sizeOf({ source, chunks }: Run): SourceSize {
   return { records: source.records - source.rejected, chunks: chunks ?? 0 };
 }

@@ -1,4 +1,4 @@
-/** The scenes that can be rehearsed; docs/rehearsals has a page on each. */
+/** The scenes that can be rehearsed. docs/rehearsals has a page about each. */
 import { ConfigError, type Milliseconds } from '../../../pipelines/index.js';
 
 /** The middle of a run, where the trouble begins. */
@@ -9,7 +9,7 @@ export interface Middle {
   readonly time: Milliseconds;
 }
 
-/** One kind of trouble as data, applied to the user's own config. */
+/** One kind of trouble, as data, which is applied to the user's config. */
 export interface Scene {
   readonly name: string;
   /** What the list of scenes shows. */
@@ -18,11 +18,11 @@ export interface Scene {
   readonly happens: string;
   /** Seconds of rehearsed time that pass in one real second. */
   readonly timeScale: number;
-  /** How long the service works on the whole source, in rehearsed time; 0: as fast as it can. */
+  /** How long the service works on the whole source, in rehearsed time; 0: no limit of speed. */
   readonly duration: Milliseconds;
-  /** Chunks that the scene needs to show the trouble; 0: as the config cuts the source. */
+  /** Number of chunks that the scene needs to show the trouble; 0: any number. */
   readonly minChunks: number;
-  /** How the service misbehaves, as `parseFaults` takes it (docs/faults.md). */
+  /** Fault rules for `parseFaults` (docs/faults.md). */
   readonly rules: (middle: Middle) => readonly object[];
   /** Sent to this process when the middle folio is finished. */
   readonly signal?: 'SIGTERM';
@@ -31,14 +31,14 @@ export interface Scene {
 const minute: Milliseconds = 60_000;
 const minChunks = 8;
 
-/** As `parseFaults` reads a duration. */
+/** A duration in the form that `parseFaults` reads. */
 const asText = (time: Milliseconds) => `${Math.ceil(time)}ms`;
 
 /** The scene of `--rehearse` without a name. */
 export const plainScene: Scene = {
   name: 'plain',
   purpose: 'no trouble',
-  happens: 'the service behaves',
+  happens: 'the service works normally',
   timeScale: 1,
   duration: 0,
   minChunks: 0,
@@ -61,7 +61,7 @@ export const scenes: readonly Scene[] = [
     name: 'seven-percent-failed',
     purpose: 'the service fails 7 % of the records',
     happens:
-      '7 % of the records come back as FAILED, beside the one in fifty that the local service always fails',
+      '7 % of the records come back as FAILED, in addition to the one in fifty that the local service always fails',
     timeScale: 600,
     duration: 10 * minute,
     minChunks,

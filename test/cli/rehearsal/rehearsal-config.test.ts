@@ -4,7 +4,7 @@ import {
   rehearsedFolios,
   rehearsedMaxRecords,
   relocate,
-  shorten,
+  shortenTimes,
   workDuration,
 } from '../../../src/cli/rehearsal/rehearsal-config.js';
 
@@ -38,19 +38,19 @@ describe('relocate', () => {
   });
 });
 
-describe('shorten', () => {
+describe('shortenTimes', () => {
   it('divides the waits, multiplies the rate and keeps the time-outs', () => {
-    const shorter = shorten(config, { timeScale: 60 });
+    const shorter = shortenTimes(config, { timeScale: 60 });
     expect(shorter.poll).toEqual({ first: 17, max: 5_000, timeout: 360_000, lostAfter: 30_000 });
     expect(shorter.retry).toEqual({ first: 10, max: 1_000, giveUpAfter: 120_000 });
     expect(shorter.service.requestsPerSecond).toBe(600);
     expect(shorter.timeouts).toEqual(config.timeouts);
   });
   it('never waits for less than 10 ms', () => {
-    expect(shorten(config, { timeScale: 100_000 }).poll.first).toBe(10);
+    expect(shortenTimes(config, { timeScale: 100_000 }).poll.first).toBe(10);
   });
   it('changes nothing where time is not shortened', () => {
-    expect(shorten(config, { timeScale: 1 })).toEqual(config);
+    expect(shortenTimes(config, { timeScale: 1 })).toEqual(config);
   });
 });
 
