@@ -1,4 +1,4 @@
-/** The HTTP server of the service: one route for each of its four operations, and one place for errors. */
+/** The HTTP server of the service: a route for each of the four operations, and one error handler. */
 import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';

@@ -21,14 +21,14 @@ export interface ServiceOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly token: string;
-  /** Holds `service.db` and the uploads being processed; used by one service at a time. */
+  /** Folder of `service.db` and of the uploads in work. Only one service at a time can use it. */
   readonly dataDir: string;
   readonly predictor: PredictorName;
   /** Successful records per part. */
   readonly segmentRecords: number;
-  /** Shared equally by the open folios; 0: no limit. */
+  /** Speed, shared equally by the open folios; 0: no limit. */
   readonly recordsPerSecond: number;
-  /** Limit of folios PROCESSING at once; further uploads are refused with 429. */
+  /** Most folios that are PROCESSING at the same time; further uploads are refused with 429. */
   readonly maxOpen: number;
   /** Larger files are refused with 413. */
   readonly maxUploadBytes: Bytes;
@@ -39,11 +39,11 @@ export interface ServiceOptions {
   readonly timeScale?: number;
 }
 
-/** `naics` ranks industries by the words of the name. `hash` is fast, and its predictions mean nothing. */
+/** `naics` ranks industries by the words of the name. `hash` is fast, but its predictions mean nothing. */
 export type PredictorName = 'naics' | 'hash';
 
 export interface Service {
-  /** Where it listens, without a trailing slash. */
+  /** The address on which it listens, without a slash at the end. */
   readonly url: string;
   /** Stops at once. Folios that are PROCESSING continue when a service is opened on the same folder. */
   close(): Promise<void>;
@@ -107,7 +107,7 @@ async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
-/** Loads the dictionary of industries only when it is used. */
+/** Creates a predictor. Loads the dictionary of industries only if the predictor uses it. */
 export async function createPredictor(name: PredictorName): Promise<Predictor> {
   if (name === 'hash') return createHashPredictor();
   const { createNaicsPredictor } = await import('./predictors/naics-predictor.js');

@@ -31,7 +31,7 @@ export class TimeScale {
     return rate * this.#scale;
   }
 
-  /** `Retry-After` for a span of the service's time: whole real seconds, at least 1 because 0 means at once. */
+  /** `Retry-After` for a span of the service's time, in whole real seconds: at least 1, because 0 means at once. */
   retryAfter(span: Milliseconds): number {
     return Math.max(1, Math.ceil(this.toRealTime(span) / 1000));
   }

@@ -1,4 +1,4 @@
-/** Handlers of a service with faults: each call is counted, carried out, stalled, and its reply sent, changed or cut. */
+/** Handlers of a service with faults: they count and carry out each call, then stall, change, cut or send its reply. */
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDownload, sendAnswer } from '../http/answer.js';
@@ -20,7 +20,7 @@ export interface FaultContext extends OperateContext {
   readonly logger: ServiceLogger | undefined;
 }
 
-/** A call that no rule matches is answered as without faults. */
+/** Answers a call that no rule matches in the normal way. */
 export function answerWithFaults(context: FaultContext): CreateHandler {
   const session = new FaultSession(context.plan, context.time);
   const decide = (call: Call) => {

@@ -6,7 +6,7 @@ import type { UploadedFolio } from '../routes/upload.js';
 import { changePart } from './change-part.js';
 import type { Fault } from './fault.js';
 
-/** @param seed identifies the part: the same seed changes the same records. */
+/** @param seed identifies the part. The same seed always changes the same records. */
 export function changeAnswer(
   answer: Answer,
   operation: Operation,
@@ -58,7 +58,7 @@ function sum(count: number, difference = 0): number {
   return Math.max(0, count + difference);
 }
 
-/** A page such as a proxy in front of the service sends. */
+/** A page like that of a proxy in front of the service. */
 function htmlPage(status: number): string {
   const title = status < 400 ? 'Please sign in' : `${status} Service trouble`;
   return `<!doctype html>\n<html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`;

@@ -6,16 +6,16 @@ import type { Fault } from './fault.js';
 
 /** Share of the reply that is sent before the connection is cut. */
 const CUT_SHARE = 0.5;
-/** A slow reply is sent in one piece per interval of this length. */
+/** A slow reply sends one piece in each interval of this length. */
 const PIECE_MS = 50;
 /** Not in the base64 alphabet. */
 const INVALID_BASE64 = '*'.charCodeAt(0);
 
 export interface BytesOptions {
-  /** The reply carries a part. */
+  /** Whether the reply holds a part. */
   readonly hasContent: boolean;
   readonly time: TimeScale;
-  /** Ends a slow reply: the connection or the service is closed. */
+  /** Aborted when the connection or the service is closed; ends a slow reply. */
   readonly signal: AbortSignal;
 }
 
@@ -46,7 +46,7 @@ async function* breakBase64(bytes: ReplyBytes): ReplyBytes {
   }
 }
 
-/** Collects the whole reply first: a share needs its full length. */
+/** Collects the whole reply first, because a share needs its full length. */
 async function* truncate(bytes: ReplyBytes, share: number): ReplyBytes {
   const pieces: Buffer[] = [];
   for await (const piece of bytes) pieces.push(piece);

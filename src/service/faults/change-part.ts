@@ -22,7 +22,7 @@ interface RawPart {
 type RawRecord = readonly RawField[];
 type RawField = Uint8Array;
 
-/** @param seed the same seed chooses the same records. */
+/** @param seed the same seed always chooses the same records. */
 export function changePart(content: Iterable<Uint8Array>, fault: Fault, seed: Seed): Iterable<Uint8Array> {
   const { records, keys, columns } = fault;
   if (records === undefined && keys === undefined && columns === undefined) return content;
@@ -50,7 +50,7 @@ function changeRecords(part: RawPart, faults: RecordFaults, seed: Seed): RawPart
   return { ...part, records: faults.shuffled ? shuffle(records, [...seed, 'shuffled']) : records };
 }
 
-/** A record that was never sent. It differs in every field, so that it is strange to any way of joining. */
+/** A record that was never sent. It differs in every field, so that no way of joining can match it. */
 function strangeRecord({ columns, records }: RawPart, number: number): RawRecord {
   return columns.map((_, field) => {
     const sample = Buffer.from(records[0]?.[field] ?? []).toString('latin1');
@@ -132,7 +132,7 @@ function writeRawPart({ columns, records }: RawPart): Uint8Array {
   return out.view();
 }
 
-/** A value as a raw field, quoted where needed. */
+/** A value as a raw field, with quotes if it needs them. */
 function rawField(value: string): RawField {
   const out = new ByteWriter(value.length + 2);
   writeValue(out, value);

@@ -11,11 +11,11 @@ export interface Call {
   readonly number: number;
   /** The service's time since it was opened. */
   readonly elapsed: Milliseconds;
-  /** The folio that a GET names, if that was accepted. */
+  /** The folio that a GET names, if the service knows it. */
   readonly folio?: CalledFolio;
-  /** Of a download. */
+  /** Only for a download. */
   readonly fileStatus?: FileStatus;
-  /** Of an upload, where a rule has a file condition and the file could be read. */
+  /** Only for an upload, if a rule has a file condition and the file could be read. */
   readonly file?: UploadedFile;
 }
 
@@ -32,7 +32,7 @@ export interface UploadedFile {
   readonly texts: ReadonlySet<string>;
 }
 
-/** @returns the faults of all rules together. Where two rules set the same fault, the first rule wins. */
+/** @returns the faults of all rules together. If two rules set the same fault, the first rule wins. */
 export function decideFaults(plan: FaultPlan, call: Call): Fault {
   let decided: Fault = {};
   for (const [index, rule] of plan.rules.entries()) {
@@ -69,7 +69,7 @@ function canHit(name: FaultName, fault: Fault, { operation, folio }: Call): bool
   return operationsOf(name, fault).includes(operation) && !(needsFolio && folio === undefined);
 }
 
-/** Whether the rule's probability selects the call. Faults of a folio are drawn once per folio, others once per call. */
+/** Whether the rule's probability selects the call. Draws faults of a folio once per folio, others once per call. */
 function isDrawn(name: FaultName, rule: Rule, call: Call, seed: readonly number[]): boolean {
   if (rule.probability === undefined) return true;
   const drawnFor =

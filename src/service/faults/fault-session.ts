@@ -1,4 +1,4 @@
-/** The faults of one run of the service: counts calls, and remembers folios that are forgotten or never finish. */
+/** Faults while one service is open: counts calls, and remembers folios that are forgotten or never finish. */
 import type { FileStatus } from '../../types.js';
 import type { Operation } from '../http/operation.js';
 import type { TimeScale } from '../time-scale.js';
@@ -6,9 +6,9 @@ import { type Call, decideFaults } from './decide-faults.js';
 import type { Fault } from './fault.js';
 import type { FaultPlan } from './rule.js';
 
-/** What is read from a request. */
+/** The facts that a request gives. */
 export interface CallFacts {
-  /** Of the folio that it names, if that was accepted. */
+  /** Number of the folio that the request names, if the service knows it. */
   readonly ordinal?: number | undefined;
   readonly fileStatus?: FileStatus | undefined;
 }
@@ -25,7 +25,7 @@ export class FaultSession {
     this.#time = time;
   }
 
-  /** Counts a call. To be called once per request, when it arrives. */
+  /** Counts a call. Must be called once per request, when it arrives. */
   count(operation: Operation, { ordinal, fileStatus }: CallFacts): Call {
     return {
       operation,
@@ -39,7 +39,7 @@ export class FaultSession {
   /** The faults that hit a call. */
   decide(call: Call): Fault {
     const fault = decideFaults(this.#plan, call);
-    return call.folio === undefined ? fault : this.#withLasting(fault, call.folio.ordinal);
+    return call.folio === undefined ? fault : this.#withLastingFaults(fault, call.folio.ordinal);
   }
 
   #increment(counter: string): number {
@@ -48,8 +48,8 @@ export class FaultSession {
     return number;
   }
 
-  /** Once hit, a folio stays forgotten or unfinished, even for calls that no rule matches. */
-  #withLasting(fault: Fault, ordinal: number): Fault {
+  /** After one hit, a folio stays forgotten or unfinished, even for calls that no rule matches. */
+  #withLastingFaults(fault: Fault, ordinal: number): Fault {
     if (fault.forget) this.#forgotten.add(ordinal);
     if (fault.neverFinishes) this.#neverFinishing.add(ordinal);
     return {

@@ -1,4 +1,4 @@
-/** The schema of a fault: all ways in which the service can misbehave. docs/faults.md shows each with an example. */
+/** The schema of a fault: all ways in which the service can misbehave, with examples in docs/faults.md. */
 import { z } from 'zod';
 import { OPERATIONS, type Operation } from '../http/operation.js';
 import { choice, duration, enabled, expects, share, strictMap, text, wholeNumber } from './value-schemas.js';
@@ -78,7 +78,7 @@ const OPERATIONS_OF: Readonly<Record<FaultName, readonly Operation[]>> = {
   fail: ['upload'],
 };
 
-/** Faults that a folio has or has not, so that each call for it sees the same. Other faults are per call. */
+/** Faults of a whole folio: all calls for the folio see the same. Other faults hit single calls. */
 const FOLIO_FAULTS: ReadonlySet<FaultName> = new Set([
   'records',
   'keys',

@@ -1,6 +1,6 @@
 /**
- * Carries out an operation with the faults that hit its call. Rules with a condition on the uploaded file are decided
- * once the file is read, all others before anything of the call is read; both before anything is accepted.
+ * Carries out an operation with the faults that hit its call. If a rule has a condition on the uploaded file, decides the
+ * faults after the file is read; otherwise before anything is read. Always decides before the upload is accepted.
  */
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
@@ -28,9 +28,9 @@ export interface FaultyCall {
   readonly request: FastifyRequest;
   readonly operate: Operate;
   readonly call: Call;
-  /** Decides the faults of the call. Used once, because it logs them. */
+  /** Decides the faults of the call. Must be called once, because it logs them. */
   readonly decide: (call: Call) => Fault;
-  /** Aborted when nobody waits for the reply any longer. */
+  /** Aborted when the connection or the service is closed. */
   readonly signal: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export interface FaultyAnswer {
   readonly answer: Answer;
 }
 
-/** Never throws for an error of the operation: that becomes an answer. */
+/** Turns an error of the operation into an answer, and never throws it. */
 export async function operateWithFaults(
   { request, operate, call, decide, signal }: FaultyCall,
   { plan, time, store, refuse }: OperateContext,
@@ -59,13 +59,13 @@ export async function operateWithFaults(
     const answer = await operate(request, withFolioFaults(store, fault ?? {}, time), checkUpload);
     return { fault: fault ?? {}, answer };
   } catch (error) {
-    // The service's own refusals come before the file is checked, so no fault may be decided yet.
+    // The service itself may reject the request before the file is checked; then the faults are not decided yet.
     fault ??= decide(call);
     return { fault, answer: preventsWork(fault) ? errorAnswer(fault, time) : refuse(error) };
   }
 }
 
-/** A status, or a cut before the reply, simulates a service that never worked on the request. */
+/** Whether the fault (a status, or a cut before the reply) simulates a service that never worked on the request. */
 function preventsWork({ status, cut }: Fault): boolean {
   return status !== undefined || cut === 'before-reply';
 }
@@ -86,8 +86,8 @@ async function drain(request: FastifyRequest, signal: AbortSignal): Promise<void
 }
 
 /**
- * The folios as a call with faults sees them: unknown, expired or unfinished. The store is not changed.
- * `find` throws HttpRefusal 410 when the results have expired.
+ * The folios as a call with faults sees them: unknown, expired or unfinished. Does not change the store. `find` throws
+ * HttpRefusal 410 when the results have expired.
  */
 export function withFolioFaults(folios: FolioReader, fault: Fault, time: TimeScale): FolioReader {
   return {
@@ -103,7 +103,7 @@ export function withFolioFaults(folios: FolioReader, fault: Fault, time: TimeSca
   };
 }
 
-/** @param after in the service's time, from when the folio was finished, or uploaded where that is not known. */
+/** @param after the service's time since the folio was finished, or since its upload if that is unknown. */
 function isExpired(folio: Folio, after: Milliseconds, time: TimeScale): boolean {
   if (folio.status !== 'FINISHED') return false;
   return time.toServiceTime(Date.now() - (folio.finishedAt ?? folio.createdAt)) >= after;
@@ -125,7 +125,7 @@ function textsOf({ rules }: FaultPlan): string[] {
 export async function findTexts(path: string, texts: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   const sought = texts.map((text) => ({ text, bytes: Buffer.from(text) }));
-  /** How many bytes are kept of each piece, so that a text across two pieces is found. */
+  /** Bytes kept from each piece, so that a text across two pieces is found. */
   const overlap = Math.max(0, ...sought.map(({ bytes }) => bytes.length - 1));
   let tail = Buffer.alloc(0);
   for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {

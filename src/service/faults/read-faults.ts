@@ -1,4 +1,4 @@
-/** Reads and checks fault rules, from a YAML file or as data. A message lists all problems at once, with lines. */
+/** Reads and checks fault rules, from a YAML file or as data. One message lists all problems with their lines. */
 import { readFile } from 'node:fs/promises';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { ConfigError } from '../../errors.js';
@@ -43,7 +43,7 @@ function lineOf(document: Document, path: readonly PropertyKey[], lines: LineCou
   return undefined;
 }
 
-/** Where a key is, for messages; undefined when that is not known. */
+/** Gives the position of a key for messages; undefined if it is unknown. */
 type Locate = (path: readonly PropertyKey[]) => string | undefined;
 
 /**
@@ -58,7 +58,7 @@ export function parseFaults(given: unknown, locate: Locate = () => undefined): F
   for (const { path, message } of parsed.error.issues) {
     const key = keyText(path);
     const position = locate(path);
-    // Only the first problem of a key: further ones follow from it.
+    // Only the first problem of a key, because later ones follow from it.
     if (!problems.has(key)) problems.set(key, `${message}${position === undefined ? '' : ` (${position})`}`);
   }
   const lines = [...problems].map(([key, problem]) => `\n  ${key}: ${problem}`);

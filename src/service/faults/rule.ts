@@ -4,7 +4,7 @@ import { OPERATIONS } from '../http/operation.js';
 import { type FaultName, faultNames, faultSchema, operationsOf } from './fault.js';
 import { choice, duration, expects, share, strictMap, text, wholeNumber } from './value-schemas.js';
 
-/** Which calls or folios a rule matches, by their 1-based numbers: some of them, or every n-th of a range. */
+/** The 1-based numbers of the calls or folios that a rule matches: a list, or every n-th number of a range. */
 export type NumberSet =
   | { readonly among: readonly number[] }
   | { readonly from: number; readonly to: number; readonly every: number };
@@ -29,7 +29,7 @@ const numberSet = z.unknown().transform((given, context): NumberSet => {
       : list.transform((among) => ({ among })).safeParse(Array.isArray(given) ? given : [given]);
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) {
-    // A single number was checked as a list of one: its problem is not at an index.
+    // A single number was checked as a list of one, so its problem must not show an index.
     const isSingle = !Array.isArray(given) && path[0] === 0;
     context.addIssue({ code: 'custom', path: isSingle ? [] : [...path], message });
   }
@@ -65,7 +65,7 @@ const ruleKeys = strictMap({
 
 export type Rule = Readonly<z.infer<typeof ruleKeys>>;
 
-/** Conditions on an uploaded file, which can be checked only once it is read. */
+/** Conditions on an uploaded file, which can be checked only after it is read. */
 const FILE_CONDITIONS = ['records', 'contains'] as const;
 
 /** Whether the rule matches uploads by their files. */
@@ -110,5 +110,5 @@ export const faultPlanSchema = strictMap({
   rules: z.array(ruleSchema, { error: expects('a list of rules') }),
 });
 
-/** The rules of a service, and the seed for everything in them that is random. */
+/** The rules of a service, and the seed of their random choices. */
 export type FaultPlan = Readonly<z.infer<typeof faultPlanSchema>>;

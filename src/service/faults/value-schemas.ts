@@ -1,4 +1,4 @@
-/** Schemas of the values in rules, with messages that say what was expected and what was given. */
+/** Schemas of the values in rules. Their messages name the expected value and the given one. */
 import { z } from 'zod';
 import { nearestName } from '../../nearest-name.js';
 import { longestTimerMs, parseDuration } from '../../quantities.js';
@@ -14,7 +14,7 @@ export function strictMap<Shape extends z.ZodRawShape>(shape: Shape) {
   });
 }
 
-/** Creates the error message for a missing or wrong value from what is expected. */
+/** Creates the error message for a missing or wrong value. @param expected a description of the right value. */
 export function expects(expected: string) {
   return ({ input }: { readonly input?: unknown }): string =>
     input === undefined ? `is missing; expected ${expected}` : `expected ${expected}, got ${show(input)}`;

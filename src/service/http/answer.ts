@@ -1,4 +1,4 @@
-/** What an operation answers, and how that is sent as an HTTP reply. */
+/** The answer of an operation, and sending it as an HTTP reply. */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
@@ -28,7 +28,7 @@ interface DownloadBody {
 /** A reply's body in pieces. */
 export type ReplyBytes = AsyncIterable<Buffer>;
 
-/** Rule "A rehearsal never looks real" (docs/architecture.md#a-rehearsal-never-looks-real): every reply has it. */
+/** In every reply: rule "A rehearsal never looks real" (docs/architecture.md#a-rehearsal-never-looks-real). */
 const SERVICE_HEADER = 'foliopipe-service';
 
 /** A reply of the interface, section 4: `response` and `message`. */
@@ -36,7 +36,7 @@ export function answer(response: object, message: string): Answer {
   return { status: 200, body: { response, message } };
 }
 
-/** A timestamp of the interface, 2.1: ISO 8601 with milliseconds and an explicit UTC offset. @param at ms since the epoch. */
+/** A timestamp of the interface, 2.1: ISO 8601 with milliseconds and a UTC offset. @param at ms since the epoch. */
 export function isoTimestamp(at: number): string {
   return new Date(at).toISOString().replace('Z', '+00:00');
 }
@@ -45,7 +45,7 @@ export function isDownload(body: Answer['body']): body is DownloadBody {
   return typeof body === 'object' && 'content' in body;
 }
 
-/** All replies are sent here. @param alter changes the body's bytes as they are sent. */
+/** Sends a reply; all replies use it. @param alter changes the body's bytes as they are sent. */
 export function sendAnswer(
   reply: FastifyReply,
   answer: Answer,
@@ -71,8 +71,8 @@ const BASE64_JSON_HEAD = Buffer.from('{"response":{"content":"');
 export const CONTENT_OFFSET = BASE64_JSON_HEAD.length;
 
 /**
- * The download reply of the interface, 4.3: `{"response":{"content","filename"},"message"}`, written in pieces, so
- * that a part of any size passes in flat memory.
+ * The download reply of the interface, 4.3: `{"response":{"content","filename"},"message"}`. Writes it in pieces, so
+ * that a part of any size needs little memory.
  */
 export function base64Json(body: DownloadBody): Readable {
   return Readable.from(writeJson(body), { objectMode: false });

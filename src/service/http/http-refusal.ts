@@ -1,4 +1,4 @@
-/** A request that the service refuses: thrown by operations, turned into an answer in one place. */
+/** The error for a request that the service refuses. Operations throw it; `refusalAnswer` turns it into an answer. */
 import type { Answer } from './answer.js';
 
 export interface RefusalDetails {
@@ -21,8 +21,8 @@ export class HttpRefusal extends Error {
 }
 
 /**
- * The answer for an error of an operation. A refusal keeps its status, and so does a 4xx of the framework (broken
- * JSON, not multipart). Any other error becomes a 500 that tells the client nothing of its cause.
+ * The answer for an error of an operation. A refusal keeps its status, and so does a 4xx of the framework (broken JSON,
+ * not multipart). Any other error becomes a 500, which does not tell the client the cause.
  */
 export function refusalAnswer(error: unknown): Answer {
   if (error instanceof HttpRefusal) {

@@ -1,4 +1,4 @@
-/** The four operations of the interface (section 4), and how one becomes the handler of a route. */
+/** The four operations of the interface (section 4), and the handlers of their routes. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ForcedFailures } from '../store/folio.js';
 import type { FolioReader } from '../store/folio-store.js';
@@ -18,7 +18,7 @@ export type Operate = (
 
 /**
  * The last check of a well-formed upload, before it gets a folio.
- * @returns which of its records must fail. @throws when the file is refused; nothing of it is kept.
+ * @returns which of its records must fail. @throws when the file is refused; then the file is removed.
  */
 export type CheckUpload = (file: {
   readonly path: string;
@@ -31,7 +31,7 @@ export type CreateHandler = (
   operate: Operate,
 ) => (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Handlers of a service without faults: each sends what the operation answers. */
+/** Handlers of a service without faults: each sends the answer of its operation. */
 export function answerWithoutFaults(folios: FolioReader): CreateHandler {
   return (_operation, operate) => async (request, reply) =>
     sendAnswer(reply, await operate(request, folios, acceptUpload));

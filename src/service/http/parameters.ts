@@ -1,4 +1,4 @@
-/** Reads and checks the parameters of a request, the token included. */
+/** Reads and checks the parameters of a request, including the token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { HttpRefusal } from './http-refusal.js';
@@ -30,7 +30,7 @@ export function requestToken(request: FastifyRequest): unknown {
 /** @throws HttpRefusal 401 when the given token is missing or wrong. */
 export type TokenCheck = (given: unknown) => void;
 
-/** Compares hashes in constant time: the time taken reveals neither the token's length nor a common prefix. */
+/** Compares hashes in constant time, so that the time reveals neither the token's length nor a common prefix. */
 export function createTokenCheck(token: string): TokenCheck {
   const expected = digest(token);
   return (given) => {

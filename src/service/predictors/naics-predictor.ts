@@ -14,9 +14,9 @@ const STOP_WORDS = new Set(
 const CROSS_REFERENCES = 'Cross-References';
 
 /**
- * The index is built at the first prediction (a fraction of a second). Confidence is the share of the
- * name's words found in the industry's text, times best / (best + second best) of the BM25 scores: 1 when
- * every word fits one industry only, 0.5 when every word fits two industries alike.
+ * Builds the index at the first prediction (a fraction of a second). The confidence is the share of the name's words that
+ * the industry's text contains, times best / (best + second best) of the BM25 scores: 1 if every word fits only one
+ * industry, 0.5 if every word fits two industries equally well.
  */
 export function createNaicsPredictor(): Predictor {
   let index: MiniSearch | undefined;
@@ -48,7 +48,7 @@ function createIndex(): MiniSearch {
   return index;
 }
 
-/** The words that a name is searched by. */
+/** The words of a name that are searched. */
 function wordsOf(name: string): string[] {
   const words = name.split(/[^\p{L}\p{N}]+/u).map(wordRoot);
   return words.filter((word): word is string => word !== null);

@@ -1,4 +1,4 @@
-/** Port of a predictor: takes a business and returns its industry, or the reason why it has none. */
+/** The port of a predictor: takes a business and returns its industry, or the reason why there is none. */
 
 export interface Prediction {
   /** Six digits, NAICS 2017. */
@@ -23,5 +23,5 @@ export function isPrediction(outcome: Prediction | Failure): outcome is Predicti
   return !('reason' in outcome);
 }
 
-/** How every predictor fails a record without a name. */
+/** The failure of a record without a name, the same for every predictor. */
 export const NAME_EMPTY: Failure = { reason: 'the name is empty' };

@@ -1,4 +1,4 @@
-/** Processes one folio, slice by slice. The committed state is all that it needs to continue after a kill. */
+/** Processes one folio, slice by slice. After a kill it continues from the committed state. */
 import type { Batch } from '../../csv/batch.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { readHeader } from '../../csv/read-header.js';
@@ -13,7 +13,7 @@ import { forcedFailures, processSlice, type SliceTools } from './process-slice.j
 const SLICE_MS = 15;
 const WRITER_BYTES = 64 * 1024;
 
-/** What the work on all folios shares. */
+/** Resources that the work on all folios shares. */
 export interface WorkResources {
   readonly store: FolioStore;
   readonly uploads: UploadFolder;
@@ -52,7 +52,7 @@ export class FolioWork {
 
   /**
    * Processes and commits up to `limit` records of the upload.
-   * @returns how many, at least one.
+   * @returns the number of processed records, at least one.
    * @throws UploadLostError
    */
   async processSlice(limit: number): Promise<number> {
@@ -82,7 +82,7 @@ export class FolioWork {
     return processed;
   }
 
-  /** Sets the folio, whose records are all processed, to FINISHED. */
+  /** Sets the folio to FINISHED. All of its records must be processed. */
   finish(): void {
     this.#resources.store.recordFinished(this.#folio);
   }

@@ -5,7 +5,7 @@ import type { Folio } from '../store/folio.js';
 import { FolioWork, UploadLostError, type WorkResources } from './folio-work.js';
 import { RateLimiter } from './rate-limiter.js';
 
-/** Pause after an error. Most, such as a full disk, concern every folio. */
+/** Pause after an error. Most errors, such as a full disk, affect every folio. */
 const ERROR_PAUSE_MS = 1000;
 
 export interface Processor {
@@ -13,13 +13,13 @@ export interface Processor {
   add(folio: Folio): void;
   /** Number of folios being processed. A folio whose upload is lost is not counted. */
   readonly open: number;
-  /** Records left in the open folio that has the fewest; 0 without one. */
+  /** Remaining records of the open folio that has the fewest; 0 without open folios. */
   readonly fewestLeft: number;
   /** Stops after the current slice. */
   close(): Promise<void>;
 }
 
-/** Must be closed before the store. All open folios share `recordsPerSecond` (0: no limit) equally. */
+/** Must be closed before the store. Open folios share `recordsPerSecond` (0: no limit) equally. */
 export function openProcessor(
   resources: WorkResources,
   recordsPerSecond: number,

@@ -1,4 +1,4 @@
-/** Predicts records of a batch and writes their results as bytes. The hot loop of the service: nothing here waits. */
+/** Predicts records of a batch and writes their results as bytes: the hot loop of the service, which never waits. */
 import type { Batch } from '../../csv/batch.js';
 import type { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, LF } from '../../csv/bytes.js';
@@ -9,7 +9,7 @@ import { type Failure, isPrediction, type Prediction, type Predictor } from '../
 import type { Folio } from '../store/folio.js';
 import type { UploadLayout } from '../uploads/read-upload.js';
 
-/** The clock is read once per this many records. */
+/** Reads the clock once for this many records. */
 const CLOCK_RECORDS = 16;
 const FORCED_FAILURE: Failure = { reason: 'made to fail by a fault rule' };
 
@@ -27,7 +27,7 @@ export interface SliceCounts {
   readonly failed: number;
 }
 
-/** What turns a folio's records into results. */
+/** The tools that turn a folio's records into results. */
 export interface SliceTools {
   readonly predictor: Predictor;
   readonly layout: UploadLayout;
@@ -105,7 +105,7 @@ function writeRecord(out: ByteWriter, batch: Batch, record: number): void {
 }
 
 /**
- * The records that the fault `fail` makes fail: decided by seed, folio and record only, so that a folio has the same
+ * Chooses the records that the fault `fail` makes fail, only by seed, folio and record, so that a folio has the same
  * failures after a restart.
  * @returns whether a record (1-based in the upload) must fail; undefined when none must.
  */

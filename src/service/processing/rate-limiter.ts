@@ -1,11 +1,11 @@
 /**
- * Limits how many records are processed per second: a token bucket that time fills and processed records empty.
- * An idle service saves up no more than a short burst.
+ * Limits how many records are processed per second: a token bucket, which fills with time. Each processed record takes
+ * one token. An idle service saves up only a short burst.
  */
 
 /** How much unused time an idle service may make up for at once. */
 const BURST_MS = 200;
-/** Shortest wait, so that a fast service processes slices and not single records. */
+/** Shortest wait, so that a fast service processes slices instead of single records. */
 const TICK_MS = 20;
 
 /** Times are milliseconds of any monotonic clock. */
@@ -30,7 +30,7 @@ export class RateLimiter {
     return Math.floor(this.#level);
   }
 
-  /** Takes records that were processed out of the bucket. */
+  /** Takes the tokens of processed records out of the bucket. */
   spend(records: number): void {
     this.#level -= records;
   }

@@ -1,4 +1,4 @@
-/** GET of a folio's progress and of the parts that its results are divided into (interface, 4.2). */
+/** GET of a folio's progress and of the parts of its results (interface, 4.2). */
 import type { FastifyRequest } from 'fastify';
 import type { FileStatus } from '../../types.js';
 import { type Answer, answer, isoTimestamp } from '../http/answer.js';
@@ -39,7 +39,7 @@ const MESSAGES: Readonly<Record<FolioStatus, string>> = {
   FINISHED: 'the file is processed: the parts listed can be downloaded',
 };
 
-/** @throws HttpRefusal 400 without a folio, 404 when it is not known. */
+/** @throws HttpRefusal 400 without a folio, 404 when it is unknown. */
 export function track(request: FastifyRequest, folios: FolioReader): Answer {
   const folio = findFolio(request, folios);
   const processed = folio.successful + folio.failed;
@@ -62,7 +62,7 @@ export function track(request: FastifyRequest, folios: FolioReader): Answer {
   return answer(tracked, MESSAGES[folio.status]);
 }
 
-/** The folio that the query names. @throws HttpRefusal 400 without one, 404 when it is not known. */
+/** The folio that the query names. @throws HttpRefusal 400 without a folio, 404 when it is unknown. */
 export function findFolio(request: FastifyRequest, folios: FolioReader): Folio {
   const folio = folios.find(requiredText(request.query, 'folio'));
   if (folio === undefined) throw new HttpRefusal(404, 'the folio is not known');
@@ -85,7 +85,7 @@ export function failedSegment(folio: Folio): Segment {
   return { part: 0, range: `[${first}-${folio.failed}]`, filename: segmentName(folio, 'FAILED', 0) };
 }
 
-/** The segment that a download asks for; undefined when the folio has none. */
+/** The segment that a download requests; undefined if the folio has no such segment. */
 export function findSegment(folio: Folio, fileStatus: FileStatus, part: number): Segment | undefined {
   const segments = fileStatus === 'SUCCESSFUL' ? successfulSegments(folio) : [failedSegment(folio)];
   return segments[part];

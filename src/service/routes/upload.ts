@@ -1,4 +1,4 @@
-/** POST of a file (interface, 4.1). A folio is given only when the file and the folio are on disk. */
+/** POST of a file (interface, 4.1). Replies with a folio only after the file and the folio are on disk. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Bytes } from '../../types.js';
@@ -35,7 +35,7 @@ export interface UploadContext {
 }
 
 /**
- * Nothing of a refused upload is kept.
+ * Accepts a file. Removes everything of a refused upload.
  * @throws HttpRefusal 400, 401, 413 or 429; or what `checkUpload` throws.
  */
 export async function upload(

@@ -1,6 +1,6 @@
 /**
- * The service's folios and results in SQLite. Progress and its results are committed in one transaction, so that
- * after a kill neither is there without the other.
+ * The service's folios and results in SQLite. Commits progress and its results in one transaction, so that after a kill
+ * both are there or neither.
  */
 import type Database from 'better-sqlite3';
 import { TroubleError } from '../../errors.js';
@@ -49,7 +49,7 @@ export class FolioStore {
       AND file_status = @fileStatus AND part = @part AND processed > @after ORDER BY processed LIMIT 1`);
   }
 
-  /** Adds a folio as PROCESSING; on disk when this returns. */
+  /** Adds a folio as PROCESSING. It is on disk when this returns. */
   recordUploaded(folio: NewFolio): Folio {
     this.#durably(() => this.#insertFolio.run(folio));
     return this.find(folio.folio)!;
@@ -67,8 +67,8 @@ export class FolioStore {
   }
 
   /**
-   * Adds a slice's results and advances the progress of a PROCESSING folio. Survives a kill of the process. A crash of
-   * the machine may undo the last slices, each as a whole; they are then processed again.
+   * Adds a slice's results and advances the progress of a PROCESSING folio. The change survives a kill of the process. A
+   * crash of the machine may undo the last slices, each as a whole. They are then processed again.
    * @param folio as last committed. @returns the folio after the slice.
    * @throws TroubleError when the stored folio is in another state.
    */
@@ -94,7 +94,7 @@ export class FolioStore {
   }
 
   /**
-   * Sets a PROCESSING folio, whose records are all processed, to FINISHED; on disk when this returns.
+   * Sets a PROCESSING folio to FINISHED, if all of its records are processed. The change is on disk when this returns.
    * @throws TroubleError when the stored folio is in another state.
    */
   recordFinished(folio: Folio): void {
@@ -115,7 +115,7 @@ export class FolioStore {
     this.#db.close();
   }
 
-  /** Commits with a sync to disk. Slices are committed without one, as there are many. */
+  /** Commits with a sync to disk. Slices are committed without a sync, because there are many. */
   #durably(change: () => void): void {
     this.#db.pragma('synchronous = FULL');
     try {
@@ -139,7 +139,7 @@ export class FolioStore {
   }
 }
 
-/** What operations read of the folios. */
+/** The part of the store that operations read. */
 export type FolioReader = Pick<FolioStore, 'find' | 'content'>;
 
 /** Must be closed. @throws LockedError, ConfigError: see `openDatabase`. */

@@ -1,15 +1,15 @@
 /** A folio as the service stores it. */
 import type { Bytes } from '../../types.js';
 
-/** Which records fail regardless of the predictor. Stored with the folio, so that a restart changes nothing. */
+/** Decides which records fail regardless of the predictor. Stored with the folio, so that a restart changes nothing. */
 export interface ForcedFailures {
   /** Share of the records, 0 to 1. */
   readonly failShare: number;
-  /** Decides, together with the folio and the record's number, which ones. */
+  /** Chooses the failing records, together with the folio and the record's number. */
   readonly failSeed: number;
 }
 
-/** What is known once the upload has been read. */
+/** The facts that are known after the upload was read. */
 export interface NewFolio extends ForcedFailures {
   /** Random, alphanumeric. */
   readonly folio: string;
@@ -41,7 +41,7 @@ export interface Folio extends NewFolio {
   readonly finishedAt: number | null;
 }
 
-/** Consecutive processed records of a folio: their results, and where to go on. */
+/** Consecutive processed records of a folio: their results, and the offset at which to continue. */
 export interface Slice {
   /** End of the last processed record in the uploaded file. */
   readonly offset: Bytes;

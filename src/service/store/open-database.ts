@@ -5,7 +5,7 @@ import { ConfigError, LockedError } from '../../errors.js';
 import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 
 /**
- * Must be closed. Locks with SQLite's exclusive locking mode, which the system releases with the process, even after
+ * Must be closed. Locks with SQLite's exclusive locking mode: the system releases the lock with the process, even after
  * kill -9.
  * @throws LockedError when another service has the file open; ConfigError when a newer version wrote it.
  */
@@ -49,7 +49,7 @@ function isBusy(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith('SQLITE_BUSY');
 }
 
-/** Numbered migrations: the n-th (0-based) raises `user_version` from n to n + 1. Never changed, only added to. */
+/** Migrations: the n-th (0-based) raises `user_version` from n to n + 1. Add new ones; never change old ones. */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE folios (
     id INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** Limits the open folios: those being processed and those still being uploaded. */
+/** Limits the open folios: those in work and those that are still being uploaded. */
 import { HttpRefusal } from '../http/http-refusal.js';
 import type { Processor } from '../processing/open-processor.js';
 

@@ -1,4 +1,4 @@
-/** Checks an uploaded file before it is accepted: its header, the shape of every record, and their number. */
+/** Checks an uploaded file before it is accepted: the header, the shape of every record, and the number of records. */
 import { open } from 'node:fs/promises';
 import { readHeader } from '../../csv/read-header.js';
 import { SourceError } from '../../errors.js';

@@ -1,4 +1,4 @@
-/** Reads the records of an uploaded file (UTF-8, comma), from its first record or from where work stopped. */
+/** Reads the records of an uploaded file (UTF-8, comma), from the first record or from a later one. */
 import { createReadStream } from 'node:fs';
 import type { BadRecord } from '../../csv/bad-record.js';
 import type { Batch } from '../../csv/batch.js';
@@ -17,7 +17,7 @@ export interface ReadFrom {
   readonly record: number;
 }
 
-/** Yields batches whose offsets are those of the file. @throws HttpRefusal 400 at the first malformed record. */
+/** Yields batches with offsets in the file. @throws HttpRefusal 400 at the first malformed record. */
 export function readUpload(path: string, from: ReadFrom): AsyncGenerator<Batch> {
   const input = createReadStream(path, { start: from.offset, highWaterMark: READ_BYTES });
   return scanRecords(input, {
@@ -35,7 +35,7 @@ function refuse(bad: BadRecord): never {
   throw new HttpRefusal(400, `record ${bad.record} of the file is malformed: ${bad.message}`);
 }
 
-/** Which columns the predictor reads: 0-based field numbers, -1 where the upload has no such column. */
+/** The columns that the predictor reads: 0-based field numbers, -1 for a column that the upload lacks. */
 export interface UploadLayout {
   readonly fields: number;
   readonly name: number;

@@ -1,4 +1,4 @@
-/** Streams the multipart body of an upload to disk: the fields, then one file, which is never whole in memory. */
+/** Reads the multipart body of an upload: the fields, then one file, which it streams to the disk. */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { MultipartFile } from '@fastify/multipart';
@@ -13,9 +13,9 @@ export interface ReceivedUpload {
 
 export interface ReceiveOptions {
   readonly maxUploadBytes: Bytes;
-  /** Where to write the file; its bytes are on disk when `receiveUpload` returns. */
+  /** Path of the file to write. Its bytes are on disk when `receiveUpload` returns. */
   readonly path: string;
-  /** Called with the token field, if there was one, when the file begins; throws to refuse the upload. */
+  /** Called when the file begins, with the token field if there was one. Throws to refuse the upload. */
   readonly admit: (fieldToken: unknown) => void;
 }
 
@@ -48,7 +48,7 @@ async function receiveFile(part: MultipartFile, token: unknown, options: Receive
     options.admit(token);
     if (part.fieldname !== 'file') throw new HttpRefusal(400, `unexpected file field ${part.fieldname}`);
   } catch (error) {
-    part.file.resume(); // Drops the rest of the body: most clients read the reply only after sending all of it.
+    part.file.resume(); // Drops the rest of the body, because most clients read the reply only after sending all of it.
     throw error;
   }
   await pipeline(part.file, createWriteStream(options.path, { mode: 0o600, flags: 'wx', flush: true }));

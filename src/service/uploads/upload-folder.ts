@@ -1,4 +1,4 @@
-/** The files of folios that are being received or processed. A file is named by its folio, never by the client. */
+/** The files of uploads that are being received or processed. A file's name is its folio, never the client's name. */
 import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -13,7 +13,7 @@ export class UploadFolder {
     return path.join(this.#folder, `${folio}.csv`);
   }
 
-  /** Flushes the folder's entries to disk: a new file survives a crash only when its name does too. */
+  /** Flushes the folder's entries to disk: a new file survives a crash only if its name does. */
   async sync(): Promise<void> {
     const handle = await open(this.#folder, 'r');
     try {
@@ -27,7 +27,7 @@ export class UploadFolder {
     await rm(this.path(folio), { force: true });
   }
 
-  /** Removes what a killed service left: half uploads, and the uploads of finished folios. */
+  /** Removes the files that a killed service left: incomplete uploads, and the uploads of finished folios. */
   async sweep(processing: readonly string[]): Promise<void> {
     const kept = new Set(processing.map((folio) => `${folio}.csv`));
     for (const name of await readdir(this.#folder)) {
@@ -36,7 +36,7 @@ export class UploadFolder {
   }
 }
 
-/** Creates the folder where it is missing, readable by its owner only. */
+/** Creates the folder if it is missing. Only its owner can read it. */
 export async function createUploadFolder(folder: string): Promise<UploadFolder> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return new UploadFolder(folder);
