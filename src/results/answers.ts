@@ -6,9 +6,9 @@ import type { PartTable } from './part-table.js';
 /** Results that hold answers, with the values of their lineage columns. */
 export interface AnswerSource {
   readonly table: PartTable;
-  /** Null where a search gave the answers. */
+  /** Null if a search gave the answers. */
   readonly folio: string | null;
-  /** Null where a search gave the answers. */
+  /** Null if a search gave the answers. */
   readonly part: number | null;
   /** In a table of failures: the sent columns that hold an answer of the service. */
   readonly answered: readonly string[];

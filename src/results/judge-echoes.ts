@@ -123,7 +123,7 @@ export function checkNotShuffled(
     'ECHO_UNPROVEN',
     `${field.column} came back with the values that were sent, but at other records, so the results are at the wrong records`,
     {
-      hint: "nothing more is uploaded; ask the service provider why results come back under another record's number; result.echo does not mend this",
+      hint: "nothing more is uploaded; ask the service provider why results come back under another record's number; result.echo does not solve this",
     },
   );
 }

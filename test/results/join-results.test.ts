@@ -62,7 +62,7 @@ describe('with the key, a sent column', () => {
     const error = await refusal(three, [part]);
     expect(error).toMatchObject({ code: 'ECHO_UNPROVEN', exitCode: 6 });
     expect(error.message).toContain('city came back with the values that were sent, but at other records');
-    expect((error as { hint?: string }).hint).toContain('result.echo does not mend this');
+    expect((error as { hint?: string }).hint).toContain('result.echo does not solve this');
   });
 
   it('must be an echo where it tells records apart', async () => {

@@ -102,7 +102,7 @@ describe('a service that', () => {
         expect(job.service.count('upload')).toBe(paid);
         if (echo === undefined) return;
         expect(error.hint).toContain(
-          code === 'ECHO_UNPROVEN' ? 'result.echo does not mend this' : 'such as result.echo: [name]',
+          code === 'ECHO_UNPROVEN' ? 'result.echo does not solve this' : 'such as result.echo: [name]',
         );
         // If the config says that this echo is right, the run goes on, even with useless answers.
         const warnings: string[] = [];
