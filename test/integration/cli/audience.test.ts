@@ -2,8 +2,11 @@
  * Readers that go away or stop, and a full disk under stdout, stderr or the log file: a paid run goes on and ends with
  * its own exit code; a listing ends quietly. Real shell pipes are used.
  */
+
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { access, open } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -177,8 +180,9 @@ it('the paid answer of a search is shown on stderr if stdout is on a full disk',
 
 it('serve goes on without a reader until SIGHUP stops it', async () => {
   const job = await newJob('served');
-  const line =
-    '{ "$NODE" "$CLI" serve --port 0 --data served --predictor hash & pid=$!; until [ -e served ]; do sleep 0.1; done; sleep 0.5; kill -HUP $pid; wait $pid; echo "ended:$?" >&2; } | true';
+  const port = await freePort();
+  const answers = `curl -s -o /dev/null http://127.0.0.1:${port}/`;
+  const line = `{ "$NODE" "$CLI" serve --port ${port} --data served --predictor hash & pid=$!; until ${answers}; do sleep 0.1; done; sleep 0.3; kill -HUP $pid; wait $pid; echo "ended:$?" >&2; } | true`;
   const { stderr } = await bash(job, line);
   expect(stderr).toContain('ended:0');
   expect(stderr).not.toMatch(stackTrace);
@@ -210,3 +214,13 @@ describe('nohup', () => {
     await expectDone(job);
   });
 });
+
+/** A port that nobody listens on; the system gives it to nobody else for a while. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
