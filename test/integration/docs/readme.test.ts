@@ -134,7 +134,7 @@ describe('the smallest config', () => {
     const yaml = block('yaml', 'pipeline: nightly').replace('https://predictions.example.com', address);
     await writeFile(join(cwd, 'foliopipe.yaml'), `${yaml}poll: { first: 50ms, max: 100ms }\n`);
     const library = new URL('dist/bundle/index.js', root).href;
-    const program = block('ts', "from 'foliopipe'").replace("'foliopipe'", JSON.stringify(library));
+    const program = block('ts', 'enrich, FoliopipeError').replace("'foliopipe'", JSON.stringify(library));
     const logger =
       'const log = () => {};\nconst logger = { debug: log, info: log, warn: log, error: log };\n';
     await writeFile(join(cwd, 'program.mjs'), logger + program);

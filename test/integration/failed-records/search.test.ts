@@ -237,7 +237,7 @@ it('a config with the search must have its address and its columns', () => {
   expect(problemsOf(() => parse({}))).toEqual({
     'failures.rescueColumns': expect.stringContaining('such as { naics_code'),
     'service.legacyBaseUrl': expect.stringContaining('searched'),
-    'upload.columns': expect.stringContaining('no column name'),
+    'upload.columns': expect.stringContaining('sent column called name'),
   });
   expect(problemsOf(() => parse({ failures: { rescueColumns: { a: 'x..y' } } }))).toEqual({
     'failures.rescueColumns.a': expect.stringContaining('a field of the search reply'),
