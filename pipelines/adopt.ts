@@ -27,7 +27,7 @@ export interface AdoptedChunk extends Adoption {
   readonly pipeline: string;
   /** Records of the chunk. */
   readonly records: number;
-  /** The service's count, or null where it gives none. */
+  /** The service's count, or null if it gives none. */
   readonly serviceRecords: number | null;
   /** The folio's status, as the service names it. */
   readonly status: string;
@@ -132,7 +132,7 @@ function checkRecords(run: OpenRun, chunk: ChunkRow, folio: string, records: num
 
 /**
  * Checks that the folio is of the chunk's file, by the file name and the description that the service gives. Logs a
- * warning where they say too little.
+ * warning if they say too little.
  * @throws ConfigError `ADOPT_FILE_DIFFERS`.
  */
 function checkAdoptedFile(

@@ -39,7 +39,7 @@ export async function finishBegunRounds(run: OpenRun): Promise<boolean> {
 
 /**
  * Sends the failed records once more, in the first round that is not closed.
- * @returns false where there was nothing to send.
+ * @returns false if there was nothing to send.
  */
 export async function sendRound(run: OpenRun): Promise<boolean> {
   const round = (await closedRounds(run)) + 1;

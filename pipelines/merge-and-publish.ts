@@ -2,7 +2,7 @@
 import { mergeResults, type OpenRun, publishOutput, runStages } from '../src/index.js';
 
 /**
- * @param refetch fetches a chunk's parts anew; without it the service is not asked.
+ * @param refetch fetches a chunk's parts again; without it the service is not asked.
  * @throws TroubleError when the run is not complete; as the stages do.
  */
 export async function mergeAndPublish(

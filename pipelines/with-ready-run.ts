@@ -58,7 +58,7 @@ export async function withLostRechecked<T>(
 ): Promise<T> {
   const done = await withReadyRun(config, options, async (run) => {
     const reopened = await recheckLost(run);
-    // Found anew, because it is unfinished now.
+    // Found again, because it is unfinished now.
     return run.found === 'done' && reopened ? undefined : { result: await body(run, reopened) };
   });
   return done === undefined ? withReadyRun(config, options, (run) => body(run, true)) : done.result;

@@ -42,10 +42,10 @@ export interface RunContext {
     method: JoinMethod | null;
     /** Numbers of chunks that have passed before the method was proven. */
     readonly judged: Set<number>;
-    /** The judgement that is running, or the last one; it resolves to an error where a chunk did not pass. */
+    /** The judgement that is running, or the last one; it resolves to an error if a chunk did not pass. */
     judging: Promise<UntrustedError | undefined>;
   };
-  /** The hash of the work file, where this process has written all of it. */
+  /** The hash of the work file, if this process has written all of it. */
   readonly work: KnownWork;
   readonly clock: Clock;
   readonly logger: Logger;

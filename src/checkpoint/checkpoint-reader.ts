@@ -37,7 +37,7 @@ export interface CheckpointReader {
   nextChunk(run: string, round: number, afterRecord: number): Promise<ChunkRow | undefined>;
   /** The chunk of a round, not split, that is last in the order of the source. */
   lastCut(run: string, round: number): Promise<ChunkRow | undefined>;
-  /** The highest round that has chunks; 0 where none was begun. */
+  /** The highest round that has chunks; 0 if none was begun. */
   lastRound(run: string): Promise<number>;
   /** The last merged chunk in the order of the source; with a record, of the chunks that begin before it. */
   lastMerged(run: string, beforeRecord?: number): Promise<ChunkRow | undefined>;
@@ -51,7 +51,7 @@ export interface CheckpointReader {
    * newest accepted one began.
    */
   doubtsInRow(run: string, doubt: Doubt): Promise<number>;
-  /** Which kinds of service have answered a run; none where the run is not known. */
+  /** Which kinds of service have answered a run; none if the run is not known. */
   replyKinds(run: string): Promise<ReplyKinds>;
   /** Every attempt to upload the chunk, oldest first; empty before its first one. */
   attempts(run: string, chunk: number): Promise<readonly Upload[]>;

@@ -55,7 +55,7 @@ export type NewPublication = Omit<Publication, 'number'>;
 export interface PublishedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256'> {
   readonly run: string;
   readonly path: string;
-  /** Stamp of the file just after it was put in place; null where it is not known. */
+  /** Stamp of the file just after it was put in place; null if it is not known. */
   readonly stamp: string | null;
 }
 
@@ -110,7 +110,7 @@ export interface ChunkRow extends Chunk {
   readonly refusal: string | null;
   /** Length of the work file after this chunk, or null while it is not merged. */
   readonly mergedEnd: number | null;
-  /** Hash of the bytes that this chunk has added to the work file, hex; null where it is not merged or not known. */
+  /** Hash of the bytes that this chunk has added to the work file, hex; null if it is not merged or not known. */
   readonly mergedSha256: string | null;
   readonly merged: ChunkCounts | null;
 }
@@ -129,7 +129,7 @@ export interface PickedRecords {
 
 /** A chunk before it is added; the checkpoint gives it its number. */
 export interface NewChunk extends Omit<Chunk, 'number'> {
-  /** Null where the chunk simply holds the source's next records. */
+  /** Null if the chunk simply holds the source's next records. */
   readonly picked: PickedRecords | null;
 }
 
@@ -147,7 +147,7 @@ export interface Upload {
   readonly folio: string | null;
   /** Whether a local service answered; null unless it was accepted. */
   readonly local: boolean | null;
-  /** Number of records that the service counted in the file; null where it did not say. */
+  /** Number of records that the service counted in the file; null if it did not say. */
   readonly serviceRecords: number | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
@@ -162,7 +162,7 @@ export interface AttemptFileName {
 /** The service's reply to an upload that it accepted. */
 export interface AcceptedReply {
   readonly folio: string;
-  /** Number of records that it counted in the file; null where it did not say. */
+  /** Number of records that it counted in the file; null if it did not say. */
   readonly serviceRecords: number | null;
   /** Whether a local service answered. */
   readonly rehearsal: boolean;
@@ -200,7 +200,7 @@ export interface Search {
   readonly record: number;
   /** `intent`: about to be sent, or being sent. `dropped`: certainly not counted, so it may be sent again. */
   readonly state: 'intent' | 'answered' | 'dropped' | 'ambiguous';
-  /** Values by added column, or null where the reply held none of them. */
+  /** Values by added column, or null if the reply held none of them. */
   readonly values: Readonly<Record<string, string>> | null;
   readonly startedAt: number;
 }

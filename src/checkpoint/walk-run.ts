@@ -24,7 +24,7 @@ export async function* chunksInOrder(
 
 /**
  * Chunks that are in one of the states when their page is read, by number; of all rounds.
- * @param pageSize fewer where the first ones are enough.
+ * @param pageSize fewer if the first ones are enough.
  */
 export async function* eachChunk(
   checkpoint: Pick<CheckpointReader, 'chunksIn'>,

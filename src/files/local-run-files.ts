@@ -157,7 +157,7 @@ function copyOf(piece: Uint8Array): Buffer {
   return copy;
 }
 
-/** Undefined where there is no such file. */
+/** Undefined if there is no such file. */
 function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }

@@ -9,7 +9,7 @@ export interface OutputIdentity {
    * where stamps differ the content is compared.
    */
   readonly stamp: string;
-  /** SHA-256 of the content, hex. Reads all of it; undefined where it is gone by then. */
+  /** SHA-256 of the content, hex. Reads all of it; undefined if it is gone by then. */
   sha256(): Promise<string | undefined>;
 }
 
@@ -18,11 +18,11 @@ export interface OutputStore {
   /**
    * Moves a whole, synced local file to a name and replaces what is there. Once this has resolved, it survives a power
    * failure.
-   * @param mode permission bits, where the store has them.
+   * @param mode permission bits, if the store has them.
    * @returns the stamp of the new content.
    */
   put(localFile: string, name: string, mode: number): Promise<string>;
-  /** Undefined where there is nothing under the name. */
+  /** Undefined if there is nothing under the name. */
   identity(name: string): Promise<OutputIdentity | undefined>;
   /** Removes what is under a name; a missing name is fine. */
   remove(name: string): Promise<void>;

@@ -58,7 +58,7 @@ export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buf
 export interface FileStore {
   /** The files of one run; creates the place for them where it is missing. */
   ofRun(run: string): Promise<RunFiles>;
-  /** Bytes of all files of a run; undefined where it has none. */
+  /** Bytes of all files of a run; undefined if it has none. */
   sizeOf(run: string): Promise<number | undefined>;
   /** Removes all files of a run; a run without files is fine. */
   remove(run: string): Promise<void>;

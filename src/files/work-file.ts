@@ -18,7 +18,7 @@ export interface WorkFile {
   close(): Promise<void>;
 }
 
-/** Length and hash of the work file, where this process has written all of it. */
+/** Length and hash of the work file, if this process has written all of it. */
 export interface KnownWork {
   written: WrittenHash | undefined;
 }
@@ -83,7 +83,7 @@ function growingFile(file: FileHandle, from: number, { written }: KnownWork): Wo
 const MAX_WRITE_BYTES = 1024 * 1024 * 1024;
 
 /**
- * Writes pieces one after the other, in one system call where that takes all of them.
+ * Writes pieces one after the other, in one system call if that takes all of them.
  * @param maxBytes of one system call.
  */
 export async function writeAll(

@@ -31,7 +31,7 @@ export interface LedgerEntry {
   readonly state: 'accepted' | 'ambiguous';
   /** Records sent. */
   readonly records: number;
-  /** The service's count, where its reply has one. */
+  /** The service's count, if its reply has one. */
   readonly serviceRecords: number | null;
   /** Null without `budget.pricePerRecord`; 0 for a rehearsal. */
   readonly price: number | null;

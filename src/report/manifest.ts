@@ -69,7 +69,7 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
   };
 }
 
-/** Paid searches of single records; no keys where there were none. */
+/** Paid searches of single records; no keys if there were none. */
 function searchesOf({ searches: { answered, ambiguous } }: Pick<Tally, 'searches'>) {
   return {
     ...(answered > 0 && { searches: answered }),

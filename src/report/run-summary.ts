@@ -19,7 +19,7 @@ export interface RunSummary {
   readonly found: 'new' | 'continued' | 'done';
   /** Number of the publication, which increases within the pipeline; null while there is none. */
   readonly publication: number | null;
-  /** Why this process has published a done run again; null where it has not. */
+  /** Why this process has published a done run again; null if it has not. */
   readonly publishedAgain: string | null;
   readonly counts: Counts;
   readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
@@ -34,7 +34,7 @@ export interface RunSummary {
   readonly lost: readonly LostFolio[];
   /** Records with equal tuples and different results. */
   readonly indistinct: number;
-  /** A warning where only the declared `result.echo` justifies the join; else null. */
+  /** A warning if only the declared `result.echo` justifies the join; else null. */
   readonly joinedOnWord: string | null;
   readonly columns: readonly string[];
   readonly output: {

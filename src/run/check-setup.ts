@@ -1,4 +1,4 @@
-/** Checks everything that a run needs, without paying: folders, source, service and token. */
+/** Checks what a run needs, without paying: folders, source, service and token. */
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -18,7 +18,7 @@ export interface CheckedItem {
   readonly error: FoliopipeError | null;
 }
 
-/** Checks every item, also after one has failed. Of each source file only the header is read. */
+/** Checks every item, even after one has failed. Reads only the header of each source file. */
 export async function* checkSetup(
   config: Config,
   api: PredictionApi,
@@ -70,7 +70,7 @@ async function checkSourceHeader(config: Config): Promise<string> {
   return `${paths.join(', ')}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}`;
 }
 
-/** Asks for a folio that does not exist. A service that says so has accepted the token, and nothing is paid. */
+/** Asks for a folio that does not exist. If the service says so, it has accepted the token. This costs nothing. */
 async function checkService(api: PredictionApi, signal: AbortSignal): Promise<string> {
   try {
     await api.track('foliopipe-check', signal, AbortSignal.abort());
@@ -79,5 +79,5 @@ async function checkService(api: PredictionApi, signal: AbortSignal): Promise<st
     const isUnknownFolio = error instanceof FolioLostError || status === 400 || status === 422;
     if (!isUnknownFolio) throw error;
   }
-  return 'answers and takes the token';
+  return 'answers and accepts the token';
 }

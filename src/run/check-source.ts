@@ -1,6 +1,6 @@
 /**
- * Finds the source's files and checks them whole (rule "Check before paying", docs/architecture.md#check-before-paying),
- * unless they still have the stamps of an earlier check.
+ * Finds the files of the source and checks them from beginning to end (rule "Check before paying",
+ * docs/architecture.md#check-before-paying), unless they still have the stamps of an earlier check.
  */
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
@@ -13,8 +13,8 @@ import type { Source } from '../types.js';
 import type { RunOptions } from './run-options.js';
 
 /**
- * Checks every record's shape, the configured columns, and that the output can be put in place.
- * @param known a run whose check still holds if the files have its stamps; its settings must be the same.
+ * Checks the shape of every record, the configured columns, and that the output can be put in place.
+ * @param known a run with the same settings; if the files still have the stamps of its source, they are not read.
  */
 export async function checkSource(
   {
@@ -31,7 +31,7 @@ export async function checkSource(
 ): Promise<Source> {
   const paths = await findFiles(config.source.path);
   await output.check(config.output.path, paths);
-  const source = (await isSame(known?.source, paths))
+  const source = (await hasSameStamps(known?.source, paths))
     ? known!.source
     : await scan(config, { ...options, signal }, paths);
   createUploadLayout(source, config.upload);
@@ -56,7 +56,7 @@ async function scan(
   });
 }
 
-async function isSame(known: Source | undefined, paths: readonly string[]): Promise<boolean> {
+async function hasSameStamps(known: Source | undefined, paths: readonly string[]): Promise<boolean> {
   if (known === undefined || known.files.length !== paths.length) return false;
   for (const [index, file] of known.files.entries()) {
     if (file.path !== paths[index] || (await fileStamp(file.path)).stamp !== file.stamp) return false;

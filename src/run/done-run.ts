@@ -1,4 +1,4 @@
-/** Runs that are done: which of them covers a source, and whether one can be published again or opened again. */
+/** Done runs: finds the one that has enriched a source, and checks whether a run can be published or opened again. */
 import type { Run } from '../checkpoint/checkpoint.js';
 import { changedValues, fixedValues } from '../config/fixed-values.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
@@ -9,18 +9,19 @@ import { checkSource } from './check-source.js';
 import { serviceIdentity } from './service.js';
 
 /**
- * The first run that has read and sent the source with the values of today's config. How it was cut does not matter.
- * @param done runs of one content, newest first.
- * @param frozen today's values.
- * @returns undefined where there are no runs.
- * @throws ConfigError `RUN_DONE_OTHERWISE` where all runs have other values.
+ * The newest run that has read and sent the source with the values of the current config. The sizes of its chunks do not
+ * matter.
+ * @param done runs whose source had the same content, newest first.
+ * @param frozen the current values.
+ * @returns undefined if there are no runs.
+ * @throws ConfigError `RUN_DONE_OTHERWISE` if all runs have other values.
  */
 export function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string, string>>): Run | undefined {
-  const today = Object.fromEntries(Object.entries(frozen).filter(([key]) => decidesWhatIsSent(key)));
+  const current = Object.fromEntries(Object.entries(frozen).filter(([key]) => decidesWhatIsSent(key)));
   const [newest] = done;
-  const chosen = done.find((run) => changedValues(run.frozen, today).keys.length === 0);
+  const chosen = done.find((run) => changedValues(run.frozen, current).keys.length === 0);
   if (chosen !== undefined || newest === undefined) return chosen;
-  const { keys, lines } = changedValues(newest.frozen, today);
+  const { keys, lines } = changedValues(newest.frozen, current);
   throw new ConfigError(
     'RUN_DONE_OTHERWISE',
     `run ${newest.id} has done this source with other values:${lines}`,
@@ -36,9 +37,10 @@ function decidesWhatIsSent(key: string): boolean {
 }
 
 /**
- * The source of a done run as its files are now, to write its rows again.
- * @param why the rows are written again.
- * @throws GuardError `RUN_PRUNED`; ConfigError `RUN_DONE_OTHERWISE`; SourceError when the source is another.
+ * Checks the source of a done run, so that the run's rows can be written again.
+ * @param why the reason for writing the rows again.
+ * @returns the source with the files as they are now.
+ * @throws GuardError `RUN_PRUNED`; ConfigError `RUN_DONE_OTHERWISE`; SourceError when the source has changed.
  */
 export async function checkDoneSource(
   {
@@ -60,9 +62,9 @@ export async function checkDoneSource(
 }
 
 /**
- * Whether a done run could go on if it were opened again: no other run of the pipeline is open, the source and the
- * frozen values are those that it began with, and the file at the output's path, if any, is its publication. Asked
- * first, because a run that is opened and then refused would block its pipeline.
+ * Whether a done run can be opened again: no other run of the pipeline is open, the source and the frozen values are
+ * unchanged, and the file at the output's path, if any, is the run's publication. Called before the run is opened,
+ * because an open run that cannot go on would block its pipeline.
  */
 export async function canReopen({
   id,
@@ -85,7 +87,7 @@ export async function canReopen({
   }
 }
 
-/** Compares the content: the same file may have another stamp. */
+/** Compares the content, because the same file may have a new stamp. */
 async function isPublication(found: OutputIdentity, { publication }: Run): Promise<boolean> {
   if (publication === null || found.bytes !== publication.bytes) return false;
   return (await found.sha256()) === publication.sha256;
@@ -93,7 +95,7 @@ async function isPublication(found: OutputIdentity, { publication }: Run): Promi
 
 /**
  * The error for a run whose results were removed.
- * @param why the results are needed.
+ * @param why the reason why the results are needed.
  */
 export function prunedError({ id, prunedAt }: Run, why?: string): GuardError {
   const day = new Date(prunedAt!).toISOString().slice(0, 10);

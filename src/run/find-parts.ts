@@ -1,4 +1,4 @@
-/** Finds the stored parts of chunks in a run's folder, without the database. */
+/** Finds the stored parts of chunks in the folder of a run, without the database. */
 import { createHash } from 'node:crypto';
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { FoundParts } from '../checkpoint/recovery/insert-run.js';
 import { countRecords } from '../csv/kernel/count-records.js';
 import type { FileStatus, StoredPart } from '../types.js';
 
-/** The name of a part, with the first digits of its content's hash or without. */
+/** The file name of a part, with or without the first digits of the content's hash. */
 const PART = /^part-(\d+)-(successful|failed)-(\d+)(?:-[0-9a-f]+)?\.csv\.gz$/;
 
 interface PartFile {
@@ -19,9 +19,9 @@ interface PartFile {
 }
 
 /**
- * @param chunks to find parts of; a chunk may have parts of several downloads.
- * @returns for each chunk whose parts hold as many results as it has records, the newest such parts. Whether each
- *   result belongs to its record is proven when they are joined.
+ * @param chunks the chunks whose parts are wanted; a chunk may have parts of several downloads.
+ * @returns by chunk number, the newest set of parts that holds as many results as the chunk has records. Other chunks
+ *   are missing. The join proves later whether each result belongs to its record.
  */
 export async function findParts(
   folder: string,
@@ -66,7 +66,7 @@ async function newestWhole(files: readonly PartFile[], records: number): Promise
     if (set.length > 0 && counts.successful + counts.failed === records) {
       return { counts, parts: set.map(({ key: _, ...part }) => part) };
     }
-    // The newest file of which there is an older version is dropped, so that the older one counts.
+    // Drops the newest file that has an older version, so that the older version counts.
     const replaced = left.findIndex(({ key }, index) =>
       left.some((other, older) => older > index && other.key === key),
     );
@@ -75,7 +75,7 @@ async function newestWhole(files: readonly PartFile[], records: number): Promise
   }
 }
 
-/** @returns undefined where the file is damaged. */
+/** @returns undefined if the file is damaged. */
 async function readPart({ path, fileStatus, part }: PartFile): Promise<StoredPart | undefined> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -90,7 +90,7 @@ async function readPart({ path, fileStatus, part }: PartFile): Promise<StoredPar
       records = counted.count();
     });
   } catch (error) {
-    // After an error of the system the file itself may be whole.
+    // After a system error the file itself may be undamaged.
     if ((error as NodeJS.ErrnoException).syscall !== undefined) throw error;
     return undefined;
   }

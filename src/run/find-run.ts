@@ -1,4 +1,4 @@
-/** Decides which run a call is about: the unfinished one, one that is done, or a new one (docs/resume.md). */
+/** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
@@ -19,8 +19,8 @@ import type { RunOptions } from './run-options.js';
 export interface FoundRun {
   readonly run: Run;
   /**
-   * `publishing`: its output must be put in place before anything else, whatever source and config are now.
-   * `outdated`: its source has changed, and it must be collected and superseded (`source.onChange`).
+   * `publishing`: its output must be put in place first, even if source or config have changed. `outdated`: its source
+   * has changed, and it must be collected and superseded (`source.onChange`).
    */
   readonly found: 'new' | 'continued' | 'publishing' | 'outdated' | 'done';
 }
@@ -37,8 +37,8 @@ export interface FindRunContext {
 }
 
 /**
- * @throws ConfigError when a frozen value differs, or the source was done with other values; SourceError when the
- *   unfinished run's source changed.
+ * @throws ConfigError when a frozen value differs, or when a run with other values has done the source; SourceError when
+ *   the source of the unfinished run has changed.
  */
 export async function findRun(context: FindRunContext, options: RunOptions): Promise<FoundRun> {
   const { config, checkpoint, output, service, signal } = context;
@@ -66,7 +66,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
     const done = pickDoneRun(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
     if (done !== undefined) {
       await verifyPaid(context, done);
-      return { run: await withStamps(done, source, checkpoint), found: 'done' };
+      return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
     }
   }
   const caps = await budgetLeft(checkpoint, config, null, context.clock.now());
@@ -75,34 +75,34 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
   return beginRun(context, options, source, frozen);
 }
 
-/** A run that exists already: it is collected, retried or published again. */
+/** Finds a run that exists already, to collect it, retry it or publish it again. */
 async function findExisting(
   context: FindRunContext,
   options: RunOptions,
-  which: true | string,
+  wanted: true | string,
 ): Promise<FoundRun> {
   const { config, checkpoint, output, service, signal } = context;
-  const run = await (which === true
+  const run = await (wanted === true
     ? checkpoint.unfinishedRun(config.pipeline).then((open) => open ?? checkpoint.latestRun(config.pipeline))
-    : checkpoint.run(which));
+    : checkpoint.run(wanted));
   if (run === undefined || run.pipeline !== config.pipeline || run.state === 'superseded') {
-    const what = which === true ? 'no run' : `no run ${which} that is open or done`;
+    const what = wanted === true ? 'no run' : `no run ${wanted} that is open or done`;
     throw new ConfigError('RUN_UNKNOWN', `pipeline ${config.pipeline} has ${what}`, {
       hint: 'see the runs with: foliopipe runs; begin one with: foliopipe run',
     });
   }
   await verifyPaid(context, run);
-  if (which === true && run.state === 'done') return { run, found: 'done' };
+  if (wanted === true && run.state === 'done') return { run, found: 'done' };
   const frozen = Object.entries(fixedValues(config, service));
-  const compared = which === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
+  const compared = wanted === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
   checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw prunedError(run);
   const source = await checkSource({ config, output, signal }, options, run);
-  return continueRun(context, run, source, which);
+  return continueRun(context, run, source, wanted);
 }
 
 /**
- * Comes before anything else is done with a run, so that nothing is paid twice because the checkpoint has lost records.
+ * Called before any other work on a run, so that no record is paid twice because the checkpoint has lost rows.
  * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`.
  */
 async function verifyPaid({ checkpoint, logger }: FindRunContext, run: Run): Promise<void> {
@@ -115,7 +115,7 @@ async function verifyPaid({ checkpoint, logger }: FindRunContext, run: Run): Pro
   );
 }
 
-/** The run, where it has read the source with the same settings, so that its check still holds. */
+/** The run, if it has read its source with the same settings. Only then can its check of the source be reused. */
 function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, string>>): Run | undefined {
   const same = Object.keys(frozen)
     .filter((key) => key.startsWith('source.') || key.startsWith('chunks.') || key.startsWith('upload.'))
@@ -123,8 +123,8 @@ function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, strin
   return same ? run : undefined;
 }
 
-/** A done run with the files that hold its source now. They may be other files than those it has read. */
-async function withStamps(run: Run, source: Source, checkpoint: Checkpoint): Promise<Run> {
+/** A done run with the files that hold its source now; other files may have the same content. */
+async function withCurrentFiles(run: Run, source: Source, checkpoint: Checkpoint): Promise<Run> {
   if (JSON.stringify(run.source) === JSON.stringify(source)) return run;
   await checkpoint.recordSourceStamp(run.id, source);
   return { ...run, source };
@@ -162,11 +162,11 @@ async function continueRun(
 }
 
 function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {
-  // Rows that were written before the first success have no added columns.
+  // The rows of a run without a success have no added columns.
   return result.columns.length > 0 && JSON.stringify(result.columns) !== JSON.stringify(columns ?? []);
 }
 
-/** Logs which run goes on, how old it is, and how much of it is left. */
+/** Logs which run continues, its age and how many chunks are left. */
 async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run: Run): Promise<void> {
   const { chunks } = await checkpoint.tally(run.id);
   const here = chunks.downloaded + chunks.unprocessed + chunks.refused;
@@ -203,14 +203,14 @@ async function beginRun(
   return { run: (await context.checkpoint.run(id))!, found: 'new' };
 }
 
-/** Sortable by time and unique: `20261121T031002-4f9c1a`. */
+/** A unique id that sorts by time: `20261121T031002-4f9c1a`. */
 function runId(at: number): string {
   const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d+Z/g, '');
   return `${time}-${randomBytes(3).toString('hex')}`;
 }
 
 /**
- * Ends an unfinished run because a newer one takes its place. Stored results stay; the unfinished output is removed.
+ * Ends an unfinished run because a newer run replaces it. Stored results stay; the unfinished output is removed.
  * @param at epoch milliseconds.
  */
 export async function supersede(

@@ -1,4 +1,4 @@
-/** What limits a run before it pays: the budget that is left, and the canary that is sent first. */
+/** The limits on a run before it pays: the remaining budget, and the canary that is sent first. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { budgetAt } from '../config/calendar.js';
@@ -11,13 +11,13 @@ import type { Source } from '../types.js';
 export interface BudgetLeft {
   readonly cap: 'perRun' | 'perDay' | 'perMonth';
   readonly limit: number;
-  /** Paid for, or possibly paid for. */
+  /** Records that were, or may have been, paid for. */
   readonly spent: number;
   readonly left: number;
 }
 
 /**
- * The configured caps, with what is left of each.
+ * The configured caps, and how many records are left of each.
  * @param run the run that would go on; null for a new run.
  * @param at epoch milliseconds.
  */
@@ -34,15 +34,15 @@ export async function budgetLeft(
     { cap: 'perDay', limit: perDay, spent: spent?.day ?? 0 },
     { cap: 'perMonth', limit: perMonth, spent: spent?.month ?? 0 },
   ] as const;
-  return caps.flatMap(({ cap, limit, spent: so }) =>
-    limit === null ? [] : [{ cap, limit, spent: so, left: Math.max(limit - so, 0) }],
+  return caps.flatMap(({ cap, limit, spent: used }) =>
+    limit === null ? [] : [{ cap, limit, spent: used, left: Math.max(limit - used, 0) }],
   );
 }
 
 /**
- * Checks a new run against the budget. Too little for the day or the month is only logged: the run stops there and goes
- * on another time.
- * @param records that the run would send.
+ * Checks a new run against the budget. If the budget of the day or the month is too small, this is only logged: the run
+ * stops there and goes on another day.
+ * @param records how many records the run would send.
  * @throws GuardError `BUDGET_TOO_SMALL` when the run could never be finished under `budget.perRun`.
  */
 export function checkBudget(caps: readonly BudgetLeft[], records: number, logger: Logger): void {
@@ -66,9 +66,9 @@ export function checkBudget(caps: readonly BudgetLeft[], records: number, logger
 }
 
 /**
- * How many records a new run sends alone, before the rest (`chunks.canary`). With `auto`, 200 on the pipeline's first
- * run on this service, or if the source's header differs from that of the last done run; else 0.
- * @param reader undefined where there is no state yet.
+ * How many records a new run sends alone, before the rest (`chunks.canary`). `auto` means 200 if the pipeline has no done
+ * run on this service, or if the header of the source differs from that of the last done run; else 0.
+ * @param reader undefined if there is no state yet.
  */
 export async function canaryRecords(
   { pipeline, chunks: { canary } }: Pick<Config, 'pipeline' | 'chunks'>,

@@ -1,4 +1,4 @@
-/** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
+/** Opens everything that a run needs, finds or begins the run, and closes everything in reverse order. */
 import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { ConfigError, DeadlineError, InterruptedError, TroubleError } from '../errors.js';
@@ -23,9 +23,9 @@ export interface OpenRun extends RunContext {
 }
 
 /**
- * Runs a body with an open run. The run is closed in any case, and errors of the disk are translated.
- * @throws TroubleError `DISK_FULL`, `DISK_FAILED`, `TOO_MANY_FILES`; ConfigError `FOLDER_UNWRITABLE`, before anything
- *   is sent where it is the output's folder; as `openRun` and the body do.
+ * Runs a body with an open run. Always closes the run, and translates disk errors.
+ * @throws TroubleError `DISK_FULL`, `DISK_FAILED`, `TOO_MANY_FILES`; ConfigError `FOLDER_UNWRITABLE`, for the folder of
+ *   the output before anything is sent; the errors of `openRun` and of the body.
  */
 export async function withRun<T>(
   config: Config,
@@ -51,7 +51,7 @@ export async function withRun<T>(
 
 /**
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
- * @throws LockedError, ConfigError, SourceError; everything is closed again then.
+ * @throws LockedError, ConfigError, SourceError; everything that was opened is then closed.
  */
 export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
@@ -105,7 +105,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
   }
 }
 
-/** Waits for the uploads in flight, so that their replies are recorded: they may be paid for. */
+/** Waits for the uploads in flight, because they may be paid for: their replies must be recorded. */
 async function endUploads(
   controller: AbortController,
   inFlight: ReadonlySet<Promise<unknown>>,
@@ -114,7 +114,7 @@ async function endUploads(
   while (inFlight.size > 0) await Promise.allSettled(inFlight);
 }
 
-/** A controller of the run's own that follows the caller's signal. */
+/** A controller for the run, which aborts when the caller's signal does. */
 function linkedController(
   signal: AbortSignal | undefined,
   releasers: ReturnType<typeof createReleasers>,
@@ -130,7 +130,7 @@ function linkedController(
 
 /**
  * Aborts the run at its deadline.
- * @param deadline epoch milliseconds; one that has passed aborts at once.
+ * @param deadline epoch milliseconds; a past deadline aborts at once.
  */
 function stopAtDeadline(controller: AbortController, deadline: number, clock: Clock): Closeable {
   const stop = () =>
@@ -149,13 +149,13 @@ function stopAtDeadline(controller: AbortController, deadline: number, clock: Cl
   return { close: async () => clearTimeout(timer) };
 }
 
-/** Node fires a longer timer at once. */
+/** The longest timer that Node supports; a longer one fires at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
 function translateDiskError(error: unknown, { stateDir, output }: Config): unknown {
   if (!(error instanceof Error)) return error;
   const code = codeOf(error);
-  // An error of a write to an open file does not name the file.
+  // The error of a write to an open file does not name the file.
   const path = 'path' in error ? String(error.path) : `${stateDir} or ${dirname(output.path)}`;
   const details = (hint: string) => ({ hint, facts: { path }, cause: error });
   switch (diskTrouble(code)) {
@@ -174,7 +174,7 @@ function translateDiskError(error: unknown, { stateDir, output }: Config): unkno
     }
     case 'too-many-files': {
       const hint = 'raise the limit (ulimit -n) or lower concurrency.*, then run the same command again';
-      const message = `too many files are open to open ${path} (${code})`;
+      const message = `too many open files: cannot open ${path} (${code})`;
       return new TroubleError('TOO_MANY_FILES', message, details(hint));
     }
     default:

@@ -1,4 +1,4 @@
-/** Opens the checkpoint while its pipeline is locked, for everything that changes state. */
+/** Locks a pipeline and opens the checkpoint, for every command that changes state. */
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { LockHolder, PipelineLock } from '../checkpoint/pipeline-lock.js';
 import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
@@ -21,7 +21,7 @@ export interface StateContext {
 }
 
 /**
- * @param releasers gets the lock first, then the checkpoint.
+ * @param releasers receives the lock first, then the checkpoint, so that the lock is released last.
  * @throws LockedError, ConfigError, TroubleError.
  */
 export async function openState(
@@ -39,7 +39,7 @@ export async function openState(
   return checkpoint;
 }
 
-/** Runs a body with a pipeline's state, without source and service. */
+/** Runs a body with the state of a pipeline. Needs neither source nor service. */
 export async function withState<T>(
   config: Pick<Config, 'stateDir' | 'pipeline'>,
   options: StateOptions,
@@ -60,13 +60,13 @@ export async function withState<T>(
 export interface LockRequest {
   readonly pipeline: string;
   readonly holder: LockHolder;
-  /** 0 does not wait; may be infinite. */
+  /** How long to wait for the lock; 0 does not wait, Infinity waits for ever. */
   readonly wait: Milliseconds;
 }
 
 /**
- * Takes a pipeline's lock; waits for it as long as the request says.
- * @throws LockedError when the lock is still held then; the signal's reason.
+ * Takes the lock of a pipeline, and waits for it if needed.
+ * @throws LockedError when the lock is still held after the wait; the signal's reason.
  */
 export async function waitForLock(
   lock: PipelineLock,
@@ -98,8 +98,8 @@ interface Releasers extends Closeable {
 }
 
 /**
- * Closes resources in reverse order. A failure does not stop the closing; the first one is thrown at the end. Closing
- * again does nothing.
+ * Closes resources in reverse order. After a failure the others are still closed, and the first error is thrown at the
+ * end. A second close does nothing.
  */
 export function createReleasers(): Releasers {
   const opened: Closeable[] = [];

@@ -1,4 +1,4 @@
-/** Finds out what a run would do and cost, without the network, without the lock and without a change. */
+/** Plans a run: what it would do and cost. Uses no network, takes no lock and changes nothing. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
@@ -20,19 +20,19 @@ export interface Plan {
   readonly pipeline: string;
   readonly service: string;
   readonly source: Source;
-  /** The whole source as chunks: how many, and their sums. */
+  /** The whole source cut into chunks: their number and sums. */
   readonly chunks: { readonly count: number; readonly records: number; readonly bytes: number };
-  /** What `foliopipe run` would do now. */
+  /** The next step of `foliopipe run`. */
   readonly next: PlannedStep;
-  /** Null where no price is configured. */
+  /** Null if no price is configured. */
   readonly cost: { readonly amount: number; readonly currency: string } | null;
-  /** The configured caps of the budget, with what is left for this run. */
+  /** The configured caps of the budget, and how many records are left for this run. */
   readonly budget: readonly BudgetLeft[];
 }
 
 export interface PlannedStep {
   readonly kind: 'begin' | 'continue' | 'done' | 'changed';
-  /** The run that would go on, is done, or has another source. */
+  /** The run that would continue, is done, or has a changed source; null for a new run. */
   readonly run: string | null;
   /** Chunks and records that would still be uploaded, ambiguous ones included. */
   readonly chunks: number;
@@ -41,7 +41,7 @@ export interface PlannedStep {
   readonly publishedAgain?: string | null;
 }
 
-/** @throws SourceError, ConfigError, GuardError as a run would. */
+/** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
 export async function planRun(
   config: Config,
   options: Pick<RunOptions, 'onScan' | 'fresh' | 'output'> & { readonly signal: AbortSignal },
@@ -117,7 +117,7 @@ async function continuing(reader: CheckpointReader, run: Run, all: Plan['chunks'
   const tally = await reader.tally(run.id);
   const toSend = (of: Tally['chunks']) => of.cut + of.uploading + of.ambiguous;
   const kind = 'continue';
-  // Once the whole source is cut, the chunks count, those of rounds included.
+  // Once the source is cut to its end, its chunks are counted, including those of rounds.
   if (run.chunks !== null) {
     return { kind, run: run.id, chunks: toSend(tally.chunks), records: toSend(tally.records) };
   }

@@ -11,12 +11,12 @@ export interface PruneContext {
   readonly logger: Logger;
 }
 
-export interface PruneTerms {
+export interface PruneLimits {
   /** Runs that ended before this are pruned; epoch milliseconds. */
   readonly before: number;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** Never pruned. */
+  /** A run that is never pruned. */
   readonly keep?: string;
   /** Only report what would be removed. */
   readonly dryRun?: boolean;
@@ -31,19 +31,19 @@ export interface PrunedRun {
 }
 
 /**
- * First the run's rows are removed from the checkpoint, then its files, except the journal of what was paid. Files that
- * a kill leaves are removed by the next prune. Runs that are open or being published are never pruned.
- * @throws ConfigError `CHECKPOINT_BEHIND` when the checkpoint knows less of a run than its journal.
+ * Removes the rows of each run from the checkpoint first, and then its files, except the journal of paid requests. If a
+ * kill leaves files behind, the next prune removes them. Runs that are open or being published are never pruned.
+ * @throws ConfigError `CHECKPOINT_BEHIND` when the journal of a run knows more than the checkpoint.
  */
-export async function* pruneRuns(context: PruneContext, terms: PruneTerms): AsyncGenerator<PrunedRun> {
+export async function* pruneRuns(context: PruneContext, limits: PruneLimits): AsyncGenerator<PrunedRun> {
   for (const run of await context.checkpoint.runs(context.pipeline)) {
     const ended = run.state === 'done' || run.state === 'superseded';
-    if (!ended || run.id === terms.keep || (run.finishedAt ?? run.createdAt) >= terms.before) continue;
+    if (!ended || run.id === limits.keep || (run.finishedAt ?? run.createdAt) >= limits.before) continue;
     const bytes = await context.files.sizeOf(run.id);
     if (run.prunedAt !== null && !bytes) continue;
-    if (!terms.dryRun) {
+    if (!limits.dryRun) {
       await context.checkpoint.verifyPaid(run.id);
-      if (run.prunedAt === null) await context.checkpoint.recordPruned(run.id, terms.now);
+      if (run.prunedAt === null) await context.checkpoint.recordPruned(run.id, limits.now);
       await context.files.remove(run.id);
       await removeWorkFiles(run);
       context.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
@@ -52,7 +52,7 @@ export async function* pruneRuns(context: PruneContext, terms: PruneTerms): Asyn
   }
 }
 
-/** Locations of runs that the checkpoint does not know: they are reported, never removed. */
+/** The locations of runs that the checkpoint does not know. They are reported, never removed. */
 export async function unknownRunFolders(
   checkpoint: Pick<Checkpoint, 'run'>,
   files: FileStore,
@@ -64,7 +64,7 @@ export async function unknownRunFolders(
   return unknown;
 }
 
-/** Unfinished outputs of a run that does not go on. */
+/** Removes the unfinished outputs of a run that has ended. */
 async function removeWorkFiles(run: Run): Promise<void> {
   const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
   if (output === null) return;

@@ -1,4 +1,4 @@
-/** Rebuilds a checkpoint that is lost, damaged or older than its journals, from the journals and the parts on the disk. */
+/** Rebuilds a lost, damaged or outdated checkpoint from the journals and the parts on the disk. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { RunState } from '../checkpoint/checkpoint.js';
@@ -33,18 +33,18 @@ export interface UploadSum {
   readonly records: number;
 }
 
-/** What was found of a run. */
+/** The report on one run. */
 export interface RecoveredRun {
   readonly run: string;
-  /** Null where it is not known. */
+  /** Null if it is not known. */
   readonly pipeline: string | null;
   /**
-   * `kept`: the checkpoint knows all that the run's journal knows. `renewed`: the same, but the journal was damaged and
-   * is written again from the checkpoint. `rebuilt`: the run was rebuilt from its journal. `lost`: no journal can be
-   * read, or its unreadable part may hold more than the checkpoint knows; the run's folder stays as it is.
+   * `kept`: the checkpoint knows everything in the run's journal. `renewed`: the same, but the journal was damaged and
+   * is written again from the checkpoint. `rebuilt`: the run was rebuilt from its journal. `lost`: the run has no readable
+   * journal, or the unreadable part of it may hold more than the checkpoint knows; the run's folder stays unchanged.
    */
   readonly found: 'kept' | 'renewed' | 'rebuilt' | 'lost';
-  /** What is wrong with the journal. */
+  /** What is wrong with the journal; null if it is whole. */
   readonly reason: string | null;
   readonly state: RunState | null;
   readonly prunedAt: number | null;
@@ -53,10 +53,10 @@ export interface RecoveredRun {
   readonly downloaded: number;
   readonly folios: number;
   readonly ambiguous: number;
-  /** Records that were, or may have been, paid for; and those of them in ambiguous uploads. */
+  /** Records that were, or may have been, paid for; and how many of them are in ambiguous uploads. */
   readonly records: number;
   readonly ambiguousRecords: number;
-  /** Uploads without a reply that `ambiguous.policy` has to decide on: the newest of each chunk. */
+  /** Uploads without a reply, about which `ambiguous.policy` must decide: the newest of each chunk. */
   readonly undecided: UploadSum;
 }
 
@@ -66,15 +66,15 @@ export interface Recovered {
   readonly runs: readonly RecoveredRun[];
   /** Whether a rebuilt checkpoint has replaced it. */
   readonly replaced: boolean;
-  /** Where the files of the old checkpoint are kept; the database, if there was one, comes first. */
+  /** Paths under which the files of the old checkpoint are kept; the database comes first, if there was one. */
   readonly aside: readonly string[];
-  /** Whether a version without journals may have pruned runs that are not known any more. */
+  /** Whether runs may be missing that a version without journals has pruned. */
   readonly mayLackPruned: boolean;
 }
 
 /**
- * Removes nothing and sends no request. Afterwards the same commands go on; results that are not on the disk are fetched
- * again, which costs nothing.
+ * Removes nothing and sends no request. Afterwards the usual commands work again; results that are not on the disk are
+ * fetched again, which costs nothing.
  * @throws LockedError when a run of any pipeline is working; ConfigError `STATE_MISSING`, `CHECKPOINT_NEWER`.
  */
 export async function recover(
@@ -117,7 +117,7 @@ async function rebuildAll(stateDir: string, ids: readonly string[], at: number |
   }
 }
 
-/** @param at epoch milliseconds; null only reports. */
+/** @param at epoch milliseconds; null for a dry run. */
 async function rebuild(
   database: RecoveredDatabase,
   stateDir: string,
@@ -150,14 +150,14 @@ async function rebuild(
   return { base, runs, replaced: isNeeded && at !== null, aside, mayLackPruned };
 }
 
-/** Shown by copies of the database from before its tables were changed, and by runs without a journal. */
+/** Whether an older version kept no journals: a copy of its database is there, or a run has no journal. */
 function hadNoJournals(stateDir: string, ids: readonly string[]): boolean {
   const path = join(stateDir, 'checkpoint.db');
   if ([1, 2].some((version) => existsSync(copyPath(path, version)))) return true;
   return ids.some((run) => !existsSync(journalPath(stateDir, run)));
 }
 
-/** A run that must be rebuilt, or the report of one that must not. */
+/** @returns the run from its journal if it must be rebuilt; else the report on it. */
 function examineRun(database: RecoveredDatabase, stateDir: string, run: string): JournaledRun | RecoveredRun {
   const isKnown = database.known.includes(run);
   const path = journalPath(stateDir, run);

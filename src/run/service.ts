@@ -12,7 +12,7 @@ export function serviceIdentity(config: Config): string {
   return config.service.embedded ? `embedded:${embeddedServiceFolder(config)}` : config.service.baseUrl;
 }
 
-/** Where the embedded service keeps its folios. */
+/** The folder in which the embedded service keeps its folios. */
 export function embeddedServiceFolder(config: Pick<Config, 'stateDir'>): string {
   return join(config.stateDir, 'service');
 }

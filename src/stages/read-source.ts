@@ -1,4 +1,4 @@
-/** Reads the checked source for the stages, from any position, and only while its content is what was checked. */
+/** Reads the source for the stages, from any position. A source whose content has changed since its check is an error. */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import type { Batch } from '../csv/batch.js';
 import { SourceError } from '../errors.js';
@@ -17,12 +17,12 @@ export interface ReadPosition {
   readonly record: number;
 }
 
-/** Before the first record. */
+/** The position before the first record. */
 export function firstPosition(source: Source): ReadPosition {
   return { position: { file: 0, offset: source.files[0]!.dataStart }, record: 1 };
 }
 
-/** After the last record of a chunk; before the first record where there is no chunk. */
+/** The position after the last record of a chunk; without a chunk, before the first record. */
 export function positionAfter(
   source: Source,
   chunk: Pick<ChunkRow, 'end' | 'lastRecord'> | undefined,
@@ -31,7 +31,7 @@ export function positionAfter(
   return { position: chunk.end, record: chunk.lastRecord + 1 };
 }
 
-/** Records from a position on. Bad ones are skipped with `source.onBadRecord: reject`; else they are an error. */
+/** Reads records from a position on. A bad record is skipped with `source.onBadRecord: reject`; else it is an error. */
 export function recordsFrom(
   run: Pick<RunContext, 'source' | 'config' | 'signal'>,
   from: ReadPosition,
@@ -48,9 +48,9 @@ export function recordsFrom(
 
 /**
  * Checks the files between two positions.
- * @returns whether one of them was touched since the last check. It has the checked content, but what was read from it
- *   in between may differ.
- * @throws SourceError when the content of one of them is no longer what was checked.
+ * @returns whether a file was touched since the last check. It has the checked content, but what was read from it in
+ *   between may differ.
+ * @throws SourceError when the content of a file has changed since the source was checked.
  */
 export async function checkFilesBetween(source: Source, from: Position, to: Position): Promise<boolean> {
   let isTouched = false;
@@ -60,22 +60,22 @@ export async function checkFilesBetween(source: Source, from: Position, to: Posi
   return isTouched;
 }
 
-/** Checks all files, as `checkFilesBetween` does. */
+/** Checks all files, see `checkFilesBetween`. */
 export async function checkAllFiles(source: Source): Promise<boolean> {
   const end = { file: source.files.length - 1, offset: 0 };
   return checkFilesBetween(source, firstPosition(source).position, end);
 }
 
-/** Newer stamps of files that were read again and have the checked content. */
+/** The newer stamps of files that were read again and had the checked content. */
 const provenStamps = new WeakMap<SourceFile, string>();
 
-/** Equal stamps save the reading. A file that was only touched, or copied back, has another stamp and the same content. */
+/** A file with the same stamp is not read. A file that was touched or copied back has a new stamp and the same content. */
 async function checkFile(file: SourceFile): Promise<boolean> {
   const { stamp, bytes } = await fileStamp(file.path);
   if (stamp === (provenStamps.get(file) ?? file.stamp)) return false;
   if (bytes !== file.bytes) throw sourceChanged(file.path, `it has ${bytes} bytes instead of ${file.bytes}`);
   const found = await hashFile(file.path);
-  if (found?.sha256 !== file.sha256) throw sourceChanged(file.path, 'its content is another');
+  if (found?.sha256 !== file.sha256) throw sourceChanged(file.path, 'its content is different');
   provenStamps.set(file, stamp);
   return true;
 }
@@ -91,7 +91,7 @@ export type RecordsOfNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'sign
   readonly checkpoint: Pick<Checkpoint, 'pickedRecords'>;
 };
 
-/** Reads the records of a chunk again, in the source's order. Cutting them again gives the chunk's bytes. */
+/** Reads the records of a chunk again, in the order of the source. Cutting them again gives the same bytes. */
 export async function* recordsOf(run: RecordsOfNeeds, chunk: ChunkRow): AsyncGenerator<Batch> {
   const batches = recordsFrom(run, { position: chunk.start, record: chunk.firstRecord });
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
@@ -106,7 +106,7 @@ export async function* recordsOf(run: RecordsOfNeeds, chunk: ChunkRow): AsyncGen
   }
 }
 
-/** All records of a chunk as one block, read again. */
+/** Reads all records of a chunk again, as one block. */
 export async function readBlock(run: RecordsOfNeeds, chunk: ChunkRow): Promise<RecordBlock> {
   const reader = createBlockReader(recordsOf(run, chunk));
   try {
@@ -118,7 +118,7 @@ export async function readBlock(run: RecordsOfNeeds, chunk: ChunkRow): Promise<R
   }
 }
 
-/** @throws SourceError when the records that were read again are not those that the chunk was cut from. */
+/** @throws SourceError when the block does not hold the records of the chunk. */
 export function checkBlock(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: RecordBlock): void {
   const same =
     block.count === chunk.records &&

@@ -14,7 +14,7 @@ import {
 export type Mark = 'mixed' | 'superseded' | 'pruned';
 
 export interface Compared {
-  /** What the journal knows and the database does not; empty where the database is complete. */
+  /** What the journal knows and the database does not; empty if the database is complete. */
   readonly missing: {
     /** Uploads, and their records. */
     uploads: number;
@@ -24,7 +24,7 @@ export interface Compared {
     newestFolio: string | null;
     searches: number;
     marks: readonly Mark[];
-    /** The highest publication number, where it is above all numbers of the pipeline; else null. */
+    /** The highest publication number, if it is above all numbers of the pipeline; else null. */
     publication: number | null;
   };
   /** Whether the journal lacks something that the database knows. */

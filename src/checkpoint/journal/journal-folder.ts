@@ -25,7 +25,7 @@ export function runsWithFiles(stateDir: string): readonly string[] {
     .sort();
 }
 
-/** Empty where there is no such folder. */
+/** Empty if there is no such folder. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

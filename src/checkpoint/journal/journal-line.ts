@@ -28,7 +28,7 @@ export interface CutLine extends Omit<Chunk, 'number'> {
   readonly numbers: readonly number[] | null;
 }
 
-/** A chunk is about to be uploaded. Records and hash are null where the chunk's row is gone (a pruned run). */
+/** A chunk is about to be uploaded. Records and hash are null if the chunk's row is gone (a pruned run). */
 export interface IntentLine {
   readonly type: 'intent';
   readonly chunk: number;
@@ -58,9 +58,9 @@ export interface EndLine {
   readonly type: 'dropped' | 'ambiguous';
   readonly chunk: number;
   readonly attempt: number;
-  /** Null where a kill ended it. */
+  /** Null if a kill ended it. */
   readonly at: number | null;
-  /** Why it is ambiguous, where that is known. */
+  /** Why it is ambiguous, if that is known. */
   readonly doubt?: string | null;
 }
 
@@ -114,7 +114,7 @@ export function encodeLine(line: JournalLine): string {
 
 const END = /,"crc":"([0-9a-f]{8})"\}$/;
 
-/** @returns undefined where the checksum is wrong. */
+/** @returns undefined if the checksum is wrong. */
 export function decodeLine(text: string): JournalLine | undefined {
   const end = END.exec(text);
   if (end === null) return undefined;

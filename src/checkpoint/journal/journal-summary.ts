@@ -25,7 +25,7 @@ export interface JournalSummary {
   isPartial: boolean;
   isPruned: boolean;
   isMixed: boolean;
-  /** The highest publication number; 0 where there is none. */
+  /** The highest publication number; 0 if there is none. */
   publication: number;
 }
 

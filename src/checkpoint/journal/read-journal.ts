@@ -9,7 +9,7 @@ const PIECE = 256 * 1024;
 /**
  * The lines of a journal; the first is the run's. An incomplete last line, left by a kill or a power failure, is skipped.
  * @param onDamaged called for a damaged line, with its text; the line is skipped. Without it a damaged line is an error.
- * @throws ConfigError `JOURNAL_DAMAGED`, naming file and line; `JOURNAL_NEWER`. The system's own error where there
+ * @throws ConfigError `JOURNAL_DAMAGED`, naming file and line; `JOURNAL_NEWER`. The system's own error if there
  *   is no such file.
  */
 export function* readJournal(
@@ -62,7 +62,7 @@ export function wholeLength(file: number): number {
   }
 }
 
-/** The offset after the last line feed before `end`; 0 where there is none. */
+/** The offset after the last line feed before `end`; 0 if there is none. */
 function afterLineFeed(file: number, end: number): number {
   const piece = Buffer.alloc(Math.min(PIECE, end));
   for (let upTo = end; upTo > 0; ) {

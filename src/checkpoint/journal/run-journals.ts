@@ -26,7 +26,7 @@ export interface RunJournals {
    */
   appendDurably(run: string, line: JournalLine): Promise<void>;
   /**
-   * Compares a run's journal with the database, and writes the journal again where the database knows more.
+   * Compares a run's journal with the database, and writes the journal again if the database knows more.
    * @returns `made` where the journal was missing or empty.
    * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`, `JOURNAL_NEWER`.
    */
@@ -50,7 +50,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     closeOne(run);
     writeJournalFile(journalPath(stateDir, run), linesOf(run));
   };
-  /** @returns undefined where it was written just now: from the database, which contains the change already. */
+  /** @returns undefined if it was written just now: from the database, which contains the change already. */
   const fileFor = (run: string): JournalFile | undefined => {
     const known = open.get(run);
     if (known !== undefined) return known;

@@ -39,7 +39,7 @@ const OF_CHUNK = /^(?:chunk|part)-(\d+)/;
 
 /**
  * Prepares the statements; a check is to be made within one transaction.
- * @returns a function that gives the reason why a journal with these lines may know more than the database, or null where
+ * @returns a function that gives the reason why a journal with these lines may know more than the database, or null if
  *   it does not.
  */
 export function damageCheck(
@@ -75,7 +75,7 @@ interface RunRow {
   readonly highest: number;
 }
 
-/** A line is known where its readable text names a row of the database; a single digit may be what is damaged. */
+/** A line is known if its readable text names a row of the database; a single digit may be what is damaged. */
 function lineCheck(db: StateDatabase): (run: string, text: string) => boolean {
   const uploadAt = db.prepare<[string, number, number], { fileName: string; folio: string | null }>(
     'SELECT file_name AS fileName, folio FROM uploads WHERE run = ? AND chunk = ? AND attempt = ?',

@@ -52,7 +52,7 @@ export interface JournaledRun {
   readonly columns: readonly string[] | null;
   readonly isLearned: boolean;
   readonly publication: Publication | null;
-  /** Each publication that was begun: its number is used, even where it was never put in place. */
+  /** Each publication that was begun: its number is used, even if it was never put in place. */
   readonly published: readonly NumberedFile[];
   readonly finishedAt: number | null;
   readonly prunedAt: number | null;

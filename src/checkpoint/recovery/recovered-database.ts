@@ -1,6 +1,6 @@
 /**
  * A checkpoint that is rebuilt beside the old one, which is lost, damaged or an old copy, and then replaces it as a whole.
- * The rebuild starts from a copy of the old one where that is readable; the old files are kept.
+ * The rebuild starts from a copy of the old one if that is readable; the old files are kept.
  */
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -31,7 +31,7 @@ export interface RecoveredDatabase {
   readonly known: readonly string[];
   /**
    * Compares a known run with the readable lines of its journal. `doubt` says why a damaged line may be more than the old
-   * checkpoint knows; null where it is not.
+   * checkpoint knows; null if it is not.
    */
   compare(run: string): Compared & { readonly isDamaged: boolean; readonly doubt: string | null };
   /**
@@ -45,7 +45,7 @@ export interface RecoveredDatabase {
   /**
    * Replaces the old checkpoint, and writes missing journals.
    * @param at epoch milliseconds, part of the name under which the old one is kept.
-   * @returns the paths of the old one's files; empty where there was none.
+   * @returns the paths of the old one's files; empty if there was none.
    */
   putInPlace(at: number): Promise<readonly string[]>;
   /** Removes the rebuilt checkpoint; everything stays as it was. */
@@ -129,7 +129,7 @@ function openBase(
   return { connection, base };
 }
 
-/** @returns undefined where SQLite cannot read it. */
+/** @returns undefined if SQLite cannot read it. */
 function openIfWhole(path: string): Database | undefined {
   let connection: Database | undefined;
   try {

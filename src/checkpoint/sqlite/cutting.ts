@@ -15,7 +15,7 @@ export function cutChanges(
   db: StateDatabase,
 ): Pick<Checkpoint, 'recordCut' | 'recordAllCut' | 'recordRoundSettled'> {
   const insertChunk = chunkInsertion(db);
-  // Updates the run's row only where the chunk may be added. The number of chunks is null while the source is cut.
+  // Updates the run's row only if the chunk may be added. The number of chunks is null while the source is cut.
   const admit = db.prepare(`
     UPDATE runs SET chunks = chunks + (@round > 0)
     WHERE id = @run AND state = 'open'

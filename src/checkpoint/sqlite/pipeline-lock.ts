@@ -115,7 +115,7 @@ async function writeHolder(path: string, holder: LockHolder): Promise<void> {
   await rename(partial, path);
 }
 
-/** @returns undefined where the file is missing or makes no sense. */
+/** @returns undefined if the file is missing or makes no sense. */
 async function readHolder(path: string): Promise<LockHolder | undefined> {
   try {
     const { pid, command, since } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;

@@ -17,7 +17,7 @@ export interface StateDatabase {
   /**
    * The same without waiting for the disk, which is most of the cost of a change. A power failure may undo the last of
    * these changes, up to the latest `change`, and always the newest ones first. Only for a step that the next start
-   * makes again without paying, and only where whatever is sent, paid for or published later begins with a `change`.
+   * makes again without paying, and only if whatever is sent, paid for or published later begins with a `change`.
    */
   unsyncedChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** Makes a method of the port from work that reads with a single statement. */

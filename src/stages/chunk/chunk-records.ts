@@ -1,4 +1,4 @@
-/** First stage: gives the chunks that still need the service, those with an open folio first, then newly cut ones. */
+/** First stage: gives the chunks that still need the service. Chunks with an open folio come first, newly cut ones last. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
@@ -17,9 +17,9 @@ export type ChunkRecordsNeeds = SaveChunkNeeds &
   };
 
 /**
- * Cuts a chunk just before it is asked for. A resume goes on behind the last chunk that was cut. Ends early once
- * uploads are stopped.
- * @throws SourceError when the source is no longer the one that was checked.
+ * Cuts a chunk only when the next stage asks for it. A resume continues after the last chunk that was cut. Ends early
+ * when uploads are stopped.
+ * @throws SourceError when the source has changed since it was checked.
  */
 export function chunkRecords(run: ChunkRecordsNeeds): () => AsyncGenerator<ChunkRow> {
   return async function* () {
@@ -30,7 +30,7 @@ export function chunkRecords(run: ChunkRecordsNeeds): () => AsyncGenerator<Chunk
   };
 }
 
-/** Gives the canary's chunks alone, as far as they need the service: the source's first chunk, or its halves. */
+/** Gives only the chunks of the canary that still need the service: the first chunk of the source, or its halves. */
 export function canaryChunks(run: ChunkRecordsNeeds): () => AsyncGenerator<ChunkRow> {
   return async function* () {
     if ((await run.checkpoint.lastCut(run.id, 0)) === undefined) {
@@ -45,7 +45,7 @@ export function canaryChunks(run: ChunkRecordsNeeds): () => AsyncGenerator<Chunk
   };
 }
 
-/** Gives the chunks that were sent and are not downloaded yet. They need no upload. */
+/** Gives the chunks that have a folio and are not downloaded yet. */
 export function openChunks(
   run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'chunksIn'> },
 ): () => AsyncGenerator<ChunkRow> {

@@ -10,22 +10,22 @@ import type { Chunk, Position } from '../../types.js';
 import type { UploadLayout } from './upload-layout.js';
 
 export interface CutChunk {
-  /** Without a number: the checkpoint gives it one. */
+  /** Without its number, which the checkpoint gives. */
   readonly chunk: Omit<Chunk, 'number'>;
-  /** The uploadable file; valid until the next chunk is asked for. */
+  /** The bytes to upload; valid until the next chunk is asked for. */
   readonly content: Uint8Array;
 }
 
 export interface CutLimits {
   readonly maxRecords: number;
   readonly maxBytes: number;
-  /** Records of the first chunk, where it has fewer than the others; 0 or left out: as many. */
+  /** Records of the first chunk, if it has fewer than the others; 0 or left out: the same number. */
   readonly canary?: number;
-  /** Bytes that a chunk's records may have in the source, with the columns that are not sent; left out: 512 MB. */
+  /** The most bytes of a chunk's records in the source, including columns that are not sent. Default: 512 MB. */
   readonly maxSourceBytes?: number;
 }
 
-/** @param batches records from the first one that is not cut yet. */
+/** @param batches start with the first record that is not in a chunk yet. */
 export async function* cutChunks(
   batches: AsyncIterable<Batch>,
   layout: UploadLayout,

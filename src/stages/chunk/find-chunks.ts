@@ -1,11 +1,11 @@
-/** Finds chunks that are cut already: those that still need the service, and those of the canary. */
+/** Finds chunks that are already cut: chunks that still need the service, and chunks of the canary. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
 
 /**
- * The chunks that this process or an earlier one has cut and that still need the service, of the source and of all
- * rounds. Those with an open folio come first. Ends early once uploads are stopped.
+ * The cut chunks that still need the service, of the source and of all rounds. Chunks with an open folio come first.
+ * Ends early when uploads are stopped.
  */
 export async function* unfinishedChunks(
   run: Pick<RunContext, 'id' | 'uploads'> & { readonly checkpoint: Pick<Checkpoint, 'chunksIn'> },
@@ -21,7 +21,7 @@ type CanaryNeeds = Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoi
 
 /**
  * The chunks that hold the canary's records, in the order of the source: the chunk that was cut first, or its halves
- * where it was split. None where nothing is cut yet.
+ * if it was split. Empty if no chunk is cut yet.
  */
 export async function* chunksOfCanary(run: CanaryNeeds): AsyncGenerator<ChunkRow> {
   const canary = await run.checkpoint.chunk(run.id, firstNumber);
@@ -32,7 +32,7 @@ export async function* chunksOfCanary(run: CanaryNeeds): AsyncGenerator<ChunkRow
   }
 }
 
-/** Whether the canary has passed: until then nothing behind it is cut, and nothing is merged. */
+/** Whether the canary has passed. Before that, no record after it is cut and no chunk is merged. */
 export async function isPastCanary(
   run: CanaryNeeds & { readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'lastMerged'> },
 ): Promise<boolean> {
@@ -52,5 +52,5 @@ export async function isCanaryAnswered(run: CanaryNeeds): Promise<boolean> {
   return isCut;
 }
 
-/** Numbers are given in the order of cutting. */
+/** Chunks are numbered in the order in which they are cut. */
 const firstNumber = 1;

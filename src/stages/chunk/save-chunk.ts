@@ -1,4 +1,4 @@
-/** Saves a chunk that was just cut, and writes its file again where it is missing or damaged. */
+/** Saves a newly cut chunk: its row and its file. Writes the file again if it is missing or damaged. */
 import type { Checkpoint, ChunkRow, PickedRecords } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
 import { checkFilesBetween, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
@@ -10,11 +10,11 @@ export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'at'> 
 };
 
 /**
- * Records the row first, which gives the chunk its number, and then writes the file under that number. A kill in between
- * leaves a row without a file: `restoreChunk` writes it before the upload.
- * @param picked the chunk's records, where they are not the source's next ones.
- * @returns undefined, and saves nothing, when the source was touched while the chunk was cut: it must be read again.
- * @throws SourceError when the source is no longer the one that was checked.
+ * Records the row first, because the row gives the chunk its number, and then writes the file under that number. A kill
+ * in between leaves a row without a file; `restoreChunk` writes the file before the upload.
+ * @param picked the numbers of the chunk's records; null if they are simply the next records of the source.
+ * @returns undefined, and saves nothing, if the source was touched while the chunk was cut: it must be read again.
+ * @throws SourceError when the source has changed since it was checked.
  */
 export async function saveChunk(
   run: SaveChunkNeeds,
@@ -30,8 +30,8 @@ export async function saveChunk(
 }
 
 /**
- * Makes sure that the chunk's file is there with the bytes that were cut. Cuts it again where it is not.
- * @throws SourceError when the source no longer gives the same chunk.
+ * Makes sure that the chunk's file has the bytes that were cut. Cuts the chunk again if the file is missing or differs.
+ * @throws SourceError when the source has changed, so that the cut gives other bytes.
  */
 export async function restoreChunk(
   run: RecordsOfNeeds & Pick<RunContext, 'files'>,

@@ -1,4 +1,4 @@
-/** What an uploaded file looks like: its header, its key and the source's columns that are sent. */
+/** The layout of an uploaded file: its header, its key column and the columns of the source that are sent. */
 import { stringify } from 'csv-stringify/sync';
 import { fieldOf, type LayoutSource } from '../../results/output-layout.js';
 
@@ -12,7 +12,7 @@ export interface UploadLayout {
   readonly delimiter: number;
 }
 
-/** The section `upload` of the config, as far as files depend on it. */
+/** The options of the config section `upload` that decide what a file contains. */
 export interface UploadOptions {
   readonly columns: Readonly<Record<string, string>>;
   readonly keyColumn: string | null;
@@ -31,8 +31,8 @@ export function createUploadLayout(source: LayoutSource, upload: UploadOptions):
 }
 
 /**
- * Bytes of the longest source record that is sure to fit into a file of `maxBytes`, together with the header, the
- * digits of the key and quotes around each field. A column that is sent several times counts as often.
+ * The length in bytes up to which a record of the source always fits into a file of `maxBytes`. Room is kept for the
+ * header, the digits of the key and quotes around each field. A column that is sent twice counts twice.
  */
 export function maxRecordBytes(upload: UploadOptions, maxBytes: number): number {
   const sent = Object.values(upload.columns);

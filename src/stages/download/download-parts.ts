@@ -1,4 +1,4 @@
-/** Fourth stage: fetches the parts of finished folios to the disk, a bounded number of chunks at once. */
+/** Fourth stage: downloads the parts of finished folios to the disk, for a limited number of chunks at once. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
@@ -18,8 +18,8 @@ export type DownloadPartsNeeds = RefetchPartsNeeds &
   };
 
 /**
- * Passes on chunks that are downloaded, and those given up.
- * @param until once aborted, one answer that a folio is not known leaves its chunk for later.
+ * Passes on chunks that are downloaded, and chunks that are given up.
+ * @param until once aborted, one answer that a folio is not known leaves its chunk for a later run.
  */
 export function downloadParts(
   run: DownloadPartsNeeds,
@@ -28,7 +28,7 @@ export function downloadParts(
   const download = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'finished') return chunk;
     try {
-      // Not needed once the folio is finished. Removed before the commit that ends the chunk, so no kill leaves it.
+      // The file is not needed once the folio is finished. Removed before the commit, so that no kill leaves it behind.
       await run.files.removeChunk(chunk.number);
       const downloaded = await fetchParts(run, chunk, until);
       run.at('after-downloaded-before-merge');
@@ -49,12 +49,12 @@ export function downloadParts(
 }
 
 /**
- * Fetches the parts of a `finished` chunk that are not stored yet, and checks that all of them balance. If they do
- * not, all parts are fetched once more.
- * @param until once aborted, one answer that folio or part is not known is final.
+ * Fetches the parts of a `finished` chunk that are not stored yet, and checks that they balance. If they do not, all
+ * parts are fetched once more.
+ * @param until once aborted, one answer that the folio or a part is not known is final.
  * @returns the chunk, `downloaded`.
- * @throws MismatchError when the parts fetched once more do not balance either, or cannot be fetched because the folio
- *   is lost; what is stored stays.
+ * @throws MismatchError when the second download does not balance either, or fails because the folio is lost. The stored
+ *   parts stay.
  * @throws FolioLostError when the service no longer knows the folio.
  */
 export async function fetchParts(
@@ -94,7 +94,7 @@ async function fetchAndRecord(
   return stored;
 }
 
-/** @param unbalanced the error of the stored parts: it is thrown when the folio is lost. */
+/** @param unbalanced the error of the stored parts, thrown when the folio is lost. */
 async function fetchOnceMore(
   run: DownloadPartsNeeds,
   chunk: ChunkRow,

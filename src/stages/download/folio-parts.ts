@@ -1,6 +1,6 @@
 /**
- * The parts of a folio: when they are complete (docs/architecture.md#what-the-interface-leaves-open), fetching one to
- * the disk, and whether what they hold balances.
+ * The parts of a folio: tells when they are complete (docs/architecture.md#what-the-interface-leaves-open), fetches one
+ * to the disk, and checks that their records balance.
  */
 import type { DownloadRequest, FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
@@ -12,8 +12,8 @@ import type { FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
 
 /**
- * Complete means FINISHED, with both counts, and with successful parts listed that cover the successful records.
- * Where the ranges cannot be read, one listed part is enough: its records are counted after the download.
+ * Whether the folio is FINISHED, has both counts, and lists successful parts for all successful records. If the ranges
+ * of the parts cannot be read, one listed part is enough: its records are counted after the download.
  */
 export function isComplete(report: FolioReport): boolean {
   if (report.status !== 'FINISHED' || report.counts === null) return false;
@@ -23,7 +23,7 @@ export function isComplete(report: FolioReport): boolean {
   return report.listedRecords === null || report.listedRecords >= successful;
 }
 
-/** The parts of a complete folio; the failed one only where records failed. */
+/** The parts of a complete folio. The part with failed records is listed only if records failed. */
 export function listParts(report: FolioReport): PartReference[] {
   const { successful, failed } = report.counts!;
   const parts: PartReference[] =
@@ -32,9 +32,9 @@ export function listParts(report: FolioReport): PartReference[] {
 }
 
 /**
- * Files that are stored of the part with another content are kept.
- * @param until once aborted, one answer that folio or part is not known is final.
- * @returns what the file holds; the checkpoint does not know it yet.
+ * Downloads a part to a file. Stored files of the same part with other content are kept.
+ * @param until once aborted, one answer that the folio or the part is not known is final.
+ * @returns the part as stored; the checkpoint does not know it yet.
  * @throws FolioLostError when the service does not know the folio or the part; UntrustedError `SERVICE_MIXED`.
  */
 export function fetchPart(
@@ -60,8 +60,8 @@ export function fetchPart(
 }
 
 /**
- * The request for a part, with a limit on its size: twice what we sent plus 4 KiB of answer for each record, and no
- * more than can be read as a table.
+ * The request for a part. Its size is limited to twice the uploaded bytes plus 4 KiB of answer for each record, and to
+ * the largest part that can be read as a table.
  */
 export function requestFor(chunk: ChunkRow, { fileStatus, part }: PartReference): DownloadRequest {
   const maxBytes = Math.min(2 * chunk.bytes + 4096 * chunk.records + 1024 * 1024, MAX_PART_BYTES);
@@ -69,8 +69,8 @@ export function requestFor(chunk: ChunkRow, { fileStatus, part }: PartReference)
 }
 
 /**
- * Rule "Balance" (docs/architecture.md#balance) for one chunk: the records that we sent, that the service counts and
- * that the parts hold are the same numbers.
+ * Checks rule "Balance" (docs/architecture.md#balance) for one chunk: the number of records sent, the counts of the
+ * service and the records in the parts agree.
  * @throws MismatchError `CHUNK_UNBALANCED`.
  */
 export function checkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readonly StoredPart[]): void {

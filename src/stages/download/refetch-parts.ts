@@ -1,6 +1,6 @@
 /**
- * Fetches parts of a chunk once more, beside those that are stored. Invariant: what is stored stays until all of its
- * replacement is on the disk and proven; then the checkpoint changes from one to the other in one step.
+ * Fetches parts of a chunk once more, beside the stored ones. Invariant: the stored parts stay until the whole
+ * replacement is on the disk and checked; then one transaction replaces them.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
@@ -15,7 +15,7 @@ export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'api' | 'at' | 'files' |
 
 /** The parts that replace the stored ones. */
 export interface PartReplacement {
-  /** The stored parts, with what was fetched since in their place. */
+  /** The stored parts, some or all replaced by newly fetched ones. */
   readonly parts: readonly StoredPart[];
   /**
    * Fetches one of the stored parts.
@@ -24,19 +24,22 @@ export interface PartReplacement {
   fetchOne(part: PartReference): Promise<void>;
   /**
    * Asks for the folio once more and fetches all parts that are listed then.
-   * @throws as `fetchOne`; UntrustedError `FOLIO_WENT_BACK`.
+   * @throws the errors of `fetchOne`; UntrustedError `FOLIO_WENT_BACK`.
    */
   fetchAll(): Promise<void>;
-  /** Records the parts in place of the stored ones, and removes the files of those. @returns the chunk, `downloaded`. */
+  /**
+   * Records the new parts in place of the stored ones, and removes the files of the replaced parts.
+   * @returns the chunk, `downloaded`.
+   */
   commit(): Promise<ChunkRow>;
-  /** Removes the files of the parts that were fetched. */
+  /** Removes the newly fetched files; the stored parts stay. */
   discard(): Promise<void>;
 }
 
 /**
- * Sends no request before a method is called.
+ * Prepares a replacement. Only its methods send requests.
  * @param chunk `finished` or `downloaded`.
- * @param until once aborted, one answer that folio or part is not known is final.
+ * @param until once aborted, one answer that the folio or a part is not known is final.
  */
 export async function refetchParts(
   run: RefetchPartsNeeds,
@@ -80,7 +83,7 @@ export async function refetchParts(
     commit: async () => {
       const isUnchanged =
         parts.length === stored.length && parts.every((part, at) => isSame(part, stored[at]!));
-      // A damaged file was replaced by one with the same content.
+      // Only damaged files were replaced, by files with the same content.
       if (isUnchanged && chunk.state === 'downloaded') return chunk;
       run.at('after-refetch-before-swap');
       const swapped = await run.checkpoint.recordRefetched(run.id, chunk.number, counts, parts);

@@ -1,7 +1,7 @@
 /**
- * Uses a chunk's stored parts. Parts that are damaged on the disk, or do not match what was sent, are fetched once more
- * (rule "Trouble stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk); any other error is final.
- * Invariant: stored parts that can be read are never lost here.
+ * Uses a chunk's stored parts, and repairs them: parts that are damaged on the disk, or do not match the records sent,
+ * are fetched once more (rule "Trouble stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk). Any
+ * other error is final. Invariant: a repair never loses stored parts that can be read.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, UntrustedError } from '../../errors.js';
@@ -12,21 +12,21 @@ import type { StoredPart } from '../../types.js';
 import { giveUpFolio } from '../track/lost-folios.js';
 import type { PartReplacement } from './refetch-parts.js';
 
-/** Lets the parts of a chunk be fetched anew, as `refetchParts` does. */
+/** Prepares to fetch the parts of a chunk again, see `refetchParts`. */
 export type Refetch = (chunk: ChunkRow) => Promise<PartReplacement>;
 
-/** Is given all parts of the chunk. It may be called several times and starts afresh each time. */
+/** Work on all parts of a chunk. It may be called several times and must start from the beginning each time. */
 export type UseParts<T> = (parts: readonly StoredPart[]) => Promise<T>;
 
-/** What is needed to log a repair and to give up a lost folio. */
+/** The part of a run that is needed to log a repair and to give up a lost folio. */
 type RepairRun = Pick<RunContext, 'id' | 'logger'> & {
   readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordUnprocessed' | 'recordUnmerged'>;
 };
 
 /**
- * @param refetch without it a damaged part or a failed proof is final.
+ * @param refetch without it, a damaged part or a failed proof is final.
  * @returns undefined when a part is damaged and the folio is lost: the chunk is UNPROCESSED then.
- * @throws UntrustedError, with the chunk in it, when fetching anew cannot help, when the parts fetched anew are no
+ * @throws UntrustedError, with the chunk in its facts, when fetching again cannot help, when the new parts are no
  *   better, or when all stored parts are whole and the folio is lost.
  */
 export async function withRepair<T>(
@@ -63,7 +63,7 @@ export async function withRepair<T>(
   }
 }
 
-/** Fetches anew what a failure needs: each part once, and all parts once. After that it throws the failure. */
+/** Fetches a damaged part again, or all parts after a mismatch; each only once. The next failure of it is thrown. */
 function createRepair(run: RepairRun, chunk: ChunkRow, replacement: PartReplacement) {
   const fetched = new Set<string>();
   const log = (error: Error, what: string) =>
@@ -79,7 +79,7 @@ function createRepair(run: RepairRun, chunk: ChunkRow, replacement: PartReplacem
     try {
       await replacement.fetchAll();
     } catch (failure) {
-      // The folio is lost, but all of its parts are stored and readable: the mismatch is the error.
+      // The folio is lost, but all its stored parts can be read, so the mismatch is the error.
       throw failure instanceof FolioLostError ? error : failure;
     }
   };

@@ -1,4 +1,4 @@
-/** Closes a round: once all its chunks are answered, its answers count and the output is written anew. */
+/** Closes a round of failed records: all its chunks are answered, its answers count, and the output is written again. */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
@@ -12,9 +12,9 @@ export type CloseRoundNeeds = Pick<RunContext, 'id' | 'deferred' | 'uploads' | '
 };
 
 /**
- * @param round the first one that is not closed; all its records are cut, unless uploads were stopped.
- * @returns whether the round has a chunk; without one it is not closed.
- * @throws what kept a chunk from being answered, or TroubleError: the run goes on later.
+ * @param round the first open round; all its records are cut, unless uploads were stopped.
+ * @returns false if the round has no chunk; it then stays open.
+ * @throws the error that stopped a chunk, or TroubleError: the run goes on later.
  */
 export async function closeRound(run: CloseRoundNeeds, round: number): Promise<boolean> {
   const sum = { chunks: 0, records: 0, successful: 0 };
@@ -36,7 +36,7 @@ export async function closeRound(run: CloseRoundNeeds, round: number): Promise<b
   run.at('after-settled-before-merge');
   run.logger.info(
     { run: run.id, round, ...sum },
-    `round ${round}: of ${sum.records} failed records that were sent again ${sum.successful} were successful`,
+    `round ${round}: ${sum.records} failed records were sent again, ${sum.successful} of them are successful now`,
   );
   return true;
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the records of a run that are FAILED, by the answers that stand for them: those of closed rounds and of
- * searches in place of those of the source's own chunks. Reads the source once, and joins no chunk without a failure.
+ * Finds the records of a run that are FAILED, after the answers of closed rounds and of searches have replaced those of
+ * the source's chunks. Reads the source once, and joins only chunks with a failed record.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
@@ -18,19 +18,19 @@ export type FailedRecordsNeeds = MergeChunksNeeds & {
 
 /** Some failed records of one chunk. */
 export interface FailedRecords {
-  /** One of the source's own chunks: `downloaded`, or `refused` where its only record is. */
+  /** A chunk of the source: `downloaded`, or `refused` with a single record. */
   readonly chunk: ChunkRow;
-  /** All records of the chunk; valid until the next ones are asked for. */
+  /** All records of the chunk; valid until the next item is asked for. */
   readonly block: RecordBlock;
   /** Indexes of the failed records in the block; at least one. */
   readonly indexes: readonly number[];
 }
 
 /**
- * In the order of the source, which must be cut whole and answered.
- * @param after only chunks that end behind this record.
- * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
- * @throws UntrustedError, OutageError as the merge does.
+ * Gives failed records in the order of the source. The source must be cut to its end and answered.
+ * @param after only chunks that end after this record.
+ * @param refetch fetches a chunk's parts again; without it a damaged part is final.
+ * @throws UntrustedError, OutageError, see `mergeResults`.
  */
 export async function* failedRecords(
   run: FailedRecordsNeeds,
@@ -46,7 +46,7 @@ export async function* failedRecords(
       await records.skipTo(chunk.firstRecord);
       const block = await records.take(chunk.records);
       checkBlock(run, chunk, block);
-      const found = await answers.of(chunk, block);
+      const found = await answers.forChunk(chunk, block);
       if (found === undefined && chunk.state === 'downloaded') continue;
       const indexes = Array.from({ length: block.count }, (_, index) => index).filter(
         (index) => found === undefined || isFailed(found, index),
@@ -60,8 +60,8 @@ export async function* failedRecords(
 }
 
 /**
- * The columns that the service adds, for a source that is answered; undefined where no record succeeded.
- * @param refetch as `failedRecords` takes it.
+ * The columns that the service adds, for a source that is answered; undefined if no record succeeded.
+ * @param refetch see `failedRecords`.
  */
 export async function fixedColumns(
   run: FailedRecordsNeeds,
@@ -71,7 +71,7 @@ export async function fixedColumns(
   return createResultColumns(run, merged?.lastRecord ?? 0, refetch).find(true);
 }
 
-/** Where the rows are written, their counts decide, for these include later answers. */
+/** The counts of written rows are preferred, because they include later answers. */
 function mayHaveFailed({ state, counts, merged }: ChunkRow): boolean {
   if (state !== 'downloaded' && state !== 'refused') return false;
   return (merged ?? counts!).failed > 0;

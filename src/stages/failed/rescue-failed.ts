@@ -1,7 +1,7 @@
 /**
- * Asks the single-record search for each record that is still FAILED. The intent is committed before each paid request
- * (rule "Intent first", docs/architecture.md#intent-first). A record whose search may have been accepted is not
- * searched again.
+ * Searches each record that is still FAILED with the single-record search. The intent is committed before each paid
+ * request (rule "Intent first", docs/architecture.md#intent-first). A record is not searched again if its search may
+ * have been accepted.
  */
 import type { SearchRecord } from '../../api/prediction-api.js';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
@@ -23,11 +23,12 @@ export type RescueFailedNeeds = FailedRecordsNeeds &
   };
 
 /**
- * Does not repeat a search that was answered. The run must be cut whole and answered, with no open round.
- * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
- * @throws OutageError, GuardError when it stopped before the last record: the run goes on later; ConfigError when
- *   `failures.rescueColumns` has other columns than the run; RefusedError when no search is answered at all;
- *   UntrustedError when several replies in a row cannot be read; AmbiguousUploadError when a search is redirected.
+ * Does not repeat an answered search. The source must be cut to its end and answered, and no round may be open.
+ * @param refetch fetches a chunk's parts again; without it a damaged part is final.
+ * @throws OutageError, GuardError when the searches stopped before the last record: the run goes on later; ConfigError
+ *   when `failures.rescueColumns` names columns that the run does not have; RefusedError when the service refuses
+ *   searches in general; UntrustedError when several replies in a row cannot be read; AmbiguousUploadError when a search
+ *   is redirected.
  */
 export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): Promise<void> {
   await checkRescueColumns(run, refetch);
@@ -53,7 +54,7 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
           stopped = true;
           run.deferred.error = unreadableError(run.id, breaker.unreadable, error.message);
         }
-      } else if (isAboutTheRecord(error)) {
+      } else if (isRecordRefused(error)) {
         run.logger.debug({ record, code: error.code }, `record ${record}: ${error.message}`);
       } else if (error instanceof OutageError || error instanceof GuardError) {
         stopped = true;
@@ -70,7 +71,7 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
   if (sum.asked > 0) {
     run.logger.info(
       { run: run.id, ...sum },
-      `of ${sum.asked} failed records that were searched one by one ${sum.answered} were found`,
+      `${sum.asked} failed records were searched one by one, ${sum.answered} of them were found`,
     );
   }
   if (run.deferred.error !== undefined) throw run.deferred.error;
@@ -78,8 +79,8 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
 
 /**
  * Whether there is a failed record that may be searched.
- * @param refetch as `rescueFailed` takes it.
- * @throws ConfigError when `failures.rescueColumns` has other columns than the run.
+ * @param refetch see `rescueFailed`.
+ * @throws ConfigError when `failures.rescueColumns` names columns that the run does not have.
  */
 export async function mayRescue(run: RescueFailedNeeds, refetch?: Refetch): Promise<boolean> {
   await checkRescueColumns(run, refetch);
@@ -87,7 +88,7 @@ export async function mayRescue(run: RescueFailedNeeds, refetch?: Refetch): Prom
   return false;
 }
 
-/** Takes all rows back before the first search, so that after a kill they are merged anew with the new answers. */
+/** Makes all chunks unmerged before the first search, so that they are merged with the new answers, also after a kill. */
 async function* unmergeFirst(
   run: RescueFailedNeeds,
   records: AsyncIterable<SearchableRecord>,
@@ -95,7 +96,7 @@ async function* unmergeFirst(
   let isFirst = true;
   for await (const record of records) {
     if (isFirst) {
-      run.logger.info({ run: run.id }, 'what is still FAILED is searched one by one');
+      run.logger.info({ run: run.id }, 'the records that are still FAILED are searched one by one');
       await run.checkpoint.recordUnmerged(run.id, 1);
     }
     isFirst = false;
@@ -103,7 +104,7 @@ async function* unmergeFirst(
   }
 }
 
-/** @returns the values of the reply that go to the output; null where it has none. */
+/** @returns the values of the reply for the output; null if the reply has none. */
 async function searchOnce(
   run: RescueFailedNeeds,
   record: number,
@@ -137,8 +138,8 @@ function unreadableError(run: string, inRow: number, last: string): UntrustedErr
   );
 }
 
-/** A refusal that need not hold for the next record. */
-function isAboutTheRecord(error: unknown): error is RefusedError {
+/** Whether the service refuses this record only, and may accept the next one. */
+function isRecordRefused(error: unknown): error is RefusedError {
   const statuses: readonly unknown[] = [400, 404, 410, 422];
   return error instanceof RefusedError && statuses.includes(error.facts.status);
 }

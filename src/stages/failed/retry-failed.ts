@@ -18,12 +18,12 @@ export type RetryFailedNeeds = FailedRecordsNeeds &
   };
 
 /**
- * Gives the round's chunks that still need the service. The same answers always give the same chunks, so a resume goes
- * on behind the last chunk that was cut. Does not send again the records that the service refused, nor those that an
- * earlier round sent and whose reply could not be read.
- * @param round the first one that is not closed; its records are those that are FAILED after the closed ones.
- * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
- * @throws SourceError when the source is no longer the one that was checked; as `failedRecords` does.
+ * Gives the round's chunks that still need the service. The same answers always give the same chunks, so a resume
+ * continues after the last chunk that was cut. Two kinds of records are not sent again: records that the service refused,
+ * and records whose reply in an earlier round could not be read.
+ * @param round the first open round; it takes the records that are FAILED after the closed rounds.
+ * @param refetch fetches a chunk's parts again; without it a damaged part is final.
+ * @throws SourceError when the source has changed since it was checked; the errors of `failedRecords`.
  */
 export function retryFailed(
   run: RetryFailedNeeds,
@@ -77,7 +77,8 @@ async function* cutRetries(
 }
 
 /**
- * @param last the round's last chunk so far.
+ * The numbers of failed records that are not in a chunk of the round yet.
+ * @param last the last chunk of the round so far.
  * @param unreadable records that are not sent again.
  */
 function numbersToSend(

@@ -1,6 +1,6 @@
 /**
- * Finds the failed records that the single-record search may be asked for, with the fields that it is asked with
- * (interface, 4.4): those uploaded as `name`, `address` and `state`.
+ * Finds the failed records that may be searched one by one, with the fields that the search takes (interface, 4.4): the
+ * columns uploaded as `name`, `address` and `state`.
  */
 import type { SearchRecord } from '../../api/prediction-api.js';
 import { eachSearch } from '../../checkpoint/walk-run.js';
@@ -13,15 +13,15 @@ import type { Refetch } from '../download/repair-parts.js';
 import { type FailedRecordsNeeds, failedRecords, fixedColumns } from './failed-records.js';
 
 export interface SearchableRecord {
-  /** Its number. */
+  /** The number of the record. */
   readonly record: number;
   readonly fields: SearchRecord;
 }
 
 /**
- * Leaves out records that were searched already, unless the search was certainly not accepted, and records without a
- * name.
- * @param refetch as `failedRecords` takes it.
+ * Leaves out records without a name, and records that were searched already; a search that was certainly not accepted
+ * does not count.
+ * @param refetch see `failedRecords`.
  */
 export async function* searchableRecords(
   run: FailedRecordsNeeds,
@@ -43,9 +43,9 @@ export async function* searchableRecords(
 }
 
 /**
- * A value without a column in the output would be paid for and lost.
- * @param refetch as `failedRecords` takes it.
- * @throws ConfigError when `failures.rescueColumns` has other columns than the results of the run.
+ * Checks the columns before a search is paid for: a value without a column in the output would be lost.
+ * @param refetch see `failedRecords`.
+ * @throws ConfigError when `failures.rescueColumns` names columns that the results of the run do not have.
  */
 export async function checkRescueColumns(run: FailedRecordsNeeds, refetch?: Refetch): Promise<void> {
   const columns = await fixedColumns(run, refetch);
@@ -59,7 +59,7 @@ export async function checkRescueColumns(run: FailedRecordsNeeds, refetch?: Refe
   );
 }
 
-/** Gives the fields of the record at an index of a block; undefined where it has no name to search for. */
+/** Gives the fields of the record at an index of a block; undefined if it has no name to search for. */
 type SearchFields = (block: RecordBlock, index: number) => SearchRecord | undefined;
 
 /** @throws ConfigError when a configured column is not in the source. */

@@ -1,7 +1,7 @@
 /**
- * The answers that count for the source's chunks: those of the chunk itself; for records that failed, those of the
- * closed rounds; for records that are failed even then, those of single searches. Invariant: of each round one joined
- * chunk is in memory, and its records are read at most once.
+ * The answers that count for the chunks of the source. A failed record takes its answer from the closed rounds; if it
+ * failed there too, from its single search. Invariant: at most one joined chunk of each round is in memory, and the
+ * records of a round are read at most once.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
@@ -24,12 +24,12 @@ import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ChunkAnswers {
   /**
-   * The answers for a `downloaded` or `refused` chunk. Calls must come in the source's order.
-   * @returns undefined where there are none: the folio is lost, or no search has answered for the refused record.
-   * @throws UntrustedError when the proof fails; OutageError when results must be fetched anew and cannot be.
+   * The answers for a `downloaded` or `refused` chunk. Chunks must be asked for in the order of the source.
+   * @returns undefined if there are none: the folio is lost, or no search has found the refused record.
+   * @throws UntrustedError when the proof fails; OutageError when results must be fetched again and cannot be.
    */
-  of(chunk: ChunkRow, block: RecordBlock): Promise<Answers | undefined>;
-  /** Returns the buffers of the last answers to the pool: they must not be used after this. */
+  forChunk(chunk: ChunkRow, block: RecordBlock): Promise<Answers | undefined>;
+  /** Returns the buffers of the last answers to the pool. The answers must not be used after this. */
   release(): void;
   close(): Promise<void>;
 }
@@ -38,14 +38,14 @@ export async function openChunkAnswers(
   run: MergeChunksNeeds,
   options: ChunkJoinerOptions,
 ): Promise<ChunkAnswers> {
-  // Read once: the run's row grows with the files of the source.
+  // Read once, because the row of a run grows with the number of source files.
   const { round } = (await run.checkpoint.run(run.id))!;
   const joiner = createChunkJoiner(run, options);
   const rounds = openRoundAnswers(run, round, joiner);
   let own: Answers | undefined;
   return {
-    of: async (chunk, block) => {
-      if (chunk.state === 'refused') return (await searched(run, chunk))?.answers;
+    forChunk: async (chunk, block) => {
+      if (chunk.state === 'refused') return (await findSearchAnswers(run, chunk))?.answers;
       const answers = await joiner.join(chunk, () => Promise.resolve(block));
       own = answers;
       if (answers === undefined || !mayHaveFailures(answers)) return answers;
@@ -56,10 +56,10 @@ export async function openChunkAnswers(
           throw errorOfChunk(chunk, error);
         });
       }
-      const found = await searched(run, chunk);
+      const found = await findSearchAnswers(run, chunk);
       return found === undefined ? retried : overlay({ numbers, answers: retried }, found);
     },
-    // Those of a round are kept: the next chunk may need them.
+    // The answers of rounds are kept, because the next chunk may need them.
     release: () => {
       for (const { table } of own?.sources ?? []) {
         giveBack(table.bytes);
@@ -71,8 +71,8 @@ export async function openChunkAnswers(
   };
 }
 
-/** What searches have found for records of a chunk, if anything. */
-async function searched(
+/** The answers of single searches for records of a chunk, if there are any. */
+async function findSearchAnswers(
   run: Pick<MergeChunksNeeds, 'id' | 'checkpoint'>,
   { firstRecord, lastRecord }: ChunkRow,
 ): Promise<NumberedAnswers | undefined> {
@@ -85,15 +85,15 @@ async function searched(
 
 interface RoundAnswers {
   /**
-   * The answers, replaced where a round has answered the record again; a later round replaces an earlier one. Calls
-   * must come in the source's order.
-   * @throws OutageError when a chunk of a closed round is being fetched anew.
+   * Replaces the answers of records that a round has answered again; a later round replaces an earlier one. Blocks must
+   * come in the order of the source.
+   * @throws OutageError when a chunk of a closed round is being fetched again and is not here yet.
    */
   addTo(answers: Answers, numbers: Int32Array): Promise<Answers>;
   close(): Promise<void>;
 }
 
-/** @param rounds how many are closed. */
+/** @param rounds the number of closed rounds. */
 function openRoundAnswers(run: MergeChunksNeeds, rounds: number, joiner: ChunkJoiner): RoundAnswers {
   const cursors = Array.from({ length: rounds }, (_, index) => ({
     chunks: answersOfRound(run, index + 1, joiner),
@@ -120,7 +120,7 @@ function openRoundAnswers(run: MergeChunksNeeds, rounds: number, joiner: ChunkJo
   };
 }
 
-/** The chunks of a round that have answers, in the source's order; given up and refused chunks have none. */
+/** The answers of a round's chunks, in the order of the source. Chunks that are given up or refused have none. */
 async function* answersOfRound(
   run: MergeChunksNeeds,
   round: number,
@@ -157,7 +157,7 @@ async function* answersOfRound(
   return undefined;
 }
 
-/** Ends when the list is empty. What is added while it is read is given too. */
+/** Takes items from the front of a list until it is empty. Items may be added meanwhile. */
 function* takeAll<T>(list: T[]): Generator<T> {
   for (let next = list.shift(); next !== undefined; next = list.shift()) yield next;
 }
@@ -165,7 +165,7 @@ function* takeAll<T>(list: T[]): Generator<T> {
 function fetchedAnewError(run: string, { number, round }: ChunkRow): OutageError {
   return new OutageError(
     'ANSWERS_FETCHED_ANEW',
-    `run ${run}: the results of chunk ${number}, of round ${round}, are fetched anew and not here yet`,
+    `run ${run}: the results of chunk ${number}, of round ${round}, are being fetched again and are not here yet`,
     { hint: 'run the same command again: nothing is paid again', facts: { run, chunk: number, round } },
   );
 }

@@ -1,7 +1,7 @@
 /**
- * Joins one downloaded chunk: reads its parts from the disk and matches them to its records. The join is proven (rule
- * "Join by key, and prove it", docs/architecture.md#join-by-key-and-prove-it), and all chunks of a run are joined by
- * the same method.
+ * Joins one downloaded chunk: reads its parts from the disk and matches the results to its records. The join is proven
+ * (rule "Join by key, and prove it", docs/architecture.md#join-by-key-and-prove-it). All chunks of a run use the same
+ * join method.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
@@ -24,9 +24,9 @@ import type { JoinChunksNeeds } from './merge-needs.js';
 
 export interface ChunkJoiner {
   /**
-   * @param records gives the records of the chunk.
-   * @returns undefined when a damaged part must be fetched anew and the folio is lost.
-   * @throws UntrustedError when the proof fails, also with the parts fetched anew.
+   * @param records reads the records of the chunk.
+   * @returns undefined when a damaged part must be fetched again and the folio is lost.
+   * @throws UntrustedError when the proof fails, also with the parts fetched again.
    */
   join(chunk: ChunkRow, records: () => Promise<RecordBlock>): Promise<Answers | undefined>;
 }
@@ -34,12 +34,12 @@ export interface ChunkJoiner {
 export interface ChunkJoinerOptions {
   /** The columns that the service adds; without them any added column is accepted. */
   readonly columns?: readonly string[];
-  /** Fetches a chunk's parts anew; without it a damaged part or a failed proof is final. */
+  /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
   readonly refetch?: Refetch | undefined;
   readonly compare?: CompareEchoes;
 }
 
-/** What the first chunks show of the columns that come back is kept in `run.join`, which all joiners of the run share. */
+/** All joiners of a run share the join method in `run.join`, which the first chunks decide. */
 export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
   const { columns, refetch, compare = compareEchoes } = options;
   const sent = sentColumns(run.config.upload);
@@ -59,7 +59,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
       tables.push(readPartTable(part, await readWhole(run.files.readPart(chunk.number, part))));
     }
     const block = await records();
-    // No await between these two lines: another stage may be joining too.
+    // No await from here until the method is saved: another stage may be joining too.
     const before = run.join.method;
     const { joined, method } = joinResults(tables, block, {
       sent,
@@ -69,7 +69,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
       compare,
     });
     if (method !== before) await saveMethod(run, method);
-    // Answers of a round are checked together with the other answers of their records, in chunk-answers.
+    // The answers of a round are checked in chunk-answers, together with the answers that they replace.
     if (before?.judged?.isProven && declared === null && chunk.round === 0) {
       await checkIndistinct(run, joined, block);
     }
@@ -107,7 +107,8 @@ function foldedOf(method: JoinMethod | null): readonly string[] {
 }
 
 /**
- * A small chunk may hold more equal records than other chunks, so the merged records count too.
+ * Checks that not too many records have equal sent columns and different results. A small chunk may hold more such
+ * records than others, so the merged records count too.
  * @throws UntrustedError `RESULTS_INDISTINCT`.
  */
 export async function checkIndistinct(
@@ -121,14 +122,14 @@ export async function checkIndistinct(
   throw indistinctError(joined, block);
 }
 
-/** The columns of an uploaded file, by name. */
+/** The names of the columns in an uploaded file. */
 export function sentColumns(upload: UploadOptions): SentColumns {
   return { key: upload.keyColumn, columns: Object.keys(upload.columns) };
 }
 
 /**
- * Whether a run's results were joined with another `result.echo` than the config has. False where nothing is joined yet.
- * Runs of the first version had no such key.
+ * Whether the results of a run were joined with a different `result.echo` than the config has now. False if no chunk is
+ * joined yet. Runs of version 0.1 had no such key.
  */
 export function isEchoChanged({ result }: Pick<Config, 'result'>, { join }: Pick<Run, 'join'>): boolean {
   return join !== null && !isDeepStrictEqual(join.judged?.declared ?? null, result.echo);

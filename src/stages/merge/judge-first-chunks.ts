@@ -1,6 +1,6 @@
 /**
- * Judges the first downloaded chunks, before more is paid for: whether what comes back proves which result belongs to
- * which record.
+ * Judges the first downloaded chunks, before more is paid for: do the results prove which result belongs to which
+ * record?
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
@@ -17,18 +17,18 @@ export type JudgeFirstChunksNeeds = JoinChunksNeeds &
   };
 
 /**
- * Where a chunk does not pass, the run uploads nothing more and ends with that error; folios that are open are still
- * collected. Nothing is stored of it: a later process finds the same chunk on the disk and judges it again.
- * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
- * @returns the error, once a chunk has not passed.
- * @throws OutageError when parts must be fetched anew and cannot be.
+ * If a chunk does not pass, the run uploads no more chunks and ends with the chunk's error; open folios are still
+ * collected. The error is not stored: a later process finds the same chunk on the disk and judges it again.
+ * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
+ * @returns the error of a chunk that did not pass; undefined while all pass.
+ * @throws OutageError when parts must be fetched again and the service is out.
  */
 export function judgeFirstChunks(
   run: JudgeFirstChunksNeeds,
   refetch?: Refetch,
 ): Promise<UntrustedError | undefined> {
   const { join } = run;
-  // Two stages ask. Their calls run one after the other, so that each chunk is judged once.
+  // Two stages call this. Their calls run one after the other, so that each chunk is judged once.
   const judged = join.judging.then((refusal) => refusal ?? judgeNext(run, refetch));
   join.judging = judged.catch(() => undefined);
   return judged;
@@ -56,13 +56,13 @@ async function judgeNext(
       `${error.message}; nothing more is uploaded, and what is sent already goes on`,
     );
     run.uploads.stopped = true;
-    // Replaces any other deferred error: those may pass by themselves, this one does not.
+    // Replaces any other deferred error: an outage may pass by itself, this error does not.
     run.deferred.error = error;
     return error;
   }
 }
 
-/** After so many chunks that prove nothing, such as single records, only the merge judges. */
+/** If this many chunks prove nothing, for example because each has a single record, only the merge judges. */
 const maxChunks = 16;
 
 function isDecided({ join }: JudgeFirstChunksNeeds): boolean {

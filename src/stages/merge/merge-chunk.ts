@@ -1,4 +1,4 @@
-/** Merges one chunk: reads its records from the source and writes them as rows with the answers that count for them. */
+/** Merges chunks: reads the records of each from the source and writes them as rows, with their answers. */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { MAX_CHUNK_BYTES } from '../../config/sections.js';
 import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
@@ -16,13 +16,13 @@ import { sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ChunkMerger {
-  /** Calls must come in the source's order, and no chunk may be left out. */
+  /** The rows of a chunk. Chunks must come in the order of the source, without a gap. */
   merge(chunk: ChunkRow): Promise<ChunkRows>;
   /** The rows of a chunk as UNPROCESSED, whatever its state. */
   unprocessed(chunk: ChunkRow, cause: UnprocessedCause): Promise<ChunkRows>;
   /**
-   * The rows of the next records as UNPROCESSED, where the source is not cut into chunks yet.
-   * @param count how many records, fewer where they are large.
+   * The rows of the next records as UNPROCESSED, for the part of the source that is not cut into chunks yet.
+   * @param count the most records to give; fewer if they are large.
    * @returns undefined after the last record.
    */
   unprocessedNext(count: number, cause: UnprocessedCause): Promise<ChunkRows | undefined>;
@@ -30,9 +30,9 @@ export interface ChunkMerger {
 }
 
 /**
- * @param from where the first chunk begins.
- * @param columns that the service adds, in output order.
- * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
+ * @param from the position of the first chunk.
+ * @param columns the columns that the service adds, in output order.
+ * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  */
 export async function openChunkMerger(
   run: MergeChunksNeeds,
@@ -43,7 +43,7 @@ export async function openChunkMerger(
   const layout = createOutputLayout(run.source, run.config.output);
   const sent = sentColumns(run.config.upload);
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
-  // Results are loaded once: they are compared and written in the same memory.
+  // The results are loaded once: comparing and writing use the same memory.
   const tables = new TableMemory<RowsExports & EchoExports>();
   const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames }, tables);
   const compare = createEchoComparer(new EchoKernel(tables));
@@ -65,7 +65,7 @@ export async function openChunkMerger(
     merge: async (chunk) => {
       const block = await takeBlock(chunk);
       if (chunk.state === 'unprocessed') return rows.unprocessed(block, chunk.cause!, chunk.folio);
-      const found = await answers.of(chunk, block);
+      const found = await answers.forChunk(chunk, block);
       if (found !== undefined) {
         const enriched = rows.enriched(block, found);
         answers.release();

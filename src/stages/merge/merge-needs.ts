@@ -1,8 +1,8 @@
-/** What the merge needs of a run, for its own files and for the other stages that use them. */
+/** The parts of a run that merging needs, for the files of this folder and for other stages that use them. */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
 
-/** To join downloaded chunks to their records. */
+/** Needed to join downloaded chunks to their records. */
 export type JoinChunksNeeds = Pick<
   RunContext,
   'id' | 'source' | 'config' | 'files' | 'join' | 'logger' | 'signal'
@@ -13,7 +13,7 @@ export type JoinChunksNeeds = Pick<
   >;
 };
 
-/** To write the rows of chunks: the answers of rounds and searches too, and the columns that the service adds. */
+/** Needed to write the rows of chunks: also the answers of rounds and searches, and the columns that the service adds. */
 export type MergeChunksNeeds = JoinChunksNeeds &
   Pick<RunContext, 'at'> & {
     readonly checkpoint: Pick<

@@ -1,6 +1,6 @@
 /**
- * Fifth stage, and the only one that keeps an order: joins each chunk's results to its records and gives the rows of
- * the output, chunk by chunk in the order of the source. Chunks that come early wait on the disk.
+ * Fifth stage: joins the results of each chunk to its records and gives the rows of the output. Only this stage restores
+ * the order of the source; chunks that come early wait on the disk.
  */
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
@@ -24,19 +24,19 @@ export type MergeResultsNeeds = MergeChunksNeeds &
 /** The rows of one whole chunk. */
 export interface MergedChunk {
   readonly number: number;
-  /** The stage that writes them returns this buffer to the pool. */
+  /** The stage that writes the rows returns this buffer to the pool. */
   readonly bytes: Buffer;
   readonly counts: ChunkCounts;
-  /** Columns that the service adds, fixed for the run: the output's header is made of them. */
+  /** The columns that the service adds, fixed for the run; the header of the output names them. */
   readonly columns: readonly string[];
 }
 
 /**
- * Gives whole chunks, from the first one that is not merged yet. Ends early at a chunk that is missing, or that is
- * damaged while the service is out; the next stage checks whether the run is complete.
- * @param refetch fetches a chunk's parts anew; without it a damaged part or a failed proof is final.
- * @throws UntrustedError when results do not match after they were fetched once more. Where one of the first chunks
- *   does not prove the join, it is thrown at the end of the input, so that open folios are still collected.
+ * Gives whole chunks, beginning with the first one that is not merged yet. Ends early at a chunk that is missing, or that
+ * must be fetched again while the service is out. The next stage checks whether the run is complete.
+ * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
+ * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
+ *   does not prove the join, the error comes at the end of the input, so that open folios are still collected.
  */
 export function mergeResults(
   run: MergeResultsNeeds,
@@ -48,7 +48,7 @@ export function mergeResults(
     const columns = createResultColumns(run, merged, refetch);
     let merger: ChunkMerger | undefined;
     let refusal: UntrustedError | undefined;
-    /** Once set, no more rows are given; the input is still read to its end, so that other chunks go on. */
+    /** Once set, no more rows are given. The input is still read to its end, so that other chunks go on. */
     let isBlocked = false;
 
     const deferOutage = async <T>(work: () => Promise<T>): Promise<T | undefined> => {

@@ -1,7 +1,7 @@
 /**
  * Finds the columns that the service adds, before the first row is written. They come from the config, from earlier
- * runs of the pipeline, or from the first chunk in the source's order that has a success; where no chunk has one, from
- * the rounds and searches of failed records.
+ * runs of the pipeline, or from the first chunk of the source that has a success. If no chunk has a success, they come
+ * from the rounds and searches of failed records.
  */
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
@@ -13,15 +13,15 @@ import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ResultColumns {
   /**
-   * The columns once they are fixed, else undefined.
-   * @param isEnd no more chunks will come. If the whole run has no success, there are no columns; this is not recorded.
+   * The columns; undefined while they cannot be known yet.
+   * @param isEnd no more chunks will come. If the whole run has no success, the list is empty, and that is not recorded.
    */
   find(isEnd: boolean): Promise<readonly string[] | undefined>;
 }
 
 /**
- * @param merged the last merged record; before any row is written, declared columns replace recorded ones.
- * @param refetch fetches a chunk's parts anew; without it a damaged part is final.
+ * @param merged the last merged record. While it is 0, declared columns replace recorded ones.
+ * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  */
 export function createResultColumns(run: MergeChunksNeeds, merged: number, refetch?: Refetch): ResultColumns {
   let fixed: readonly string[] | undefined;
@@ -40,7 +40,7 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
       const row = (await run.checkpoint.run(run.id))!;
       const declared = run.config.result.columns;
       if (declared.length > 0 && merged === 0) return fix(declared, false);
-      // The first version recorded an empty list where nothing had succeeded.
+      // Version 0.1 recorded an empty list for a run without a success.
       if (row.columns !== null && row.columns.length > 0) {
         fixed = row.columns;
         return fixed;
@@ -58,17 +58,17 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
       if (!isEnd || row.chunks === null) return undefined;
       const retried = merged === 0 ? await learnRetriedColumns(run, row, refetch) : undefined;
       if (retried !== undefined) return fix(retried.columns, retried.learned);
-      // Nothing has succeeded: rows have no added columns now, and later successes may still add some.
+      // No success: the rows have no added columns, and later successes may still add some.
       return [];
     },
   };
 }
 
 /**
- * The columns that the service has added to a downloaded chunk that has a success. The chunk is joined for this: the
- * join shows in which of the sent columns the service answers.
- * @param refetch as `withRepair` takes it.
- * @returns undefined when a damaged part must be fetched anew and the folio is lost.
+ * The columns that the service has added to a downloaded chunk with a success. The chunk is joined for this, because the
+ * join shows which of the sent columns hold answers of the service.
+ * @param refetch see `withRepair`.
+ * @returns undefined when a damaged part must be fetched again and the folio is lost.
  */
 export async function learnColumns(
   run: MergeChunksNeeds,
@@ -87,17 +87,16 @@ export async function learnColumns(
   );
 }
 
-/** The columns that rounds or searches have added. */
+/** The columns that come from rounds or searches. */
 export interface RetriedColumns {
   readonly columns: readonly string[];
-  /** Whether the service chose them; the columns of a search are those that the config takes from it. */
+  /** Whether the service chose them. The config chooses the columns of searches. */
   readonly learned: boolean;
 }
 
 /**
- * The columns of a run whose own chunks have no success: of the first closed round that has one, or of a search.
- * @param row of the run.
- * @param refetch as `withRepair` takes it.
+ * The columns of a run whose own chunks have no success: from the first closed round with a success, or from a search.
+ * @param refetch see `withRepair`.
  */
 export async function learnRetriedColumns(
   run: MergeChunksNeeds,

@@ -1,4 +1,4 @@
-/** Checks that a run is complete, as far as a step needs it. The error says what is missing and what to do next. */
+/** Checks that a run has reached a certain step. The error says what is missing and what to do next. */
 import type { Checkpoint, Tally } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { TroubleError } from '../../errors.js';
@@ -17,8 +17,8 @@ export async function checkAllSubmitted(run: CompletenessNeeds): Promise<void> {
 }
 
 /**
- * For a chain that does not end in publish-output. Stages skip chunks after an outage or `poll.timeout`, and the rows of
- * those chunks and of later ones are missing then.
+ * For a chain of stages that does not end with publish-output. After an outage or `poll.timeout`, stages skip chunks:
+ * the rows of these chunks and of all later ones are then missing.
  * @throws the deferred error, or TroubleError when a chunk is not downloaded.
  */
 export async function checkAllDownloaded(run: CompletenessNeeds): Promise<void> {
@@ -46,7 +46,7 @@ async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']
   throw run.deferred.error ?? (await incompleteError(run, row?.chunks ?? null, tally));
 }
 
-/** The error of a run that is not complete: for ambiguous chunks first, then for open folios, then for unsent chunks. */
+/** The error of an incomplete run. Names ambiguous chunks first, else open folios, else unsent chunks. */
 export async function incompleteError(
   { id: run, checkpoint }: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
   chunks: number | null,
@@ -81,7 +81,7 @@ export async function incompleteError(
   );
 }
 
-/** What the next run does with the ambiguous chunks, and what a person can do before that. */
+/** Says what the next run does with the ambiguous chunks, and what a person can do before that. */
 async function ambiguousHint(
   run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
   { uploads }: Pick<Tally, 'uploads'>,
@@ -104,7 +104,7 @@ async function isAnyUnreadable(run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>
   return false;
 }
 
-/** Whether the source is cut to its end and every chunk of it is in the work file. */
+/** Whether the source is cut to its end and all its chunks are in the work file. */
 export async function isAllMerged(
   run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'lastMerged' | 'lastCut'> },
 ): Promise<boolean> {
@@ -114,7 +114,7 @@ export async function isAllMerged(
   return row.chunks !== null && merged?.number === cut?.number;
 }
 
-/** Whether the source is cut to its end and all of its own chunks are answered. Chunks of rounds do not count. */
+/** Whether the source is cut to its end and all its chunks are answered. Chunks of rounds do not count. */
 export async function isSourceAnswered(
   run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'chunksIn'> },
 ): Promise<boolean> {

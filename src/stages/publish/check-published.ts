@@ -8,15 +8,15 @@ import type { RunContext } from '../../run-context.js';
 import { isEchoChanged } from '../merge/join-chunk.js';
 
 /**
- * `in-place`: the output is there as the config wants it. `publish`: it must be published again, and why; any file at
- * its path is one that this pipeline has published.
+ * `in-place`: the output is there and matches the config. `publish`: it must be published again for this reason; a file
+ * at its path, if any, was published by this pipeline.
  */
 export type OutputState =
   | { readonly kind: 'in-place'; readonly manifest: boolean; readonly marker: boolean }
   | { readonly kind: 'publish'; readonly why: string };
 
 /**
- * Files that still have their stamp are not read.
+ * Says whether the output must be published again. A file that still has its stamp is not read.
  * @param row a done run.
  * @throws ConfigError `OUTPUT_CHANGED` when the file at the path was not published by any run of this pipeline.
  */
@@ -35,7 +35,7 @@ export async function checkPublished(
   const files = await checkpoint.publications(row.pipeline);
   const found = await findFile(output, path, row, files);
   const changed = changedKeys(config, row, publication);
-  if (changed.length > 0) return again(`the config says otherwise now (${changed.join(', ')})`);
+  if (changed.length > 0) return again(`the config has changed (${changed.join(', ')})`);
   if (found === undefined) return again('its output was not there');
   const newest = files.find((file) => file.path === path);
   const isOurs = newest?.number === publication.number && isSameContent(found, publication);
@@ -51,22 +51,22 @@ function again(why: string): OutputState {
   return { kind: 'publish', why };
 }
 
-/** The keys of the config that would publish the run differently now. */
-function changedKeys(config: Config, row: Run, { output: then, resultColumns }: Publication): string[] {
+/** The config keys with which the run would be published differently now. */
+function changedKeys(config: Config, row: Run, { output: published, resultColumns }: Publication): string[] {
   const { output, result } = config;
   const differs = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
   const keys: string[] = (['path', 'columns', 'prefix', 'lineage', 'mode'] as const)
-    .filter((key) => differs(output[key], then[key]))
+    .filter((key) => differs(output[key], published[key]))
     .map((key) => `output.${key}`);
-  const isDeclaredOtherwise = result.columns.length > 0 && differs(result.columns, resultColumns);
-  if (isDeclaredOtherwise) keys.push('result.columns');
+  const declaresOtherColumns = result.columns.length > 0 && differs(result.columns, resultColumns);
+  if (declaresOtherColumns) keys.push('result.columns');
   if (isEchoChanged(config, row)) keys.push('result.echo');
   return keys;
 }
 
 /**
- * The publication at the path: one that was put there, or one of this run that was moved there.
- * @returns undefined where there is no file.
+ * The publication that is at the path: one that was put there, or a moved file of this run.
+ * @returns undefined if there is no file.
  */
 async function findFile(
   output: OutputStore,

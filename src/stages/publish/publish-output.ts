@@ -1,7 +1,7 @@
 /**
- * Last stages: one appends merged chunks to the run's work file, the other also puts the file in place once it is
- * whole. Invariant: what the checkpoint calls merged is in the file on the disk; where the file is shorter, the run goes
- * back to the last whole chunk in it.
+ * Last stages: `appendMerged` appends merged chunks to the run's work file; `publishOutput` also puts the complete file in
+ * place. Invariant: every chunk that the checkpoint calls merged is in the file on the disk. If the file is shorter, the
+ * run goes back to the last whole chunk in it.
  */
 import { createHash } from 'node:crypto';
 import type { Checkpoint, ChunkRow, Publication } from '../../checkpoint/checkpoint.js';
@@ -29,13 +29,13 @@ export type PublishOutputNeeds = AppendMergedNeeds &
     >;
   };
 
-/** Appends merged chunks without checking that they are all of the run. */
+/** Appends merged chunks. Does not check that the run is complete. */
 export function appendMerged(run: AppendMergedNeeds): (chunks: AsyncIterable<MergedChunk>) => Promise<void> {
   return (chunks) => appendChunks(run, chunks);
 }
 
 /**
- * @returns what was published.
+ * Appends merged chunks, then publishes the output.
  * @throws TroubleError when chunks are missing: the run goes on later; UntrustedError when more than one service
  *   has answered.
  */
@@ -70,7 +70,7 @@ async function appendChunks(run: AppendMergedNeeds, chunks: AsyncIterable<Merged
   }
 }
 
-/** The file is hashed only where this process has not written all of it, or where something else may have changed it. */
+/** Reads the file to hash it only if another process wrote a part of it, or something may have changed it. */
 async function commitWorkFile(run: PublishOutputNeeds): Promise<Publication> {
   const tally = await run.checkpoint.tally(run.id);
   const path = workPath(run);
@@ -79,12 +79,12 @@ async function commitWorkFile(run: PublishOutputNeeds): Promise<Publication> {
   return commitPublication(run, work, async () => run.work.written?.of(path) ?? hashWorkFile(run, path));
 }
 
-/** Where the output grows until it is published. */
+/** The path of the work file, in which the output grows until it is published. */
 export function workPath(run: Pick<RunContext, 'id' | 'config'>): string {
   return workPathOf(run.config.output.path, run.id);
 }
 
-/** Whether the run has begun to write its output and has not published it yet. */
+/** Whether the run has a work file: it has begun to write its output and has not published it yet. */
 export function hasWorkFile(run: Pick<RunContext, 'id' | 'config'>): Promise<boolean> {
   return isLocalFile(workPath(run));
 }
@@ -94,7 +94,7 @@ export function openMergedWork(run: AppendMergedNeeds): Promise<WorkFile> {
   return openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
 }
 
-/** The end of the last merged chunk that is whole in the file; later chunks become unmerged. */
+/** The end of the last merged chunk that is whole in the file. Later chunks become unmerged. */
 async function mergedLength(run: AppendMergedNeeds, size: number): Promise<number> {
   let last = await run.checkpoint.lastMerged(run.id);
   if (last === undefined) return 0;
@@ -108,9 +108,9 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
 }
 
 /**
- * The hash of the work file. Each chunk in it is compared with what was merged.
- * @returns undefined where the file is not what was merged: the chunks from the first wrong one on are unmerged then,
- *   and the next run writes them again.
+ * Hashes the work file, and compares each chunk in it with the hash of the merged rows.
+ * @returns undefined if the file differs. The chunks from the first wrong one on are then unmerged, and the next run
+ *   writes them again.
  */
 export async function hashWorkFile(
   run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'recordUnmerged'> },
@@ -142,8 +142,8 @@ export async function hashWorkFile(
 }
 
 /**
- * The same items in the same order; each is asked for as soon as the one before it is taken, so that merging and writing
- * overlap. The source must not change an item that it has given.
+ * Gives the same items in the same order, and asks for the next item while the consumer works on the current one, so that
+ * merging and writing overlap. The source must not change an item after it has given it.
  */
 async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   const items = source[Symbol.asyncIterator]();

@@ -1,17 +1,22 @@
-/** Publishes the partial output at a deadline, from a work file of its own. The run stays open. */
+/** Publishes the partial output at a deadline. It has its own work file, and the run stays open. */
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
 import { openWorkFile, type WorkFile, workPathOf } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { MergedChunk } from '../merge/merge-results.js';
 import { checkOneService } from '../submit/check-replies.js';
-import { type CompleteWork, commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
+import {
+  type CompleteWorkFile,
+  commitPublication,
+  type PutInPlaceNeeds,
+  putInPlace,
+} from './put-in-place.js';
 
 export type PublishPartlyNeeds = PutInPlaceNeeds & {
   readonly checkpoint: Pick<Checkpoint, 'replyKinds'>;
 };
 
 /**
- * @throws UntrustedError when the rows do not add up to the source, or more than one service has answered;
+ * @throws UntrustedError when the counts of the rows do not balance, or more than one service has answered;
  *   SourceError when the source changed.
  */
 export function publishPartly(
@@ -36,7 +41,7 @@ async function writeRows(
   run: Pick<PublishPartlyNeeds, 'source' | 'config'>,
   file: WorkFile,
   chunks: AsyncIterable<Omit<MergedChunk, 'number'>>,
-): Promise<Pick<CompleteWork, 'merged' | 'columns'>> {
+): Promise<Pick<CompleteWorkFile, 'merged' | 'columns'>> {
   const layout = createOutputLayout(run.source, run.config.output);
   const sum = { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 };
   let header: readonly string[] | undefined;

@@ -1,7 +1,8 @@
 /**
- * Publishes a complete work file, in this order (rule "A file appears whole",
+ * Publishes a complete work file in these steps (rule "A file appears whole",
  * docs/architecture.md#a-file-appears-whole): check the source again, commit "publishing" with length and hash, remove
- * old markers, rename the work file, sync the folder, write the manifest, write the marker. A resume goes on from there.
+ * old markers, rename the work file, sync the folder, write the manifest, write the marker. After a kill, a resume that
+ * finds "publishing" repeats the steps after that commit.
  */
 import type { Checkpoint, ChunkCounts, Publication } from '../../checkpoint/checkpoint.js';
 import { fixedOutputValues } from '../../config/fixed-values.js';
@@ -25,25 +26,25 @@ export type PutInPlaceNeeds = Pick<
   >;
 };
 
-/** A complete work file. */
-export interface CompleteWork {
+/** A work file with all rows of the output. */
+export interface CompleteWorkFile {
   readonly path: string;
-  /** How its records ended. */
+  /** How many of its records ended in each way. */
   readonly merged: Omit<ChunkCounts, 'indistinct'>;
-  /** Columns that the service adds, as they are in its header. */
+  /** The columns that the service adds, in the order of the header. */
   readonly columns: readonly string[];
-  /** Whether a deadline cut it short: the run stays open. */
+  /** Whether it is the partial output at a deadline, after which the run stays open. */
   readonly partial: boolean;
 }
 
 /**
  * Checks the balance, the source and the work file, and commits "publishing".
- * @param hash gives the hash of the work file, undefined where the file is not what was written.
+ * @param hash computes the hash of the work file; undefined if the file is not as it was written.
  * @throws UntrustedError when the run does not balance; SourceError when the source changed.
  */
 export async function commitPublication(
   run: PutInPlaceNeeds,
-  { path, merged, columns, partial }: CompleteWork,
+  { path, merged, columns, partial }: CompleteWorkFile,
   hash = () => hashFile(path),
 ): Promise<Publication> {
   const { successful, failed, unprocessed } = merged;
@@ -87,8 +88,9 @@ function unbalanced(run: string, counts: Counts): UntrustedError {
 }
 
 /**
- * Puts the work file in place, or goes on where a killed process stopped, with the output settings of that time.
- * @param isFresh whether this process has just committed "publishing" and hashed the work file for it.
+ * Puts the work file in place, or continues after a killed process. Uses the output settings of the publication, not those
+ * of the config.
+ * @param isFresh this process has just committed "publishing", so the work file need not be hashed again.
  */
 export async function putInPlace(
   needs: PutInPlaceNeeds,
@@ -107,7 +109,7 @@ export async function putInPlace(
   await run.checkpoint.recordDone(run.id, run.clock.now(), stamp);
 }
 
-/** Writes the marker of an output in place again, for the same publication. */
+/** Writes the missing marker of an output that is in place. The publication stays the same. */
 export async function rewriteMarker(
   run: Parameters<typeof writeMarker>[0],
   publication: Publication,
@@ -120,7 +122,7 @@ async function removeMarkers(run: Pick<RunContext, 'output'>, { output }: Public
   for (const marker of markerPaths(output.path)) await run.output.remove(marker);
 }
 
-/** @returns the stamp of the output: a later process recognises the file by it without reading it. */
+/** @returns the stamp of the output, by which a later process recognises the file without reading it. */
 async function putWorkFile(
   run: PutInPlaceNeeds,
   publication: Publication,

@@ -1,6 +1,6 @@
 /**
- * `<output>.rejects.csv`: the rejected records. They are read from the source again before "publishing" is committed,
- * because the source may change after that; the file is put in place together with the output.
+ * Writes `<output>.rejects.csv`, the rejected records. They are read from the source again before "publishing" is
+ * committed, because the source may change after that. The file is put in place together with the output.
  */
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../../csv/byte-writer.js';
@@ -15,7 +15,7 @@ import { drain } from '../../streams/run-stages.js';
 import { maxRecordBytes } from '../chunk/upload-layout.js';
 import { firstPosition } from '../read-source.js';
 
-/** Writes the file to the local disk, from where it is put in place later. Without rejected records there is no file. */
+/** Writes the file to the local disk; `putRejects` puts it in place later. Writes no file without rejected records. */
 export async function writeRejects(
   run: Pick<RunContext, 'id' | 'source' | 'config' | 'signal'>,
 ): Promise<void> {
@@ -23,14 +23,14 @@ export async function writeRejects(
   await writeLocalFile(waitingPath(run), (append) => writeRows(run, append));
 }
 
-/** Puts the written file in place, or removes an old one where nothing was rejected. */
+/** Puts the file in place. If no record was rejected, removes an old file. */
 export async function putRejects(
   run: Pick<RunContext, 'id' | 'source' | 'config' | 'output'>,
 ): Promise<void> {
   const path = rejectsPath(run.config.output.path);
   if (run.source.rejected === 0) return run.output.remove(path);
   const waiting = waitingPath(run);
-  // It is missing where a killed process has put it in place already.
+  // The file is missing if a killed process has already put it in place.
   if (await isLocalFile(waiting)) await run.output.put(waiting, path, run.config.output.mode);
 }
 

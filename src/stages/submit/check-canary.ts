@@ -1,6 +1,7 @@
 /**
- * Checks the canary: its results belong to its records, have the expected columns, and no more of them failed than is
- * tolerated. Writes nothing to the output. The columns and the way of joining that it fixes stay fixed.
+ * Checks the results of the canary: that they belong to its records, that they have the expected columns, and that the
+ * share of failed records is tolerated. Writes nothing to the output. The columns and the join method that the canary
+ * fixes stay fixed for the run.
  */
 import { parse } from 'csv-parse/sync';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
@@ -28,9 +29,9 @@ export type CheckCanaryNeeds = MergeChunksNeeds &
   };
 
 /**
- * @param refetch fetches a chunk's parts anew, once, where they are damaged or do not prove the join.
- * @throws GuardError `CANARY_FAILED` when more records failed than is tolerated, `CANARY_UNANSWERED` when its records
- *   were given up; UntrustedError as the merge does; TroubleError when it has no answer yet.
+ * @param refetch fetches the parts of a chunk once more, if they are damaged or do not prove the join.
+ * @throws GuardError `CANARY_FAILED` when too many records failed, `CANARY_UNANSWERED` when its records were given up;
+ *   UntrustedError when the results do not match; TroubleError when the canary has no answer yet.
  */
 export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Promise<void> {
   const chunks: ChunkRow[] = [];
@@ -76,21 +77,21 @@ async function checkAnswered(run: CheckCanaryNeeds, chunks: readonly ChunkRow[])
   throw run.deferred.error ?? (await incompleteError(run, null, await run.checkpoint.tally(run.id)));
 }
 
-/** @param firstWay what to try first, the start of the hint; may be empty. */
-function unansweredError(run: string, { number, folio, cause }: ChunkRow, firstWay: string): GuardError {
+/** @param firstTry begins the hint with what to try first; may be empty. */
+function unansweredError(run: string, { number, folio, cause }: ChunkRow, firstTry: string): GuardError {
   const what = cause ?? 'FOLIO_LOST';
   const again = what === 'FOLIO_LOST' ? '; the same command asks for the folio once more' : '';
   return new GuardError(
     'CANARY_UNANSWERED',
     `run ${run}: the canary, chunk ${number}, has no answer (${what}${folio === null ? '' : `, folio ${folio}`}), so nothing more is uploaded`,
     {
-      hint: `${firstWay}ask the service provider about it and begin afresh: foliopipe run --new${again}`,
+      hint: `${firstTry}ask the service provider about it and begin afresh: foliopipe run --new${again}`,
       facts: { run, chunk: number, folio, cause: what },
     },
   );
 }
 
-/** @param errorColumn index of the error column in the rows. */
+/** @param errorColumn the index of the column with the error text. */
 function countReasons(reasons: Map<string, number>, rows: Buffer, errorColumn: number): void {
   for (const row of parse(rows, { record_delimiter: '\n' }) as string[][]) {
     const reason = row[errorColumn]!;
@@ -98,7 +99,7 @@ function countReasons(reasons: Map<string, number>, rows: Buffer, errorColumn: n
   }
 }
 
-/** The reasons that came first, safe to print. */
+/** The first reasons, made safe to print. */
 function firstReasons(reasons: ReadonlyMap<string, number>): string {
   if (reasons.size === 0) return 'the service gives no reasons';
   const shown = [...reasons].slice(0, maxReasons).map(([text, times]) => `${showText(text)} (${times})`);

@@ -1,14 +1,15 @@
 /**
- * Checks what the replies of a run say about the service: that one service gives them all, and that it reads as many
- * records as we send. Each check looks at earlier processes too, so what it finds stops every later one.
+ * Checks two things about the replies to a run's uploads: that they all come from one service, and that the service
+ * counts as many records as were sent. Replies to earlier processes count too, so a failed check also stops every later
+ * process.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
 
 /**
- * Either all replies come from a local service or none does (rule "A rehearsal never looks real",
- * docs/architecture.md#a-rehearsal-never-looks-real). Otherwise something stands between us and the service, and it is
- * unknown what is real and paid for.
+ * Checks that either all replies come from a local service, or none (rule "A rehearsal never looks real",
+ * docs/architecture.md#a-rehearsal-never-looks-real). A mix means that two services answer at one address, and it is
+ * unknown which answers are real and paid for.
  * @throws UntrustedError `SERVICE_MIXED`.
  */
 export async function checkOneService(
@@ -19,8 +20,8 @@ export async function checkOneService(
 }
 
 /**
- * Compares a reply about a chunk's folio with the reply to its upload, and records a contradiction.
- * @param isLocal whether the reply says that it comes from a local service.
+ * Compares a reply about a chunk's folio with the reply to the chunk's upload. A contradiction is recorded.
+ * @param isLocal whether the new reply says that it comes from a local service.
  * @throws UntrustedError `SERVICE_MIXED`.
  */
 export async function checkSameService(
@@ -48,7 +49,8 @@ function mixedError(run: string, which: string, facts: { chunk?: number; folio?:
 }
 
 /**
- * Where the service counts other records than we sent, it reads our files otherwise than we wrote them.
+ * Checks that the service counted as many records in each file as were sent. A different count means that the service
+ * reads the files differently.
  * @throws UntrustedError `UPLOAD_MISREAD`.
  */
 export async function checkNotMisread(

@@ -1,4 +1,4 @@
-/** The guard that stops the uploads where too many records of the first chunks failed, before more is paid for. */
+/** The guard that stops the uploads when too many records of the first chunks failed, before more is paid for. */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
@@ -6,24 +6,24 @@ import { failureText, isTolerated, raiseHint } from '../../report/exit-code.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 
 /**
- * Looks at the chunks with the lowest numbers that the service has counted, until they are worth three full chunks. The
- * half of a refused chunk is worth its share, and less than one full chunk decides nothing. Refused records cost nothing
- * and do not count. Chunks of rounds do not count, and chunks without counts are not read.
- * @returns the error that the run ends with, where more must not be paid for.
+ * Looks at the finished chunks with the lowest numbers, up to the size of three full chunks. The half of a split chunk
+ * counts by its size; less than one full chunk decides nothing. Refused records cost nothing and do not count. Chunks of
+ * rounds do not count either.
+ * @returns the error with which the run must end; undefined if uploads may go on.
  */
 export async function findEarlyFailures(run: SubmitChunksNeeds): Promise<GuardError | undefined> {
   const { failures, chunks } = run.config;
-  let worth = 0;
+  let fullChunks = 0;
   let records = 0;
   let failed = 0;
   for await (const chunk of eachChunk(run.checkpoint, run.id, ['finished', 'downloaded'], maxChunks)) {
     if (chunk.round > 0) continue;
-    worth += worthOf(chunk, chunks);
+    fullChunks += shareOfFullChunk(chunk, chunks);
     records += chunk.records;
     failed += chunk.counts!.failed;
-    if (worth >= maxChunks) break;
+    if (fullChunks >= maxChunks) break;
   }
-  if (worth < 1 || isTolerated(failed, records, failures.tolerate)) return undefined;
+  if (fullChunks < 1 || isTolerated(failed, records, failures.tolerate)) return undefined;
   return new GuardError(
     'FAILURE_RATE',
     `run ${run.id}: of the first chunks, ${failureText(failed, records, failures.tolerate)}: nothing more is uploaded`,
@@ -36,12 +36,12 @@ export async function findEarlyFailures(run: SubmitChunksNeeds): Promise<GuardEr
 
 const maxChunks = 3;
 
-/** The share of a full chunk; 1 for a chunk that was cut because it was full, by records or by bytes. */
-function worthOf(
+/** The size of a chunk as a share of a full one; 1 if it was cut because it was full, by records or by bytes. */
+function shareOfFullChunk(
   { records, bytes }: ChunkRow,
   limits: { readonly maxRecords: number; readonly maxBytes: number },
 ): number {
   const share = Math.max(records / limits.maxRecords, bytes / limits.maxBytes);
-  // A chunk that was cut by its bytes is not quite full, and a half of it has about half of the bytes.
+  // A chunk that was cut by bytes is slightly less than full. A half of it has about half of the bytes.
   return share > 0.5 ? 1 : share;
 }

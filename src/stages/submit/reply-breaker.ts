@@ -1,21 +1,21 @@
 /**
- * Circuit breaker for paid requests. A request whose reply cannot be read may be paid for without a result, so three
- * such replies in a row open the breaker and stop the requests. A reply that can be read closes it again.
+ * Circuit breaker for paid requests. If a reply cannot be read, its request may be paid for without a result. So three
+ * unreadable replies in a row open the breaker, which stops the requests. A readable reply closes it again.
  */
 import { AmbiguousUploadError } from '../../errors.js';
 
 export interface ReplyBreaker {
   /** Unreadable replies since the last readable one. */
   readonly unreadable: number;
-  /** Whether there are so many that it is no accident. */
+  /** Whether there were too many unreadable replies in a row. */
   readonly isOpen: boolean;
-  /** Whether another request may be sent. Where an earlier process has opened the breaker, one is, as a trial. */
+  /** Whether another request may be sent. If an earlier process opened the breaker, one trial request is allowed. */
   readonly allowsRequest: boolean;
-  /** Passes the outcome of a request on, once it is counted: code that awaits it sees the new count. */
+  /** Counts the outcome of a request and passes it on. The count is up to date before the caller sees the outcome. */
   watch<T>(request: Promise<T>): Promise<T>;
 }
 
-/** @param unreadable the count that earlier processes have left; where it opens the breaker, one trial is allowed. */
+/** @param unreadable the count left by earlier processes; if it opens the breaker, one trial request is allowed. */
 export function createReplyBreaker(unreadable: number): ReplyBreaker {
   let limit = Math.max(threshold, unreadable + 1);
   return {

@@ -1,4 +1,4 @@
-/** Decides on an ambiguous upload, one that the service may have accepted: the chunk is sent again or given up. */
+/** Decides about an ambiguous chunk, which the service may have accepted: it is sent again or given up. */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { AmbiguousUploadError } from '../../errors.js';
 import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
@@ -8,12 +8,12 @@ import type { SubmitChunksNeeds } from './submit-needs.js';
 import { hasUnreadableReply } from './unreadable-replies.js';
 
 /**
- * Decides once in a process. A chunk whose reply could not be read is not sent again: the service has answered, so it
- * probably has the chunk.
- * @returns the chunk, given up; `again` where it is to be sent again, within the records that the run allows;
- *   undefined, with the uploads stopped, where no reply of the run could ever be read and a person must look first.
- *   With `ambiguous.policy: hold` a person has looked, and the chunk is given up.
- * @throws AmbiguousUploadError where the upload was redirected and probably would be again.
+ * Called once per chunk in a process. A chunk whose reply could not be read is not sent again: the service has answered,
+ * so it probably has the chunk.
+ * @returns the chunk, given up; or `again` if it may be sent again (at most `ambiguous.maxRecords` records a run);
+ *   or undefined, with the uploads stopped, if no reply of the run could be read so far: a person must look first. With
+ *   `ambiguous.policy: hold` a person has looked already, so the chunk is given up.
+ * @throws AmbiguousUploadError if the upload was redirected and would probably be redirected again.
  */
 export async function resolveAmbiguous(
   run: SubmitChunksNeeds,
@@ -25,7 +25,7 @@ export async function resolveAmbiguous(
   const { policy, maxRecords } = run.config.ambiguous;
   const { ambiguousRecords, uploads } = await run.checkpoint.tally(run.id);
   if (await wasRedirected(run, chunk.number)) {
-    // No upload was accepted since: this one would be redirected again, and may be paid for twice.
+    // No upload was accepted since then: this one would be redirected again, and might be paid for twice.
     if (policy === 'resubmit' || uploads.accepted === 0) throw await stopForEarlierRedirect(run, chunk);
   }
   const isUnreadable = await hasUnreadableReply(run.checkpoint, run.id, chunk.number);
@@ -50,7 +50,7 @@ export async function resolveAmbiguous(
   return givenUp;
 }
 
-/** Logs that an upload has just become ambiguous, and how its folio can be adopted. */
+/** Warns that an upload has become ambiguous, and says how its folio can be adopted. */
 export async function warnAmbiguous(
   run: SubmitChunksNeeds,
   chunk: ChunkRow,

@@ -1,7 +1,7 @@
 /**
- * Decides on a chunk that the service refuses: it is split in two, its only record is given up, or the run stops.
- * Splitting goes on until the records that the service refuses stand alone. Invariant: no record is given up before
- * the service has accepted something of the run, for until then it may refuse everything.
+ * Decides about a chunk that the service refuses: it is split in two, or its only record is given up, or the run stops.
+ * Splitting goes on until each refused record is alone in a chunk. Invariant: no record is given up before the service
+ * has accepted an upload of the run, because until then the service may be refusing everything.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { RefusedError } from '../../errors.js';
@@ -9,9 +9,9 @@ import { splitChunk } from './split-chunk.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 
 /**
- * @param anyUploadEnds waits until another upload, which may be accepted, has ended; false where none is in flight.
- * @returns the chunks that take its place: its halves, or itself, `refused`.
- * @throws RefusedError with the chunk in it, where the run stops; SourceError as `splitChunk` does.
+ * @param anyUploadEnds waits until another upload has ended, which may have been accepted; false if none is in flight.
+ * @returns the chunks that replace it: its two halves, or itself, `refused`.
+ * @throws RefusedError, with the chunk in its facts, if the run stops; SourceError when the source has changed.
  */
 export async function resolveRefused(
   run: SubmitChunksNeeds,
@@ -32,7 +32,7 @@ export async function resolveRefused(
   throw decision === 'final' ? error : withChunk(chunk, error, hints[decision]);
 }
 
-/** What is known when a refusal is decided on. */
+/** The facts on which a refusal is decided. */
 export interface Refusal {
   /** HTTP status of the refusing reply. */
   readonly status: unknown;
@@ -48,8 +48,8 @@ export interface Refusal {
 export type RefusalDecision = 'split' | 'give-up' | 'nothing-accepted' | 'too-many' | 'final';
 
 /**
- * A file that is too large (413) is split as often as it takes. What may be the fault of a record (400, 422) is
- * searched for with at most `maxSplits` splits of a run, and splits for size count towards them.
+ * A file that is too large (413) is split as often as needed. After a 400 or 422 a single record may be the cause: it is
+ * searched for with at most `maxSplits` splits in a run. Splits because of size count towards this limit.
  */
 export function decideRefusal(
   { status, records, accepted, splits }: Refusal,
@@ -91,7 +91,7 @@ async function giveUp(
   return refused;
 }
 
-/** The service's own words, or our message where it gives none. */
+/** The service's text, or our message if the reply has none. */
 function reasonOf({ facts, message }: RefusedError): string {
   const { said } = facts;
   return (typeof said === 'string' && said !== '' ? said : message).slice(0, maxReasonLength);

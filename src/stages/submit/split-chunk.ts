@@ -1,4 +1,4 @@
-/** Splits a chunk that the service refuses in two. Each half has the bytes that a cut of its records gives. */
+/** Splits a refused chunk into two halves. Each half has the same bytes as if its records were cut from the source. */
 import type { ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
 import { cutChunks } from '../chunk/cut-chunks.js';
 import { createUploadLayout } from '../chunk/upload-layout.js';
@@ -8,7 +8,7 @@ import type { SubmitChunksNeeds } from './submit-needs.js';
 /**
  * @param chunk has several records and was certainly not accepted.
  * @returns its halves, `cut`, in the order of the source.
- * @throws SourceError when the source is no longer the one that was checked.
+ * @throws SourceError when the source has changed since it was checked.
  */
 export async function splitChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<readonly ChunkRow[]> {
   await checkFilesBetween(run.source, chunk.start, chunk.end);
@@ -16,8 +16,8 @@ export async function splitChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promi
   if (first === undefined || second === undefined) {
     throw sourceChanged(run.source.files[chunk.start.file]!.path, `chunk ${chunk.number} has lost records`);
   }
-  // A kill leaves no file without a row: the old file goes before the commit, those of the halves come after it. A file
-  // that is missing then is restored before its upload.
+  // A kill must leave no file without a row: the old file is removed before the commit, and the files of the halves are
+  // written after it. If a kill leaves a half without its file, the file is restored before the upload.
   await run.files.removeChunk(chunk.number);
   const halves = await run.checkpoint.recordSplit(run.id, chunk.number, [first.chunk, second.chunk]);
   run.at('after-split-before-upload');
@@ -43,8 +43,8 @@ async function cutHalves(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<Half[
   const numbers = await run.checkpoint.pickedRecords(run.id, chunk.number);
   const halves: Half[] = [];
   for await (const { chunk: half, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
-    const isHere = (record: number) => record >= half.firstRecord && record <= half.lastRecord;
-    const picked = numbers === undefined ? null : { round: chunk.round, numbers: numbers.filter(isHere) };
+    const isInHalf = (record: number) => record >= half.firstRecord && record <= half.lastRecord;
+    const picked = numbers === undefined ? null : { round: chunk.round, numbers: numbers.filter(isInHalf) };
     halves.push({ chunk: { ...half, picked }, content: Buffer.from(content) });
   }
   return halves;

@@ -1,6 +1,6 @@
 /**
- * Stops the uploads of a process: after an outage, when a guard says so (the budget, the failure rate of the first
- * chunks), after unreadable replies, or after a redirect. Chunks that are sent already go on.
+ * Stops the uploads of a process: after an outage, when a limit is reached (the budget, the failure rate of the first
+ * chunks), after unreadable replies, or after a redirect. Chunks that are already sent are still collected.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, type FoliopipeError, OutageError, UntrustedError } from '../../errors.js';
@@ -10,8 +10,8 @@ import type { SubmitChunksNeeds } from './submit-needs.js';
 import { unreadableHint } from './unreadable-replies.js';
 
 /**
- * After an outage each further upload would only wait for its end in turn; after a guard it must not be paid for.
- * @param error what the run ends with, unless another error came first.
+ * After an outage each further upload would also run into it; after a guard no further upload may be paid for.
+ * @param error the error with which the run ends, unless another error came first.
  */
 export function stopUploads(run: SubmitChunksNeeds, error: FoliopipeError): void {
   if (!(error instanceof OutageError) && !run.uploads.stopped) {
@@ -24,8 +24,8 @@ export function stopUploads(run: SubmitChunksNeeds, error: FoliopipeError): void
 }
 
 /**
- * The reply to the next upload would probably be unreadable too, and its chunk paid for.
- * @param last describes the last unreadable reply, where it came in this process.
+ * Stops after unreadable replies: the next reply would probably be unreadable too, and its chunk paid for.
+ * @param last describes the last unreadable reply, if it came in this process.
  */
 export async function stopForUnreadable(
   run: SubmitChunksNeeds,
@@ -44,9 +44,8 @@ export async function stopForUnreadable(
 }
 
 /**
- * The service answers an upload with a redirect. It would redirect every other upload too, and each may be accepted
- * and paid for.
- * @returns what the run ends with at once.
+ * Stops after a redirect: the service would redirect every other upload too, and might accept each of them.
+ * @returns the error with which the run ends at once.
  */
 export function stopForRedirect(
   run: SubmitChunksNeeds,
@@ -59,15 +58,15 @@ export function stopForRedirect(
     hint: `${hint}; ${adoptHint(run.id, { chunk, fileName })}`,
     facts: { ...facts, chunk },
   });
-  // The run ends with its first error only; the redirects of the other uploads in flight are logged here.
+  // A run ends with its first error only. The redirects of other uploads in flight are logged here.
   if (run.uploads.stopped) run.logger.warn({ chunk, code }, `${named.message}; ${named.hint}`);
   run.uploads.stopped = true;
   return named;
 }
 
 /**
- * An earlier attempt of the chunk was redirected, and no upload was accepted since.
- * @returns what the run ends with at once.
+ * Stops because an earlier attempt of the chunk was redirected and no upload was accepted since then.
+ * @returns the error with which the run ends at once.
  */
 export async function stopForEarlierRedirect(
   run: SubmitChunksNeeds,

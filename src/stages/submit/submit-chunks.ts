@@ -1,6 +1,6 @@
 /**
- * Second stage: uploads chunks, a bounded number at once and never more open folios than allowed. The halves of a
- * refused chunk go next. Ambiguous chunks are decided on when everything else is sent.
+ * Second stage: uploads chunks, with a limit on the uploads in flight and on the open folios. The halves of a refused
+ * chunk are uploaded next. Ambiguous chunks are decided when everything else is sent.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
@@ -20,11 +20,11 @@ import { hasUnsentChunks } from './unreadable-replies.js';
 import { uploadChunk } from './upload-chunk.js';
 
 /**
- * Passes on chunks whose folio is known, and those given up or refused. Does not pass on a chunk that stays ambiguous,
- * or that is not sent because of an outage, a guard or too many unreadable replies.
- * @param refetch fetches a chunk's parts anew, where what is downloaded is damaged or does not prove the join.
+ * Passes on chunks whose folio is known, and chunks that are given up or refused. Does not pass on a chunk that stays
+ * ambiguous, or that is not sent because of an outage, a guard or too many unreadable replies.
+ * @param refetch fetches the parts of a chunk again, if they are damaged or do not prove the join.
  * @throws RefusedError, TroubleError from the upload; AmbiguousUploadError when it is redirected; UntrustedError when
- *   the service counts other records, or more than one service answers.
+ *   the service counts a different number of records, or more than one service answers.
  */
 export function submitChunks(
   run: SubmitChunksNeeds,
@@ -38,7 +38,7 @@ export function submitChunks(
     const { uploads } = run.config.concurrency;
     yield* mapGrowing(chunks, uploads, submit, run.controller);
     if (run.uploads.stopped) return;
-    // One at a time: whether a chunk may be sent again depends on how many records were sent again before it.
+    // One at a time: the records that were sent again before decide whether the next chunk may be sent again.
     const ambiguous = eachChunk(run.checkpoint, run.id, ['ambiguous']);
     yield* mapGrowing(
       ambiguous,
@@ -55,7 +55,7 @@ export function submitChunks(
   return (chunks) => abortOnEarlyReturn(submitAll(chunks), run.controller);
 }
 
-/** Submits a chunk, or adds the chunks that take its place. */
+/** Submits a chunk. If the chunk is refused, adds the chunks that replace it. */
 type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
 
 function createSubmitter(
@@ -70,7 +70,7 @@ function createSubmitter(
     return true;
   };
   const upload = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
-    // After an unreadable reply uploads go one by one, so that few chunks are at risk.
+    // After an unreadable reply uploads run one at a time, so that few chunks are at risk.
     while (breaker.unreadable > 0 && (await anyUploadEnds()));
     if (run.uploads.stopped || !breaker.allowsRequest) return undefined;
     const uploading = breaker.watch(uploadChunk(run, chunk));
@@ -83,7 +83,7 @@ function createSubmitter(
   };
 
   let previousRefusal: Promise<unknown> = Promise.resolve();
-  /** One refusal after the other, so that the splits of a run are counted right. */
+  /** Handles one refusal at a time, so that the splits of a run are counted correctly. */
   const resolveInTurn = (chunk: ChunkRow, error: RefusedError) => {
     const replacements = previousRefusal.then(() => resolveRefused(run, chunk, error, anyUploadEnds));
     previousRefusal = replacements.catch(() => undefined);
@@ -93,7 +93,7 @@ function createSubmitter(
   return async (chunk, add) => {
     if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
     if (!(await run.folioPermits.acquire(chunk.number, run.signal))) {
-      // All permits are kept by folios that timed out or could not be polled: a later run sends the rest.
+      // Folios that timed out or could not be polled keep all permits: a later run sends the rest.
       run.uploads.stopped = true;
       return undefined;
     }
@@ -119,7 +119,7 @@ function createSubmitter(
   };
 }
 
-/** Under `hold`, with nothing left to send, there is nothing to stop: the ambiguous chunks are given up next. */
+/** With `hold`, once all chunks are sent, there are no uploads to stop: the ambiguous chunks are given up next. */
 async function isOnlyToGiveUp({ id, config, checkpoint }: SubmitChunksNeeds): Promise<boolean> {
   return config.ambiguous.policy === 'hold' && !(await hasUnsentChunks(checkpoint, id));
 }
@@ -132,7 +132,7 @@ async function mayUpload(
 ): Promise<boolean> {
   if (run.uploads.stopped) return false;
   if ((await judgeFirstChunks(run, refetch)) !== undefined) return false;
-  // A round sends the failed records again, whatever their rate.
+  // A round sends failed records on purpose, so the failure rate does not apply.
   const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
   if (failures !== undefined) throw failures;
   return true;

@@ -1,4 +1,4 @@
-/** What submit-chunks needs of a run. The files of this folder that do its steps take the same type. */
+/** The part of a run that submit-chunks needs. The files of this folder that do its steps take the same type. */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
 import type { JudgeFirstChunksNeeds } from '../merge/judge-first-chunks.js';

@@ -1,13 +1,13 @@
 /**
- * Chunks and records that were answered with a reply that cannot be read. The service probably has them, so they are
- * not sent again automatically, neither as the same chunk nor in a later round (rule "Paid requests are not retried
- * blindly", docs/architecture.md#paid-requests-are-not-retried-blindly).
+ * Chunks and records whose upload had an unreadable reply. The service probably has them, so they are not sent again
+ * automatically, either as the same chunk or in a later round (rule "Paid requests are not retried blindly",
+ * docs/architecture.md#paid-requests-are-not-retried-blindly).
  */
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { adoptHints } from '../../report/adoptable.js';
 
-/** Whether a reply to any upload of the chunk could not be read, and its folio was not found since. */
+/** Whether an upload of the chunk had an unreadable reply, and its folio was not found since then. */
 export async function hasUnreadableReply(
   checkpoint: Pick<CheckpointReader, 'attempts'>,
   run: string,
@@ -17,7 +17,7 @@ export async function hasUnreadableReply(
   return attempts.some(({ doubt }) => doubt === 'unreadable');
 }
 
-/** Numbers of the failed records that were sent again in a round and answered with an unreadable reply. */
+/** The numbers of failed records that were sent again in a round and had an unreadable reply. */
 export async function unreadableRecords(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'pickedRecords' | 'attempts'>,
   run: string,
@@ -30,7 +30,7 @@ export async function unreadableRecords(
   return numbers;
 }
 
-/** What a person can do where no reply to an upload of the run could be read, as half a sentence for a hint. */
+/** The hint for a run whose replies to uploads are all unreadable, without a capital or a full stop. */
 export async function unreadableHint(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'run' | 'tally' | 'attempts'>,
   run: string,
@@ -41,7 +41,7 @@ export async function unreadableHint(
   return `each file may be accepted and paid for, and is not sent again: check what answers at service.baseUrl, and ask the service provider; ${await adoptHints(checkpoint, run)}; or foliopipe run --set ambiguous.policy=hold, which publishes without them${once}; or foliopipe run --new, which pays again${trial}`;
 }
 
-/** Whether some chunk of the run is not sent or not cut yet. A chunk in flight counts as sent. */
+/** Whether the run has records that are not sent yet, cut or not. A chunk in flight counts as sent. */
 export async function hasUnsentChunks(
   checkpoint: Pick<CheckpointReader, 'run' | 'tally'>,
   run: string,

@@ -1,6 +1,6 @@
 /**
- * Uploads a chunk once: commits the intent before the POST and the folio as soon as the reply is read (rule "Intent
- * first", docs/architecture.md#intent-first). Where it is unknown whether the service accepted it, it is ambiguous.
+ * Uploads a chunk once: commits the intent before the POST, and the folio as soon as the reply is read (rule "Intent
+ * first", docs/architecture.md#intent-first). If it is unknown whether the service accepted the chunk, it is ambiguous.
  */
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
 import { budgetAt } from '../../config/calendar.js';
@@ -16,11 +16,11 @@ import { uploadNames } from './upload-names.js';
 /**
  * @returns the chunk, `submitted`.
  * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; GuardError when the budget is used up;
- *   UntrustedError when the service counts other records, or when more than one service answers.
+ *   UntrustedError when the service counts a different number of records, or when more than one service answers.
  */
 export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
-  // Before the intent: a file that cannot be read leaves no ambiguous upload.
+  // Read before the intent is committed, so that a file that cannot be read leaves no ambiguous upload.
   const content = await run.files.chunkContent(chunk.number);
   run.signal.throwIfAborted();
   const names = uploadNames(run, chunk);
@@ -57,7 +57,7 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
   }
 }
 
-/** Where the folio cannot be recorded, such as on a full disk, the error names it, so that a person can adopt it. */
+/** If the folio cannot be recorded, for example on a full disk, the error names it, so that a person can adopt it. */
 async function recordAccepted(
   run: SubmitChunksNeeds,
   chunk: ChunkRow,
@@ -69,17 +69,17 @@ async function recordAccepted(
     const facts = { chunk: chunk.number, folio: reply.folio };
     const what = `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be recorded: ${String(cause)}`;
     const hint = `repair the state folder, then: ${adoptCommand(run.id, chunk.number, reply.folio)}`;
-    // A run ends with its first error only, and this may be a later one: each folio is logged at once.
+    // A run ends with its first error only, and this may be a later one. So each such folio is logged at once.
     run.logger.error({ ...facts, code: 'FOLIO_NOT_RECORDED' }, `${what}; ${hint}`);
     throw new TroubleError('FOLIO_NOT_RECORDED', what, { hint, facts, cause });
   }
 }
 
 /**
- * Why a paid request that ended with an error is ambiguous. The API port promises that the request was certainly not
- * accepted where it throws the reason of the signal, or a FoliopipeError other than AmbiguousUploadError. An unknown
- * error proves nothing, so the request counts as ambiguous.
- * @returns undefined where the request was certainly not accepted.
+ * Says why a paid request that ended with an error is ambiguous. The API port guarantees that the request was not
+ * accepted if it throws the reason of the signal, or a FoliopipeError other than AmbiguousUploadError. An unknown error
+ * proves nothing, so the request counts as ambiguous.
+ * @returns undefined if the request was certainly not accepted.
  */
 export function whyAmbiguous(error: unknown, signal: AbortSignal): Doubt | undefined {
   if (error instanceof AmbiguousUploadError) return error.doubt;

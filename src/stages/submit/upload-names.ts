@@ -1,4 +1,4 @@
-/** Names an uploaded file, and recognises it by these names at the service, as a person or an adoption must. */
+/** Names an uploaded file, and recognises the file at the service by these names. */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { AttemptFileName } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
@@ -6,9 +6,9 @@ import { oneLine } from '../../text.js';
 import type { Chunk } from '../../types.js';
 
 export interface UploadNames {
-  /** `<pipeline>-<run>-<chunk>-<attempt>-<hash8>.csv`; the checkpoint puts in the attempt's number. */
+  /** `<pipeline>-<run>-<chunk>-<attempt>-<hash8>.csv`; the checkpoint inserts the number of the attempt. */
   readonly fileName: AttemptFileName;
-  /** The configured template, filled in. */
+  /** The template `upload.description`, with its placeholders filled in. */
   readonly description: string;
 }
 
@@ -33,7 +33,7 @@ export function uploadNames(
   };
 }
 
-/** What a name at the service says about its file, as far as it can be read. */
+/** The run, chunk and hash that a name or description at the service contains, as far as they can be read. */
 export interface ReadNames {
   readonly run?: string | undefined;
   readonly chunk?: number | undefined;
@@ -41,8 +41,8 @@ export interface ReadNames {
 }
 
 /**
- * `same`: the file of this chunk. `other`: another file, with its names where they can be read. `unknown`: the service
- * says nothing that tells chunks apart.
+ * `same`: the file of this chunk. `other`: another file, with its names if they can be read. `unknown`: the names at the
+ * service do not tell chunks apart.
  */
 export type Recognised =
   | { readonly is: 'same' }
@@ -50,9 +50,9 @@ export type Recognised =
   | { readonly is: 'other'; readonly named: ReadNames | undefined };
 
 /**
- * Says whether a folio is of this chunk's file, whatever attempt it was. The file name decides, for it holds run, chunk
- * and hash. Where the service gives files its own names, the description decides, if its template holds the chunk or
- * its hash.
+ * Says whether a folio belongs to this chunk's file, from any attempt. The file name decides, because it contains run,
+ * chunk and hash. If the service renames files, the description decides, provided that its template contains the chunk
+ * or its hash.
  * @param found the names that the service gives (interface, 2.1).
  */
 export function recogniseUpload(
@@ -78,12 +78,12 @@ export function recogniseUpload(
   return { is: 'unknown' };
 }
 
-/** A chunk's number without its run or hash may be another run's. */
+/** Whether the names identify one chunk: a chunk's number alone may belong to another run. */
 function isExact(names: ReadNames | undefined): boolean {
   return names?.hash !== undefined || (names?.run !== undefined && names.chunk !== undefined);
 }
 
-/** Reads a text as one line: services trim texts and fold white space. */
+/** Reads a text as one line, because services trim texts and fold white space. */
 function readNames(pattern: RegExp, text: string | null): ReadNames | undefined {
   if (text === null) return undefined;
   const match = pattern.exec(oneLine(text));
@@ -92,7 +92,7 @@ function readNames(pattern: RegExp, text: string | null): ReadNames | undefined 
   return { run, chunk: chunk === undefined ? undefined : Number(chunk), hash };
 }
 
-/** Matches every description that the template gives in this pipeline. A placeholder that occurs twice is read once. */
+/** Matches every description that the template produces in this pipeline. A placeholder may occur twice. */
 function describedBy(template: string, pipeline: string): RegExp {
   const seen = new Set<string>();
   const pattern = oneLine(template)
@@ -117,7 +117,7 @@ const runPattern = '\\d{8}T\\d{6}-[0-9a-f]{6}';
 const chunkPattern = '\\d{1,9}';
 const hashPattern = '[0-9a-f]{8}';
 
-/** Anywhere in the name: a service may put a folder or a number before it. */
+/** Matches anywhere in the name, because a service may put a folder or a number before it. */
 const fileNamePattern = new RegExp(
   `(?<run>${runPattern})-(?<chunk>${chunkPattern})-\\d{1,9}-(?<hash>${hashPattern})`,
 );

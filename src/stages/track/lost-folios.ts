@@ -1,7 +1,7 @@
 /**
- * Folios that the service does not know. A chunk whose folio is lost is given up and the run goes on (rule "Trouble
+ * Handles lost folios, which the service no longer knows. Their chunks are given up and the run goes on (rule "Trouble
  * stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk). Later runs ask for the folio again: a GET
- * costs nothing, and what the folio holds is paid for.
+ * costs nothing, and the results are paid for.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
@@ -10,7 +10,7 @@ import type { RunContext } from '../../run-context.js';
 import { isComplete, listParts, requestFor } from '../download/folio-parts.js';
 
 /**
- * Stored parts of the chunk are kept, because a later run asks for the folio again.
+ * Gives up a chunk because its folio is lost. Its stored parts are kept, because a later run asks for the folio again.
  * @returns the chunk, `unprocessed`.
  */
 export async function giveUpFolio(
@@ -21,7 +21,7 @@ export async function giveUpFolio(
   error: FolioLostError,
 ): Promise<ChunkRow> {
   const { number, folio, records, round, mergedEnd, firstRecord } = chunk;
-  // Records that are sent in a round have failed before.
+  // The records of a round have failed before.
   const outcome = round === 0 ? 'become UNPROCESSED' : 'stay FAILED';
   run.logger.error(
     { chunk: number, folio, code: error.code },
@@ -32,8 +32,8 @@ export async function giveUpFolio(
 }
 
 /**
- * Leaves a chunk as it is after one answer that its folio is not known. Only a run that waits for folios asks long
- * enough to decide that one is lost.
+ * Leaves a chunk unchanged after one answer that its folio is not known. Only a run that waits for folios asks long
+ * enough to decide that a folio is lost.
  */
 export function postponeFolio(
   run: Pick<RunContext, 'id' | 'deferred'>,
@@ -61,8 +61,9 @@ export async function hasLostFolios(
 }
 
 /**
- * Asks once for each lost folio of the run. Where the service cannot be asked, this is logged and the asking ends.
- * @returns how many chunks are `submitted` again. If there are any, a `done` run is `open` now.
+ * Asks once for each lost folio of the run. If the service cannot be reached, this is logged and no more folios are asked
+ * for.
+ * @returns how many chunks are `submitted` again. If there are any, a `done` run is `open` again.
  */
 export async function recheckLostFolios(run: RecheckLostFoliosNeeds): Promise<number> {
   const found: ChunkRow[] = [];
@@ -93,7 +94,7 @@ async function* chunksWithLostFolio(
   }
 }
 
-/** Whether the service knows the folio and, if it is finished, still delivers each part that is not stored here. */
+/** Whether the service knows the folio and, if it is finished, still delivers each part that is not stored yet. */
 async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<boolean> {
   const signal = AbortSignal.any([run.signal, AbortSignal.timeout(RECHECK_TIMEOUT_MS)]);
   const once = AbortSignal.abort();
@@ -112,7 +113,7 @@ async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<bo
   }
 }
 
-/** A done run waits no longer than this for a service that does not answer. */
+/** A done run waits at most this long for a service that does not answer. */
 const RECHECK_TIMEOUT_MS = 5_000;
 
 function isTimeout(error: unknown): error is DOMException {

@@ -1,6 +1,6 @@
 /**
- * When to poll a folio: pure functions of what its polls have shown, how long other folios took, and how many folios
- * are open.
+ * Decides when to poll a folio: pure functions of its progress so far, of the times that other folios took, and of the
+ * number of open folios.
  */
 import type { Milliseconds } from '../../types.js';
 
@@ -13,7 +13,7 @@ export interface PollLimits {
   readonly sweep: Milliseconds;
 }
 
-/** What one poll has shown of a folio's progress. */
+/** The progress of a folio at one poll. */
 export interface Reading {
   /** Time since the folio was submitted. */
   readonly elapsed: Milliseconds;
@@ -25,25 +25,25 @@ export interface PollProgress {
   readonly last: Reading;
   /** The reading before the last one, or null. */
   readonly before: Reading | null;
-  /** How long a folio takes, estimated from finished ones; null while there are none. */
+  /** The estimated time of a folio, from finished folios; null while there are none. */
   readonly expected: Milliseconds | null;
 }
 
 /**
- * A finish may be noticed late by this share of the folio's time. A smaller share costs more polls and gains little.
+ * The finish of a folio may be noticed late by this share of its time. A smaller share costs more polls and gains little.
  */
 const tolerance = 0.03;
 
-/** Folios whose times are remembered: enough to outvote slow ones, few enough to follow changes of the service. */
-const remembered = 15;
+/** How many times are remembered: enough that a slow folio changes little, few enough to follow changes of the service. */
+const maxTimes = 15;
 
 /**
- * The wait after a poll. The estimated rest is halved until it is short enough for one last wait to its end. A folio
- * without an estimate, or past it, is polled each time its age has grown by the tolerance.
+ * The wait after a poll. Each wait takes half of the estimated remaining time, until one last wait reaches the end. A
+ * folio without an estimate, or past its estimate, is polled each time its age has grown by the tolerance.
  */
 export function pollDelay(progress: PollProgress, limits: PollLimits): Milliseconds {
   const step = Math.max(progress.last.elapsed * tolerance, limits.first);
-  // The early polls of all open folios share the request rate; the last poll of a folio does not wait for that.
+  // The early polls of all open folios share the request rate. The last poll of a folio need not wait for its share.
   const stride = Math.max(step, limits.sweep);
   const left = timeLeft(progress, step);
   const withoutEstimate = progress.expected === null ? stride : step;
@@ -51,23 +51,23 @@ export function pollDelay(progress: PollProgress, limits: PollLimits): Milliseco
   return Math.min(Math.max(Math.ceil(delay), limits.first), limits.max);
 }
 
-/** The time between the upload and the first poll; 0 while it is not known how long a folio takes. */
+/** The time between the upload and the first poll; 0 while the time of a folio is unknown. */
 export function firstDelay(expected: Milliseconds | null, limits: PollLimits): Milliseconds {
   return expected === null ? 0 : Math.min(Math.ceil(approach(expected, limits.sweep)), limits.max);
 }
 
-/** The time in which each open folio can be polled once with half of the request rate. */
+/** The time in which every open folio can be polled once, using half of the request rate. */
 export function sweepTime(open: number, requestsPerSecond: number): Milliseconds {
   return (2 * open * 1000) / requestsPerSecond;
 }
 
-/** The newest times, with that of a folio that was found finished at this age. */
+/** Adds the time of a folio that was found finished at this age, and keeps the newest times. */
 export function rememberTime(times: readonly Milliseconds[], elapsed: Milliseconds): readonly Milliseconds[] {
-  // It finished a little earlier. Without this correction each folio would be polled a little later than the last one.
-  return [...times, elapsed * (1 - tolerance)].slice(-remembered);
+  // The folio finished slightly before the poll. Without this correction each estimate would be later than the one before.
+  return [...times, elapsed * (1 - tolerance)].slice(-maxTimes);
 }
 
-/** The time that three of four folios take at least; null where none is remembered. */
+/** The lower quartile: three of four folios take at least this time. Null if no time is remembered. */
 export function expectedTime(times: readonly Milliseconds[]): Milliseconds | null {
   return times.toSorted((a, b) => a - b)[times.length >> 2] ?? null;
 }
@@ -77,8 +77,8 @@ function approach(left: Milliseconds, stride: Milliseconds): Milliseconds {
 }
 
 /**
- * Two estimates of the rest: from the folio's own progress and from the times of other folios. The shorter one counts,
- * or the longer one where they are about equal.
+ * The remaining time, from two estimates: the progress of the folio itself, and the times of other folios. The shorter
+ * estimate counts, or the longer one if they are about equal.
  */
 function timeLeft(progress: PollProgress, step: Milliseconds): Milliseconds | null {
   const own = leftByPercentage(progress);
@@ -88,7 +88,8 @@ function timeLeft(progress: PollProgress, step: Milliseconds): Milliseconds | nu
 }
 
 /**
- * From the speed between two polls that both showed more than 0: when the first percentage began to grow is not known.
+ * Estimates from the speed between the last two polls. Both must show more than 0, because it is unknown when the
+ * percentage began to grow.
  */
 function leftByPercentage({ last, before }: PollProgress): Milliseconds | null {
   if (last.percentage === null || last.percentage >= 100 || !before?.percentage) return null;

@@ -1,6 +1,6 @@
 /**
- * Third stage: polls every open folio until it is finished and its parts are listed. Chunks pass on in the order in
- * which their folios finish. A lost folio is given up; one that exceeds `poll.timeout` is left for the next run.
+ * Third stage: polls every open folio until it is finished and its parts are listed. Passes chunks on in the order in
+ * which their folios finish. A lost folio is given up; a folio that exceeds `poll.timeout` is left for the next run.
  */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
@@ -30,7 +30,7 @@ export type TrackFoliosNeeds = Pick<
   >;
 };
 
-/** What the poll times of one folio depend on besides its own reports. */
+/** The state that all folios share for their poll schedule. */
 interface PollState {
   /** Folios that are being polled. */
   open: number;
@@ -39,7 +39,7 @@ interface PollState {
 }
 
 /**
- * @param until once aborted, a folio that is still processing, or not known, at its next poll is left as it is. A
+ * @param until once aborted, a folio is polled once more and left unchanged if it is still processing or not known. A
  *   signal that is aborted from the start asks for each folio exactly once.
  */
 export function trackFolios(
@@ -88,7 +88,7 @@ async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioRepor
 }
 
 /**
- * @returns undefined when the folio is left as it is: at `until`, after `poll.timeout`, or after an outage.
+ * @returns undefined when the folio is left unchanged: after `until`, after `poll.timeout`, or after an outage.
  * @throws FolioLostError when the service no longer knows the folio.
  */
 async function pollUntilComplete(
@@ -111,14 +111,14 @@ async function pollUntilComplete(
     if (report === undefined) return undefined;
     const now = run.clock.now();
     if (isComplete(report)) {
-      // A folio that is finished at the first poll after a resume may have been finished for hours.
+      // A folio found finished at the first poll after a resume may have finished hours ago, so its time does not count.
       if (polls > 1 || wait > 0) state.times = rememberTime(state.times, now - chunk.submittedAt!);
       return report;
     }
     if (report.status !== status) {
       logStatus(run, chunk, report);
       status = report.status;
-      // The parts of a finished folio are listed soon: it is polled often again, however long it took.
+      // The parts of a finished folio are listed soon, so it is polled often again, even if it took long.
       if (status === 'FINISHED') [since, before] = [now, null];
     }
     if (until?.aborted) return undefined;

@@ -113,7 +113,7 @@ describe('a done run whose results were removed', () => {
 
   it.each([
     ['its output was not there', (job: Job) => rm(job.outputPath), {}],
-    ['the config says otherwise now', async () => {}, { output: { prefix: 'p_' } }],
+    ['the config has changed', async () => {}, { output: { prefix: 'p_' } }],
   ])('cannot be published again if %s: exit 9', async (why, change, changes) => {
     await withDoneJob(async (job, run) => {
       await prune(job.config(), { olderThan: -1 });

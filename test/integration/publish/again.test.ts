@@ -110,7 +110,7 @@ describe('a done run', () => {
   ])('under another %s is published again, and back again', async (key, changes, columns) => {
     await withDoneJob(async (job, run) => {
       const again = await job.enrich(changes);
-      const why = `the config says otherwise now (${key})`;
+      const why = `the config has changed (${key})`;
       expect(again).toMatchObject({ run, found: 'done', publication: 2, publishedAgain: why });
       const header = (await job.output()).split('\n')[0]!.split(',');
       expect(header.filter((column) => columns.includes(column))).toEqual(columns);

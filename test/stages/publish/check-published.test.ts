@@ -77,7 +77,7 @@ describe('the output of a done run', () => {
     const config = { ...run.config, output: { ...run.config.output, path: moved, prefix: 'p_' } };
     expect(await checkPublished({ ...run, config }, row)).toEqual({
       kind: 'publish',
-      why: 'the config says otherwise now (output.path, output.prefix)',
+      why: 'the config has changed (output.path, output.prefix)',
     });
     const others = withFiles({ ...run, config }, { ...file!, run: 'r2' });
     await expect(checkPublished(others, row)).rejects.toMatchObject({
