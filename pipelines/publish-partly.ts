@@ -47,7 +47,7 @@ export async function publishPartlyAtDeadline(
         `${error.message}: what is done is published, the rest is UNPROCESSED`,
       );
       const publication = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
-      return summarizeRun(run, run.id, run.found, { cutShort: publication });
+      return summarizeRun(run, run.id, run.found, { partial: publication });
     });
   }
 }

@@ -38,13 +38,19 @@ export type { OutputIdentity, OutputStore } from './files/output-store.js';
 export type { ByteStream, FileStore, RunFiles, StoredRun, WrittenPart } from './files/run-files.js';
 export { workPathOf } from './files/work-file.js';
 export type { Logger } from './logger.js';
-export { type Adoptable, adoptCommand, adoptHint, type LostFolio, lostText } from './report/adoptable.js';
+export {
+  type Adoptable,
+  adoptCommand,
+  adoptHint,
+  type LostFolio,
+  lostFolioText,
+} from './report/adoptable.js';
 export { failureText, isTolerated } from './report/exit-code.js';
 export {
   addEntry,
   emptyTotals,
   type LedgerEntry,
-  type LedgerTerms,
+  type LedgerOptions,
   type LedgerTotals,
   readLedger,
 } from './report/ledger.js';

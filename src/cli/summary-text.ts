@@ -1,5 +1,11 @@
 /** The summary of a run as text. */
-import { adoptHint, failureText, isTolerated, lostText, type RunSummary } from '../../pipelines/index.js';
+import {
+  adoptHint,
+  failureText,
+  isTolerated,
+  lostFolioText,
+  type RunSummary,
+} from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
 
 export interface SummaryTerms {
@@ -70,7 +76,7 @@ function warnings(summary: RunSummary): string[] {
         ]
       : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
-    ...summary.lost.map((one) => `  ${lostText(run, one)}`),
+    ...summary.lost.map((one) => `  ${lostFolioText(run, one)}`),
     ...outputProblem(summary),
     ...(refused > 0
       ? [

@@ -1,21 +1,21 @@
 /**
- * A file on the local disk as content to upload: its length, and its bytes as often as they are asked for.
+ * A file on the local disk as content to upload: its length, and its bytes each time they are asked for.
  *
- * The content is what the file held when it was asked for: a file that grows later is read up to its old length, and
- * one that shrinks is an error, because the form has named the length already.
+ * The length is fixed at the start, because the upload form names it. If the file grows later, it is read up to the old
+ * length; if it shrinks, that is an error.
  *
- * The file is read synchronously, in small pieces. This takes less time than waiting for a thread of the pool, and
- * memory holds one piece and what the socket has not sent yet.
+ * The file is read synchronously, in small pieces. This is faster than waiting for a thread of the pool, and memory holds
+ * one piece and the bytes that the socket has not sent yet.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type { UploadContent } from './run-files.js';
 
-/** What one write to a socket takes well; larger pieces would only hold more memory. */
+/** A good size for one write to a socket; larger pieces would only take more memory. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * @returns the content that the file has now: bytes that are appended later are not read.
- * @throws the system's error when there is no such file.
+ * @returns the content that the file has now; bytes that are appended later are not read.
+ * @throws the system's error when the file does not exist.
  */
 export function contentOnDisk(path: string): UploadContent {
   const { size } = statSync(path);
@@ -23,7 +23,7 @@ export function contentOnDisk(path: string): UploadContent {
 }
 
 /**
- * Each piece has memory of its own, because nothing says when the socket has sent it.
+ * Each piece has its own memory, because it is unknown when the socket has sent it.
  * @throws when the file has become shorter.
  */
 async function* readPieces(path: string, size: number): AsyncGenerator<Uint8Array> {

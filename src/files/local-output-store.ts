@@ -15,7 +15,7 @@ export function createLocalOutputStore(): OutputStore {
     put: async (localFile, name, mode) => {
       await chmod(localFile, mode);
       renameSync(localFile, name);
-      // Taken before the folder is synced: if the file is replaced meanwhile, its stamp is another.
+      // Taken before the folder is synced, so that a file that replaces this one meanwhile has a different stamp.
       const stamp = stampAt(name)!;
       await syncFolder(dirname(name));
       return stamp;

@@ -1,6 +1,6 @@
 /**
  * A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. Chunk and part files are read and
- * written synchronously where that takes less time than waiting for another thread.
+ * written synchronously when that is faster than waiting for another thread.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -24,28 +24,28 @@ import {
 import { writeGzipped } from './write-gzipped.js';
 
 const inflate = promisify(gunzip);
-/** Digits of the hash in a part's name: enough that two contents of one part never share a name. */
+/** Digits of the hash in a part's file name: enough that two contents of one part never have the same name. */
 const HASH_DIGITS = 16;
 
-/** What the name of a part's file is made of. */
+/** The values that make up the file name of a part. */
 type NamedPart = PartReference & Pick<StoredPart, 'sha256'>;
 
-/** Runs are folders below `<stateDir>/runs/`. Files of a checkpoint in these folders are not touched. */
+/** Each run has a folder in `<stateDir>/runs/`. Files of the checkpoint in these folders are not touched. */
 export function createLocalFiles(stateDir: string): FileStore {
   const runsFolder = join(stateDir, 'runs');
   const folderOf = (run: string) => join(runsFolder, run);
-  const names = async (run: string) => {
+  const pathsOf = async (run: string) => {
     const found = await readdir(folderOf(run)).catch(() => []);
     return found.filter((name) => OWN_NAME.test(name)).map((name) => join(folderOf(run), name));
   };
   return {
     ofRun: (run) => createLocalRunFiles(folderOf(run)),
     sizeOf: async (run) => {
-      const paths = await names(run);
+      const paths = await pathsOf(run);
       return paths.length === 0 ? undefined : paths.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0);
     },
     remove: async (run) => {
-      for (const path of await names(run)) await rm(path, { force: true });
+      for (const path of await pathsOf(run)) await rm(path, { force: true });
     },
     runs: async () => {
       const found = await readdir(runsFolder).catch(() => []);
@@ -54,7 +54,7 @@ export function createLocalFiles(stateDir: string): FileStore {
   };
 }
 
-/** Chunk and part files, unfinished ones too. */
+/** The names of chunk and part files, including unfinished ones. */
 const OWN_NAME = /^(?:chunk|part)-\d+/;
 
 async function createLocalRunFiles(folder: string): Promise<RunFiles> {
@@ -62,10 +62,10 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
   const partName = (chunk: number, { fileStatus, part }: PartReference) =>
     join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}`);
-  /** The hash is in the name, so that a part fetched again lies beside the old file until the checkpoint knows it. */
+  /** Contains the hash, so that a part that is fetched again does not replace the old file before the checkpoint does. */
   const partPath = (chunk: number, part: NamedPart) =>
     `${partName(chunk, part)}-${part.sha256.slice(0, HASH_DIGITS)}.csv.gz`;
-  /** Where the part is, or should be. Version 0.1 named parts without their hash. */
+  /** The path at which the part is, or should be. Version 0.1 named parts without their hash. */
   const storedPath = (chunk: number, part: NamedPart) => {
     const path = partPath(chunk, part);
     const older = `${partName(chunk, part)}.csv.gz`;
@@ -100,7 +100,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
       const write = async (file: number) => {
         await writeGzipped(file, content, (piece) => {
           hash.update(piece);
-          // Only a part of one piece is kept: a part of several pieces is large.
+          // Only a part of a single piece is kept, because a part of several pieces is large.
           copy = bytes === 0 ? copyOf(piece) : undefined;
           bytes += piece.length;
         });
@@ -122,21 +122,24 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   async function readStored(chunk: number, part: StoredPart): Promise<Buffer> {
     try {
       const compressed = readFileSync(storedPath(chunk, part));
-      // One byte more than expected, so that it comes in one piece and a longer content is noticed.
+      // One byte more than expected, so that the content comes in one piece and a longer content is noticed.
       const size = part.bytes + 1;
       const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       if (sha256 !== part.sha256) throw new Error('its content is not what was written');
       return bytes;
     } catch (error) {
-      // After another error of the system the file may be whole, so it is not fetched again.
+      // After any other system error the file may be undamaged, so it is not fetched again.
       if (isSystemError(error)) throw error;
       throw new DamagedPartError(chunk, part, error);
     }
   }
 }
 
-/** Replaces the file; returns its size. */
+/**
+ * Writes the file, replacing an old one.
+ * @returns its size.
+ */
 async function writePieces(path: string, content: ByteStream): Promise<number> {
   const file = openSync(path, 'w', 0o600);
   let size = 0;
@@ -157,7 +160,7 @@ function copyOf(piece: Uint8Array): Buffer {
   return copy;
 }
 
-/** Undefined if there is no such file. */
+/** The size of a file; undefined if it does not exist. */
 function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
@@ -171,21 +174,21 @@ function digits(number: number): string {
   return String(number).padStart(6, '0');
 }
 
-/** The limit of all kept parts together: the parts of a few chunks of usual size. */
+/** The most bytes of all kept parts together, enough for a few chunks of the usual size. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
 /**
- * The decoded content of the parts that were stored last. Most parts are joined right after they are stored, so they
- * need not be read, decompressed and hashed for that. Invariant: the content is that of the file; a file that was
- * touched since, by its stamp, is not known here.
+ * The decoded content of the parts that were stored last. Most parts are joined right after they are stored; their files
+ * need not be read, decompressed and hashed for that. Invariant: the content equals the file. After a change of the file's
+ * stamp the content is not used.
  */
 export interface RecentParts {
   /**
-   * Must be called right after the file was written.
-   * @param content its taker may return it to the buffer pool.
+   * Keeps the content of a file; must be called right after the file was written.
+   * @param content the caller of `take` may return it to the buffer pool.
    */
   keep(path: string, sha256: string, content: Buffer): void;
-  /** Gives the content away: it is no longer kept then. */
+  /** Returns the content and no longer keeps it. */
   take(path: string, sha256: string): Buffer | undefined;
 }
 

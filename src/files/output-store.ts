@@ -1,37 +1,40 @@
 /** The port to the store of publications. The default store is folders on the local disk. */
 import type { Bytes } from '../types.js';
 
-/** The content under a name. */
+/** Identifies the content under a name. */
 export interface OutputIdentity {
   readonly bytes: Bytes;
   /**
-   * Changes whenever the content is replaced or touched. A shortcut only: the same content may get another stamp, so
-   * where stamps differ the content is compared.
+   * Changes whenever the content is replaced or touched. The same content may get a new stamp, so if stamps differ, the
+   * content must be compared.
    */
   readonly stamp: string;
-  /** SHA-256 of the content, hex. Reads all of it; undefined if it is gone by then. */
+  /** SHA-256 of the content, hex. Reads all of it; undefined if it was removed meanwhile. */
   sha256(): Promise<string | undefined>;
 }
 
-/** Names are those of the config (`output.path`) and those made from it (manifest, marker, rejects). */
+/** A name is `output.path` of the config, or made from it (manifest, marker, rejects). */
 export interface OutputStore {
   /**
-   * Moves a whole, synced local file to a name and replaces what is there. Once this has resolved, it survives a power
-   * failure.
+   * Moves a complete, synced local file to a name, and replaces an old file there. Once the promise has resolved, the
+   * change survives a power failure.
    * @param mode permission bits, if the store has them.
    * @returns the stamp of the new content.
    */
   put(localFile: string, name: string, mode: number): Promise<string>;
-  /** Undefined if there is nothing under the name. */
+  /** Identifies the content under a name; undefined if there is none. */
   identity(name: string): Promise<OutputIdentity | undefined>;
-  /** Removes what is under a name; a missing name is fine. */
+  /** Removes the content under a name. A missing name is no error. */
   remove(name: string): Promise<void>;
   /**
-   * Checks, without a change, that an output can be put there (rule "Check before paying").
-   * @param sources paths of the source's files.
-   * @throws ConfigError `OUTPUT_IS_FOLDER`; `OUTPUT_IS_SOURCE` where the name is one of the sources.
+   * Checks that an output can be put under a name (rule "Check before paying"). Changes nothing.
+   * @param sources the paths of the source's files.
+   * @throws ConfigError `OUTPUT_IS_FOLDER`; `OUTPUT_IS_SOURCE` if the name is one of the sources.
    */
   check(name: string, sources: readonly string[]): Promise<void>;
-  /** Prepares the store, for example creates a folder, before anything is sent. Throws where nothing can be put there. */
+  /**
+   * Prepares the store before anything is sent, for example creates a folder.
+   * @throws when no output can be put there.
+   */
   prepare(name: string): Promise<void>;
 }

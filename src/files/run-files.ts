@@ -11,41 +11,41 @@ export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
 export interface UploadContent {
   readonly bytes: Bytes;
   /**
-   * Gives the content from its first byte, exactly `bytes` of it, each time it is called. A piece keeps its bytes after
-   * it is given, because nothing says when the network has sent it.
+   * Each call gives the content from its first byte, exactly `bytes` long. The bytes of a piece stay unchanged, because it
+   * is unknown when the network has sent them.
    */
   open(): AsyncIterable<Uint8Array>;
 }
 
 export interface RunFiles {
   /**
-   * Writes an uploadable file and replaces an old one of the same number. It need not survive a crash: it can be cut
-   * again from the source, and `hasChunk` tells whether it is whole.
+   * Writes the file of a chunk, replacing an old file of the same number. The file need not survive a crash: it can be cut
+   * from the source again, and `hasChunk` says whether it is complete.
    */
   writeChunk(number: number, content: ByteStream, sha256: string): Promise<void>;
   /**
-   * The content of the chunk's file, to be uploaded.
-   * @throws when there is no such file.
+   * The content of the chunk's file, for an upload.
+   * @throws when the file does not exist.
    */
   chunkContent(number: number): Promise<UploadContent>;
-  /** Whether the chunk's file has exactly this content. A file that was written through this port is not read for it. */
+  /** Whether the chunk's file has exactly this content. A file that this process has written is not read again. */
   hasChunk(number: number, sha256: string): Promise<boolean>;
   removeChunk(number: number): Promise<void>;
   /**
-   * Streams a decoded part to the store, compressed. It appears whole or not at all, beside stored files of the part
-   * with another content.
+   * Compresses a decoded part and streams it to the store. The part appears whole or not at all. Stored files of the same
+   * part with other content stay.
    */
   writePart(chunk: number, part: PartReference, content: ByteStream): Promise<WrittenPart>;
   /**
    * The decoded bytes of a stored part, checked against its hash. Each piece belongs to the reader.
-   * @throws DamagedPartError, while it is read, when it is missing or not what was written.
+   * @throws DamagedPartError, while it is read, when the part is missing or differs from what was written.
    */
   readPart(chunk: number, part: StoredPart): AsyncIterable<Uint8Array>;
   /** Removes the stored file of a part with this content. */
   removePart(chunk: number, part: StoredPart): Promise<void>;
 }
 
-/** All pieces as one buffer. A single piece, the usual case, is not copied. */
+/** Reads all pieces into one buffer. A single piece, the usual case, is not copied. */
 export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const piece of content) pieces.push(piece);
@@ -56,24 +56,24 @@ export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buf
 
 /** The files of all runs. */
 export interface FileStore {
-  /** The files of one run; creates the place for them where it is missing. */
+  /** The files of one run. Creates a folder for them if it is missing. */
   ofRun(run: string): Promise<RunFiles>;
   /** Bytes of all files of a run; undefined if it has none. */
   sizeOf(run: string): Promise<number | undefined>;
-  /** Removes all files of a run; a run without files is fine. */
+  /** Removes all files of a run. A run without files is no error. */
   remove(run: string): Promise<void>;
-  /** Every run that has a place for files, also if the checkpoint does not know it. */
+  /** Every run that has a folder for files, even if the checkpoint does not know the run. */
   runs(): Promise<readonly StoredRun[]>;
 }
 
 /** @see FileStore.runs */
 export interface StoredRun {
   readonly run: string;
-  /** Where a person finds its files. */
+  /** The location of its files, for people. */
   readonly location: string;
 }
 
-/** A stored part is no longer as it was written; it can be fetched again. */
+/** A stored part is missing or was changed; it can be fetched again. */
 export class DamagedPartError extends Error {
   readonly chunk: number;
   readonly fileStatus: FileStatus;

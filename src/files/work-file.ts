@@ -1,7 +1,7 @@
 /**
- * The local files from which a publication is made: the work file, in which the output grows (rule "A file appears
- * whole", docs/architecture.md#a-file-appears-whole), and small files that are written whole. All of them are put in the
- * output store in the end.
+ * The local files of a publication: the work file, in which the output grows (rule "A file appears whole",
+ * docs/architecture.md#a-file-appears-whole), and small files that are written at once. In the end all are put in the
+ * output store.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -13,19 +13,22 @@ import { createWrittenHash, type WrittenHash } from '../streams/written-hash.js'
 export interface WorkFile {
   /** Length in bytes. */
   readonly length: number;
-  /** Appends and makes durable; returns the SHA-256 of what was appended, hex. */
+  /**
+   * Appends pieces and syncs them to the disk.
+   * @returns the SHA-256 of the appended bytes, hex.
+   */
   append(...pieces: Uint8Array[]): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Length and hash of the work file, if this process has written all of it. */
+/** The length and hash of the work file; `written` is undefined unless this process has written all of it. */
 export interface KnownWork {
   written: WrittenHash | undefined;
 }
 
 /**
- * Opens the work file of a run at the end of its valid part; the rest is cut off.
- * @param lengthOf is given the size on disk and returns how many bytes are valid, at most that many.
+ * Opens the work file of a run, and cuts it off after its valid part.
+ * @param lengthOf takes the size on disk and returns the number of valid bytes, which is not larger.
  */
 export async function openWorkFile(
   path: string,
@@ -39,31 +42,31 @@ export async function openWorkFile(
     const length = await lengthOf(size);
     if (size > length) await file.truncate(length);
     if (length === 0) known.written = createWrittenHash(file);
-    return growingFile(file, length, known);
+    return createWorkFile(file, length, known);
   } catch (error) {
     await file.close();
     throw error;
   }
 }
 
-/** A hash takes less than 2 GiB in one update. */
+/** Node accepts less than 2 GiB in one update of a hash. */
 const MAX_HASH_BYTES = 1024 * 1024 * 1024;
 
-function hashable(bytes: Uint8Array): Uint8Array[] {
+function splitForHash(bytes: Uint8Array): Uint8Array[] {
   const count = Math.ceil(bytes.length / MAX_HASH_BYTES);
   return Array.from({ length: count }, (_, index) =>
     bytes.subarray(index * MAX_HASH_BYTES, (index + 1) * MAX_HASH_BYTES),
   );
 }
 
-function growingFile(file: FileHandle, from: number, { written }: KnownWork): WorkFile {
+function createWorkFile(file: FileHandle, from: number, { written }: KnownWork): WorkFile {
   let length = from;
   return {
     get length() {
       return length;
     },
     append: async (...given) => {
-      const pieces = given.flatMap(hashable);
+      const pieces = given.flatMap(splitForHash);
       const hash = createHash('sha256');
       const write = async () => {
         const writing = writeAll(file, pieces);
@@ -79,12 +82,12 @@ function growingFile(file: FileHandle, from: number, { written }: KnownWork): Wo
   };
 }
 
-/** Node reports the bytes of one write as a number of 32 bits. */
+/** Node reports the bytes of one write as a 32-bit number. */
 const MAX_WRITE_BYTES = 1024 * 1024 * 1024;
 
 /**
- * Writes pieces one after the other, in one system call if that takes all of them.
- * @param maxBytes of one system call.
+ * Writes pieces in their order, in one system call if it takes all of them.
+ * @param maxBytes the most bytes for one system call.
  */
 export async function writeAll(
   file: FileHandle,
@@ -113,21 +116,21 @@ function firstBytes(pieces: readonly Uint8Array[], size: number): Uint8Array[] {
 }
 
 /**
- * The run's work file, in which its output grows until it is published. It is always on the local disk.
- * @param partial of a partial publication at a deadline, which has a work file of its own.
+ * The path of the run's work file, in which its output grows until it is published. It is always on the local disk.
+ * @param partial for the partial publication at a deadline, which has its own work file.
  */
 export function workPathOf(output: string, run: string, partial = false): string {
   return `${output}.${run}${partial ? '.deadline' : ''}.partial`;
 }
 
-/** Where a file of a run is written before it is put in place under `name`. */
+/** The path at which a file of a run is written before it is put in place under `name`. */
 export function waitingPathOf(name: string, run: string): string {
   return `${name}.${run}.partial`;
 }
 
 /**
- * Writes a file that appears whole, 0600.
- * @param fill is given a function that appends a piece; a piece may be overwritten after the function returns.
+ * Writes a file that appears whole or not at all, with mode 0600.
+ * @param fill calls its parameter to append a piece; the piece may be overwritten after that call.
  */
 export async function writeLocalFile(
   path: string,
@@ -143,7 +146,7 @@ export async function isLocalFile(path: string): Promise<boolean> {
   );
 }
 
-/** A missing file is fine. */
+/** Removes a file. A missing file is no error. */
 export async function removeLocalFile(path: string): Promise<void> {
   await rm(path, { force: true });
 }

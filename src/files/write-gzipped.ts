@@ -6,8 +6,8 @@ import { constants, createGzip, type ZlibOptions, type ZlibReset } from 'node:zl
 import type { ByteStream } from './run-files.js';
 
 /**
- * Each write gives a member of its own, as RFC 1952 allows: its bytes are complete when the write has ended, so most
- * files take one call to another thread. The high water mark lets no write wait for a reader.
+ * Each write makes a gzip member of its own (RFC 1952, section 2.2). Its bytes are complete when the write has ended, so
+ * most files need only one call to another thread. The high water mark is so large that no write waits for a reader.
  */
 const OPTIONS: ZlibOptions & Pick<TransformOptions, 'highWaterMark'> = {
   level: constants.Z_BEST_SPEED,
@@ -17,20 +17,20 @@ const OPTIONS: ZlibOptions & Pick<TransformOptions, 'highWaterMark'> = {
 };
 
 const writeInThread = promisify(writeFile);
-/** More bytes take longer to write than to hand to another thread. */
+/** Writing more bytes than this takes longer than passing them to another thread. */
 const MAX_SYNC_BYTES = 32 * 1024;
 
-/** Node's types lack `reset`. */
+/** Adds `reset`, which Node's types lack. */
 type Gzip = ReturnType<typeof createGzip> & ZlibReset;
 
-/** Compressors that are not in use: at most as many as files were written at once. */
+/** Compressors that are not in use; at most as many as there were files written at the same time. */
 const spare: Gzip[] = [];
 
 /**
  * Compresses the content into an empty file. A piece may be overwritten when the next one is asked for. Pieces should be
- * large, because each is compressed by itself.
- * @param file the file's descriptor.
- * @param onPiece is given each piece while it is compressed.
+ * large, because each one is compressed separately.
+ * @param file the descriptor of the file.
+ * @param onPiece called with each piece while it is being compressed.
  */
 export async function writeGzipped(
   file: number,
@@ -55,10 +55,10 @@ export async function writeGzipped(
   spare.push(gzip);
 }
 
-/** One member of a gzip file. */
+/** Compresses a piece to one member of a gzip file. */
 function compress(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // The callback of write does not get errors of the compressor itself.
+    // The callback of write does not receive errors of the compressor itself.
     gzip.once('error', reject);
     gzip.write(piece, (error) => {
       gzip.off('error', reject);
@@ -70,7 +70,7 @@ function compress(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
   });
 }
 
-/** All bytes that are ready. One `read` gives them all, or on Node 26 one buffer of them. */
+/** Reads all bytes that are ready. One `read` returns all of them, on Node 26 only one buffer. */
 function readAll(gzip: Gzip): Buffer {
   const buffers: Buffer[] = [];
   for (let buffer = gzip.read(); buffer !== null; buffer = gzip.read()) buffers.push(buffer);

@@ -1,6 +1,6 @@
 /**
- * Chunks that a person can help with: ambiguous ones, which the service may have accepted, and those whose folio is lost.
- * `foliopipe adopt` gives either kind a folio that was found at the service.
+ * Chunks that need a person's help: ambiguous chunks, which the service may have accepted, and chunks whose folio is lost.
+ * `foliopipe adopt` binds a folio that was found at the service to such a chunk.
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/walk-run.js';
@@ -14,7 +14,7 @@ export interface Adoptable {
 
 /**
  * The first adoptable chunks of a run, by number.
- * @param limit the most that are returned.
+ * @param limit the most to return.
  */
 export async function findAdoptable(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'attempts'>,
@@ -31,7 +31,7 @@ export async function findAdoptable(
   return found;
 }
 
-/** Hints for the first adoptable chunks of a run, and how many more there are; empty without any. */
+/** Hints for the first adoptable chunks of a run, and the number of the others; an empty text if there are none. */
 export async function adoptHints(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'attempts'>,
   run: string,
@@ -54,7 +54,7 @@ export async function ambiguousFile(
   return attempts.findLast(({ state }) => state === 'ambiguous')?.fileName;
 }
 
-/** The file to look for and the command to type, as half a sentence. */
+/** Names the file to look for and the command to type. The text has no capital and no full stop. */
 export function adoptHint(run: string, { chunk, fileName }: Adoptable): string {
   return `if the service lists the file ${fileName}, bind it: ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
@@ -68,13 +68,13 @@ export interface LostFolio {
   readonly chunk: number;
   readonly folio: string;
   readonly records: number;
-  /** 0, or the round of failed records that it was sent in: they keep the answer that they had. */
+  /** 0, or the round in which its failed records were sent again; those keep their earlier answer. */
   readonly round: number;
 }
 
 /**
  * The first lost folios of a run, by chunk number.
- * @param limit the most that are returned.
+ * @param limit the most to return.
  */
 export async function findLostFolios(
   checkpoint: Pick<CheckpointReader, 'chunksIn'>,
@@ -89,8 +89,8 @@ export async function findLostFolios(
   return lost;
 }
 
-/** What a lost folio means for its records, and which command helps. */
-export function lostText(run: string, { chunk, folio, records, round }: LostFolio): string {
+/** Says what a lost folio means for its records, and which command helps. */
+export function lostFolioText(run: string, { chunk, folio, records, round }: LostFolio): string {
   const some = records === 1 ? '1 record' : `${records} records`;
   const what = round === 0 ? `${some} UNPROCESSED` : `${some} FAILED as before`;
   return `chunk ${chunk}: folio ${folio} is lost (${what}); the next foliopipe run asks for it again; or ${adoptCommand(run, chunk, 'FOLIO')}`;

@@ -17,7 +17,7 @@ export function runExitCode(counts: Counts, tolerate: number): 0 | 3 {
  * @param tolerate share from 0 to 1.
  */
 export function isTolerated(failed: number, sent: number, tolerate: number): boolean {
-  // 0.29 * 100 is less than 29, so the counts are divided and not the share multiplied.
+  // Divides the counts instead of multiplying the share, because 0.29 * 100 is less than 29.
   return failed === 0 || failed / sent <= tolerate;
 }
 
@@ -30,9 +30,9 @@ export function failureText(failed: number, records: number, tolerate: number): 
   return `${failed} of ${records} records failed (${share}), and failures.tolerate is ${formatPercent(tolerate, 3)}`;
 }
 
-/** The value of `failures.tolerate` with which the run would go on. */
-export function raiseHint(run: string, failed: number, records: number): string {
-  // Rounded up to a tenth of a percent. toFixed removes a binary rest that would round up to the next tenth.
+/** The hint to raise `failures.tolerate` to a value with which the run would go on. */
+export function raiseToleranceHint(run: string, failed: number, records: number): string {
+  // Rounds up to a tenth of a percent. toFixed removes a binary fraction that would round up to the next tenth.
   const enough = Math.ceil(Number(((1000 * failed) / records).toFixed(6))) / 10;
-  return `set failures.tolerate to ${enough}% or more and run the same command again to go on with run ${run}, or mend the cause and begin afresh: foliopipe run --new`;
+  return `set failures.tolerate to ${enough}% or more and run the same command again to go on with run ${run}, or remove the cause and start a new run: foliopipe run --new`;
 }

@@ -1,17 +1,17 @@
 /**
- * What was sent and may have to be paid, over all runs: one entry for each attempt that the service accepted or may have
- * accepted, and one for the searches of a run and day. Invariants: only one page of attempts is in memory; an upload is
- * free only if its own reply came from a local service, and a request without a reply only if all replies of its run did
- * (rule "A rehearsal never looks real", docs/architecture.md#a-rehearsal-never-looks-real).
+ * The ledger lists what was, or may have been, paid for in all runs: one entry for each upload that the service accepted or
+ * may have accepted, and one for the searches of a run and day. Invariants: only one page of uploads is in memory. An
+ * upload is free only if its own reply came from a local service; a request without a reply is free only if all replies of
+ * its run came from one (rule "A rehearsal never looks real", docs/architecture.md#a-rehearsal-never-looks-real).
  */
 import type { CheckpointReader, Run, Search, Upload } from '../checkpoint/checkpoint.js';
 import { eachSearch } from '../checkpoint/walk-run.js';
 import { dayOf, monthOf } from '../config/calendar.js';
 
-export interface LedgerTerms {
-  /** `YYYY-MM` in the time zone; all entries without it. */
+export interface LedgerOptions {
+  /** `YYYY-MM` in the time zone. Default: all months. */
   readonly month?: string;
-  /** As Intl knows it. */
+  /** A time zone name that Intl knows. */
   readonly timeZone: string;
   readonly pricePerRecord: number | null;
 }
@@ -21,17 +21,17 @@ export interface LedgerEntry {
   readonly run: string;
   /** An upload, or all single-record searches of a run on one day with the same state. */
   readonly kind: 'upload' | 'search';
-  /** Chunk, attempt and file are null for searches. */
+  /** Null for searches, like attempt and file name. */
   readonly chunk: number | null;
   readonly attempt: number | null;
   readonly fileName: string | null;
   readonly folio: string | null;
-  /** When the upload, or the first of the searches, began, epoch milliseconds. */
+  /** When the upload, or the first search, began; epoch milliseconds. */
   readonly at: number;
   readonly state: 'accepted' | 'ambiguous';
   /** Records sent. */
   readonly records: number;
-  /** The service's count, if its reply has one. */
+  /** The service's count; null if its reply has none. */
   readonly serviceRecords: number | null;
   /** Null without `budget.pricePerRecord`; 0 for a rehearsal. */
   readonly price: number | null;
@@ -49,7 +49,7 @@ export interface LedgerTotals {
   readonly searches: number;
   /** Records sent, without rehearsals. */
   readonly records: number;
-  /** Those of them in entries that are `possiblyTwice`. */
+  /** How many of the records are in entries that are `possiblyTwice`. */
   readonly possiblyTwice: number;
   /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
@@ -60,9 +60,9 @@ export interface LedgerTotals {
 export async function* readLedger(
   checkpoint: Pick<CheckpointReader, 'runs' | 'uploads' | 'searches' | 'replyKinds'>,
   pipeline: string | undefined,
-  terms: LedgerTerms,
+  options: LedgerOptions,
 ): AsyncGenerator<LedgerEntry> {
-  const isWanted = createMonthFilter(terms);
+  const isWanted = createMonthFilter(options);
   const runs = await checkpoint.runs(pipeline);
   for (const row of [...runs].reverse()) {
     const { local, other, mixed } = await checkpoint.replyKinds(row.id);
@@ -70,12 +70,13 @@ export async function* readLedger(
     let after = 0;
     for (;;) {
       const page = await checkpoint.uploads(run.id, after, pageChunks);
-      for (const entry of ledgerEntries(run, page, terms.pricePerRecord)) if (isWanted(entry.at)) yield entry;
+      for (const entry of ledgerEntries(run, page, options.pricePerRecord))
+        if (isWanted(entry.at)) yield entry;
       const last = page.at(-1);
       if (last === undefined) break;
       after = last.chunk;
     }
-    for (const entry of await searchEntries(checkpoint, run, terms)) if (isWanted(entry.at)) yield entry;
+    for (const entry of await searchEntries(checkpoint, run, options)) if (isWanted(entry.at)) yield entry;
   }
 }
 
@@ -83,11 +84,11 @@ const pageChunks = 500;
 
 /** The facts that all entries of a run share. */
 export interface LedgerRun extends Pick<Run, 'id' | 'pipeline'> {
-  /** Whether all its replies came from a local service, and there are any. */
+  /** Whether the run has replies, and all of them came from a local service. */
   readonly isLocal: boolean;
 }
 
-/** @param uploads all attempts of some chunks, by chunk and attempt. */
+/** @param uploads all attempts of some chunks, ordered by chunk and attempt. */
 export function ledgerEntries(
   run: LedgerRun,
   uploads: readonly Upload[],
@@ -97,7 +98,7 @@ export function ledgerEntries(
   const sent = uploads.filter(({ state }) => state !== 'dropped');
   let ambiguousChunk: number | undefined;
   for (const [index, upload] of sent.entries()) {
-    // A committed intent may have been sent: it is ambiguous until its end is known.
+    // A committed intent may have been sent, so it counts as ambiguous until its outcome is known.
     const state = upload.state === 'accepted' ? 'accepted' : 'ambiguous';
     if (state === 'ambiguous') ambiguousChunk = upload.chunk;
     const { chunk, attempt, fileName, folio, startedAt, records, serviceRecords } = upload;
@@ -123,11 +124,11 @@ export function ledgerEntries(
   return entries;
 }
 
-/** Few entries: at most one accepted and one ambiguous for each day with searches. */
+/** One accepted and one ambiguous entry at most for each day with searches. */
 async function searchEntries(
   checkpoint: Pick<CheckpointReader, 'searches'>,
   run: LedgerRun,
-  { timeZone, pricePerRecord }: LedgerTerms,
+  { timeZone, pricePerRecord }: LedgerOptions,
 ): Promise<LedgerEntry[]> {
   const sums = new Map<string, { at: number; state: LedgerEntry['state']; records: number }>();
   for await (const { state, startedAt } of eachSearch(checkpoint, run.id)) {
@@ -148,7 +149,7 @@ async function searchEntries(
   }));
 }
 
-/** A committed intent may have been sent: it is ambiguous until its end is known. */
+/** A committed intent may have been sent, so it counts as ambiguous until its outcome is known. */
 function searchState(state: Search['state']): LedgerEntry['state'] {
   return state === 'answered' ? 'accepted' : 'ambiguous';
 }
@@ -179,7 +180,7 @@ export function addEntry(
     searches: totals.searches + (kind === 'search' ? records : 0),
     records: sent,
     possiblyTwice: totals.possiblyTwice + (possiblyTwice ? records : 0),
-    // The price of the sum, because a sum of rounded prices would be less exact.
+    // Computed from the sum of records, because a sum of rounded prices would be less exact.
     amount: priceOf(sent, pricePerRecord),
   };
 }
@@ -189,7 +190,7 @@ function priceOf(records: number, pricePerRecord: number | null): number | null 
   return pricePerRecord === null ? null : Number((records * pricePerRecord).toFixed(6));
 }
 
-function createMonthFilter({ month, timeZone }: LedgerTerms): (at: number) => boolean {
+function createMonthFilter({ month, timeZone }: LedgerOptions): (at: number) => boolean {
   if (month === undefined) return () => true;
   return (at) => monthOf(at, timeZone) === month;
 }

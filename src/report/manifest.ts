@@ -1,5 +1,5 @@
 /**
- * The files beside an output (docs/output.md): their paths, `<output>.manifest.json` with what was read, bought and
+ * The files beside an output (docs/output.md): their paths, the manifest, which lists what was read, bought and
  * published, chunk by chunk, and the marker, which says that the output is complete.
  */
 import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
@@ -69,7 +69,7 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
   };
 }
 
-/** Paid searches of single records; no keys if there were none. */
+/** The keys for paid searches of single records; omitted if there were none. */
 function searchesOf({ searches: { answered, ambiguous } }: Pick<Tally, 'searches'>) {
   return {
     ...(answered > 0 && { searches: answered }),
@@ -125,7 +125,7 @@ export function rejectsPath(output: string): string {
   return `${output}.rejects.csv`;
 }
 
-/** Every marker that may be beside an output. */
+/** The paths of all markers that an output may have. */
 export function markerPaths(output: string): string[] {
   return ['_SUCCESS', '_PARTIAL', '_REHEARSAL'].map((name) => `${output}.${name}`);
 }

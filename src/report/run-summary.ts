@@ -1,4 +1,4 @@
-/** The summary of a run as one object: for people, for `--json`, and for programs that embed the library. */
+/** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { OutputStore } from '../files/output-store.js';
 import { weakEchoText } from '../results/declared-echo.js';
@@ -13,9 +13,9 @@ export interface RunSummary {
   readonly state: Run['state'];
   /** Exit code of the publication, or null while there is none. */
   readonly exitCode: number | null;
-  /** Answers came from a local service (rule "A rehearsal never looks real"). */
+  /** Whether answers came from a local service (rule "A rehearsal never looks real"). */
   readonly rehearsal: boolean;
-  /** Whether this process found the run begun, or done, by an earlier one. */
+  /** Whether this process began the run, continued it, or found it done. */
   readonly found: 'new' | 'continued' | 'done';
   /** Number of the publication, which increases within the pipeline; null while there is none. */
   readonly publication: number | null;
@@ -24,7 +24,7 @@ export interface RunSummary {
   readonly counts: Counts;
   readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
   readonly uploads: Tally['uploads'];
-  /** Failed records that were asked for one by one. */
+  /** Single-record searches for failed records. */
   readonly searches: Tally['searches'];
   /** Records that may have been paid for twice, or for nothing. */
   readonly ambiguousRecords: number;
@@ -34,7 +34,7 @@ export interface RunSummary {
   readonly lost: readonly LostFolio[];
   /** Records with equal tuples and different results. */
   readonly indistinct: number;
-  /** A warning if only the declared `result.echo` justifies the join; else null. */
+  /** A warning if the join relies on the declared `result.echo` alone; else null. */
   readonly joinedOnWord: string | null;
   readonly columns: readonly string[];
   readonly output: {
@@ -42,9 +42,9 @@ export interface RunSummary {
     readonly bytes: number;
     readonly records: number;
     readonly sha256: string;
-    /** Whether a file of that size is there now, and is not another publication. */
+    /** Whether a file of this size is at the path now, and it is not another publication. */
     readonly inPlace: boolean;
-    /** The other publication of the pipeline that is there now. */
+    /** The other publication of the pipeline that is at the path now; else null. */
     readonly heldBy: { readonly publication: number; readonly run: string } | null;
   } | null;
   readonly manifest: string | null;
@@ -57,32 +57,32 @@ const maxAdoptable = 50;
 const maxLost = 10;
 
 export interface SummaryNotes {
-  /** The partial publication by this process, after a deadline. */
-  readonly cutShort?: Publication;
+  /** The partial publication of this process after a deadline. */
+  readonly partial?: Publication;
   /** Why this process has published a done run again. */
   readonly publishedAgain?: string | null;
 }
 
-/** What a summary is read from. */
+/** The ports from which a summary is read. */
 export interface SummarySources {
   readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications'>;
   readonly output: Pick<OutputStore, 'identity'>;
 }
 
 /**
- * @param found how this process has found the run.
- * @returns the summary, with the output's figures as they were published, whatever the config says now.
+ * @param found how this process found the run.
+ * @returns the summary. The figures of the output are those of its publication, even if the config has changed.
  */
 export async function summarizeRun(
   { checkpoint, output }: SummarySources,
   id: string,
   found: RunSummary['found'],
-  { cutShort, publishedAgain = null }: SummaryNotes = {},
+  { partial, publishedAgain = null }: SummaryNotes = {},
 ): Promise<RunSummary> {
   const run = (await checkpoint.run(id))!;
   const tally = await checkpoint.tally(id);
   const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
-  const published = (run.state === 'done' ? run.publication : cutShort) ?? null;
+  const published = (run.state === 'done' ? run.publication : partial) ?? null;
   return {
     run: id,
     pipeline: run.pipeline,
@@ -120,7 +120,7 @@ export async function summarizeRun(
   };
 }
 
-/** What is at the output's path now, by stamp and size: no file is read for a summary. */
+/** Says which publication is at the output's path now. Compares stamps and sizes only; no file is read. */
 async function findOutput(
   { checkpoint, output }: SummarySources,
   pipeline: string,
@@ -130,14 +130,14 @@ async function findOutput(
   const hasSize = there?.bytes === bytes;
   const newest = (await checkpoint.publications(pipeline)).find((file) => file.path === path);
   if (newest === undefined || newest.number === number) return { inPlace: hasSize, heldBy: null };
-  // A file that was only touched has another stamp and the same size.
+  // A file that was only touched has a new stamp and the same size.
   const isTouched = !hasSize && there?.bytes === newest.bytes;
   const isNewest = isTouched || (newest.stamp !== null && newest.stamp === there?.stamp);
   if (!isNewest) return { inPlace: hasSize, heldBy: null };
   return { inPlace: false, heldBy: { publication: newest.number, run: newest.run } };
 }
 
-/** The counts of rule "Balance": those of the source from its check, the others from merged chunks. */
+/** The counts of rule "Balance": `read` and `rejected` come from the check of the source, the others from merged chunks. */
 export function countsOf(source: Pick<Source, 'records' | 'rejected'>, tally: Tally): Counts {
   const { successful, failed, unprocessed } = tally.counts;
   return { read: source.records, successful, failed, unprocessed, rejected: source.rejected };

@@ -119,7 +119,7 @@ export function sourceChangedError({ id, state, source }: Run, now: Source): Sou
   return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? 'done' : 'unfinished'}, and ${change}`, {
     hint: isDone
       ? `put the old file back to publish run ${id} again; foliopipe run begins one with the new file`
-      : `put the old file back to finish run ${id}, or begin afresh: foliopipe run --new, always: source.onChange: supersede`,
+      : `put the old file back to finish run ${id}, or start a new run: foliopipe run --new; source.onChange: supersede always does this`,
     facts: { run: id, before: source.sha256, now: now.sha256 },
   });
 }

@@ -82,7 +82,7 @@ async function checkFile(file: SourceFile): Promise<boolean> {
 
 export function sourceChanged(path: string, how: string): SourceError {
   return new SourceError('SOURCE_CHANGED', `${path} changed while the run was working on it: ${how}`, {
-    hint: 'put the file back as it was and run again, or begin afresh with: foliopipe run --new',
+    hint: 'put the file back as it was and run again, or start a new run with: foliopipe run --new',
     facts: { file: path },
   });
 }

@@ -32,11 +32,11 @@ describe('resumeCommand', () => {
 });
 
 describe('asRehearsed', () => {
-  const hint = 'mend the cause and begin afresh: foliopipe run --new; see them with: foliopipe runs';
+  const hint = 'remove the cause and start a new run: foliopipe run --new; see them with: foliopipe runs';
   it('never names the real job in a rehearsal', () => {
     const words = ['run', 'job.yaml', '--rehearse', 'token-revoked', '--new'];
     expect(asRehearsed(hint, argv(...words))).toBe(
-      'mend the cause and begin afresh: foliopipe run job.yaml --rehearse token-revoked --new; see them with: foliopipe runs',
+      'remove the cause and start a new run: foliopipe run job.yaml --rehearse token-revoked --new; see them with: foliopipe runs',
     );
     expect(asRehearsed(hint, argv('run', '--rehearse=lost-reply'))).toContain(
       'foliopipe run --rehearse=lost-reply --new',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureText, isTolerated, raiseHint } from '../../src/report/exit-code.js';
+import { failureText, isTolerated, raiseToleranceHint } from '../../src/report/exit-code.js';
 
 describe('the tolerance that is named as enough', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('the tolerance that is named as enough', () => {
     [29, 100, '29%'],
     [30, 30, '100%'],
   ])('for %i of %i is %s, and really is', (failed, records, enough) => {
-    expect(raiseHint('R', failed, records)).toContain(`set failures.tolerate to ${enough} or more`);
+    expect(raiseToleranceHint('R', failed, records)).toContain(`set failures.tolerate to ${enough} or more`);
     expect(isTolerated(failed, records, Number.parseFloat(enough) / 100)).toBe(true);
   });
 

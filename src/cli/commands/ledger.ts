@@ -57,8 +57,8 @@ async function printLedger(config: Config, options: Options): Promise<void> {
   try {
     stdout.write(format.head);
     let totals = emptyTotals(pricePerRecord);
-    const terms = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
-    for await (const entry of readLedger(state, options.all ? undefined : config.pipeline, terms)) {
+    const ledgerOptions = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
+    for await (const entry of readLedger(state, options.all ? undefined : config.pipeline, ledgerOptions)) {
       if (stdout.lost !== undefined) break;
       stdout.write(format.entry(entry));
       await stdout.drained();

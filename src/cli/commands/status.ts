@@ -5,7 +5,7 @@ import {
   type CheckpointReader,
   ConfigError,
   createLocalOutputStore,
-  lostText,
+  lostFolioText,
   type Run,
   type RunSummary,
   summarizeRun,
@@ -81,7 +81,7 @@ async function openText(
         `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}`,
     ),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run.id, one)}`),
-    ...lost.map((one) => `  ${lostText(run.id, one)}`),
+    ...lost.map((one) => `  ${lostFolioText(run.id, one)}`),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -8,7 +8,7 @@ import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
 import { adoptHint, findAdoptable } from '../../report/adoptable.js';
-import { failureText, isTolerated, raiseHint } from '../../report/exit-code.js';
+import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
@@ -59,7 +59,7 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
   throw new GuardError(
     'CANARY_FAILED',
     `run ${run.id}: of the canary, ${failureText(sum.failed, sum.records, tolerate)}; ${firstReasons(reasons)}`,
-    { hint: raiseHint(run.id, sum.failed, sum.records), facts: { run: run.id, ...sum, tolerate } },
+    { hint: raiseToleranceHint(run.id, sum.failed, sum.records), facts: { run: run.id, ...sum, tolerate } },
   );
 }
 
@@ -85,7 +85,7 @@ function unansweredError(run: string, { number, folio, cause }: ChunkRow, firstT
     'CANARY_UNANSWERED',
     `run ${run}: the canary, chunk ${number}, has no answer (${what}${folio === null ? '' : `, folio ${folio}`}), so nothing more is uploaded`,
     {
-      hint: `${firstTry}ask the service provider about it and begin afresh: foliopipe run --new${again}`,
+      hint: `${firstTry}ask the service provider about it and start a new run: foliopipe run --new${again}`,
       facts: { run, chunk: number, folio, cause: what },
     },
   );

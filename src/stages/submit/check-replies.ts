@@ -42,7 +42,7 @@ function mixedError(run: string, which: string, facts: { chunk?: number; folio?:
     'SERVICE_MIXED',
     `run ${run}: some replies say that they come from a local service, and others do not${which}`,
     {
-      hint: 'nothing more is uploaded and nothing is published: check what answers at service.baseUrl, and see foliopipe ledger; begin afresh with foliopipe run --new, which pays again',
+      hint: 'nothing more is uploaded and nothing is published: check what answers at service.baseUrl, and see foliopipe ledger; start a new run with foliopipe run --new, which pays again',
       facts: { run, ...facts },
     },
   );

@@ -2,7 +2,7 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
-import { failureText, isTolerated, raiseHint } from '../../report/exit-code.js';
+import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 
 /**
@@ -28,7 +28,7 @@ export async function findEarlyFailures(run: SubmitChunksNeeds): Promise<GuardEr
     'FAILURE_RATE',
     `run ${run.id}: of the first chunks, ${failureText(failed, records, failures.tolerate)}: nothing more is uploaded`,
     {
-      hint: raiseHint(run.id, failed, records),
+      hint: raiseToleranceHint(run.id, failed, records),
       facts: { run: run.id, failed, records, tolerate: failures.tolerate },
     },
   );

@@ -79,7 +79,7 @@ export async function stopForEarlierRedirect(
     `run ${run.id}: the upload of chunk ${chunk} was redirected and may have been accepted; it is not sent again while every upload is redirected`,
     {
       doubt: 'redirected',
-      hint: `${files}; then foliopipe run. Or write the right address into service.baseUrl and begin afresh with foliopipe run --new, which pays again`,
+      hint: `${files}; then foliopipe run. Or write the right address into service.baseUrl and start a new run with foliopipe run --new, which pays again`,
       facts: { run: run.id, chunk },
     },
   );

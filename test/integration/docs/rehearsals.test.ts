@@ -165,7 +165,9 @@ describe.each(nights.map((night, at) => [night.scene, night, at] as const))('%s'
     if (steps[0]!.code === undefined) return;
     if (steps[0]!.exit === 9) {
       // Without a decision it would end in the same way again. No hint may lead to the real job.
-      expect(first!.stderr).toContain(`begin afresh: foliopipe run nightly.yaml --rehearse ${scene} --new`);
+      expect(first!.stderr).toContain(
+        `start a new run: foliopipe run nightly.yaml --rehearse ${scene} --new`,
+      );
       return;
     }
     const told = /\n {2}go on with: foliopipe (.+)\n/.exec(first!.stderr)?.[1];
