@@ -1,4 +1,4 @@
-/** Binds a folio that a person has found at the service to a chunk whose folio is unknown or lost. */
+/** Adopts a folio: binds a folio that a person has found at the service to a chunk whose folio is unknown or lost. */
 import {
   adoptCommand,
   type ChunkRow,
@@ -7,7 +7,7 @@ import {
   createServiceText,
   type FolioReport,
   type OpenRun,
-  type ReadNames,
+  type ParsedNames,
   type RunOptions,
   recogniseUpload,
   serviceIdentity,
@@ -29,13 +29,13 @@ export interface AdoptedChunk extends Adoption {
   readonly records: number;
   /** The service's count, or null if it gives none. */
   readonly serviceRecords: number | null;
-  /** The folio's status, as the service names it. */
+  /** The folio's status at the service. */
   readonly status: string;
   readonly rehearsal: boolean;
 }
 
 /**
- * Nothing is uploaded. A run that was published without the chunk is open again.
+ * Uploads nothing. If the run was published without the chunk, it is open again.
  * @throws ConfigError `RUN_UNKNOWN`, `ADOPT_RUN_NOT_LAST`, `ADOPT_CHUNK_UNKNOWN`, `ADOPT_CHUNK_STATE`,
  *   `ADOPT_FOLIO_BOUND`, `ADOPT_FILE_DIFFERS`, `ADOPT_RECORDS_DIFFER`, `ADOPT_SERVICE_DIFFERS`; FolioLostError when
  *   the service does not know the folio.
@@ -83,7 +83,7 @@ async function findChunk(run: OpenRun, number: number): Promise<ChunkRow> {
   });
 }
 
-/** Checks that the folio belongs to no other chunk. The chunk's own lost folio may be bound to it again. */
+/** Checks that the folio belongs to no other chunk. A lost folio may be bound to its own chunk again. */
 async function checkUnbound(run: OpenRun, { chunk, folio }: Adoption): Promise<void> {
   const upload = await run.checkpoint.uploadOf(serviceIdentity(run.config), folio);
   if (upload === undefined || (upload.run === run.id && upload.chunk === chunk)) return;
@@ -97,7 +97,10 @@ async function checkUnbound(run: OpenRun, { chunk, folio }: Adoption): Promise<v
   );
 }
 
-/** A folio of a rehearsal cannot be bound in a paid run, and vice versa (rule "A rehearsal never looks real"). */
+/**
+ * Checks that a folio of a local service is not bound in a paid run, or vice versa (rule "A rehearsal never looks
+ * real").
+ */
 async function checkService(run: OpenRun, folio: string, isLocal: boolean): Promise<void> {
   const { local, other } = await run.checkpoint.replyKinds(run.id);
   if (isLocal ? !other : !local) return;
@@ -131,8 +134,8 @@ function checkRecords(run: OpenRun, chunk: ChunkRow, folio: string, records: num
 }
 
 /**
- * Checks that the folio is of the chunk's file, by the file name and the description that the service gives. Logs a
- * warning if they say too little.
+ * Checks that the folio belongs to the chunk's file, by the file name and the description at the service. Logs a
+ * warning if they do not identify a file.
  * @throws ConfigError `ADOPT_FILE_DIFFERS`.
  */
 function checkAdoptedFile(
@@ -162,7 +165,7 @@ function checkAdoptedFile(
   );
 }
 
-function hintFor(run: OpenRun, chunk: ChunkRow, folio: string, named: ReadNames | undefined): string {
+function hintFor(run: OpenRun, chunk: ChunkRow, folio: string, named: ParsedNames | undefined): string {
   const { run: itsRun = run.id, chunk: itsChunk } = named ?? {};
   const isElsewhere = itsRun !== run.id || itsChunk !== chunk.number;
   if (itsChunk === undefined || !isElsewhere) {

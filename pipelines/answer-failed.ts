@@ -1,4 +1,4 @@
-/** Asks again for failed records once all chunks are answered: in rounds of uploads, then by single searches. */
+/** Asks again for failed records when all chunks are answered: first in rounds of uploads, then by single searches. */
 import {
   checkAllMerged,
   closeRound,
@@ -16,8 +16,9 @@ import {
 } from '../src/index.js';
 
 /**
- * Does what `failures` asks for. A round that is begun is finished, whatever the config says now.
- * @throws the error that stops a chunk, a round or a search: the run goes on from there later.
+ * Runs the rounds and searches that `failures` configures. An open round is always finished, even if the config has
+ * changed.
+ * @throws the error that stops a chunk, a round or a search; a later run continues from there.
  */
 export async function answerFailed(run: OpenRun): Promise<void> {
   await checkAllMerged(run);
@@ -28,7 +29,7 @@ export async function answerFailed(run: OpenRun): Promise<void> {
 }
 
 /**
- * Finishes the rounds that are begun, with uploads.
+ * Finishes the rounds that have begun, with uploads if needed.
  * @returns whether there were any.
  */
 export async function finishBegunRounds(run: OpenRun): Promise<boolean> {
@@ -38,7 +39,7 @@ export async function finishBegunRounds(run: OpenRun): Promise<boolean> {
 }
 
 /**
- * Sends the failed records once more, in the first round that is not closed.
+ * Sends the failed records again, in the first round that is not closed.
  * @returns false if there was nothing to send.
  */
 export async function sendRound(run: OpenRun): Promise<boolean> {
@@ -55,7 +56,7 @@ export async function sendRound(run: OpenRun): Promise<boolean> {
 }
 
 /**
- * Closes the rounds that are begun, without an upload.
+ * Closes the rounds that have begun, without uploads.
  * @throws TroubleError `ROUND_UNFINISHED` when one needs an upload.
  */
 export async function closeBegunRounds(run: OpenRun): Promise<void> {
@@ -66,7 +67,7 @@ export async function closeBegunRounds(run: OpenRun): Promise<void> {
     if (unsent > 0 || !(await isRoundCut(run, round))) {
       throw new TroubleError(
         'ROUND_UNFINISHED',
-        `run ${run.id}: not all records of round ${round} are sent, in which failed records go out again`,
+        `run ${run.id}: round ${round} sends failed records again, and not all of them are sent`,
         { hint: 'foliopipe run sends the rest and goes on', facts: { run: run.id, round } },
       );
     }

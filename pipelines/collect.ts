@@ -27,10 +27,10 @@ export interface CollectOptions extends RunOptions {
 }
 
 /**
- * Uploads nothing. A done run whose output is not in place is published again.
- * @throws ConfigError when there is no run to collect; TroubleError `ROUND_UNFINISHED` when a round of failed records is
- *   begun and not all of it is sent. With `wait: false`: StillProcessingError; OutageError where a folio could not be
- *   asked for; TroubleError `FOLIO_NOT_FOUND` where the service did not know it.
+ * Uploads nothing. If the run is done and its output is not in place, publishes it again.
+ * @throws ConfigError when there is no run to collect; TroubleError `ROUND_UNFINISHED` when a round of failed records
+ *   is not completely sent. With `wait: false` also StillProcessingError; OutageError when the service could not be
+ *   asked about a folio; TroubleError `FOLIO_NOT_FOUND` when the service did not know a folio.
  */
 export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
   const { wait = true, ...rest } = options;

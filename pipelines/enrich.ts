@@ -1,4 +1,4 @@
-/** The whole job in one call: reads a source and publishes its enriched output; resumes a run that was interrupted. */
+/** The whole job in one call: reads a source and publishes its enriched output. Resumes an interrupted run. */
 import {
   appendMerged,
   type Config,
@@ -22,11 +22,11 @@ import { tryCanary } from './try-canary.js';
 import { withLostRechecked } from './with-ready-run.js';
 
 /**
- * Starts a run of `config`, or goes on with an interrupted one. A run that is done already costs nothing; if its output
- * is not in place, it is published again from the stored results.
- * @returns the summary of the run; `exitCode` is 0, or 3 where more records failed than are tolerated, or 8 after a
- *   deadline with `publishPartial`.
- * @throws FoliopipeError of one of its subclasses, each with `exitCode`, `code`, `facts` and `hint`.
+ * Starts a run of `config`, or continues an interrupted one. A run that is done already costs nothing; if its output is
+ * not in place, it is published again from the stored results.
+ * @returns the summary of the run. `exitCode` is 0; or 3 if more records failed than are tolerated, or some are
+ *   UNPROCESSED; or 8 after a deadline with `publishPartial`.
+ * @throws a subclass of FoliopipeError, with `exitCode`, `code`, `facts` and `hint`.
  */
 export async function enrich(config: Config, options: RunOptions = {}): Promise<RunSummary> {
   return publishPartlyAtDeadline(config, options, (linked) => enrichWhole(config, linked));

@@ -1,4 +1,4 @@
-/** Asks for each open folio once and fetches those that are finished: the first step of a resume. */
+/** The first step of a resume: asks for each open folio once, and downloads the finished ones. */
 import {
   downloadParts,
   drain,
@@ -10,8 +10,8 @@ import {
 } from '../src/index.js';
 
 /**
- * A folio that the service does not know stays open: only a run that waits decides whether it is lost.
- * @returns the first error that stopped a chunk, if any: the caller may go on and ask again.
+ * A folio that the service does not know stays open, because only a run that waits decides whether it is lost.
+ * @returns the first error that stopped a chunk, if any. The caller may continue and ask again.
  */
 export async function fetchFinished(run: OpenRun): Promise<FoliopipeError | undefined> {
   const askOnce = AbortSignal.abort();

@@ -3,7 +3,7 @@ import { mergeResults, type OpenRun, publishOutput, runStages } from '../src/ind
 
 /**
  * @param refetch fetches a chunk's parts again; without it the service is not asked.
- * @throws TroubleError when the run is not complete; as the stages do.
+ * @throws TroubleError when the run is not complete; the errors of the stages.
  */
 export async function mergeAndPublish(
   run: OpenRun,

@@ -14,7 +14,7 @@ export interface PruneOptions
     RunOptions,
     'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock' | 'files'
   > {
-  /** Runs that ended longer ago than this lose their results, in ms. Default: `retention.results`. */
+  /** How long ago a run must have ended to lose its results, in ms. Default: `retention.results`. */
   readonly olderThan?: number;
   /** Only report what would be removed. */
   readonly dryRun?: boolean;
@@ -22,27 +22,27 @@ export interface PruneOptions
 
 export interface Pruned {
   readonly runs: readonly PrunedRun[];
-  /** Folders that belong to no run: they are reported, never removed. */
+  /** Folders that belong to no known run. They are reported, never removed. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Takes the pipeline's lock. The costs of the runs stay in the ledger, and a source that was done is not paid for again.
- * The output of a pruned run cannot be written again.
+ * Takes the pipeline's lock. The costs of pruned runs stay in the ledger, and their sources are not paid for again. The
+ * output of a pruned run cannot be written again.
  * @throws LockedError when a run of the pipeline is working.
  */
 export async function prune(config: Config, options: PruneOptions = {}): Promise<Pruned> {
   const { olderThan = config.retention.results, dryRun = false } = options;
   return withState(config, options, async ({ checkpoint, files, clock, logger }) => {
     const now = clock.now();
-    const needs = { checkpoint, logger, files, pipeline: config.pipeline };
+    const context = { checkpoint, logger, files, pipeline: config.pipeline };
     const runs: PrunedRun[] = [];
-    for await (const run of pruneRuns(needs, { before: now - olderThan, now, dryRun })) runs.push(run);
+    for await (const run of pruneRuns(context, { before: now - olderThan, now, dryRun })) runs.push(run);
     return { runs, unknown: await unknownRunFolders(checkpoint, files) };
   });
 }
 
-/** Prunes by `retention.results` after a run. An error is only logged. */
+/** Prunes after a run, by `retention.results`. An error is only logged. */
 export async function pruneAfter(run: OpenRun): Promise<void> {
   const { pipeline, retention } = run.config;
   const { checkpoint, logger, fileStore: files } = run;

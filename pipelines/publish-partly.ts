@@ -36,7 +36,7 @@ export async function publishPartlyAtDeadline(
     if (!(error instanceof DeadlineError) || !options.publishPartial || id === undefined) throw error;
     const { deadline: _, ...rest } = options;
     return withReadyRun(config, { ...rest, existing: id }, async (run) => {
-      // Only the last step may have been missing, and opening the run has finished it.
+      // If only the last step of publishing was missing, opening the run has finished it.
       const { state } = (await run.checkpoint.run(run.id))!;
       if (state === 'done') {
         const publishedAgain = await publishAgain(run);

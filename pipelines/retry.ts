@@ -1,4 +1,4 @@
-/** Asks once more for the failed records of a published run, and publishes the new output. */
+/** Asks again for the failed records of a published run, and publishes the new output. */
 import {
   type Config,
   ConfigError,
@@ -23,14 +23,14 @@ import { publishAgain } from './publish-again.js';
 import { checkNoOtherOpen, withLostRechecked } from './with-ready-run.js';
 
 export interface RetryOptions extends RunOptions {
-  /** One round of uploads, or the single-record search. Default: as `failures.rescue` says. */
+  /** One round of uploads, or single-record searches. Default: `search` if `failures.rescue` is, else `upload`. */
   readonly by?: 'upload' | 'search';
 }
 
 /**
- * Goes on with an interrupted retry, as `enrich` does too. Without a failed record nothing is paid, and an output in place
- * stays as it is. An output that is missing, or that another run of this pipeline has published, is replaced by the new
- * one; an output that something else has changed is not.
+ * Continues an interrupted retry, as `enrich` also does. If no record has failed, nothing is paid, and an output in
+ * place stays unchanged. The new output replaces one that is missing, or that this pipeline has published; it never
+ * replaces one that something else has changed.
  * @param id a run of the config's pipeline; its source must be unchanged.
  * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
  *   GuardError `RUN_PRUNED`.
@@ -60,7 +60,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
       isReopened = true;
     } else {
       await fetchFinished(run);
-      if (!(await isSourceAnswered(run))) throw unfinished(run.id);
+      if (!(await isSourceAnswered(run))) throw unfinishedError(run.id);
     }
     isReopened ||= await isAsPublished(run);
     const wasBegun = await finishBegunRounds(run);
@@ -71,12 +71,12 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
   });
 }
 
-/** Whether nothing was done since the run was opened again: every chunk is merged, and no work file is begun. */
+/** Whether no work was done since the run was opened again: every chunk is merged, and there is no work file. */
 async function isAsPublished(run: OpenRun): Promise<boolean> {
   return !(await hasWorkFile(run)) && (await isAllMerged(run));
 }
 
-function unfinished(run: string): ConfigError {
+function unfinishedError(run: string): ConfigError {
   return new ConfigError('RUN_UNFINISHED', `run ${run} is not done yet`, {
     hint: 'finish it with: foliopipe run; what has failed then can be sent again',
     facts: { run },

@@ -18,8 +18,8 @@ import { tryCanary } from './try-canary.js';
 import { withReadyRun } from './with-ready-run.js';
 
 /**
- * Uploads every chunk that has no folio yet. Folios are polled only as long as chunks wait for a permit; `collect`, in
- * this process or another one, does the rest.
+ * Uploads every chunk that has no folio yet. Polls folios only while chunks wait for a permit. `collect`, in this
+ * process or another one, does the rest.
  */
 export async function submit(config: Config, options?: RunOptions): Promise<RunSummary> {
   return withReadyRun(config, options, async (run) => {

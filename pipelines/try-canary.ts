@@ -14,9 +14,9 @@ import {
 } from '../src/index.js';
 
 /**
- * Does nothing if the run has no canary, if the canary is the whole source, or if it has passed before. Results that are
- * on the disk already are only checked again.
- * @throws GuardError, UntrustedError, TroubleError as `checkCanary` does, before anything else is uploaded.
+ * Does nothing if the run has no canary, if the canary is the whole source, or if it has passed already. Results that
+ * are already on the disk are only checked again.
+ * @throws GuardError, UntrustedError, TroubleError, see `checkCanary`, before anything else is uploaded.
  */
 export async function tryCanary(run: OpenRun): Promise<void> {
   const { records, rejected } = run.source;

@@ -1,4 +1,4 @@
-/** Opens a run as `withRun` does, after finishing what an earlier process has left unfinished. */
+/** Opens a run like `withRun`, but first finishes steps that an earlier process left unfinished. */
 import {
   type Config,
   ConfigError,
@@ -22,7 +22,7 @@ import { pruneAfter } from './prune.js';
 type ReadyRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'publishing' | 'outdated'> };
 
 /**
- * Where publishing was interrupted, the output is put in place first. Where the source has changed and the config says
+ * If publishing was interrupted, the output is put in place first. If the source has changed and `source.onChange` is
  * `supersede`, the old run is collected and superseded first.
  */
 export async function withReadyRun<T>(
@@ -47,9 +47,10 @@ export async function withReadyRun<T>(
 }
 
 /**
- * Opens a run as `withReadyRun` does, and asks for its lost folios once more. No request is sent where none is lost, or
- * where the run is done and cannot be opened again.
- * @param body is given `reopened`: the run was done and is open again, because the service knows a lost folio.
+ * Opens a run like `withReadyRun`, and asks for its lost folios once more. Sends no request if no folio is lost, or if
+ * the run is done and cannot be opened again.
+ * @param body its parameter `reopened` says that the run was done and is open again, because the service knows a lost
+ *   folio.
  */
 export async function withLostRechecked<T>(
   config: Config,
@@ -58,15 +59,15 @@ export async function withLostRechecked<T>(
 ): Promise<T> {
   const done = await withReadyRun(config, options, async (run) => {
     const reopened = await recheckLost(run);
-    // Found again, because it is unfinished now.
+    // The run must be found again, because it is unfinished now.
     return run.found === 'done' && reopened ? undefined : { result: await body(run, reopened) };
   });
   return done === undefined ? withReadyRun(config, options, (run) => body(run, true)) : done.result;
 }
 
 /**
- * A pipeline has at most one unfinished run, so a done run cannot be opened again beside it.
- * @param verb the command.
+ * Checks that no other run is unfinished: a pipeline has at most one, so a done run cannot be opened beside it.
+ * @param verb the name of the command.
  * @throws ConfigError `<VERB>_RUN_NOT_LAST`.
  */
 export async function checkNoOtherOpen(run: OpenRun, verb: 'adopt' | 'retry'): Promise<void> {
@@ -87,9 +88,9 @@ function isReady(run: OpenRun): run is ReadyRun {
 }
 
 /**
- * Ends a run whose source has changed: collects its open folios, so that a new run can take its place. The source is
- * not read. Folios that are not finished within `poll.timeout` are left behind, and their number is logged.
- * @throws OutageError when the service cannot be asked: the run stays open then.
+ * Ends a run whose source has changed: collects its open folios, so that a new run can replace it. Does not read the
+ * source. Folios that are not finished within `poll.timeout` are left behind, and their number is logged.
+ * @throws OutageError when the service cannot be reached; the run then stays open.
  */
 async function collectOutdated(run: OpenRun): Promise<void> {
   await runStages(run.controller, openChunks(run), trackFolios(run), downloadParts(run), drain);

@@ -14,7 +14,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** The base class. */
+/** The base class of all these errors. */
 export abstract class FoliopipeError extends Error {
   /** The exit code of the process (README.md). */
   abstract readonly exitCode: number;
@@ -33,8 +33,8 @@ export abstract class FoliopipeError extends Error {
 }
 
 /**
- * A paid POST began, and it is unknown whether the service accepted it. Exit 5; 7 if the service redirects, because it
- * would do so again.
+ * A paid POST began, and it is unknown whether the service accepted it. Exit 5; exit 7 after a redirect, because the
+ * service would redirect the next upload too.
  */
 export class AmbiguousUploadError extends FoliopipeError {
   override readonly exitCode: 5 | 7;
@@ -57,12 +57,12 @@ export class DeadlineError extends FoliopipeError {
   override readonly exitCode = 8;
 }
 
-/** Passing trouble (an outage, a full disk, a slow folio); the same command continues. Exit 5. */
+/** Temporary trouble (an outage, a full disk, a slow folio); the same command continues. Exit 5. */
 export class TroubleError extends FoliopipeError {
   override readonly exitCode = 5;
 }
 
-/** The service has said for long enough that it does not know a folio which it once gave us. */
+/** The service has not known a folio for longer than `poll.lostAfter`, although it gave us that folio. */
 export class FolioLostError extends TroubleError {}
 
 /** The service has failed for longer than we wait. Other chunks go on: rule "Trouble stays with the chunk". */
@@ -100,8 +100,8 @@ export class UntrustedError extends FoliopipeError {
 }
 
 /**
- * Parts that contradict what was sent or counted. They may be right when they are fetched once more. No other
- * `UntrustedError` is: columns or a join that changed come back unchanged.
+ * Parts that contradict the records sent or the counts. Fetching them once more may help. It does not help with any
+ * other `UntrustedError`: changed columns or a changed join would come back unchanged.
  */
 export class MismatchError extends UntrustedError {}
 

@@ -1,4 +1,4 @@
-/** The public names of the library: what pipelines, and programs that embed one, are made of. */
+/** The public names of the library, for the pipelines and for programs that embed it. */
 export type {
   DownloadRequest,
   FolioReport,
@@ -96,7 +96,7 @@ export { publishPartly } from './stages/publish/publish-partly.js';
 export { putInPlace, rewriteMarker } from './stages/publish/put-in-place.js';
 export { checkCanary } from './stages/submit/check-canary.js';
 export { submitChunks } from './stages/submit/submit-chunks.js';
-export { type ReadNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';
+export { type ParsedNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';
 export { hasLostFolios, recheckLostFolios } from './stages/track/lost-folios.js';
 export { trackFolios } from './stages/track/track-folios.js';
 export { systemClock } from './streams/clock.js';

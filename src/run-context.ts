@@ -1,4 +1,4 @@
-/** What a run works with. Each stage names the part of it that it needs. */
+/** The context of a run: everything that its stages work with. Each stage names the part that it needs. */
 import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
@@ -17,11 +17,11 @@ export interface RunContext {
   readonly id: string;
   readonly config: Config;
   readonly source: Source;
-  /** Records that are sent alone and checked before the rest is paid for; 0: none. */
+  /** The number of records that are sent alone and checked before the rest is paid for; 0 for no canary. */
   readonly canary: number;
   readonly checkpoint: Checkpoint;
   readonly files: RunFiles;
-  /** Where publications are put. */
+  /** The store for publications. */
   readonly output: OutputStore;
   readonly api: PredictionApi;
   /** A permit for each folio open at the service: taken before a POST, released when FINISHED is committed. */
@@ -29,23 +29,26 @@ export interface RunContext {
   /** Aborts the run: on the caller's signal, at the deadline, or when a stage fails. */
   readonly controller: AbortController;
   readonly signal: AbortSignal;
-  /** The first error that stopped only single chunks: the others go on, and the run ends with this error. */
+  /** The first error that stopped single chunks only. The other chunks go on, and the run ends with this error. */
   readonly deferred: { error: FoliopipeError | undefined };
-  /** Once stopped, this process uploads nothing more; chunks that are sent already go on. */
+  /** Once stopped, this process starts no more uploads; chunks that are already sent are still collected. */
   readonly uploads: {
     stopped: boolean;
-    /** Uploads between their intent and the commit of their outcome: the run is not closed before they have ended. */
+    /**
+     * Uploads between the commits of their intent and of their outcome. The run is closed only after they have ended.
+     */
     readonly inFlight: Set<Promise<unknown>>;
   };
-  /** How results are joined, as far as it is known; all stages share it. */
+  /** The state of the join, shared by all stages. */
   readonly join: {
+    /** Null until the first join has decided it. */
     method: JoinMethod | null;
-    /** Numbers of chunks that have passed before the method was proven. */
+    /** The numbers of chunks that passed before the method was proven. */
     readonly judged: Set<number>;
-    /** The judgement that is running, or the last one; it resolves to an error if a chunk did not pass. */
+    /** The running judgement, or the last one. It resolves to an error if a chunk did not pass. */
     judging: Promise<UntrustedError | undefined>;
   };
-  /** The hash of the work file, if this process has written all of it. */
+  /** The hash of the work file; known only if this process has written all of it. */
   readonly work: KnownWork;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -5,29 +5,29 @@ export type Milliseconds = number;
 /** A size in bytes. */
 export type Bytes = number;
 
-/** How the bytes of one source file are read; detected from the bytes or fixed by the config. */
+/** How the bytes of a source file are read; detected from the bytes or set by the config. */
 export interface Dialect {
-  /** Name as iconv-lite knows it: `utf8`, `utf16le`, `utf16be`, `windows-1252`, `latin1`, ... */
+  /** A name that iconv-lite knows: `utf8`, `utf16le`, `utf16be`, `windows-1252`, `latin1`, ... */
   readonly encoding: string;
   /** Whether the file begins with a byte order mark (never part of the first column's name). */
   readonly bom: boolean;
   /** One ASCII character. */
   readonly delimiter: string;
-  /** What the sample showed. Any record may end with LF or CRLF all the same. */
+  /** The line ends in the sample. A record may end with LF or CRLF in any case. */
   readonly newline: 'LF' | 'CRLF' | 'mixed' | 'none';
   readonly gzip: boolean;
 }
 
-/** One file of a source, as the whole scan found it. */
+/** One file of a source, as its scan found it. */
 export interface SourceFile {
   readonly path: string;
   /** Size on disk. */
   readonly bytes: Bytes;
   /** Size, times and inode as one text: equal stamps let a resume skip reading the file again. */
   readonly stamp: string;
-  /** Of the bytes on disk, hex. */
+  /** Hash of the bytes on disk, hex. */
   readonly sha256: string;
-  /** Records of this file, with rejected ones, without the header. */
+  /** Records of this file, including rejected ones, without the header. */
   readonly records: number;
   readonly dialect: Dialect;
   /** Offset of the first record in the decoded (unzipped, UTF-8, without BOM) bytes. */
@@ -42,11 +42,11 @@ export interface Source {
   /** Records read, rejected ones included. */
   readonly records: number;
   readonly rejected: number;
-  /** Of all files' contents in order, hex: two sources with the same hash are the same. */
+  /** Hash of the contents of all files in order, hex: sources with the same hash have the same content. */
   readonly sha256: string;
 }
 
-/** Where a record begins: which file, and the offset in its decoded bytes. */
+/** A position in the source: the index of the file, and the offset in its decoded bytes. */
 export interface Position {
   readonly file: number;
   readonly offset: Bytes;
@@ -54,19 +54,19 @@ export interface Position {
 
 /** Consecutive records, cut by count and bytes, written as one uploadable file. */
 export interface Chunk {
-  /** Unique in the run, from 1, in the order of the source as long as no chunk is split or sent again. */
+  /** Unique in the run, from 1. In the order of the source, unless chunks are split or records are sent again. */
   readonly number: number;
   /** Number of its first record in the source. */
   readonly firstRecord: number;
-  /** Number of its last record; more than `firstRecord + records - 1` where rejected records lie between. */
+  /** Number of its last record; more than `firstRecord + records - 1` if there are rejected records in between. */
   readonly lastRecord: number;
   readonly records: number;
   readonly start: Position;
-  /** Just after the last record's content. Its newline, read again, is an empty line and no record. */
+  /** Just after the content of the last record. Its newline, if read from here, is an empty line and not a record. */
   readonly end: Position;
   /** Size of the uploadable file. */
   readonly bytes: Bytes;
-  /** Of the uploadable file, hex. */
+  /** Hash of the uploadable file, hex. */
   readonly sha256: string;
 }
 
@@ -80,15 +80,16 @@ export type PredictionStatus = FileStatus | 'UNPROCESSED';
 export type UnprocessedCause = 'AMBIGUOUS_HELD' | 'FOLIO_LOST' | 'DEADLINE';
 
 /**
- * Why it is unknown whether a paid request was accepted. `no-reply`: cut, timed out, or a server error. `redirected`:
- * any 3xx. `unreadable`: a whole reply of success that does not say what was accepted. The value is stored.
+ * Why it is unknown whether a paid request was accepted. `no-reply`: the connection broke, a time-out, or a server
+ * error. `redirected`: any 3xx. `unreadable`: a complete 2xx reply that does not say what was accepted. The value is
+ * stored.
  */
 export type Doubt = 'no-reply' | 'redirected' | 'unreadable';
 
 /** A value of the output's error code column. */
 export type PredictionErrorCode = 'SERVICE_FAILED' | 'RECORD_REFUSED' | UnprocessedCause;
 
-/** What the service says it holds of a finished folio. */
+/** The service's counts of a finished folio. */
 export interface FolioCounts {
   readonly successful: number;
   readonly failed: number;
@@ -104,13 +105,13 @@ export interface PartReference {
 export interface StoredPart extends PartReference {
   /** Decoded size. */
   readonly bytes: Bytes;
-  /** Of the decoded bytes, hex. */
+  /** Hash of the decoded bytes, hex. */
   readonly sha256: string;
   /** Records in it, the header not counted. */
   readonly records: number;
 }
 
-/** How the records of a chunk, or of a whole run, ended. */
+/** How many records of a run ended in each way. */
 export interface Counts {
   readonly read: number;
   readonly successful: number;
@@ -120,22 +121,24 @@ export interface Counts {
 }
 
 /**
- * What a sent column that comes back holds: exactly the text that was sent, the same text except for case, blanks and
- * Unicode form, or an answer of the service.
+ * What a sent column contains when it comes back. `exact`: the text that was sent. `folded`: the same text except for
+ * case, blanks and Unicode form. `answer`: an answer of the service.
  */
 export type ColumnKind = 'exact' | 'folded' | 'answer';
 
-/** Sent columns that came back, by name. */
+/** The kinds of the sent columns that came back, by column name. */
 export type ColumnKinds = Readonly<Record<string, ColumnKind>>;
 
-/** What the results of a run have shown about the sent columns. */
+/** What the results of a run so far have proven about the sent columns. */
 export interface Judgement {
   readonly kinds: Readonly<Record<FileStatus, ColumnKinds>>;
-  /** Whether successful results of records that differ have passed; until then a chunk must pass before more is sent. */
+  /**
+   * Whether successful results of different records have passed. Before that, a chunk must pass before more is sent.
+   */
   readonly isProven: boolean;
-  /** What `result.echo` said. */
+  /** The value of `result.echo` at that time. */
   readonly declared: readonly string[] | null;
-  /** Whether `declared` is too weak to tell the records apart, so that the results are joined on the user's word. */
+  /** Whether `declared` alone justifies the join: its columns are too weak to tell the records apart. */
   readonly isOnWord?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The reading half of the port: for the process that writes, and for those that only read. */
+/** The reading half of the checkpoint port, for the process that writes and for processes that only read. */
 import type { Doubt, StoredPart } from '../types.js';
 import type {
   ChunkRow,
@@ -26,38 +26,38 @@ export interface CheckpointReader {
   publications(pipeline: string): Promise<readonly PublishedFile[]>;
 
   chunk(run: string, number: number): Promise<ChunkRow | undefined>;
-  /** At most `limit` chunks in one of the states with a number above `after`, of all rounds, ordered by number. */
+  /** Chunks of all rounds in one of the states, ordered by number: at most `limit`, with numbers above `after`. */
   chunksIn(
     run: string,
     states: readonly ChunkState[],
     after: number,
     limit: number,
   ): Promise<readonly ChunkRow[]>;
-  /** The round's next chunk in the order of the source: the first, not split, that begins after the record. */
+  /** The first chunk of a round, in the order of the source, that begins after the record; split ones are left out. */
   nextChunk(run: string, round: number, afterRecord: number): Promise<ChunkRow | undefined>;
-  /** The chunk of a round, not split, that is last in the order of the source. */
+  /** The last chunk of a round, in the order of the source; split ones are left out. */
   lastCut(run: string, round: number): Promise<ChunkRow | undefined>;
-  /** The highest round that has chunks; 0 if none was begun. */
+  /** The highest round that has chunks; 0 if no round has. */
   lastRound(run: string): Promise<number>;
-  /** The last merged chunk in the order of the source; with a record, of the chunks that begin before it. */
+  /** The last merged chunk in the order of the source; with `beforeRecord`, only chunks that begin before it count. */
   lastMerged(run: string, beforeRecord?: number): Promise<ChunkRow | undefined>;
   /** The numbers of the records in a chunk of a round, ascending; undefined for the source's own chunks. */
   pickedRecords(run: string, chunk: number): Promise<readonly number[] | undefined>;
 
-  /** An accepted upload in which the service counted another number of records than was sent. */
+  /** An accepted upload for which the service counted more or fewer records than were sent. */
   misreadUpload(run: string): Promise<Upload | undefined>;
   /**
-   * The number of uploads that ended with this doubt after the newest accepted one ended; for `redirected`, after the
-   * newest accepted one began.
+   * The number of uploads that ended with this doubt after the newest accepted upload ended. For `redirected`: after
+   * the newest accepted upload began.
    */
   doubtsInRow(run: string, doubt: Doubt): Promise<number>;
-  /** Which kinds of service have answered a run; none if the run is not known. */
+  /** Which kinds of service have answered a run; all false if the run is not known. */
   replyKinds(run: string): Promise<ReplyKinds>;
-  /** Every attempt to upload the chunk, oldest first; empty before its first one. */
+  /** Every attempt to upload the chunk, oldest first; empty before the first attempt. */
   attempts(run: string, chunk: number): Promise<readonly Upload[]>;
   /** All attempts of at most `limit` chunks with a number above `after`, ordered by chunk and attempt. */
   uploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
-  /** The upload, of any run on this service, that was answered with the folio; the first where there are several. */
+  /** The first upload, of any run on this service, to which the service replied with the folio. */
   uploadOf(service: string, folio: string): Promise<Upload | undefined>;
   /** The stored parts of a chunk: successful ones first, then by part number. */
   parts(run: string, chunk: number): Promise<readonly StoredPart[]>;
@@ -65,7 +65,7 @@ export interface CheckpointReader {
   searches(run: string, after: number, limit: number): Promise<readonly Search[]>;
 
   tally(run: string): Promise<Tally>;
-  /** What a run has spent, and its pipeline in all runs on a day and in its month; run null: 0 for the run. */
+  /** Records paid for by a run (0 for null), and by all runs of the pipeline on a day and in its month. */
   spending(pipeline: string, run: string | null, day: string): Promise<Spending>;
   /** The columns of this pipeline's results on this service; undefined before the first success. */
   knownColumns(pipeline: string, service: string): Promise<readonly string[] | undefined>;

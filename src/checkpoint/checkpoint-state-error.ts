@@ -1,6 +1,6 @@
 /**
- * A change of state found no row in a state that allows it: a bug, never an operator's fault. Not a `FoliopipeError` on
- * purpose: it is unexpected, so the command ends with exit 1.
+ * A change of state found no row in a state that allows it. This is a bug, never an operator's mistake. So it is not a
+ * `FoliopipeError`, and the command ends with exit 1.
  */
 export class CheckpointStateError extends Error {
   /** The method of the port that threw. */

@@ -1,9 +1,9 @@
-/** Ascending record numbers as a small blob: each number's distance from the previous one, deflated. */
+/** Packs ascending record numbers into a small blob: the differences between neighbours, deflated. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 const BYTES_EACH = 4;
 
-/** @param numbers ascending, without repeats; the distances are below 2^32. */
+/** @param numbers ascending, without repeats; their differences are below 2^32. */
 export function packNumbers(numbers: readonly number[]): Buffer {
   const distances = Buffer.allocUnsafe(numbers.length * BYTES_EACH);
   let before = 0;

@@ -1,33 +1,33 @@
-/** The port to the lock of a pipeline: one writer a pipeline (rule "One writer"). */
+/** The port to the lock of a pipeline, which allows one writer (rule "One writer"). */
 import { type ErrorFacts, LockedError } from '../errors.js';
 
-/** Locks of all pipelines of one state. */
+/** The locks of all pipelines that share a state. */
 export interface PipelineLock {
   /**
    * Takes the lock of a pipeline without waiting.
    * @param pipeline its name, `[A-Za-z0-9._-]{1,64}` (checked by the config).
    * @param holder this process, shown to others while the lock is held.
-   * @throws LockedError `PIPELINE_LOCKED`, naming the holder where it is known.
+   * @throws LockedError `PIPELINE_LOCKED`, which names the holder if it is known.
    */
   take(pipeline: string, holder: LockHolder): Promise<HeldLock>;
 }
 
-/** A lock is free again when it is closed, or when its process ends, however that ends. */
+/** A held lock. It becomes free when it is closed, or when its process ends in any way. */
 export interface HeldLock {
-  /** Closing twice does nothing more. */
+  /** A second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Who holds a lock, for people to read: it proves nothing, only the lock does. */
+/** The holder of a lock, shown to people. Only the lock itself proves that it is held. */
 export interface LockHolder {
   readonly pid: number;
-  /** The command as it may be shown. */
+  /** The command, without secrets. */
   readonly command: string;
   /** Epoch milliseconds. */
   readonly since: number;
 }
 
-/** The error of a lock that is held. */
+/** The error for a lock that is held. */
 export function lockedError(pipeline: string, holder: LockHolder | undefined): LockedError {
   if (holder === undefined) {
     return locked(`another process runs the pipeline ${pipeline}`, { pipeline });

@@ -1,9 +1,9 @@
-/** What the checkpoint stores, as its callers see it: runs, chunks, upload attempts, and sums of them. */
+/** The types of the stored state: runs, chunks, upload attempts, and sums of them. */
 import type { Chunk, Counts, Doubt, FolioCounts, JoinMethod, Source, UnprocessedCause } from '../types.js';
 
 /**
- * `open`: being worked on, or resumable. `publishing`: an output is complete and hashed, and is being put in place.
- * `done`: published. `superseded`: given up for a newer run, never resumed.
+ * `open`: in progress, or can be resumed. `publishing`: the output is complete and hashed, and is being put in place.
+ * `done`: published. `superseded`: replaced by a newer run, never resumed.
  */
 export type RunState = 'open' | 'publishing' | 'done' | 'superseded';
 
@@ -11,7 +11,9 @@ export interface NewRun {
   /** Sortable by time and unique: `20261121T031002-4f9c`. */
   readonly id: string;
   readonly pipeline: string;
-  /** The service: its base URL, or `embedded:<folder>`. Results are never reused across services. */
+  /**
+   * The identity of the service: its base URL, or `embedded:<folder>`. Results of one service are not used for another.
+   */
   readonly service: string;
   readonly label: string | null;
   readonly source: Source;
@@ -23,7 +25,7 @@ export interface NewRun {
   readonly createdAt: number;
 }
 
-/** An output, with its length and hash just before it is put in place. */
+/** A published output, with its length and hash from just before it was put in place. */
 export interface Publication {
   /** From 1, increasing within the pipeline. */
   readonly number: number;
@@ -33,11 +35,11 @@ export interface Publication {
   readonly exitCode: number;
   /** Whether it was written at a deadline, before the run was done; the run is open again after it. */
   readonly partial: boolean;
-  /** How the records ended. Kept here, because the chunks lose their counts when the output is written again. */
+  /** Kept here because the chunks lose their counts when the output is written again. */
   readonly counts: Counts;
   /** Columns that the service adds, in output order. */
   readonly resultColumns: readonly string[];
-  /** Where and how it is written. An interrupted publishing is finished by these values, not by the config of then. */
+  /** Its path and format. An interrupted publishing is finished with these values, even if the config has changed. */
   readonly output: {
     readonly path: string;
     readonly columns: 'all' | readonly string[];
@@ -51,7 +53,7 @@ export interface Publication {
 /** A publication before it has a number. */
 export type NewPublication = Omit<Publication, 'number'>;
 
-/** What is kept of each publication: enough to recognise the file later. */
+/** The data that is kept of each publication, to recognise the file later. */
 export interface PublishedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256'> {
   readonly run: string;
   readonly path: string;
@@ -61,28 +63,28 @@ export interface PublishedFile extends Pick<Publication, 'number' | 'bytes' | 's
 
 export interface Run extends NewRun {
   readonly state: RunState;
-  /** Number of chunks without split ones, once the source is cut completely; null before. */
+  /** Number of chunks without split ones; null until the source is cut completely. */
   readonly chunks: number | null;
   /** Columns that the service adds, in output order; null until learned or declared. */
   readonly columns: readonly string[] | null;
   readonly join: JoinMethod | null;
-  /** Number of settled rounds of failed records: their answers are in the output. */
+  /** Number of closed rounds of failed records. Their answers are in the output. */
   readonly round: number;
   /** Whether any reply came from a local service (docs/architecture.md#a-rehearsal-never-looks-real). */
   readonly rehearsal: boolean;
   readonly publication: Publication | null;
-  /** Epoch milliseconds at which it was published or given up. */
+  /** Epoch milliseconds at which it was published or superseded. */
   readonly finishedAt: number | null;
   /** Epoch milliseconds at which its results were removed; its uploads stay in the ledger. */
   readonly prunedAt: number | null;
 }
 
 /**
- * `cut`: certainly not accepted by the service. `uploading`: the intent is committed, the reply is not.
- * `ambiguous`: a POST began, and it is not known whether it was accepted. `submitted`: the folio is known.
- * `finished`: the service is done and lists the parts. `downloaded`: all parts are stored and the counts balance.
- * `unprocessed`: given up, with a cause. `refused`: the service refuses its only record. `split`: refused, and its
- * records are in two other chunks now; not counted as a chunk.
+ * `cut`: certainly not accepted by the service. `uploading`: the intent is committed, the reply is not. `ambiguous`: a
+ * POST began, and it is unknown whether it was accepted. `submitted`: the folio is known. `finished`: the service has
+ * finished and lists the parts. `downloaded`: all parts are stored and the counts balance. `unprocessed`: given up,
+ * with a cause. `refused`: the service refuses its only record. `split`: refused, and replaced by two other chunks; it
+ * no longer counts as a chunk.
  */
 export type ChunkState =
   | 'cut'
@@ -110,30 +112,30 @@ export interface ChunkRow extends Chunk {
   readonly refusal: string | null;
   /** Length of the work file after this chunk, or null while it is not merged. */
   readonly mergedEnd: number | null;
-  /** Hash of the bytes that this chunk has added to the work file, hex; null if it is not merged or not known. */
+  /** Hash of the bytes that this chunk has added to the work file, hex; null if not merged or not known. */
   readonly mergedSha256: string | null;
   readonly merged: ChunkCounts | null;
 }
 
-/** How a merged chunk's records ended; the three add up to its records. */
+/** How many records of a merged chunk ended in each way; the three counts add up to its records. */
 export interface ChunkCounts extends Pick<Counts, 'successful' | 'failed' | 'unprocessed'> {
-  /** Records with equal sent columns and different results: it is not known which record has which result. */
+  /** Records with equal sent columns and different results: it is unknown which result belongs to which record. */
   readonly indistinct: number;
 }
 
-/** The records of a chunk of a round, by their numbers in the source, ascending. */
+/** The records of a chunk that belongs to a round: their numbers in the source, ascending. */
 export interface PickedRecords {
   readonly round: number;
   readonly numbers: readonly number[];
 }
 
-/** A chunk before it is added; the checkpoint gives it its number. */
+/** A chunk before it is added to the checkpoint, which gives it its number. */
 export interface NewChunk extends Omit<Chunk, 'number'> {
   /** Null if the chunk simply holds the source's next records. */
   readonly picked: PickedRecords | null;
 }
 
-/** One attempt to upload a chunk; the ledger lists these. */
+/** One attempt to upload a chunk, as the ledger lists it. */
 export interface Upload {
   readonly run: string;
   readonly chunk: number;
@@ -142,18 +144,18 @@ export interface Upload {
   readonly records: number;
   /** `intent`: about to be sent, or being sent. `dropped`: certainly not accepted. */
   readonly state: 'intent' | 'accepted' | 'dropped' | 'ambiguous';
-  /** Why it is not known whether an `ambiguous` one was accepted; null for all others. */
+  /** Why it is unknown whether an `ambiguous` attempt was accepted; null for other states. */
   readonly doubt: Doubt | null;
   readonly folio: string | null;
-  /** Whether a local service answered; null unless it was accepted. */
+  /** Whether a local service answered; null unless the attempt was accepted. */
   readonly local: boolean | null;
-  /** Number of records that the service counted in the file; null if it did not say. */
+  /** Number of records that the service counted in the file; null if its reply has no count. */
   readonly serviceRecords: number | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
 }
 
-/** The file name of an upload as data: `<before><attempt's number><after>`. */
+/** The parts of an upload's file name: `<before><attempt's number><after>`. */
 export interface AttemptFileName {
   readonly before: string;
   readonly after: string;
@@ -162,7 +164,7 @@ export interface AttemptFileName {
 /** The service's reply to an upload that it accepted. */
 export interface AcceptedReply {
   readonly folio: string;
-  /** Number of records that it counted in the file; null if it did not say. */
+  /** Number of records that the service counted in the file; null if its reply has no count. */
   readonly serviceRecords: number | null;
   /** Whether a local service answered. */
   readonly rehearsal: boolean;
@@ -172,13 +174,13 @@ export interface AcceptedReply {
 export interface ReplyKinds {
   /** Whether a local service has accepted an upload. */
   readonly local: boolean;
-  /** Whether another service has. */
+  /** Whether any other service has accepted one. */
   readonly other: boolean;
-  /** Whether replies contradict each other: both of the above, or a poll that contradicts its upload. */
+  /** Whether replies contradict each other: both kinds have accepted uploads, or a poll contradicts its upload. */
   readonly mixed: boolean;
 }
 
-/** Caps for paid requests, in records: over all that was, or may have been, paid for. */
+/** Caps for paid requests, in records. Everything that was, or may have been, paid for counts. */
 export interface Budget {
   /** The day as `2026-11-21`, in the budget's time zone; its first seven letters are the month. */
   readonly day: string;
@@ -194,13 +196,13 @@ export interface Spending {
   readonly month: number;
 }
 
-/** One failed record asked for by the single-record search. */
+/** The single-record search for a failed record. */
 export interface Search {
   /** Number of the record in the source. */
   readonly record: number;
-  /** `intent`: about to be sent, or being sent. `dropped`: certainly not counted, so it may be sent again. */
+  /** `intent`: about to be sent, or being sent. `dropped`: certainly not accepted, so it may be sent again. */
   readonly state: 'intent' | 'answered' | 'dropped' | 'ambiguous';
-  /** Values by added column, or null if the reply held none of them. */
+  /** Values by added column; null if the reply has none of them. */
   readonly values: Readonly<Record<string, string>> | null;
   readonly startedAt: number;
 }

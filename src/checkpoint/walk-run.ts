@@ -1,11 +1,13 @@
-/** Walks over the chunks and searches of a run, in pages or one by one, so that memory does not grow with their number. */
+/**
+ * Walks over the chunks and searches of a run, in pages or one by one, so that memory does not grow with their number.
+ */
 import type { CheckpointReader, ChunkRow, ChunkState, Search } from './checkpoint.js';
 
 const PAGE_SIZE = 500;
 
 /**
- * The chunks of a round in the order of the source, split ones left out.
- * Each is read when it is asked for: a chunk that is cut or split meanwhile is seen as it then is.
+ * The chunks of a round in the order of the source, without split ones. Each chunk is read when it is asked for, so
+ * chunks that are cut or split meanwhile are seen.
  * @param round 0: the source's own chunks.
  * @param afterRecord only chunks that begin after this record.
  */
@@ -23,8 +25,8 @@ export async function* chunksInOrder(
 }
 
 /**
- * Chunks that are in one of the states when their page is read, by number; of all rounds.
- * @param pageSize fewer if the first ones are enough.
+ * The chunks of all rounds that are in one of the states when their page is read, ordered by number.
+ * @param pageSize a smaller one reads less if only the first chunks are needed.
  */
 export async function* eachChunk(
   checkpoint: Pick<CheckpointReader, 'chunksIn'>,
@@ -42,7 +44,7 @@ export async function* eachChunk(
   }
 }
 
-/** Searches of a run for the records from one to another, by record; dropped ones too. */
+/** The searches of a run for a range of records, ordered by record, including dropped ones. */
 export async function* eachSearch(
   checkpoint: Pick<CheckpointReader, 'searches'>,
   run: string,
@@ -61,7 +63,7 @@ export async function* eachSearch(
   }
 }
 
-/** Whether nothing more comes for a chunk: its results are here, or it was given up or refused. */
+/** Whether a chunk needs no more answer: its results are here, or it was given up or refused. */
 export function isAnswered({ state }: Pick<ChunkRow, 'state'>): boolean {
   return state === 'downloaded' || state === 'unprocessed' || state === 'refused';
 }

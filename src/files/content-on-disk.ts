@@ -4,8 +4,8 @@
  * The length is fixed at the start, because the upload form names it. If the file grows later, it is read up to the old
  * length; if it shrinks, that is an error.
  *
- * The file is read synchronously, in small pieces. This is faster than waiting for a thread of the pool, and memory holds
- * one piece and the bytes that the socket has not sent yet.
+ * The file is read synchronously, in small pieces. This is faster than waiting for a thread of the pool, and memory
+ * holds one piece and the bytes that the socket has not sent yet.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type { UploadContent } from './run-files.js';

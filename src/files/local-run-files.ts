@@ -1,6 +1,6 @@
 /**
- * A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. Chunk and part files are read and
- * written synchronously when that is faster than waiting for another thread.
+ * A run's files on the local disk: `<stateDir>/runs/<run>/`, files 0600, folders 0700. Chunk and part files are read
+ * and written synchronously when that is faster than waiting for another thread.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,9 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
   const partName = (chunk: number, { fileStatus, part }: PartReference) =>
     join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}`);
-  /** Contains the hash, so that a part that is fetched again does not replace the old file before the checkpoint does. */
+  /**
+   * Contains the hash, so that a part that is fetched again does not replace the old file before the checkpoint does.
+   */
   const partPath = (chunk: number, part: NamedPart) =>
     `${partName(chunk, part)}-${part.sha256.slice(0, HASH_DIGITS)}.csv.gz`;
   /** The path at which the part is, or should be. Version 0.1 named parts without their hash. */
@@ -178,9 +180,9 @@ function digits(number: number): string {
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
 /**
- * The decoded content of the parts that were stored last. Most parts are joined right after they are stored; their files
- * need not be read, decompressed and hashed for that. Invariant: the content equals the file. After a change of the file's
- * stamp the content is not used.
+ * The decoded content of the parts that were stored last. Most parts are joined right after they are stored; their
+ * files need not be read, decompressed and hashed for that. Invariant: the content equals the file. After a change of
+ * the file's stamp the content is not used.
  */
 export interface RecentParts {
   /**

@@ -11,16 +11,16 @@ export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
 export interface UploadContent {
   readonly bytes: Bytes;
   /**
-   * Each call gives the content from its first byte, exactly `bytes` long. The bytes of a piece stay unchanged, because it
-   * is unknown when the network has sent them.
+   * Each call gives the content from its first byte, exactly `bytes` long. The bytes of a piece stay unchanged, because
+   * it is unknown when the network has sent them.
    */
   open(): AsyncIterable<Uint8Array>;
 }
 
 export interface RunFiles {
   /**
-   * Writes the file of a chunk, replacing an old file of the same number. The file need not survive a crash: it can be cut
-   * from the source again, and `hasChunk` says whether it is complete.
+   * Writes the file of a chunk, replacing an old file of the same number. The file need not survive a crash: it can be
+   * cut from the source again, and `hasChunk` says whether it is complete.
    */
   writeChunk(number: number, content: ByteStream, sha256: string): Promise<void>;
   /**
@@ -32,8 +32,8 @@ export interface RunFiles {
   hasChunk(number: number, sha256: string): Promise<boolean>;
   removeChunk(number: number): Promise<void>;
   /**
-   * Compresses a decoded part and streams it to the store. The part appears whole or not at all. Stored files of the same
-   * part with other content stay.
+   * Compresses a decoded part and streams it to the store. The part appears whole or not at all. Stored files of the
+   * same part with other content stay.
    */
   writePart(chunk: number, part: PartReference, content: ByteStream): Promise<WrittenPart>;
   /**

@@ -6,8 +6,8 @@ import { constants, createGzip, type ZlibOptions, type ZlibReset } from 'node:zl
 import type { ByteStream } from './run-files.js';
 
 /**
- * Each write makes a gzip member of its own (RFC 1952, section 2.2). Its bytes are complete when the write has ended, so
- * most files need only one call to another thread. The high water mark is so large that no write waits for a reader.
+ * Each write makes a gzip member of its own (RFC 1952, section 2.2). Its bytes are complete when the write has ended,
+ * so most files need only one call to another thread. The high water mark is so large that no write waits for a reader.
  */
 const OPTIONS: ZlibOptions & Pick<TransformOptions, 'highWaterMark'> = {
   level: constants.Z_BEST_SPEED,
@@ -27,8 +27,8 @@ type Gzip = ReturnType<typeof createGzip> & ZlibReset;
 const spare: Gzip[] = [];
 
 /**
- * Compresses the content into an empty file. A piece may be overwritten when the next one is asked for. Pieces should be
- * large, because each one is compressed separately.
+ * Compresses the content into an empty file. A piece may be overwritten when the next one is asked for. Pieces should
+ * be large, because each one is compressed separately.
  * @param file the descriptor of the file.
  * @param onPiece called with each piece while it is being compressed.
  */

@@ -1,6 +1,6 @@
 /**
- * Chunks that need a person's help: ambiguous chunks, which the service may have accepted, and chunks whose folio is lost.
- * `foliopipe adopt` binds a folio that was found at the service to such a chunk.
+ * Chunks that need a person's help: ambiguous chunks, which the service may have accepted, and chunks whose folio is
+ * lost. `foliopipe adopt` binds a folio that was found at the service to such a chunk.
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/walk-run.js';

@@ -9,8 +9,8 @@ import { checkSource } from './check-source.js';
 import { serviceIdentity } from './service.js';
 
 /**
- * The newest run that has read and sent the source with the values of the current config. The sizes of its chunks do not
- * matter.
+ * The newest run that has read and sent the source with the values of the current config. The sizes of its chunks do
+ * not matter.
  * @param done runs whose source had the same content, newest first.
  * @param frozen the current values.
  * @returns undefined if there are no runs.

@@ -37,8 +37,8 @@ export interface FindRunContext {
 }
 
 /**
- * @throws ConfigError when a frozen value differs, or when a run with other values has done the source; SourceError when
- *   the source of the unfinished run has changed.
+ * @throws ConfigError when a frozen value differs, or when a run with other values has done the source; SourceError
+ *   when the source of the unfinished run has changed.
  */
 export async function findRun(context: FindRunContext, options: RunOptions): Promise<FoundRun> {
   const { config, checkpoint, output, service, signal } = context;

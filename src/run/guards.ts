@@ -66,8 +66,8 @@ export function checkBudget(caps: readonly BudgetLeft[], records: number, logger
 }
 
 /**
- * How many records a new run sends alone, before the rest (`chunks.canary`). `auto` means 200 if the pipeline has no done
- * run on this service, or if the header of the source differs from that of the last done run; else 0.
+ * How many records a new run sends alone, before the rest (`chunks.canary`). `auto` means 200 if the pipeline has no
+ * done run on this service, or if the header of the source differs from that of the last done run; else 0.
  * @param reader undefined if there is no state yet.
  */
 export async function canaryRecords(

@@ -40,8 +40,9 @@ export interface RecoveredRun {
   readonly pipeline: string | null;
   /**
    * `kept`: the checkpoint knows everything in the run's journal. `renewed`: the same, but the journal was damaged and
-   * is written again from the checkpoint. `rebuilt`: the run was rebuilt from its journal. `lost`: the run has no readable
-   * journal, or the unreadable part of it may hold more than the checkpoint knows; the run's folder stays unchanged.
+   * is written again from the checkpoint. `rebuilt`: the run was rebuilt from its journal. `lost`: the run has no
+   * readable journal, or the unreadable part of it may hold more than the checkpoint knows; the run's folder stays
+   * unchanged.
    */
   readonly found: 'kept' | 'renewed' | 'rebuilt' | 'lost';
   /** What is wrong with the journal; null if it is whole. */

@@ -18,8 +18,8 @@ export interface ServiceEndpoint {
 }
 
 /**
- * The ports of a run. Each has a default for one machine with a local disk. A caller that passes its own port must close
- * it, because a run closes only what it has opened.
+ * The ports of a run. Each has a default for one machine with a local disk. A caller that passes its own port must
+ * close it, because a run closes only what it has opened.
  */
 export interface RunPorts {
   /** Default: SQLite in `stateDir`. */
@@ -65,7 +65,9 @@ export interface RunOptions extends RunPorts {
   readonly holder?: { readonly pid: number; readonly command: string };
   /** Called while the source is checked, with the bytes and records read so far. */
   readonly onScan?: (progress: { readonly bytes: number; readonly records: number }) => void;
-  /** Called with the run's id as soon as it is known. First called for an interrupted publishing that must be finished. */
+  /**
+   * Called with the run's id as soon as it is known. First called for an interrupted publishing that must be finished.
+   */
   readonly onRun?: (run: string) => void;
   readonly at?: AtFailpoint;
 }

@@ -1,4 +1,6 @@
-/** Reads the source for the stages, from any position. A source whose content has changed since its check is an error. */
+/**
+ * Reads the source for the stages, from any position. A source whose content has changed since its check is an error.
+ */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import type { Batch } from '../csv/batch.js';
 import { SourceError } from '../errors.js';
@@ -69,7 +71,9 @@ export async function checkAllFiles(source: Source): Promise<boolean> {
 /** The newer stamps of files that were read again and had the checked content. */
 const provenStamps = new WeakMap<SourceFile, string>();
 
-/** A file with the same stamp is not read. A file that was touched or copied back has a new stamp and the same content. */
+/**
+ * A file with the same stamp is not read. A file that was touched or copied back has a new stamp and the same content.
+ */
 async function checkFile(file: SourceFile): Promise<boolean> {
   const { stamp, bytes } = await fileStamp(file.path);
   if (stamp === (provenStamps.get(file) ?? file.stamp)) return false;
@@ -87,12 +91,12 @@ export function sourceChanged(path: string, how: string): SourceError {
   });
 }
 
-export type RecordsOfNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'signal'> & {
+export type RecordsOfChunkNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'signal'> & {
   readonly checkpoint: Pick<Checkpoint, 'pickedRecords'>;
 };
 
 /** Reads the records of a chunk again, in the order of the source. Cutting them again gives the same bytes. */
-export async function* recordsOf(run: RecordsOfNeeds, chunk: ChunkRow): AsyncGenerator<Batch> {
+export async function* recordsOfChunk(run: RecordsOfChunkNeeds, chunk: ChunkRow): AsyncGenerator<Batch> {
   const batches = recordsFrom(run, { position: chunk.start, record: chunk.firstRecord });
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
   if (picked !== undefined) {
@@ -107,11 +111,11 @@ export async function* recordsOf(run: RecordsOfNeeds, chunk: ChunkRow): AsyncGen
 }
 
 /** Reads all records of a chunk again, as one block. */
-export async function readBlock(run: RecordsOfNeeds, chunk: ChunkRow): Promise<RecordBlock> {
-  const reader = createBlockReader(recordsOf(run, chunk));
+export async function readChunkBlock(run: RecordsOfChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
+  const reader = createBlockReader(recordsOfChunk(run, chunk));
   try {
     const block = await reader.take(chunk.records);
-    checkBlock(run, chunk, block);
+    checkSameRecords(run, chunk, block);
     return block;
   } finally {
     await reader.close();
@@ -119,7 +123,7 @@ export async function readBlock(run: RecordsOfNeeds, chunk: ChunkRow): Promise<R
 }
 
 /** @throws SourceError when the block does not hold the records of the chunk. */
-export function checkBlock(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: RecordBlock): void {
+export function checkSameRecords(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: RecordBlock): void {
   const same =
     block.count === chunk.records &&
     block.numbers[0] === chunk.firstRecord &&

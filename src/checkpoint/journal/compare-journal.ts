@@ -1,33 +1,33 @@
-/** Compares a run's journal with the database: which of the two knows more of what was, or may have been, paid for. */
+/** Compares a run's journal with the database: does one of them lack paid requests that the other one has? */
 import type { StateDatabase } from '../sqlite/state-database.js';
 import type { FolioLine, JournalLine } from './journal-line.js';
 import {
   addToSummary,
-  beginningOf,
+  attemptKey,
   emptySummary,
+  hashPrefix,
   type JournalSummary,
-  keyOf,
   RANK,
 } from './journal-summary.js';
 
-/** A state of a run that is never undone. */
+/** A final fact about a run, which later changes never undo. */
 export type Mark = 'mixed' | 'superseded' | 'pruned';
 
 export interface Compared {
-  /** What the journal knows and the database does not; empty if the database is complete. */
+  /** What is in the journal and not in the database; empty if the database is complete. */
   readonly missing: {
-    /** Uploads, and their records. */
+    /** The number of uploads, and of the records in them. */
     uploads: number;
     records: number;
-    /** Folios, the newest one last. */
+    /** The number of folios, and the newest one. */
     folios: number;
     newestFolio: string | null;
     searches: number;
     marks: readonly Mark[];
-    /** The highest publication number, if it is above all numbers of the pipeline; else null. */
+    /** The highest publication number in the journal, if the database has only lower ones; else null. */
     publication: number | null;
   };
-  /** Whether the journal lacks something that the database knows. */
+  /** Whether something in the database is missing in the journal. */
   readonly isIncomplete: boolean;
 }
 
@@ -37,7 +37,7 @@ interface Stored {
   readonly folio: string | null;
 }
 
-/** Prepares the statements; a comparison is to be made within one transaction. */
+/** Prepares the statements. Each comparison must run within one transaction. */
 export function journalComparison(
   db: StateDatabase,
 ): (run: string, lines: Iterable<JournalLine>) => Compared {
@@ -64,9 +64,9 @@ export function journalComparison(
           break;
         case 'accepted':
         case 'adopted':
-          // An adopted folio may replace a lost one; deleted first, so that the newest is last.
-          folios.delete(keyOf(line));
-          folios.set(keyOf(line), line);
+          // An adopted folio may replace a lost one. Deletes the old entry, so that the newest is last in the map.
+          folios.delete(attemptKey(line));
+          folios.set(attemptKey(line), line);
           break;
         case 'search':
           if (searchOf.get(run, line.record) === undefined) paid.searches += 1;
@@ -88,7 +88,7 @@ export function journalComparison(
   };
 }
 
-/** Whether the database lacks something that the journal knows. */
+/** Whether something in the journal is missing in the database. */
 export function isBehind({ missing }: Compared): boolean {
   const { uploads, folios, searches, marks, publication } = missing;
   return uploads + folios + searches + marks.length > 0 || publication !== null;
@@ -143,7 +143,7 @@ function databaseKnowsMore(db: StateDatabase): (run: string, seen: JournalSummar
     SELECT record, state FROM searches WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
 
   const isChunkNew = (seen: JournalSummary, row: { number: number; sha256: string; state: string }) =>
-    seen.chunks.get(row.number) !== beginningOf(row.sha256) ||
+    seen.chunks.get(row.number) !== hashPrefix(row.sha256) ||
     (ENDED.has(row.state) && seen.ended.get(row.number) !== row.state);
 
   return (run, seen) => {
@@ -165,7 +165,7 @@ function databaseKnowsMore(db: StateDatabase): (run: string, seen: JournalSummar
     const last = lastUpload.get(run)!;
     for (let from = 1; from <= last; from += PAGE) {
       const page = uploads.all(run, from, from + PAGE - 1);
-      if (page.some((one) => (seen.uploads.get(keyOf(one)) ?? -1) < RANK[one.state]!)) return true;
+      if (page.some((one) => (seen.uploads.get(attemptKey(one)) ?? -1) < RANK[one.state]!)) return true;
     }
     for (let page = searches.all(run, 0, PAGE); page.length > 0; ) {
       if (page.some((one) => (seen.searches.get(one.record) ?? -1) < RANK[one.state]!)) return true;

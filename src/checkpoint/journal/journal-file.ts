@@ -1,6 +1,6 @@
 /**
- * A journal that is open for writing. Invariant: lines are in the file in the order in which they were added; a line that
- * could not be written is written before all later ones.
+ * A journal that is open for writing. Invariant: the file has the lines in the order in which they were added. A line
+ * that could not be written is written before any later line.
  */
 import {
   closeSync,
@@ -21,20 +21,20 @@ import { wholeLength } from './read-journal.js';
 const sync = promisify(fdatasync);
 
 export interface JournalFile {
-  /** Writes a line; where that fails, it is written with the next one. Never throws. */
+  /** Writes a line. If that fails, the line is written together with the next one. Never throws. */
   add(line: JournalLine): void;
   /**
    * Resolves when all lines added so far are on the disk. Concurrent calls share one sync.
-   * @throws the system's error; the lines are written again by the next attempt.
+   * @throws the system's error; the next attempt writes the lines again.
    */
   sync(): Promise<void>;
   close(): void;
 }
 
-/** Opens an existing journal; an incomplete last line is cut off. */
+/** Opens an existing journal. Cuts off an incomplete last line. */
 export function openJournalFile(path: string): JournalFile {
   const file = openSync(path, 'a+', 0o600);
-  /** Length of the whole lines, and how much of it is known to be on the disk. */
+  /** The length of the whole lines, and the length that is certainly on the disk. */
   let length = wholeLength(file);
   let syncedLength = length;
   let unsynced: string[] = [];
@@ -55,7 +55,7 @@ export function openJournalFile(path: string): JournalFile {
     unsynced.push(...waiting);
     waiting = [];
   };
-  /** After a failed sync it is not known which lines are on the disk: all of them are written again. */
+  /** After a failed sync it is unknown which lines are on the disk, so all unsynced lines are written again. */
   const requeueUnsynced = () => {
     length = syncedLength;
     isTorn = true;
@@ -89,12 +89,12 @@ export function openJournalFile(path: string): JournalFile {
       try {
         write();
       } catch {
-        // The next sync throws, before anything is paid for.
+        // The next sync throws, before anything more is paid for.
       }
     },
     sync: () => {
       if (running === undefined) return begin();
-      // The running sync may have begun before the line was written.
+      // The running sync may have begun before the latest line was written.
       next ??= running
         .catch(() => undefined)
         .then(() => {
@@ -107,7 +107,7 @@ export function openJournalFile(path: string): JournalFile {
   };
 }
 
-/** Writes a journal, whole or not at all. It is on the disk at the return; its folder is created where it is missing. */
+/** Writes a whole journal to the disk, or nothing. Creates its folder if needed. Returns when all is synced. */
 export function writeJournalFile(path: string, lines: Iterable<JournalLine>): void {
   const folder = dirname(path);
   if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolderNow(dirname(folder));

@@ -1,12 +1,12 @@
-/** The lines of a run's journal. Each is a JSON object, whose last member is a checksum of the text before it. */
+/** The lines of a run's journal. Each line is a JSON object; its last member is a checksum of the text before it. */
 import { crc32 } from 'node:zlib';
 import type { Chunk, Source, UnprocessedCause } from '../../types.js';
 import type { Publication } from '../state.js';
 
-/** Version of the format. */
+/** The version of the format. */
 export const journalVersion = 1;
 
-/** The first line: the run, its source, and the values that may not change. */
+/** The first line: the run, its source and its frozen values. */
 export interface RunLine {
   readonly type: 'run';
   readonly version: number;
@@ -20,7 +20,7 @@ export interface RunLine {
   readonly frozen: Readonly<Record<string, string>>;
 }
 
-/** A chunk was cut; for a chunk of a round, with the numbers of its records. */
+/** A chunk was cut. `numbers` are the records of a chunk that belongs to a round; else null. */
 export interface CutLine extends Omit<Chunk, 'number'> {
   readonly type: 'cut';
   readonly chunk: number;
@@ -28,7 +28,7 @@ export interface CutLine extends Omit<Chunk, 'number'> {
   readonly numbers: readonly number[] | null;
 }
 
-/** A chunk is about to be uploaded. Records and hash are null if the chunk's row is gone (a pruned run). */
+/** A chunk is about to be uploaded. Its first and last record and its hash are null if its row was pruned. */
 export interface IntentLine {
   readonly type: 'intent';
   readonly chunk: number;
@@ -42,7 +42,7 @@ export interface IntentLine {
   readonly day: string;
 }
 
-/** The folio of an upload: read from its reply, or found by a person. */
+/** The folio of an upload: read from the reply, or adopted by a person. */
 export interface FolioLine {
   readonly type: 'accepted' | 'adopted';
   readonly chunk: number;
@@ -58,13 +58,13 @@ export interface EndLine {
   readonly type: 'dropped' | 'ambiguous';
   readonly chunk: number;
   readonly attempt: number;
-  /** Null if a kill ended it. */
+  /** Null if a kill ended the upload. */
   readonly at: number | null;
-  /** Why it is ambiguous, if that is known. */
+  /** Why the upload is ambiguous, if that is known. */
   readonly doubt?: string | null;
 }
 
-/** What identifies a publication. */
+/** The data that identifies a publication. */
 export interface NumberedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256'> {
   readonly path: string;
 }
@@ -78,7 +78,7 @@ export type JournalLine =
   | { readonly type: 'split'; readonly chunk: number }
   | { readonly type: 'refused'; readonly chunk: number; readonly refusal: string }
   | { readonly type: 'unprocessed'; readonly chunk: number; readonly cause: UnprocessedCause }
-  /** The source is cut completely; with the number of chunks where their rows are gone. */
+  /** The source is cut completely. `chunks` is given when the journal is written from the database. */
   | { readonly type: 'all-cut'; readonly chunks?: number }
   | { readonly type: 'search'; readonly record: number; readonly at: number; readonly day: string }
   | {
@@ -89,7 +89,7 @@ export type JournalLine =
     }
   | { readonly type: 'settled'; readonly round: number }
   | { readonly type: 'columns'; readonly columns: readonly string[]; readonly learned: boolean }
-  /** With the frozen values that change by it. */
+  /** `frozen` has the frozen values that the publication changes. */
   | {
       readonly type: 'publishing';
       readonly publication: Publication;
@@ -99,14 +99,14 @@ export type JournalLine =
   | { readonly type: 'published'; readonly file: NumberedFile }
   /** The service knows a lost folio again. */
   | { readonly type: 'found'; readonly chunk: number }
-  /** Join and columns are no longer fixed. */
+  /** The join method and the columns are no longer fixed. */
   | { readonly type: 'unjoined' }
-  /** Some reply came from a local service; more than one service has answered. */
+  /** `rehearsal`: a reply came from a local service. `mixed`: more than one service has answered. */
   | { readonly type: 'rehearsal' | 'mixed' }
   | { readonly type: 'done' | 'superseded' | 'pruned'; readonly at: number }
   | { readonly type: 'unpublished' | 'reopened' };
 
-/** @returns the line with its line feed. */
+/** @returns the text of the line, with its line feed. */
 export function encodeLine(line: JournalLine): string {
   const body = JSON.stringify(line);
   return `${body.slice(0, -1)},"crc":"${checksum(body)}"}\n`;
@@ -114,7 +114,7 @@ export function encodeLine(line: JournalLine): string {
 
 const END = /,"crc":"([0-9a-f]{8})"\}$/;
 
-/** @returns undefined if the checksum is wrong. */
+/** @returns the line; undefined if its checksum is missing or wrong. */
 export function decodeLine(text: string): JournalLine | undefined {
   const end = END.exec(text);
   if (end === null) return undefined;

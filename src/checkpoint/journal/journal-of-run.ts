@@ -1,4 +1,4 @@
-/** The lines of a run's journal, made from the database: for a journal that is missing, incomplete or to be renewed. */
+/** Makes the lines of a run's journal from the database, to replace a missing, incomplete or damaged journal. */
 import type { Source, UnprocessedCause } from '../../types.js';
 import { unpackNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
@@ -16,7 +16,7 @@ interface RunRow {
   readonly state: RunState;
   readonly chunks: number | null;
   readonly columns: string | null;
-  /** Whether its columns are the learned ones of the pipeline. */
+  /** Whether its columns are those that the pipeline has learned. */
   readonly learned: number;
   readonly round: number;
   readonly rehearsal: number;
@@ -68,10 +68,10 @@ interface SearchRow {
   readonly day: string;
 }
 
-/** Rows in one read. */
+/** The number of rows in one read. */
 const PAGE = 500;
 
-/** Prepares the statements; all lines of a run are to be taken within one transaction. */
+/** Prepares the statements. All lines of a run must be read within one transaction. */
 export function journalOfRun(db: StateDatabase): (run: string) => Generator<JournalLine> {
   const byId = db.prepare<[string], RunRow>(`
     SELECT runs.*, runs.columns IS (SELECT k.columns FROM pipeline_columns AS k
@@ -88,7 +88,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
   const searchesAfter = db.prepare<[string, number, number], SearchRow>(`
     SELECT record, state, "values", started_at AS at, day FROM searches
     WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
-  // The current publication is in the run's last lines.
+  // The current publication is in the last lines of the run.
   const otherFiles = db.prepare<[string], NumberedFile>(`
     SELECT p.number, p.path, p.bytes, p.sha256 FROM publications AS p JOIN runs ON runs.pipeline = p.pipeline
     WHERE runs.id = ? AND p.run = runs.id AND p.number IS NOT runs.publication ->> 'number' ORDER BY p.number`);
@@ -97,7 +97,7 @@ export function journalOfRun(db: StateDatabase): (run: string) => Generator<Jour
     let after = 0;
     for (;;) {
       const chunks = chunksAfter.all(run, after, PAGE);
-      // Includes the uploads of chunks whose rows are gone.
+      // Includes the uploads of chunks whose rows were pruned.
       const upTo = chunks.length < PAGE ? Number.MAX_SAFE_INTEGER : chunks.at(-1)!.chunk;
       const uploads = uploadsOf.all(run, after + 1, upTo);
       let at = 0;
@@ -173,7 +173,7 @@ function cutLine(row: ChunkRow): JournalLine {
   };
 }
 
-/** The attempt with the chunk's folio comes last: an adopted attempt may be older than others. */
+/** Puts the attempt with the chunk's folio last, because an adopted attempt may be older than others. */
 function inOrderOfEnds(uploads: readonly UploadRow[], { folio }: ChunkRow): readonly UploadRow[] {
   if (uploads.length < 2 || folio === null) return uploads;
   const bound = uploads.findLast((upload) => upload.state === 'accepted' && upload.folio === folio);

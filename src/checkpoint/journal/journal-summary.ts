@@ -1,4 +1,7 @@
-/** What a journal says of a run, summed up line by line: a few bytes for each line, so that a large journal fits. */
+/**
+ * Sums up a journal line by line. The summary needs a few bytes for each line, so that a large journal fits into
+ * memory.
+ */
 import type { RunState } from '../state.js';
 import type { JournalLine } from './journal-line.js';
 
@@ -12,10 +15,10 @@ export const RANK: Readonly<Record<string, number>> = {
 };
 
 export interface JournalSummary {
-  /** By chunk: the beginning of its hash; and `split`, `refused` or `unprocessed` where it ended so. */
+  /** By chunk number: the first bits of its hash; and how it ended: `split`, `refused` or `unprocessed`. */
   readonly chunks: Map<number, number>;
   readonly ended: Map<number, string>;
-  /** Ranks, by attempt and by searched record. */
+  /** The rank of each upload, by `attemptKey`, and of each search, by record number. */
   readonly uploads: Map<number, number>;
   readonly searches: Map<number, number>;
   isAllCut: boolean;
@@ -29,6 +32,7 @@ export interface JournalSummary {
   publication: number;
 }
 
+/** More than the attempts of any chunk. */
 const ATTEMPTS_EACH = 2 ** 21;
 
 export function emptySummary(): JournalSummary {
@@ -51,7 +55,7 @@ export function emptySummary(): JournalSummary {
 export function addToSummary(summary: JournalSummary, line: JournalLine): void {
   switch (line.type) {
     case 'cut':
-      summary.chunks.set(line.chunk, beginningOf(line.sha256));
+      summary.chunks.set(line.chunk, hashPrefix(line.sha256));
       summary.ended.delete(line.chunk);
       break;
     case 'split':
@@ -60,18 +64,18 @@ export function addToSummary(summary: JournalSummary, line: JournalLine): void {
       summary.ended.set(line.chunk, line.type);
       break;
     case 'intent':
-      raise(summary.uploads, keyOf(line), RANK.intent!);
+      raise(summary.uploads, attemptKey(line), RANK.intent!);
       summary.ended.delete(line.chunk);
       break;
     case 'accepted':
     case 'adopted':
-      raise(summary.uploads, keyOf(line), RANK.accepted!);
+      raise(summary.uploads, attemptKey(line), RANK.accepted!);
       summary.ended.delete(line.chunk);
       if (line.type === 'adopted') summary.state = 'open';
       break;
     case 'dropped':
     case 'ambiguous':
-      raise(summary.uploads, keyOf(line), RANK[line.type]!);
+      raise(summary.uploads, attemptKey(line), RANK[line.type]!);
       break;
     case 'search':
       // A dropped search may be sent again.
@@ -124,7 +128,8 @@ export function addToSummary(summary: JournalSummary, line: JournalLine): void {
   }
 }
 
-export const keyOf = ({ chunk, attempt }: { readonly chunk: number; readonly attempt: number }) =>
+/** A number that identifies an upload attempt of a run. */
+export const attemptKey = ({ chunk, attempt }: { readonly chunk: number; readonly attempt: number }) =>
   chunk * ATTEMPTS_EACH + attempt;
 
 function raise(ranks: Map<number, number>, key: number, rank: number): void {
@@ -132,4 +137,4 @@ function raise(ranks: Map<number, number>, key: number, rank: number): void {
 }
 
 /** The first 48 bits of a hash in hex, as an exact number. */
-export const beginningOf = (sha256: string) => Number.parseInt(sha256.slice(0, 12), 16);
+export const hashPrefix = (sha256: string) => Number.parseInt(sha256.slice(0, 12), 16);

@@ -1,4 +1,4 @@
-/** Reads a run's journal: whole lines only, each with a right checksum. */
+/** Reads a run's journal: only whole lines with a correct checksum. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { ConfigError } from '../../errors.js';
 import { decodeLine, type JournalLine, journalVersion } from './journal-line.js';
@@ -7,10 +7,11 @@ const LF = 0x0a;
 const PIECE = 256 * 1024;
 
 /**
- * The lines of a journal; the first is the run's. An incomplete last line, left by a kill or a power failure, is skipped.
- * @param onDamaged called for a damaged line, with its text; the line is skipped. Without it a damaged line is an error.
- * @throws ConfigError `JOURNAL_DAMAGED`, naming file and line; `JOURNAL_NEWER`. The system's own error if there
- *   is no such file.
+ * The lines of a journal; the first line is the run's. Skips an incomplete last line, left by a kill or a power
+ * failure.
+ * @param onDamaged called with each damaged line, which is then skipped. Without it, a damaged line is an error.
+ * @throws ConfigError `JOURNAL_DAMAGED`, naming file and line; `JOURNAL_NEWER`. The system's own error if there is no
+ *   such file.
  */
 export function* readJournal(
   path: string,
@@ -24,14 +25,14 @@ export function* readJournal(
       number += 1;
       const line = decodeLine(text);
       if (line === undefined || (line.type === 'run') !== (number === 1)) {
-        if (onDamaged === undefined) throw damaged(path, number);
+        if (onDamaged === undefined) throw damagedError(path, number);
         onDamaged(number, text);
         continue;
       }
-      if (line.type === 'run' && line.version > journalVersion) throw newer(path, line.version);
+      if (line.type === 'run' && line.version > journalVersion) throw newerError(path, line.version);
       yield line;
     }
-    if (number === 0 && onDamaged === undefined) throw damaged(path, 1);
+    if (number === 0 && onDamaged === undefined) throw damagedError(path, 1);
   } finally {
     closeSync(file);
   }
@@ -48,7 +49,7 @@ export function hasJournal(path: string): boolean {
   }
 }
 
-/** Where the last whole line of an open journal ends. After a power failure the last line may contain NULs. */
+/** The end of the last whole line of an open journal. After a power failure the last line may contain NULs. */
 export function wholeLength(file: number): number {
   let end = fstatSync(file).size;
   for (;;) {
@@ -90,13 +91,13 @@ function* linesUpTo(file: number, end: number): Generator<string> {
   }
 }
 
-function damaged(path: string, line: number): ConfigError {
+function damagedError(path: string, line: number): ConfigError {
   return new ConfigError('JOURNAL_DAMAGED', `line ${line} of ${path} is not what was written`, {
     facts: { path, line },
   });
 }
 
-function newer(path: string, version: number): ConfigError {
+function newerError(path: string, version: number): ConfigError {
   return new ConfigError('JOURNAL_NEWER', `${path} is of a newer foliopipe (version ${version})`, {
     facts: { path, version },
   });

@@ -1,6 +1,6 @@
 /**
- * The journals of one state folder: `runs/<run>/paid.log`, the second record of each paid request. Invariant: a line is
- * written after the commit that it describes, so a journal never knows more than an undamaged database.
+ * The journals of a state folder: `runs/<run>/paid.log`, the second record of each paid request. Invariant: a line is
+ * written after the commit that it describes, so an undamaged database never lacks what a journal has.
  */
 import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
@@ -16,18 +16,18 @@ import { hasJournal, readJournal } from './read-journal.js';
 
 export interface RunJournals {
   /**
-   * Adds a line after its commit, and does not wait for the disk. A line that cannot be written waits for the next one;
-   * a line that a kill has taken away is added by `verify`.
+   * Adds a line after its commit, and does not wait for the disk. A line that cannot be written is written with the
+   * next one. If a kill loses a line, `verify` adds it later.
    */
   append(run: string, line: JournalLine): void;
   /**
-   * The same; the line and all lines before it are on the disk when it resolves.
+   * Adds a line, and waits until this line and all lines before it are on the disk.
    * @throws the system's error, translated by `translateStateError`.
    */
   appendDurably(run: string, line: JournalLine): Promise<void>;
   /**
    * Compares a run's journal with the database, and writes the journal again if the database knows more.
-   * @returns `made` where the journal was missing or empty.
+   * @returns `made` if the journal was missing or empty and was written again.
    * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`, `JOURNAL_NEWER`.
    */
   verify(run: string): 'whole' | 'made';
@@ -36,7 +36,7 @@ export interface RunJournals {
   close(): Promise<void>;
 }
 
-/** @param db the statements are prepared once; `verify` and `rewrite` must not be called within a transaction. */
+/** Prepares the statements once. `verify` and `rewrite` must not be called within a transaction. */
 export function openRunJournals(stateDir: string, db: StateDatabase): RunJournals {
   const open = new Map<string, JournalFile>();
   const linesOf = journalOfRun(db);
@@ -50,7 +50,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     closeOne(run);
     writeJournalFile(journalPath(stateDir, run), linesOf(run));
   };
-  /** @returns undefined if it was written just now: from the database, which contains the change already. */
+  /** @returns undefined if the journal was just written from the database, which already contains the change. */
   const fileFor = (run: string): JournalFile | undefined => {
     const known = open.get(run);
     if (known !== undefined) return known;
@@ -74,7 +74,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
       try {
         fileFor(run)?.add(line);
       } catch {
-        // The next appendDurably throws, before anything is paid for.
+        // The next appendDurably throws, before anything more is paid for.
       }
     },
     appendDurably: async (run, line) => {
@@ -94,7 +94,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
           return 'made';
         }
         const compared = compare(run, readJournal(path));
-        if (isBehind(compared)) throw behind(stateDir, run, compared);
+        if (isBehind(compared)) throw behindError(stateDir, run, compared);
         if (compared.isIncomplete) rewrite(run);
         return 'whole';
       }),
@@ -114,7 +114,7 @@ const MARKS: Readonly<Record<Mark, string>> = {
   pruned: 'that its results were removed',
 };
 
-function behind(stateDir: string, run: string, { missing }: Compared): ConfigError {
+function behindError(stateDir: string, run: string, { missing }: Compared): ConfigError {
   const { uploads, records, folios, newestFolio, searches, marks, publication } = missing;
   const more = [
     ...(uploads > 0 ? [`${uploads} uploads of ${records} records`] : []),
@@ -145,9 +145,9 @@ function behind(stateDir: string, run: string, { missing }: Compared): ConfigErr
 }
 
 /**
- * Writes the missing journals of all runs that were not pruned: older versions kept none. An existing journal is not
- * touched; it is compared when its run is resumed. Runs within the transaction of the migration: after a kill, both are
- * done again.
+ * Writes the missing journals of all runs that were not pruned, because older versions kept none. Does not touch an
+ * existing journal, which is compared when its run is resumed. Called within the transaction of the migration, so that
+ * after a kill both are done again.
  */
 export function makeJournals(connection: Database, stateDir: string): void {
   const linesOf = journalOfRun(createStateDatabase(connection));

@@ -1,14 +1,14 @@
 /**
- * The checkpoint with a journal as a second record of each paid request (rule "What was bought is kept",
- * docs/architecture.md#what-was-bought-is-kept). The database commits, then the journal's line is on the disk, then the
- * caller may send. The stages see no difference.
+ * Adds a journal to a checkpoint, as a second record of each paid request (rule "What was bought is kept",
+ * docs/architecture.md#what-was-bought-is-kept). First the database commits, then the journal's line is synced to the
+ * disk, and only then may the caller send the request. Callers use it like any checkpoint.
  */
 import type { Checkpoint, ChunkRow, PickedRecords, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { JournalLine } from './journal-line.js';
 import type { RunJournals } from './run-journals.js';
 
-/** Changes that are written to the journal, except those before a paid request. */
+/** The changes that add lines to the journal, except the intents before paid requests. */
 type JournaledChange =
   | 'recordCut'
   | 'recordAllCut'
@@ -35,18 +35,17 @@ type JournaledChange =
 type CheckpointAlone = Omit<Checkpoint, 'verifyPaid'>;
 type Method<M extends keyof Checkpoint> = Checkpoint[M];
 type Result<M extends JournaledChange> = Awaited<ReturnType<Method<M>>>;
-/** @param result of the change, which is committed. */
+/** Makes the lines for a committed change, from its arguments and its result. */
 type LinesOf<M extends JournaledChange> = (
   args: Parameters<Method<M>>,
   result: Result<M>,
 ) => readonly JournalLine[] | Promise<readonly JournalLine[]>;
 
 /**
- * @param checkpoint every change that it makes has been committed when its promise resolves; closed together with
- *   the journals.
+ * @param checkpoint each of its changes is committed when its promise resolves; closed together with the journals.
  */
 export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals): Checkpoint {
-  /** Adds lines after a change is committed. A journal that cannot be written does not undo the change. */
+  /** Wraps a change: adds its lines after the commit. A journal that cannot be written does not undo the change. */
   function journaled<M extends JournaledChange>(
     method: M,
     linesOf: LinesOf<M>,
@@ -56,7 +55,7 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
     const changeAndAppend = async (...args: Parameters<Method<M>>): Promise<Result<M>> => {
       const result = await change(...args);
       for (const line of await linesOf(args, result)) {
-        // Paid already, and in the database: a line that cannot be written waits for the next one.
+        // The request is paid and in the database. A line that cannot be written is written with the next one.
         if (isPaid) await journals.appendDurably(args[0], line).catch(() => undefined);
         else journals.append(args[0], line);
       }
@@ -93,7 +92,7 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
       } catch (error) {
         await checkpoint.recordDropped(run, chunk, at).then(
           () => journals.append(run, { type: 'dropped', chunk, attempt: upload.attempt, at }),
-          // It stays an intent, which becomes ambiguous at the next start, as after a kill.
+          // The intent stays, and becomes ambiguous at the next start, as after a kill.
           () => undefined,
         );
         throw error;
@@ -153,7 +152,7 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
     ...journaled('recordSuperseded', ([, at]) => [{ type: 'superseded', at }]),
     recordPruned: async (run, at) => {
       await checkpoint.recordPruned(run, at);
-      // The journal forgets the results too, and keeps what was paid for.
+      // The new journal has no results either, but still has all paid requests.
       journals.rewrite(run);
     },
 

@@ -1,8 +1,8 @@
-/** Lines of a journal on chunks and uploads, applied to the run that is being rebuilt. */
+/** Applies journal lines about chunks and uploads to the run that is being rebuilt. */
 import type { JournalLine } from '../journal/journal-line.js';
 import type { JournaledChunk, RunBuilder } from './journaled.js';
 
-/** The run's publication, if it has one, is no longer valid. */
+/** Opens the run again: its publication, if any, is no longer valid. */
 export function reopenRun(run: RunBuilder): void {
   Object.assign(run, { state: 'open', publication: null, finishedAt: null });
 }
@@ -13,14 +13,14 @@ export function changeChunk(run: RunBuilder, chunk: number, values: Partial<Jour
 
 const keyOf = (of: { readonly chunk: number; readonly attempt: number }) => `${of.chunk}/${of.attempt}`;
 
-/** An upload is ambiguous until the line of its end; after a kill there is no such line. */
+/** Begins an upload as ambiguous. The line of its end changes this; after a kill there is no such line. */
 export function beginUpload(run: RunBuilder, line: Extract<JournalLine, { type: 'intent' }>): void {
   if (run.uploads.has(keyOf(line))) return;
   const { chunk, attempt, fileName, records, at: startedAt, day } = line;
   const sent = { chunk, attempt, fileName, records, startedAt, day };
   const open = { folio: null, serviceRecords: null, endedAt: null, doubt: 'no-reply', local: null };
   run.uploads.set(keyOf(line), { ...sent, state: 'ambiguous', ...open });
-  // The attempt with the chunk's folio comes last in a journal made from the database, and may not be the newest.
+  // In a journal made from the database the attempt with the chunk's folio comes last, even if it is not the newest.
   const latest = Math.max(run.chunks.get(chunk)?.attempt ?? 0, attempt);
   changeChunk(run, chunk, { state: 'ambiguous', attempt: latest, cause: null });
 }
@@ -37,7 +37,7 @@ export function bindFolio(
   if (line.type === 'adopted') reopenForAnswer(run, chunk);
 }
 
-/** The chunk's answer comes late: its round is settled again, and the run is published again. */
+/** The chunk's answer comes late, so its round must be closed again and the run must be published again. */
 export function reopenForAnswer(run: RunBuilder, chunk: number): void {
   const round = run.chunks.get(chunk)?.round ?? 0;
   if (round > 0) run.round = Math.min(run.round, round - 1);

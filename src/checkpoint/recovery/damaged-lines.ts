@@ -1,4 +1,4 @@
-/** Checks whether the database knows what the damaged lines of a run's journal describe. */
+/** Checks whether the payments in the damaged lines of a run's journal are known to the database. */
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { JournalLine } from '../journal/journal-line.js';
@@ -9,7 +9,7 @@ export interface DamagedLine {
   readonly text: string;
 }
 
-/** Lines of these types describe no payment, and nothing that cannot be done again for free. */
+/** Lines of these types describe no payment, and only changes that can be repeated for free. */
 const FREE: ReadonlySet<string> = new Set<JournalLine['type']>([
   'run',
   'cut',
@@ -31,16 +31,16 @@ const TYPE = /^\{"type":"([a-z-]+)"[,}]/;
 const UPLOAD = /"chunk":(\d+),"attempt":(\d+)[,}]/;
 const SEARCH = /"record":(\d+),(?:"at":(\d+),)?/;
 const NUMBER = /"number":(\d+)[,}]/g;
-/** Characters that no line contains: control characters, and bytes that are not UTF-8. */
-const UNWRITTEN = /[\p{Cc}\uFFFD]/gu;
-/** A damaged character of four bytes gives this many replacement characters. */
-const OF_ONE_CHARACTER = 4;
-const OF_CHUNK = /^(?:chunk|part)-(\d+)/;
+/** Characters that an undamaged line never contains: control characters, and bytes that are not UTF-8. */
+const NEVER_WRITTEN = /[\p{Cc}\uFFFD]/gu;
+/** One damaged character of four bytes becomes at most this many replacement characters. */
+const MAX_OF_ONE_CHARACTER = 4;
+const CHUNK_FILE = /^(?:chunk|part)-(\d+)/;
 
 /**
- * Prepares the statements; a check is to be made within one transaction.
- * @returns a function that gives the reason why a journal with these lines may know more than the database, or null if
- *   it does not.
+ * Prepares the statements. Each check must run within one transaction.
+ * @returns a function that says why a journal with these damaged lines may know more than the database; null if it
+ *   cannot.
  */
 export function damageCheck(
   db: StateDatabase,
@@ -56,14 +56,14 @@ export function damageCheck(
     if (damaged.length === 0) return null;
     const unknown = damaged.find(({ text }) => !isKnown(run, text));
     if (unknown !== undefined) return `line ${unknown.line} of ${journal} is not what was written; ${may}`;
-    // The chunks of a pruned run are gone from the database, and after a kill its files may still be there.
+    // A pruned run has no chunks in the database, but after a kill it may still have files.
     if (isPruned.get(run) !== undefined) return null;
     const file = readdirSync(dirname(journal)).find((name) => {
-      const chunk = OF_CHUNK.exec(name)?.[1];
+      const chunk = CHUNK_FILE.exec(name)?.[1];
       return chunk !== undefined && hasChunk.get({ run, chunk: Number(chunk) }) === undefined;
     });
     if (file === undefined) return null;
-    const beside = `the checkpoint knows no chunk of which ${file} beside it is`;
+    const beside = `the file ${file} beside it belongs to a chunk that the checkpoint does not know`;
     return `line ${damaged[0]!.line} of ${journal} is not what was written, and ${beside}; ${may}`;
   };
 }
@@ -75,7 +75,7 @@ interface RunRow {
   readonly highest: number;
 }
 
-/** A line is known if its readable text names a row of the database; a single digit may be what is damaged. */
+/** A line is known if its readable text matches a row of the database. The damage may be a single digit. */
 function lineCheck(db: StateDatabase): (run: string, text: string) => boolean {
   const uploadAt = db.prepare<[string, number, number], { fileName: string; folio: string | null }>(
     'SELECT file_name AS fileName, folio FROM uploads WHERE run = ? AND chunk = ? AND attempt = ?',
@@ -112,9 +112,9 @@ function lineCheck(db: StateDatabase): (run: string, text: string) => boolean {
   };
 
   return (run, text) => {
-    if (mayBeSeveral(text)) return false;
+    if (mayBeSeveralLines(text)) return false;
     const type = TYPE.exec(text)?.[1];
-    // An upload that ended without a folio: its intent has its own line.
+    // The upload ended without a folio, and its intent has its own line.
     if (type === 'dropped' || type === 'ambiguous') return true;
     const upload = UPLOAD.exec(text);
     if (upload !== null) return isUploadKnown(run, text, Number(upload[1]), Number(upload[2]));
@@ -126,8 +126,8 @@ function lineCheck(db: StateDatabase): (run: string, text: string) => boolean {
   };
 }
 
-/** Where a line feed, or a block with line feeds, is damaged, several lines are read as one. */
-function mayBeSeveral(text: string): boolean {
+/** Whether the text may be several lines, read as one because line feeds are damaged. */
+function mayBeSeveralLines(text: string): boolean {
   if (text.split('"crc":').length > 2) return true;
-  return (text.match(UNWRITTEN)?.length ?? 0) > OF_ONE_CHARACTER;
+  return (text.match(NEVER_WRITTEN)?.length ?? 0) > MAX_OF_ONE_CHARACTER;
 }

@@ -1,23 +1,23 @@
-/** Writes a run that was rebuilt from its journal into the tables, replacing its rows. */
+/** Writes a rebuilt run into the tables, and replaces its old rows. */
 import type { FolioCounts, StoredPart } from '../../types.js';
 import { packNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
 import type { JournaledChunk, JournaledRun } from './journaled.js';
 
-/** The parts of a chunk on the disk, where they are complete. */
+/** The complete set of a chunk's parts on the disk. */
 export interface FoundParts {
   readonly counts: FolioCounts;
   readonly parts: readonly StoredPart[];
 }
 
-/** Prepares the statements; each insertion is one transaction. */
+/** Prepares the statements. Each insertion is one transaction. */
 export function runInsertion(
   db: StateDatabase,
 ): (run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>) => Promise<void> {
   const forget = ['parts', 'picked_records', 'uploads', 'chunks', 'searches', 'spending'].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE run = ?`),
   );
-  // Updates an existing row, so that the order of the runs stays.
+  // Updates an existing row in place, because the order of the rows is the order of the runs.
   const putRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, created_at, state, chunks, columns,
       round, rehearsal, mixed, publication, finished_at, pruned_at)
@@ -88,7 +88,7 @@ function runRow(run: JournaledRun): object {
     source: JSON.stringify(head.source),
     frozen: JSON.stringify(head.frozen),
     state: run.state,
-    chunks: run.isAllCut ? counted || run.chunksOnce : null,
+    chunks: run.isAllCut ? counted || run.prunedChunks : null,
     columns: run.columns && JSON.stringify(run.columns),
     round: run.round,
     rehearsal: Number(run.isRehearsal),
@@ -115,9 +115,9 @@ function chunkRow(run: string, chunk: JournaledChunk, found: FoundParts | undefi
   };
 }
 
-/** Prepares the insertion of the publications that are in journals; it is one transaction. */
+/** Prepares the insertion of the publications from journals. It is one transaction. */
 export function publicationInsertion(db: StateDatabase): (runs: readonly JournaledRun[]) => Promise<void> {
-  // Publications are identified by their number in the pipeline; two may have the same content.
+  // The number in the pipeline identifies a publication; two publications may have the same content.
   const put = db.prepare(`
     INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
     VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)

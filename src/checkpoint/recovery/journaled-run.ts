@@ -11,17 +11,17 @@ import {
 } from './apply-uploads.js';
 import type { JournaledRun, RunBuilder } from './journaled.js';
 
-/** @param lines of the journal; the first is the run's. */
+/** @param lines all lines of the journal; the first one is the run's. */
 export function readJournaledRun(lines: Iterable<JournalLine>): JournaledRun {
   let run: RunBuilder | undefined;
   for (const line of lines) {
-    if (line.type === 'run') run = begun(line);
+    if (line.type === 'run') run = emptyRun(line);
     else apply(run!, line);
   }
   return run!;
 }
 
-function begun(head: RunLine): RunBuilder {
+function emptyRun(head: RunLine): RunBuilder {
   return {
     head,
     chunks: new Map(),
@@ -29,7 +29,7 @@ function begun(head: RunLine): RunBuilder {
     searches: new Map(),
     state: 'open',
     isAllCut: false,
-    chunksOnce: 0,
+    prunedChunks: 0,
     round: 0,
     columns: null,
     isLearned: false,
@@ -72,7 +72,7 @@ function apply(run: RunBuilder, line: Exclude<JournalLine, RunLine>): void {
       return;
     case 'all-cut':
       run.isAllCut = true;
-      run.chunksOnce = line.chunks ?? 0;
+      run.prunedChunks = line.chunks ?? 0;
       return;
     case 'search': {
       const { record, at: startedAt, day } = line;

@@ -6,7 +6,7 @@ import type { Publication, RunState, Upload } from '../state.js';
 export interface JournaledChunk extends Chunk {
   readonly round: number;
   readonly numbers: readonly number[] | null;
-  /** Without `finished` and `downloaded`: a journal has no results, they are found in the parts. */
+  /** Never `finished` or `downloaded`, because a journal has no results; they are found in the parts. */
   state: 'cut' | 'ambiguous' | 'submitted' | 'unprocessed' | 'refused' | 'split';
   attempt: number;
   folio: string | null;
@@ -46,19 +46,19 @@ export interface JournaledRun {
   readonly searches: ReadonlyMap<number, JournaledSearch>;
   readonly state: RunState;
   readonly isAllCut: boolean;
-  /** Number of chunks that a pruned run had. */
-  readonly chunksOnce: number;
+  /** The number of chunks that a pruned run had. */
+  readonly prunedChunks: number;
   readonly round: number;
   readonly columns: readonly string[] | null;
   readonly isLearned: boolean;
   readonly publication: Publication | null;
-  /** Each publication that was begun: its number is used, even if it was never put in place. */
+  /** Every publication that was begun. Its number is used up, even if the output was never put in place. */
   readonly published: readonly NumberedFile[];
   readonly finishedAt: number | null;
   readonly prunedAt: number | null;
   /** Whether any reply came from a local service. */
   readonly isRehearsal: boolean;
-  /** More than one service has answered. */
+  /** Whether more than one service has answered. */
   readonly isMixed: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A checkpoint that is rebuilt beside the old one, which is lost, damaged or an old copy, and then replaces it as a whole.
- * The rebuild starts from a copy of the old one if that is readable; the old files are kept.
+ * Rebuilds a checkpoint beside the old one, which is lost, damaged or an old copy, and then replaces the old one as a
+ * whole. The rebuild starts from a copy of the old one if that is readable. The old files are kept.
  */
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -22,33 +22,33 @@ import { type DamagedLine, damageCheck } from './damaged-lines.js';
 import { type FoundParts, publicationInsertion, runInsertion } from './insert-run.js';
 import type { JournaledRun } from './journaled.js';
 
-/** How the old checkpoint was found; an empty file counts as `missing`. */
+/** The state of the old checkpoint. An empty file counts as `missing`. */
 export type BaseState = 'whole' | 'damaged' | 'missing';
 
 export interface RecoveredDatabase {
   readonly base: BaseState;
-  /** Ids of the runs that the old checkpoint knows, oldest first. */
+  /** The ids of the runs in the old checkpoint, oldest first. */
   readonly known: readonly string[];
   /**
-   * Compares a known run with the readable lines of its journal. `doubt` says why a damaged line may be more than the old
-   * checkpoint knows; null if it is not.
+   * Compares a known run with the readable lines of its journal. `doubt` says why the damaged lines may hold more than
+   * the old checkpoint knows; null if they do not.
    */
   compare(run: string): Compared & { readonly isDamaged: boolean; readonly doubt: string | null };
   /**
-   * Writes the journal of a known run again; the old one is kept.
-   * @returns the path of the old one.
+   * Writes the journal of a known run again, and keeps the old journal.
+   * @returns the path of the old journal.
    */
   renewJournal(run: string, at: number): string;
   put(run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>): Promise<void>;
-  /** To be called after all runs are put. */
+  /** Must be called after `put` of all runs. */
   putPublications(runs: readonly JournaledRun[]): Promise<void>;
   /**
    * Replaces the old checkpoint, and writes missing journals.
-   * @param at epoch milliseconds, part of the name under which the old one is kept.
-   * @returns the paths of the old one's files; empty if there was none.
+   * @param at epoch milliseconds, part of the names under which the old files are kept.
+   * @returns the new paths of the old files; empty if there were none.
    */
   putInPlace(at: number): Promise<readonly string[]>;
-  /** Removes the rebuilt checkpoint; everything stays as it was. */
+  /** Removes the rebuilt checkpoint. The old one stays in place. */
   discard(): void;
 }
 
@@ -93,7 +93,7 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
     putPublications,
     putInPlace: async (at) => {
       makeJournals(connection, stateDir);
-      // One file, without a log beside it.
+      // Makes it a single file, without a log beside it.
       connection.pragma('journal_mode = DELETE');
       connection.close();
       const file = await open(beside, 'r');
@@ -151,7 +151,10 @@ function openIfWhole(path: string): Database | undefined {
   return undefined;
 }
 
-/** The old database keeps its name until it is replaced; its log must never be beside the new one. */
+/**
+ * Keeps the old files under other names. The database also keeps its own name until it is replaced. The old log is
+ * renamed, because it must never lie beside the new database.
+ */
 function setAside(path: string, at: number): readonly string[] {
   const aside = asidePath(path, at);
   const kept: string[] = [];
@@ -170,7 +173,7 @@ function asidePath(path: string, at: number): string {
   return `${path}.${time}.bak`;
 }
 
-/** Copies where the file system has no hard links. */
+/** Keeps a file under a second name: as a hard link, or as a copy if the file system has no hard links. */
 function keepCopy(path: string, aside: string): void {
   try {
     linkSync(path, aside);

@@ -1,13 +1,13 @@
 /**
- * Late folios: one that a person has found, or one that the service knows again, becomes the chunk's folio. What was
- * settled, merged or published without the chunk's answer is open again.
+ * Late folios: a folio that a person has found, or that the service knows again, is bound to its chunk. Rounds, rows
+ * and publications that were made without the chunk's answer are open again.
  */
 import type { AcceptedReply, Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { UNMERGE_FOR_ANSWER } from './merges.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
-/** The chunk that will be answered late. */
+/** A chunk whose answer comes late. */
 interface LateChunk {
   readonly round: number;
   readonly first: number;
@@ -44,7 +44,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
   const unsettleRounds = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');
   const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
 
-  /** Chunks from this one on are merged again, its round is settled again, and the run is published again. */
+  /** Undoes what was made without the answer: merges from this chunk on, the end of its round, and the publication. */
   const reopenForAnswer = (run: string, { round, first }: LateChunk) => {
     unmerge.run({ run, fromRecord: round === 0 ? first : 1 });
     if (round > 0) unsettleRounds.run({ run, round });

@@ -5,7 +5,7 @@ import { unpackNumbers } from '../packed-numbers.js';
 import type { ChunkRow } from '../state.js';
 import type { StateDatabase } from './state-database.js';
 
-/** A row of the table. */
+/** A row of the table `chunks`. */
 interface StoredChunk {
   number: number;
   round: number;
@@ -43,7 +43,7 @@ type ChunkRead =
   | 'lastMerged'
   | 'pickedRecords';
 
-/** Prepares the read of one chunk; to be called within a transaction or `db.read`. */
+/** Prepares the read of one chunk. Must be called within a transaction or `db.read`. */
 export function chunkRead(db: StateDatabase): (run: string, number: number) => ChunkRow | undefined {
   const byNumber = db.prepare<[string, number], StoredChunk>(
     'SELECT * FROM chunks WHERE run = ? AND number = ?',
@@ -53,8 +53,8 @@ export function chunkRead(db: StateDatabase): (run: string, number: number) => C
 
 /** Makes the reads of chunks. */
 export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead> {
-  // Without INDEXED BY the planner walks along the primary key, through every chunk of the run. A bare `LIMIT ?` is
-  // planned by its value, so SQLite would prepare the statement again at each call.
+  // Without INDEXED BY, SQLite would follow the primary key through all chunks of the run. With a bare `LIMIT ?`,
+  // SQLite plans by its value and prepares the statement again at each call; `+ 0` avoids this.
   const inState = db.prepare<[string, ChunkState, number, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_by_state
     WHERE run = ? AND state = ? AND number > ? ORDER BY number LIMIT ? + 0`);
@@ -78,7 +78,7 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
 
   return {
     chunk: db.read(chunkRead(db)),
-    // One query for each state: a single query over several states would sort or scan the whole run.
+    // One query for each state, because a query over several states would sort or scan the whole run.
     chunksIn: db.readTogether((run: string, states: readonly ChunkState[], after: number, limit: number) =>
       [...new Set(states)]
         .flatMap((state) => inState.all(run, state, after, limit))

@@ -1,4 +1,4 @@
-/** What is fixed before the first merge: the columns that the service adds, and how results are joined. */
+/** The settings that are fixed before the first merge: the columns that the service adds, and the join method. */
 import type { JoinMethod } from '../../types.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { UNMERGE } from './merges.js';
@@ -8,7 +8,7 @@ import { expectOneRow, type StateDatabase } from './state-database.js';
 export function columnChanges(
   db: StateDatabase,
 ): Pick<Checkpoint, 'recordColumns' | 'recordJoin' | 'recordUnjoined'> {
-  // The work file begins with the header: other columns are possible only while nothing is merged.
+  // The work file begins with the header, so the columns can change only while no chunk is merged.
   const fixColumns = db.prepare(`
     UPDATE runs SET columns = @columns
     WHERE id = @run AND state <> 'superseded' AND (columns = @columns

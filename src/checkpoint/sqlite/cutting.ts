@@ -1,6 +1,6 @@
 /**
- * New chunks: cut from the source until it is cut completely, then for rounds, and in the place of a chunk that the
- * service refuses. The checkpoint gives each its number.
+ * New chunks: cut from the source, then cut for rounds of failed records, or made by splitting a refused chunk. The
+ * checkpoint gives each chunk its number.
  */
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
@@ -15,7 +15,7 @@ export function cutChanges(
   db: StateDatabase,
 ): Pick<Checkpoint, 'recordCut' | 'recordAllCut' | 'recordRoundSettled'> {
   const insertChunk = chunkInsertion(db);
-  // Updates the run's row only if the chunk may be added. The number of chunks is null while the source is cut.
+  // Changes a row only if the chunk may be added. `chunks` is null until the source is cut completely.
   const admit = db.prepare(`
     UPDATE runs SET chunks = chunks + (@round > 0)
     WHERE id = @run AND state = 'open'
@@ -123,10 +123,10 @@ function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, New
   return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
 }
 
-/** Adds a chunk's row, and the records picked for it, under the run's next number. */
+/** Adds the row of a chunk, and its picked records, with the run's next number. */
 type InsertChunk = (method: string, run: string, chunk: NewChunk) => ChunkRow;
 
-/** Prepares the statements; to be called within a transaction. */
+/** Prepares the statements. The function must be called within a transaction. */
 function chunkInsertion(db: StateDatabase): InsertChunk {
   const nextNumber = db
     .prepare<[string], number>('SELECT coalesce(max(number), 0) + 1 FROM chunks WHERE run = ?')
@@ -162,7 +162,7 @@ function chunkInsertion(db: StateDatabase): InsertChunk {
   };
 }
 
-/** Numbers that do not ascend could not be unpacked. */
+/** Whether the picked numbers match the chunk. They must ascend, because otherwise they could not be unpacked. */
 function containsPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
   if (picked === null) return true;
   const { round, numbers } = picked;

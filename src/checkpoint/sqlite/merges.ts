@@ -1,10 +1,10 @@
-/** Which chunks are in the work file. Invariant: merged chunks are the source's first ones, without a gap. */
+/** Merged chunks, which are in the work file. Invariant: they are the first chunks of the source, without a gap. */
 import type { Checkpoint, ChunkCounts } from '../checkpoint.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
 /** Makes `recordMerged` and `recordUnmerged`. */
 export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged' | 'recordUnmerged'> {
-  // Not one IN of three values: for more than two, SQLite makes a table at each call.
+  // Not one IN with three values, because SQLite makes a table for more than two at each call.
   const merge = db.prepare(`
     UPDATE chunks SET merged_end = @mergedEnd, merged_successful = @successful, merged_failed = @failed,
       merged_unprocessed = @unprocessed, merged_indistinct = @indistinct, merged_sha256 = @sha256
@@ -50,12 +50,12 @@ const TAKE_OUT = `
     merged_unprocessed = NULL, merged_indistinct = NULL, merged_sha256 = NULL
   WHERE run = @run AND merged_end IS NOT NULL`;
 
-/** Chunks of `@run` that begin at `@fromRecord` or after it are no longer in the work file. */
+/** Unmerges the chunks of `@run` that begin at `@fromRecord` or after it. */
 export const UNMERGE = `${TAKE_OUT} AND first_record >= @fromRecord`;
 
 /**
- * The same, for a chunk that was given up and is answered now. In a run without columns all chunks are taken out: this
- * answer may be the first success, and the rows before it need its columns too.
+ * The same for a chunk that was given up and is answered now. Unmerges all chunks of a run without columns: the answer
+ * may be the first success, and earlier rows need its columns too.
  */
 export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (first_record >= @fromRecord
     OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;

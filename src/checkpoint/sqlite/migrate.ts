@@ -1,17 +1,17 @@
-/** Brings a checkpoint to this version's tables. A file's version is the number of migrations done on it. */
+/** Migrates a checkpoint to the tables of this version. The version of a file is its number of migrations. */
 import type { Database } from 'better-sqlite3';
 import { ConfigError } from '../../errors.js';
 
-/** Version of the tables in the file; 0 for an empty one. */
+/** The version of the tables in the file; 0 for an empty file. */
 export function schemaVersion(connection: Database): number {
   return Number(connection.pragma('user_version', { simple: true }));
 }
 
 /**
- * Runs the migrations that the file lacks, all in one transaction; running it twice changes nothing.
- * @param migrations SQL, oldest first
- * @param complete writes the files that belong to the tables; called before the commit
- * @throws ConfigError `CHECKPOINT_NEWER` when the file has more migrations than these
+ * Runs the missing migrations, all in one transaction. A second call changes nothing.
+ * @param migrations SQL, oldest first.
+ * @param complete writes the files that belong to the tables; called before the commit.
+ * @throws ConfigError `CHECKPOINT_NEWER` when the file has more migrations than these.
  */
 export function migrate(connection: Database, migrations: readonly string[], complete?: () => void): void {
   refuseNewer(connection, migrations.length);
@@ -27,7 +27,7 @@ export function migrate(connection: Database, migrations: readonly string[], com
     .immediate();
 }
 
-/** Throws ConfigError `CHECKPOINT_NEWER` when a later foliopipe has written the file. */
+/** @throws ConfigError `CHECKPOINT_NEWER` when a newer foliopipe has written the file. */
 export function refuseNewer(connection: Database, known: number): void {
   const version = schemaVersion(connection);
   if (version <= known) return;
@@ -38,7 +38,7 @@ export function refuseNewer(connection: Database, known: number): void {
   );
 }
 
-/** Throws ConfigError `CHECKPOINT_OLDER`: a reader does not migrate. */
+/** @throws ConfigError `CHECKPOINT_OLDER` when the file needs a migration, because a reader does not migrate. */
 export function refuseOlder(connection: Database, known: number): void {
   const version = schemaVersion(connection);
   if (version >= known) return;

@@ -1,4 +1,4 @@
-/** Connections to checkpoint.db: for writing, brought up to date, and for reading. */
+/** Opens connections to checkpoint.db: for writing, with migration of the tables, or for reading only. */
 import { chmod, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { damagedCheckpoint } from './translate-state-error.js';
 const BUSY_TIMEOUT_MS = 10_000;
 const WAL_RETRY_MS = 50;
 
-/** Opens for writing and creates the file where it is missing: WAL, synchronous FULL, checked and migrated. */
+/** Opens for writing, with WAL and synchronous FULL. Creates a missing file; checks and migrates an existing one. */
 export async function openWritingConnection(path: string): Promise<Database> {
   const connection = openPrivateDatabase(path, BUSY_TIMEOUT_MS);
   try {
@@ -31,7 +31,7 @@ export async function openWritingConnection(path: string): Promise<Database> {
   }
 }
 
-/** A file of an older version is copied first, and migrated only while no other pipeline runs. */
+/** Copies a file of an older version, and then migrates it, while no other pipeline runs. */
 async function bringUpToDate(connection: Database): Promise<void> {
   const version = schemaVersion(connection);
   if (version === 0 || version === migrations.length) return migrate(connection, migrations);
@@ -42,7 +42,10 @@ async function bringUpToDate(connection: Database): Promise<void> {
   });
 }
 
-/** Opens for reading only; undefined while there are no tables yet. */
+/**
+ * Opens for reading only.
+ * @returns undefined while there are no tables yet.
+ */
 export function openReadingConnection(path: string): Database | undefined {
   const connection = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
   try {
@@ -59,7 +62,7 @@ export function openReadingConnection(path: string): Database | undefined {
   }
 }
 
-/** Waits for another process that makes the same switch, because SQLite does not. */
+/** Switches to WAL. Waits for another process that does the same, because SQLite itself does not wait. */
 async function switchToWal(connection: Database): Promise<void> {
   for (let waited = 0; ; waited += WAL_RETRY_MS) {
     try {
@@ -73,14 +76,14 @@ async function switchToWal(connection: Database): Promise<void> {
   }
 }
 
-/** Path of the copy that is kept of a file of this version before it is migrated. */
+/** The path of the copy of a file with this version, made before its migration. */
 export function copyPath(path: string, version: number): string {
   return `${path}.v${version}.bak`;
 }
 
 /**
- * Writes `checkpoint.db.v<version>.bak`, whole or not at all; a copy of an earlier attempt is replaced. No other process
- * may write to the file meanwhile.
+ * Writes `checkpoint.db.v<version>.bak`, whole or not at all, and replaces the copy of an earlier attempt. No other
+ * process may write to the database meanwhile.
  */
 async function copyBeforeMigration(connection: Database, version: number): Promise<void> {
   const path = copyPath(connection.name, version);

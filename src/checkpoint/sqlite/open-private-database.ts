@@ -4,9 +4,9 @@ import type { Database } from 'better-sqlite3';
 import { openSqlite } from '../../sqlite-driver.js';
 
 /**
- * Opens a database file for writing and creates it where it is missing. Nothing else in this process may open the file:
- * closing another handle of it would free the POSIX locks that SQLite holds. So its mode is set by path.
- * @param timeoutMs how long a statement waits for another process's lock
+ * Opens a database file for writing, and creates a missing one. Other code of this process must not open the file,
+ * because closing a second handle frees the POSIX locks that SQLite holds. So the mode is set by path.
+ * @param timeoutMs how long a statement waits for the lock of another process.
  */
 export function openPrivateDatabase(path: string, timeoutMs: number): Database {
   const connection = openSqlite(path, { timeout: timeoutMs });

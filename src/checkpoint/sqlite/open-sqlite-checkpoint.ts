@@ -1,6 +1,6 @@
 /**
- * The checkpoint of one machine: `<stateDir>/checkpoint.db`, for all pipelines, one connection for each process. A
- * reader works while a run writes: it takes no lock, migrates nothing and creates nothing.
+ * The checkpoint in SQLite, for one machine: `<stateDir>/checkpoint.db` for all pipelines, with one connection for each
+ * process. A reader can work while a run writes: it takes no lock, migrates nothing and creates nothing.
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -28,9 +28,9 @@ import { translateStateError } from './translate-state-error.js';
 import { uploadChanges, uploadReads } from './uploads.js';
 
 /**
- * Opens the checkpoint for writing and brings its tables up to date. WAL; each change except the unsynced ones is on the
- * disk when its promise resolves; waits up to 10 s for other pipelines' writes; files 0600 in a folder 0700.
- * @param stateDir created where it is missing
+ * Opens the checkpoint for writing and migrates its tables. Uses WAL. Each change, except unsynced ones, is on the disk
+ * when its promise resolves. Waits up to 10 s for writes of other pipelines. Files have mode 0600, the folder 0700.
+ * @param stateDir created if missing.
  * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_BEHIND`,
  *   `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`
  * @throws TroubleError `DISK_FULL`, `CHECKPOINT_BUSY`, `CHECKPOINT_IO`; these also from every method

@@ -1,4 +1,4 @@
-/** The parts of a chunk: listed when its folio is finished, stored, complete; or the chunk is given up with its cause. */
+/** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
 import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../types.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
@@ -113,7 +113,7 @@ const NOT_STORED = { bytes: null, sha256: null, records: null };
 // SUCCESSFUL sorts after FAILED.
 const SUCCESSFUL_FIRST = 'ORDER BY file_status DESC, part';
 
-/** Prepares the read of a chunk's stored parts; to be called within a transaction or `db.read`. */
+/** Prepares the read of a chunk's stored parts. Must be called within a transaction or `db.read`. */
 function storedPartsRead(db: StateDatabase): (run: string, chunk: number) => StoredPart[] {
   const stored = db.prepare<[string, number], StoredPart>(`
     SELECT file_status AS fileStatus, part, bytes, sha256, records FROM parts

@@ -1,7 +1,7 @@
 /**
- * The lock of a pipeline on the local disk (rule "One writer"): an open exclusive transaction on a small database file
- * of its own. The system ends it with the process, even after kill -9. The lock file itself stays for ever: without
- * it, two processes could lock two files of the same name.
+ * The lock of a pipeline on the local disk (rule "One writer"): an open exclusive transaction on a small database file.
+ * The operating system frees the lock when the process ends, even after kill -9. The lock file is never removed:
+ * otherwise two processes could lock two different files of the same name.
  */
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { translateStateError } from './translate-state-error.js';
 
 /**
- * The locks below a state folder, `<stateDir>/locks`, which the first `take` makes.
+ * The locks of a state folder, in `<stateDir>/locks`. The first `take` creates this folder.
  * @returns a lock whose `take` also throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK` and TroubleError
  *   `DISK_FULL`.
  */
@@ -33,7 +33,7 @@ export function createFileLock(stateDir: string): PipelineLock {
 }
 
 /**
- * Does work on what all pipelines share. Takes the locks of all pipelines that this process does not hold already.
+ * Does work on files that all pipelines share. First takes the locks of all pipelines that this process does not hold.
  * @throws LockedError `PIPELINE_LOCKED` when one of them is running.
  */
 export async function withAllPipelinesStopped(stateDir: string, work: () => Promise<void>): Promise<void> {
@@ -54,12 +54,12 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
 }
 
 /**
- * Locks held by this process, by real path. The map keeps their connections from the garbage collector, which would
- * free the lock. It also keeps the file from being opened twice: closing one handle frees the POSIX locks of all.
+ * The locks that this process holds, by real path. The map protects their connections from the garbage collector, which
+ * would free the locks. It also prevents a second opening of a file: closing one handle frees the POSIX locks of all.
  */
 const held = new Map<string, Database>();
 
-/** @param folder its real path. */
+/** @param folder the real path of the folder with the locks. */
 async function takeIn(folder: string, pipeline: string, holder: LockHolder): Promise<HeldLock> {
   const path = join(folder, `${pipeline}.lock`);
   const beside = holderPath(folder, pipeline);
@@ -81,8 +81,8 @@ async function takeIn(folder: string, pipeline: string, holder: LockHolder): Pro
 }
 
 /**
- * Synchronous, so that nothing else in this process runs in between.
- * @returns whether the lock is now held by this call.
+ * Takes a lock. Synchronous, so that no other code of this process runs in between.
+ * @returns whether this call has taken the lock.
  */
 function takeLock(path: string): boolean {
   if (held.has(path)) return false;
@@ -107,7 +107,7 @@ function holderPath(folder: string, pipeline: string): string {
   return join(folder, `${pipeline}.holder.json`);
 }
 
-/** Writes the file whole, 0600. */
+/** Writes the file whole or not at all, with mode 0600. */
 async function writeHolder(path: string, holder: LockHolder): Promise<void> {
   const { pid, command, since } = holder;
   const partial = `${path}.partial`;
@@ -115,12 +115,12 @@ async function writeHolder(path: string, holder: LockHolder): Promise<void> {
   await rename(partial, path);
 }
 
-/** @returns undefined if the file is missing or makes no sense. */
+/** @returns undefined if the file is missing or invalid. */
 async function readHolder(path: string): Promise<LockHolder | undefined> {
   try {
     const { pid, command, since } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
     if (typeof pid !== 'number' || typeof command !== 'string' || typeof since !== 'number') return undefined;
-    // A number that is no date cannot be shown.
+    // A number that is not a valid date cannot be shown.
     if (Number.isNaN(new Date(since).getTime())) return undefined;
     return { pid, command, since };
   } catch {

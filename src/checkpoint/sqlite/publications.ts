@@ -1,6 +1,6 @@
 /**
- * The publication of a run: being put in place, in place, or taken back to be written again (rule "A file appears
- * whole", docs/architecture.md#a-file-appears-whole).
+ * The publication of a run: it is being put in place, is in place, or is undone to be written again (rule "A file
+ * appears whole", docs/architecture.md#a-file-appears-whole).
  */
 import type { Checkpoint, NewPublication, Publication, Run } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
@@ -9,7 +9,7 @@ import { expectOneRow, type StateDatabase } from './state-database.js';
 
 type PublicationMethod = 'recordPublishing' | 'recordDone' | 'recordUnpublished' | 'recordReopened';
 
-/** Makes the four changes around the publication. */
+/** Makes the four changes of the publication. */
 export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
   const publishable = db.prepare<[string], Pick<Run, 'pipeline' | 'state'> & { publication: string | null }>(`
     SELECT pipeline, state, publication FROM runs

@@ -1,6 +1,6 @@
 /**
- * Refuses a state folder whose checkpoint, or whose rows of a run, are gone while the run's files are there: going on
- * would pay again.
+ * Refuses a state folder that has files of runs, but no checkpoint or no rows for these runs. Going on would pay for
+ * their records again.
  */
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,9 +9,9 @@ import { runsWithFiles } from '../journal/journal-folder.js';
 import type { StateDatabase } from './state-database.js';
 
 /**
- * @param path of the checkpoint's file.
- * @throws ConfigError `CHECKPOINT_LOST` when it is missing or empty, but its log or files of runs are there. SQLite would
- *   delete a log without a database.
+ * Must be called before SQLite opens the file, because SQLite deletes a log without a database.
+ * @param path the path of the checkpoint's file.
+ * @throws ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log or files of runs are there.
  */
 export async function refuseLost(path: string): Promise<void> {
   const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(() => undefined)));
@@ -30,13 +30,13 @@ export async function refuseLost(path: string): Promise<void> {
 }
 
 /**
- * A run's row is committed before its folder is created. So a run with files and without a row means that the database
- * is an old copy, or has lost its log.
+ * Checks that every run with files has a row. The row of a run is committed before its folder is created; so if the row
+ * is missing, the database is an old copy or has lost its log.
  * @throws ConfigError `CHECKPOINT_BEHIND`.
  */
 export async function refuseUnknownRuns(db: StateDatabase, stateDir: string): Promise<void> {
   const ids = db.prepare<[], string>('SELECT id FROM runs').pluck();
-  // Folders are listed before the rows are read: another process may be adding a run.
+  // Lists the folders before it reads the rows, because another process may be adding a run.
   const found = runsWithFiles(stateDir);
   if (found.length === 0) return;
   const known = new Set(await db.read(() => ids.all())());
@@ -47,8 +47,8 @@ export async function refuseUnknownRuns(db: StateDatabase, stateDir: string): Pr
 }
 
 /**
- * @param unknown runs that have files, and that the database does not know.
- * @throws ConfigError `CHECKPOINT_BEHIND` when there is one.
+ * @param unknown the runs with files that the database does not know.
+ * @throws ConfigError `CHECKPOINT_BEHIND` if there are any.
  */
 export function refuseUnknown(stateDir: string, unknown: readonly string[]): void {
   if (unknown.length === 0) return;

@@ -1,4 +1,4 @@
-/** Refuses network file systems for the state: SQLite's WAL needs memory that all processes share. */
+/** Refuses a state folder on a network file system, because SQLite's WAL needs memory shared by all its processes. */
 import { statfs } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { ConfigError } from '../../errors.js';
@@ -21,16 +21,16 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 
 /**
  * Names the network file system that a statfs type stands for.
- * @param type `f_type`; a 32-bit number that some systems give with its sign
- * @returns its name, or undefined for a local one
+ * @param type `f_type`, a 32-bit number, which is negative on some systems.
+ * @returns its name; undefined for a local file system.
  */
 export function networkFileSystem(type: number): string | undefined {
   return NETWORK_FILE_SYSTEMS.get(type >>> 0);
 }
 
 /**
- * Refuses a folder on a network file system. Linux only: elsewhere the types mean other things.
- * @throws ConfigError `STATE_DIR_NETWORK`
+ * Refuses a folder on a network file system. Checks on Linux only, because the types differ on other systems.
+ * @throws ConfigError `STATE_DIR_NETWORK`.
  */
 export async function refuseNetworkFolder(folder: string): Promise<void> {
   if (platform() !== 'linux') return;

@@ -1,4 +1,6 @@
-/** The runs: added, stamped, superseded, pruned, and read with what they have published. */
+/**
+ * Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them and their publications.
+ */
 import type { JoinMethod, Source } from '../../types.js';
 import type {
   Checkpoint,
@@ -48,7 +50,7 @@ export function runChanges(
   };
 }
 
-/** A row of the table. */
+/** A row of the table `runs`. */
 interface RunRow {
   id: string;
   pipeline: string;
@@ -69,7 +71,7 @@ interface RunRow {
   pruned_at: number | null;
 }
 
-/** By the order of insertion: the clock may have been set back between two runs. */
+/** By the order of insertion, because the clock may have been set back between two runs. */
 const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
 /** Makes `run`, `runs`, `unfinishedRun`, `latestRun`, `doneRuns` and `publications`. */
@@ -129,12 +131,12 @@ function toRun(row: RunRow): Run {
   };
 }
 
-/** A publication of the first version has no `partial`: it was never partial. */
+/** A publication of version 0.1 has no `partial`, because it was never partial. */
 function toPublication(json: string | null): Publication | null {
   return json === null ? null : { partial: false, ...(JSON.parse(json) as Omit<Publication, 'partial'>) };
 }
 
-/** A join of the first version has no `judged`. */
+/** A join of version 0.1 has no `judged`. */
 function toJoinMethod(json: string | null): JoinMethod | null {
   return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinMethod);
 }
@@ -143,7 +145,7 @@ function parseOrNull<T>(json: string | null): T | null {
   return json === null ? null : (JSON.parse(json) as T);
 }
 
-/** Makes `recordPruned`: deletes the results of a finished run, and keeps what it paid for. */
+/** Makes `recordPruned`: deletes the results of a run that has ended, and keeps its uploads and searches. */
 export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'> {
   const prune = db.prepare(`
     UPDATE runs SET pruned_at = @at

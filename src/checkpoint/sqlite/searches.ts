@@ -40,7 +40,7 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
   };
 }
 
-/** A row of the page. */
+/** A row of the page query. */
 interface SearchRow {
   record: number;
   state: Search['state'];

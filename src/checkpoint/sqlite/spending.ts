@@ -6,14 +6,14 @@ import type { StateDatabase } from './state-database.js';
 export interface BudgetChanges {
   /**
    * Reserves records in the budget of a run's pipeline.
-   * @throws GuardError `BUDGET_REACHED` when a cap would be passed; this rolls the transaction back.
+   * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; this rolls the transaction back.
    */
   reserve(run: string, records: number, budget: Budget): void;
   /** Refunds records on the day on which they were reserved. */
   refund(run: string, records: number, day: string): void;
 }
 
-/** Prepares the statements; both functions are to be called within a transaction. */
+/** Prepares the statements. Both functions must be called within a transaction. */
 export function budgetChanges(db: StateDatabase): BudgetChanges {
   const pipelineOf = db.prepare<[string], string>('SELECT pipeline FROM runs WHERE id = ?').pluck();
   const spent = spendingRead(db);
@@ -43,15 +43,15 @@ function refuseAbove(cap: string, limit: number | null, spent: number, records: 
   if (limit === null || spent + records <= limit) return;
   throw new GuardError(
     'BUDGET_REACHED',
-    `budget.${cap} is ${limit} records: ${spent} are spent, and the next request holds ${records}`,
+    `budget.${cap} is ${limit} records: ${spent} are spent, and the next request has ${records}`,
     { facts: { cap, limit, spent, records } },
   );
 }
 
-/** Days sort as text: a month is everything from `2026-11` to `2026-11~`. */
+/** Days are compared as text: a month is the range from `2026-11` to `2026-11~`. */
 const AFTER_ALL_DAYS = '~';
 
-/** Prepares the sums: of a run, and of its pipeline on a day and in its month. To be called within a transaction. */
+/** Prepares the sums of a run, and of its pipeline on a day and in the month. Must be called within a transaction. */
 export function spendingRead(
   db: StateDatabase,
 ): (pipeline: string, run: string | null, day: string) => Spending {

@@ -1,4 +1,4 @@
-/** The tally of a run, read from indexes alone, so that it is fast with a hundred thousand chunks. */
+/** The tally of a run. It is read from indexes only, so that it is fast even with a hundred thousand chunks. */
 import type { CheckpointReader, ChunkCounts, ChunkState, Search, Tally } from '../checkpoint.js';
 import type { StateDatabase } from './state-database.js';
 
@@ -41,7 +41,7 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
       coalesce(sum(merged_successful), 0) AS successful, coalesce(sum(merged_failed), 0) AS failed,
       coalesce(sum(merged_unprocessed), 0) AS unprocessed, coalesce(sum(merged_indistinct), 0) AS indistinct
     FROM chunks INDEXED BY chunks_merged WHERE run = ? AND merged_end IS NOT NULL`);
-  // Resubmitted: sent, and not dropped, after an ambiguous attempt of the same chunk.
+  // Resubmitted means: sent after an ambiguous attempt of the same chunk, and not dropped.
   const uploads = db.prepare<[{ run: string }], UploadsRow>(`
     WITH doubt AS (
       SELECT chunk, count(*) AS attempts, min(attempt) AS first, sum(records) AS records

@@ -1,4 +1,4 @@
-/** Errors of SQLite and of the file system become errors with a code of foliopipe. */
+/** Translates errors of SQLite and of the file system into errors with a foliopipe code. */
 import { ConfigError, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { codeOf, diskTrouble } from '../../streams/system-error.js';
@@ -9,10 +9,10 @@ const BUSY = /^SQLITE_BUSY/;
 const FAILED = /^SQLITE_IOERR/;
 
 /**
- * @param cause an error of work on a file of the state folder
- * @param path the file or folder
- * @returns the error to throw: `DISK_FULL`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO` (the same command again goes on),
- *   `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person mends it); any other error unchanged.
+ * @param cause an error from work on a file in the state folder.
+ * @param path the path of the file or folder.
+ * @returns the error to throw: `DISK_FULL`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO` (the same command can go on later),
+ *   `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person must repair it); any other error unchanged.
  */
 export function translateStateError(cause: unknown, path: string): unknown {
   const code = isSqliteError(cause) ? cause.code : codeOf(cause);
@@ -34,7 +34,7 @@ export function translateStateError(cause: unknown, path: string): unknown {
 
 /** The file is not a SQLite database, or its pages are damaged. */
 export function damagedCheckpoint(path: string, cause?: unknown): ConfigError {
-  return new ConfigError('CHECKPOINT_DAMAGED', `${path} is damaged or no checkpoint`, {
+  return new ConfigError('CHECKPOINT_DAMAGED', `${path} is damaged, or is not a checkpoint`, {
     facts: { path },
     cause,
   });

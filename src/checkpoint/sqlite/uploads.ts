@@ -23,7 +23,7 @@ type UploadMethod =
   | 'recordInterrupted'
   | 'recordMixed';
 
-/** Makes the five changes between `cut` and `submitted`, and the mark of contradicting replies. */
+/** Makes the five changes between `cut` and `submitted`, and `recordMixed` for contradicting replies. */
 export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
   const budgets = budgetChanges(db);
   const chunkOf = chunkRead(db);
@@ -138,7 +138,7 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
   const ofChunk = db.prepare<[string, number], UploadRow>(
     `SELECT ${uploadColumns} FROM uploads WHERE run = ? AND chunk = ? ORDER BY attempt`,
   );
-  // A page never divides the attempts of a chunk: the next page begins with the next chunk.
+  // A page has all attempts of its chunks; the next page begins with the next chunk.
   const page = db.prepare<[{ run: string; after: number; limit: number }], UploadRow>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND chunk IN
@@ -147,13 +147,14 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
   const misread = db.prepare<[{ run: string }], UploadRow>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
-  // No index on the folio: it would slow down every upload, and only an adoption reads by folio.
+  // There is no index on the folio, because it would slow down every upload, and only an adoption reads by folio.
   const ofFolio = db.prepare<[{ service: string; folio: string }], UploadRow>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
     ORDER BY run, chunk, attempt LIMIT 1`);
-  // Of two that ended in the same millisecond the order is not known: the ambiguous one counts. An adopted folio proves
-  // that replies can be read, but not that the address is right; so for redirects the time of sending counts.
+  // The order of two uploads that ended in the same millisecond is unknown; the ambiguous one counts as later. An
+  // adopted folio proves that replies can be read, but not that the address is right. So for redirects the start time
+  // counts.
   const doubts = db
     .prepare<[{ run: string; doubt: Doubt }], number>(`
     SELECT count(*) FROM uploads

@@ -1,4 +1,6 @@
-/** First stage: gives the chunks that still need the service. Chunks with an open folio come first, newly cut ones last. */
+/**
+ * First stage: gives the chunks that still need the service. Chunks with an open folio come first, newly cut ones last.
+ */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';

@@ -1,7 +1,12 @@
 /** Saves a newly cut chunk: its row and its file. Writes the file again if it is missing or damaged. */
 import type { Checkpoint, ChunkRow, PickedRecords } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
-import { checkFilesBetween, type RecordsOfNeeds, recordsOf, sourceChanged } from '../read-source.js';
+import {
+  checkFilesBetween,
+  type RecordsOfChunkNeeds,
+  recordsOfChunk,
+  sourceChanged,
+} from '../read-source.js';
 import { type CutChunk, cutChunks } from './cut-chunks.js';
 import { createUploadLayout } from './upload-layout.js';
 
@@ -34,7 +39,7 @@ export async function saveChunk(
  * @throws SourceError when the source has changed, so that the cut gives other bytes.
  */
 export async function restoreChunk(
-  run: RecordsOfNeeds & Pick<RunContext, 'files'>,
+  run: RecordsOfChunkNeeds & Pick<RunContext, 'files'>,
   chunk: ChunkRow,
 ): Promise<void> {
   if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
@@ -45,7 +50,7 @@ export async function restoreChunk(
     maxBytes: Number.MAX_SAFE_INTEGER,
     maxSourceBytes: Number.MAX_SAFE_INTEGER,
   };
-  for await (const { chunk: again, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
+  for await (const { chunk: again, content } of cutChunks(recordsOfChunk(run, chunk), layout, limits)) {
     if (again.sha256 !== chunk.sha256) break;
     await run.files.writeChunk(chunk.number, [content], chunk.sha256);
     return;

@@ -53,8 +53,8 @@ export function downloadParts(
  * parts are fetched once more.
  * @param until once aborted, one answer that the folio or a part is not known is final.
  * @returns the chunk, `downloaded`.
- * @throws MismatchError when the second download does not balance either, or fails because the folio is lost. The stored
- *   parts stay.
+ * @throws MismatchError when the second download does not balance either, or fails because the folio is lost. The
+ *   stored parts stay.
  * @throws FolioLostError when the service no longer knows the folio.
  */
 export async function fetchParts(

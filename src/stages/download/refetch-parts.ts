@@ -56,7 +56,7 @@ export async function refetchParts(
     fetched.push(one);
     return one;
   };
-  const removeUnless = async (some: readonly StoredPart[], kept: readonly StoredPart[]) => {
+  const removeExcept = async (some: readonly StoredPart[], kept: readonly StoredPart[]) => {
     for (const part of some) {
       if (!kept.some((other) => isSame(part, other))) await run.files.removePart(chunk.number, part);
     }
@@ -74,7 +74,7 @@ export async function refetchParts(
     fetchAll: async () => {
       const report = await run.api.track(chunk.folio!, run.signal, until);
       await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
-      if (!isComplete(report)) throw wentBack(chunk, report.status);
+      if (!isComplete(report)) throw wentBackError(chunk, report.status);
       const all: StoredPart[] = [];
       for (const part of listParts(report)) all.push(await fetch(part));
       [counts, parts] = [report.counts!, all];
@@ -88,10 +88,10 @@ export async function refetchParts(
       run.at('after-refetch-before-swap');
       const swapped = await run.checkpoint.recordRefetched(run.id, chunk.number, counts, parts);
       run.at('after-swap-before-removal');
-      await removeUnless([...stored, ...fetched], parts);
+      await removeExcept([...stored, ...fetched], parts);
       return swapped;
     },
-    discard: () => removeUnless(fetched, stored),
+    discard: () => removeExcept(fetched, stored),
   };
 }
 
@@ -103,7 +103,7 @@ function isSame(one: StoredPart, other: StoredPart): boolean {
   return isPart(one, other) && one.sha256 === other.sha256;
 }
 
-function wentBack({ number, folio }: ChunkRow, status: string): UntrustedError {
+function wentBackError({ number, folio }: ChunkRow, status: string): UntrustedError {
   return new UntrustedError(
     'FOLIO_WENT_BACK',
     `chunk ${number}: folio ${folio} was FINISHED and is now ${status}`,

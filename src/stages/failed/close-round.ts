@@ -1,4 +1,6 @@
-/** Closes a round of failed records: all its chunks are answered, its answers count, and the output is written again. */
+/**
+ * Closes a round of failed records: all its chunks are answered, its answers count, and the output is written again.
+ */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';

@@ -10,7 +10,7 @@ import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { createResultColumns } from '../merge/result-columns.js';
-import { checkBlock, firstPosition, recordsFrom } from '../read-source.js';
+import { checkSameRecords, firstPosition, recordsFrom } from '../read-source.js';
 
 export type FailedRecordsNeeds = MergeChunksNeeds & {
   readonly checkpoint: Pick<Checkpoint, 'lastMerged'>;
@@ -45,7 +45,7 @@ export async function* failedRecords(
       if (chunk.lastRecord <= after || !mayHaveFailed(chunk)) continue;
       await records.skipTo(chunk.firstRecord);
       const block = await records.take(chunk.records);
-      checkBlock(run, chunk, block);
+      checkSameRecords(run, chunk, block);
       const found = await answers.forChunk(chunk, block);
       if (found === undefined && chunk.state === 'downloaded') continue;
       const indexes = Array.from({ length: block.count }, (_, index) => index).filter(

@@ -27,8 +27,8 @@ export type RescueFailedNeeds = FailedRecordsNeeds &
  * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  * @throws OutageError, GuardError when the searches stopped before the last record: the run goes on later; ConfigError
  *   when `failures.rescueColumns` names columns that the run does not have; RefusedError when the service refuses
- *   searches in general; UntrustedError when several replies in a row cannot be read; AmbiguousUploadError when a search
- *   is redirected.
+ *   searches in general; UntrustedError when several replies in a row cannot be read; AmbiguousUploadError when a
+ *   search is redirected.
  */
 export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): Promise<void> {
   await checkRescueColumns(run, refetch);
@@ -88,7 +88,9 @@ export async function mayRescue(run: RescueFailedNeeds, refetch?: Refetch): Prom
   return false;
 }
 
-/** Makes all chunks unmerged before the first search, so that they are merged with the new answers, also after a kill. */
+/**
+ * Makes all chunks unmerged before the first search, so that they are merged with the new answers, also after a kill.
+ */
 async function* unmergeFirst(
   run: RescueFailedNeeds,
   records: AsyncIterable<SearchableRecord>,

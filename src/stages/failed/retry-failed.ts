@@ -19,8 +19,8 @@ export type RetryFailedNeeds = FailedRecordsNeeds &
 
 /**
  * Gives the round's chunks that still need the service. The same answers always give the same chunks, so a resume
- * continues after the last chunk that was cut. Two kinds of records are not sent again: records that the service refused,
- * and records whose reply in an earlier round could not be read.
+ * continues after the last chunk that was cut. Two kinds of records are not sent again: records that the service
+ * refused, and records whose reply in an earlier round could not be read.
  * @param round the first open round; it takes the records that are FAILED after the closed rounds.
  * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  * @throws SourceError when the source has changed since it was checked; the errors of `failedRecords`.

@@ -13,7 +13,7 @@ import { pickRecords } from '../../source/pick-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import { errorOfChunk } from '../download/repair-parts.js';
-import { checkBlock, recordsFrom } from '../read-source.js';
+import { checkSameRecords, recordsFrom } from '../read-source.js';
 import {
   type ChunkJoiner,
   type ChunkJoinerOptions,
@@ -146,7 +146,7 @@ async function* answersOfRound(
         first ??= chunk;
         wanted.push(picked);
         block = await records.take(chunk.records);
-        checkBlock(run, chunk, block);
+        checkSameRecords(run, chunk, block);
         return block;
       });
       if (answers !== undefined) yield { numbers, answers };

@@ -7,7 +7,7 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { readBlock } from '../read-source.js';
+import { readChunkBlock } from '../read-source.js';
 import { createChunkJoiner } from './join-chunk.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
@@ -45,7 +45,7 @@ async function judgeNext(
     for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded'], maxChunks)) {
       if (isDecided(run)) break;
       if (join.judged.has(chunk.number)) continue;
-      await joiner.join(chunk, () => readBlock(run, chunk));
+      await joiner.join(chunk, () => readChunkBlock(run, chunk));
       join.judged.add(chunk.number);
     }
     return undefined;

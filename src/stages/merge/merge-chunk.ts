@@ -10,7 +10,7 @@ import { type ChunkRows, createRowWriter } from '../../results/row-writer.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { checkBlock, type ReadPosition, recordsFrom } from '../read-source.js';
+import { checkSameRecords, type ReadPosition, recordsFrom } from '../read-source.js';
 import { openChunkAnswers } from './chunk-answers.js';
 import { sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
@@ -52,7 +52,7 @@ export async function openChunkMerger(
 
   const takeBlock = async (chunk: ChunkRow): Promise<RecordBlock> => {
     const block = await records.take(chunk.records);
-    checkBlock(run, chunk, block);
+    checkSameRecords(run, chunk, block);
     return block;
   };
 

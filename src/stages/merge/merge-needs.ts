@@ -13,7 +13,9 @@ export type JoinChunksNeeds = Pick<
   >;
 };
 
-/** Needed to write the rows of chunks: also the answers of rounds and searches, and the columns that the service adds. */
+/**
+ * Needed to write the rows of chunks: also the answers of rounds and searches, and the columns that the service adds.
+ */
 export type MergeChunksNeeds = JoinChunksNeeds &
   Pick<RunContext, 'at'> & {
     readonly checkpoint: Pick<

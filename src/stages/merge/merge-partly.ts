@@ -1,6 +1,6 @@
 /**
- * Gives the complete output of a run that a deadline has stopped: answered chunks as usual, all other records UNPROCESSED
- * with the cause DEADLINE. Does not change the checkpoint, so the run can go on later.
+ * Gives the complete output of a run that a deadline has stopped: answered chunks as usual, all other records
+ * UNPROCESSED with the cause DEADLINE. Does not change the checkpoint, so the run can go on later.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
@@ -37,7 +37,9 @@ export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Omit<M
 
 const recordsAtOnce = 10_000;
 
-/** The columns that the run has fixed, or else declared or known columns, or else those of any success; may be empty. */
+/**
+ * The columns that the run has fixed, or else declared or known columns, or else those of any success; may be empty.
+ */
 async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   const row = (await run.checkpoint.run(run.id))!;
   if (row.columns !== null && row.columns.length > 0) return row.columns;

@@ -1,6 +1,6 @@
 /**
- * Fifth stage: joins the results of each chunk to its records and gives the rows of the output. Only this stage restores
- * the order of the source; chunks that come early wait on the disk.
+ * Fifth stage: joins the results of each chunk to its records and gives the rows of the output. Only this stage
+ * restores the order of the source; chunks that come early wait on the disk.
  */
 import type { Checkpoint, ChunkCounts, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
@@ -32,8 +32,8 @@ export interface MergedChunk {
 }
 
 /**
- * Gives whole chunks, beginning with the first one that is not merged yet. Ends early at a chunk that is missing, or that
- * must be fetched again while the service is out. The next stage checks whether the run is complete.
+ * Gives whole chunks, beginning with the first one that is not merged yet. Ends early at a chunk that is missing, or
+ * that must be fetched again while the service is out. The next stage checks whether the run is complete.
  * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
  *   does not prove the join, the error comes at the end of the input, so that open folios are still collected.

@@ -7,14 +7,15 @@ import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
 import { addedColumns } from '../../results/added-columns.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { readBlock } from '../read-source.js';
+import { readChunkBlock } from '../read-source.js';
 import { createChunkJoiner, sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ResultColumns {
   /**
    * The columns; undefined while they cannot be known yet.
-   * @param isEnd no more chunks will come. If the whole run has no success, the list is empty, and that is not recorded.
+   * @param isEnd no more chunks will come. If the whole run has no success, the list is empty, and that is not
+   *   recorded.
    */
   find(isEnd: boolean): Promise<readonly string[] | undefined>;
 }
@@ -65,8 +66,8 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
 }
 
 /**
- * The columns that the service has added to a downloaded chunk with a success. The chunk is joined for this, because the
- * join shows which of the sent columns hold answers of the service.
+ * The columns that the service has added to a downloaded chunk with a success. The chunk is joined for this, because
+ * the join shows which of the sent columns hold answers of the service.
  * @param refetch see `withRepair`.
  * @returns undefined when a damaged part must be fetched again and the folio is lost.
  */
@@ -75,7 +76,7 @@ export async function learnColumns(
   chunk: ChunkRow,
   refetch?: Refetch,
 ): Promise<readonly string[] | undefined> {
-  const answers = await createChunkJoiner(run, { refetch }).join(chunk, () => readBlock(run, chunk));
+  const answers = await createChunkJoiner(run, { refetch }).join(chunk, () => readChunkBlock(run, chunk));
   const source = answers?.sources.find(
     ({ table }) => table.reference.fileStatus === 'SUCCESSFUL' && table.count > 0,
   );

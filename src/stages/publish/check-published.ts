@@ -35,19 +35,19 @@ export async function checkPublished(
   const files = await checkpoint.publications(row.pipeline);
   const found = await findFile(output, path, row, files);
   const changed = changedKeys(config, row, publication);
-  if (changed.length > 0) return again(`the config has changed (${changed.join(', ')})`);
-  if (found === undefined) return again('its output was not there');
+  if (changed.length > 0) return mustPublish(`the config has changed (${changed.join(', ')})`);
+  if (found === undefined) return mustPublish('its output was not there');
   const newest = files.find((file) => file.path === path);
   const isOurs = newest?.number === publication.number && isSameContent(found, publication);
-  if (!isOurs) return again(`publication ${found.number} (run ${found.run}) stood in its place`);
+  if (!isOurs) return mustPublish(`publication ${found.number} (run ${found.run}) stood in its place`);
   const manifest = (await output.identity(manifestPath(path))) !== undefined;
   // A pruned run can write no manifest, but its output is still valid.
-  if (!manifest && row.prunedAt === null) return again('its manifest was not there');
+  if (!manifest && row.prunedAt === null) return mustPublish('its manifest was not there');
   const marker = (await output.identity(markerPath(path, row.rehearsal, publication.exitCode))) !== undefined;
   return { kind: 'in-place', manifest, marker };
 }
 
-function again(why: string): OutputState {
+function mustPublish(why: string): OutputState {
   return { kind: 'publish', why };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Last stages: `appendMerged` appends merged chunks to the run's work file; `publishOutput` also puts the complete file in
- * place. Invariant: every chunk that the checkpoint calls merged is in the file on the disk. If the file is shorter, the
- * run goes back to the last whole chunk in it.
+ * Last stages: `appendMerged` appends merged chunks to the run's work file; `publishOutput` also puts the complete file
+ * in place. Invariant: every chunk that the checkpoint calls merged is in the file on the disk. If the file is shorter,
+ * the run goes back to the last whole chunk in it.
  */
 import { createHash } from 'node:crypto';
 import type { Checkpoint, ChunkRow, Publication } from '../../checkpoint/checkpoint.js';
@@ -142,8 +142,8 @@ export async function hashWorkFile(
 }
 
 /**
- * Gives the same items in the same order, and asks for the next item while the consumer works on the current one, so that
- * merging and writing overlap. The source must not change an item after it has given it.
+ * Gives the same items in the same order, and asks for the next item while the consumer works on the current one, so
+ * that merging and writing overlap. The source must not change an item after it has given it.
  */
 async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   const items = source[Symbol.asyncIterator]();

@@ -51,7 +51,7 @@ export async function commitPublication(
   const { records: read, rejected } = run.source;
   const counts = { read, successful, failed, unprocessed, rejected };
   const records = successful + failed + unprocessed;
-  if (read !== records + rejected) throw unbalanced(run.id, counts);
+  if (read !== records + rejected) throw unbalancedError(run.id, counts);
   await checkAllFiles(run.source);
   await writeRejects(run);
   const work = await hash();
@@ -77,7 +77,7 @@ export async function commitPublication(
 
 const deadlineExitCode = 8;
 
-function unbalanced(run: string, counts: Counts): UntrustedError {
+function unbalancedError(run: string, counts: Counts): UntrustedError {
   const { read, successful, failed, unprocessed, rejected } = counts;
   return new UntrustedError(
     'RUN_UNBALANCED',
@@ -88,8 +88,8 @@ function unbalanced(run: string, counts: Counts): UntrustedError {
 }
 
 /**
- * Puts the work file in place, or continues after a killed process. Uses the output settings of the publication, not those
- * of the config.
+ * Puts the work file in place, or continues after a killed process. Uses the output settings of the publication, not
+ * those of the config.
  * @param isFresh this process has just committed "publishing", so the work file need not be hashed again.
  */
 export async function putInPlace(

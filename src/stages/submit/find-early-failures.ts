@@ -7,8 +7,8 @@ import type { SubmitChunksNeeds } from './submit-needs.js';
 
 /**
  * Looks at the finished chunks with the lowest numbers, up to the size of three full chunks. The half of a split chunk
- * counts by its size; less than one full chunk decides nothing. Refused records cost nothing and do not count. Chunks of
- * rounds do not count either.
+ * counts by its size; less than one full chunk decides nothing. Refused records cost nothing and do not count. Chunks
+ * of rounds do not count either.
  * @returns the error with which the run must end; undefined if uploads may go on.
  */
 export async function findEarlyFailures(run: SubmitChunksNeeds): Promise<GuardError | undefined> {

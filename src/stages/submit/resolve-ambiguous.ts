@@ -8,10 +8,10 @@ import type { SubmitChunksNeeds } from './submit-needs.js';
 import { hasUnreadableReply } from './unreadable-replies.js';
 
 /**
- * Called once per chunk in a process. A chunk whose reply could not be read is not sent again: the service has answered,
- * so it probably has the chunk.
- * @returns the chunk, given up; or `again` if it may be sent again (at most `ambiguous.maxRecords` records a run);
- *   or undefined, with the uploads stopped, if no reply of the run could be read so far: a person must look first. With
+ * Called once per chunk in a process. A chunk whose reply could not be read is not sent again: the service has
+ * answered, so it probably has the chunk.
+ * @returns the chunk, given up; or `again` if it may be sent again (at most `ambiguous.maxRecords` records a run); or
+ *   undefined, with the uploads stopped, if no reply of the run could be read so far: a person must look first. With
  *   `ambiguous.policy: hold` a person has looked already, so the chunk is given up.
  * @throws AmbiguousUploadError if the upload was redirected and would probably be redirected again.
  */

@@ -48,8 +48,8 @@ export interface Refusal {
 export type RefusalDecision = 'split' | 'give-up' | 'nothing-accepted' | 'too-many' | 'final';
 
 /**
- * A file that is too large (413) is split as often as needed. After a 400 or 422 a single record may be the cause: it is
- * searched for with at most `maxSplits` splits in a run. Splits because of size count towards this limit.
+ * A file that is too large (413) is split as often as needed. After a 400 or 422 a single record may be the cause: it
+ * is searched for with at most `maxSplits` splits in a run. Splits because of size count towards this limit.
  */
 export function decideRefusal(
   { status, records, accepted, splits }: Refusal,

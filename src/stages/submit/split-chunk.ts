@@ -2,7 +2,7 @@
 import type { ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
 import { cutChunks } from '../chunk/cut-chunks.js';
 import { createUploadLayout } from '../chunk/upload-layout.js';
-import { checkFilesBetween, recordsOf, sourceChanged } from '../read-source.js';
+import { checkFilesBetween, recordsOfChunk, sourceChanged } from '../read-source.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 
 /**
@@ -42,7 +42,7 @@ async function cutHalves(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<Half[
   };
   const numbers = await run.checkpoint.pickedRecords(run.id, chunk.number);
   const halves: Half[] = [];
-  for await (const { chunk: half, content } of cutChunks(recordsOf(run, chunk), layout, limits)) {
+  for await (const { chunk: half, content } of cutChunks(recordsOfChunk(run, chunk), layout, limits)) {
     const isInHalf = (record: number) => record >= half.firstRecord && record <= half.lastRecord;
     const picked = numbers === undefined ? null : { round: chunk.round, numbers: numbers.filter(isInHalf) };
     halves.push({ chunk: { ...half, picked }, content: Buffer.from(content) });

@@ -34,20 +34,20 @@ export function uploadNames(
 }
 
 /** The run, chunk and hash that a name or description at the service contains, as far as they can be read. */
-export interface ReadNames {
+export interface ParsedNames {
   readonly run?: string | undefined;
   readonly chunk?: number | undefined;
   readonly hash?: string | undefined;
 }
 
 /**
- * `same`: the file of this chunk. `other`: another file, with its names if they can be read. `unknown`: the names at the
- * service do not tell chunks apart.
+ * `same`: the file of this chunk. `other`: another file, with its names if they can be read. `unknown`: the names at
+ * the service do not tell chunks apart.
  */
 export type Recognised =
   | { readonly is: 'same' }
   | { readonly is: 'unknown' }
-  | { readonly is: 'other'; readonly named: ReadNames | undefined };
+  | { readonly is: 'other'; readonly named: ParsedNames | undefined };
 
 /**
  * Says whether a folio belongs to this chunk's file, from any attempt. The file name decides, because it contains run,
@@ -61,9 +61,9 @@ export function recogniseUpload(
   found: Pick<FolioReport, 'fileName' | 'description'>,
 ): Recognised {
   const template = config.upload.description;
-  const byName = readNames(fileNamePattern, found.fileName);
-  const byDescription = readNames(describedBy(template, config.pipeline), found.description);
-  const isOther = (names: ReadNames | undefined) =>
+  const byName = parseNames(fileNamePattern, found.fileName);
+  const byDescription = parseNames(descriptionPattern(template, config.pipeline), found.description);
+  const isOther = (names: ParsedNames | undefined) =>
     names !== undefined &&
     ((names.run ?? id) !== id ||
       (names.chunk ?? number) !== number ||
@@ -79,12 +79,12 @@ export function recogniseUpload(
 }
 
 /** Whether the names identify one chunk: a chunk's number alone may belong to another run. */
-function isExact(names: ReadNames | undefined): boolean {
+function isExact(names: ParsedNames | undefined): boolean {
   return names?.hash !== undefined || (names?.run !== undefined && names.chunk !== undefined);
 }
 
 /** Reads a text as one line, because services trim texts and fold white space. */
-function readNames(pattern: RegExp, text: string | null): ReadNames | undefined {
+function parseNames(pattern: RegExp, text: string | null): ParsedNames | undefined {
   if (text === null) return undefined;
   const match = pattern.exec(oneLine(text));
   if (match === null) return undefined;
@@ -93,7 +93,7 @@ function readNames(pattern: RegExp, text: string | null): ReadNames | undefined 
 }
 
 /** Matches every description that the template produces in this pipeline. A placeholder may occur twice. */
-function describedBy(template: string, pipeline: string): RegExp {
+function descriptionPattern(template: string, pipeline: string): RegExp {
   const seen = new Set<string>();
   const pattern = oneLine(template)
     .split(/(\{\w+\})/)

@@ -61,8 +61,8 @@ export async function hasLostFolios(
 }
 
 /**
- * Asks once for each lost folio of the run. If the service cannot be reached, this is logged and no more folios are asked
- * for.
+ * Asks once for each lost folio of the run. If the service cannot be reached, this is logged and no more folios are
+ * asked for.
  * @returns how many chunks are `submitted` again. If there are any, a `done` run is `open` again.
  */
 export async function recheckLostFolios(run: RecheckLostFoliosNeeds): Promise<number> {

@@ -30,11 +30,14 @@ export interface PollProgress {
 }
 
 /**
- * The finish of a folio may be noticed late by this share of its time. A smaller share costs more polls and gains little.
+ * The finish of a folio may be noticed late by this share of its time. A smaller share costs more polls and gains
+ * little.
  */
 const tolerance = 0.03;
 
-/** How many times are remembered: enough that a slow folio changes little, few enough to follow changes of the service. */
+/**
+ * How many times are remembered: enough that a slow folio changes little, few enough to follow changes of the service.
+ */
 const maxTimes = 15;
 
 /**
@@ -63,7 +66,8 @@ export function sweepTime(open: number, requestsPerSecond: number): Milliseconds
 
 /** Adds the time of a folio that was found finished at this age, and keeps the newest times. */
 export function rememberTime(times: readonly Milliseconds[], elapsed: Milliseconds): readonly Milliseconds[] {
-  // The folio finished slightly before the poll. Without this correction each estimate would be later than the one before.
+  // The folio finished slightly before the poll. Without this correction each estimate would be later than the one
+  // before.
   return [...times, elapsed * (1 - tolerance)].slice(-maxTimes);
 }
 

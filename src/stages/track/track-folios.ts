@@ -111,7 +111,8 @@ async function pollUntilComplete(
     if (report === undefined) return undefined;
     const now = run.clock.now();
     if (isComplete(report)) {
-      // A folio found finished at the first poll after a resume may have finished hours ago, so its time does not count.
+      // A folio found finished at the first poll after a resume may have finished hours ago, so its time does not
+      // count.
       if (polls > 1 || wait > 0) state.times = rememberTime(state.times, now - chunk.submittedAt!);
       return report;
     }

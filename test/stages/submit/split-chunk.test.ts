@@ -8,7 +8,7 @@ import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { type CutLimits, cutChunks } from '../../../src/stages/chunk/cut-chunks.js';
 import { restoreChunk } from '../../../src/stages/chunk/save-chunk.js';
 import { createUploadLayout } from '../../../src/stages/chunk/upload-layout.js';
-import { recordsFrom, recordsOf } from '../../../src/stages/read-source.js';
+import { recordsFrom, recordsOfChunk } from '../../../src/stages/read-source.js';
 import { splitChunk } from '../../../src/stages/submit/split-chunk.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
@@ -39,7 +39,7 @@ describe.each(['\n', '\r\n'])('a chunk between rejected records, with %j', (newl
   it('is read again with exactly its records', async () => {
     const { run, chunk } = await awkward(newline);
     const numbers: number[] = [];
-    for await (const { firstRecord, count } of recordsOf(run, chunk)) {
+    for await (const { firstRecord, count } of recordsOfChunk(run, chunk)) {
       for (let at = 0; at < count; at++) numbers.push(firstRecord + at);
     }
     expect([chunk.firstRecord, chunk.lastRecord, chunk.records]).toEqual([6, 11, 4]);
@@ -76,7 +76,7 @@ it('a chunk of failed records that go out again is split into these records alon
   const [all] = await collect(chunkRecords(run)());
   const layout = createUploadLayout(run.source, run.config.upload);
   const numbers = [2, 3, 9];
-  const batches = pickRecords(recordsOf(run, all!), [numbers]);
+  const batches = pickRecords(recordsOfChunk(run, all!), [numbers]);
   for await (const { chunk } of cutChunks(batches, layout, run.config.chunks as CutLimits)) {
     await run.checkpoint.recordCut(run.id, {
       ...chunk,
