@@ -13,7 +13,7 @@ import { hashFile } from '../streams/hash-file.js';
 import type { Position, Source, SourceFile } from '../types.js';
 import { maxRecordBytes } from './chunk/upload-layout.js';
 
-/** Where reading continues: a position in the source, and the number of the next record. */
+/** The position in the source at which reading continues, and the number of the next record. */
 export interface ReadPosition {
   readonly position: Position;
   readonly record: number;

@@ -94,7 +94,7 @@ function emptyLog(connection: Database): void {
  * @param result the result of the statement.
  * @param method the method of the port, for the message.
  * @param missing what is wrong if no row was changed, for the message.
- * @throws CheckpointStateError.
+ * @throws CheckpointStateError when the number of changed rows is not 1.
  */
 export function expectOneRow(result: RunResult, method: string, missing: string): void {
   if (result.changes !== 1) throw new CheckpointStateError(method, missing);

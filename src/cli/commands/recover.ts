@@ -90,7 +90,7 @@ function nextText(rebuilt: readonly RecoveredRun[], { ambiguous }: Config): stri
 function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string {
   if (found === 'kept') return `${run}  whole`;
   if (found === 'renewed') return `${run}  whole; ${reason}, and is written again`;
-  if (found === 'lost') return lostFolioText(run, reason ?? '');
+  if (found === 'lost') return lostRunText(run, reason ?? '');
   const { state, chunks, folios, downloaded, ambiguous, records, ambiguousRecords, prunedAt } = of;
   const perhaps = ambiguousRecords > 0 ? `, ${formatCount(ambiguousRecords)} more perhaps` : '';
   const held = [
@@ -104,7 +104,7 @@ function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string 
   return `${run}  ${pipeline}, ${state}: ${held.join(', ')}`;
 }
 
-function lostFolioText(run: string, reason: string): string {
+function lostRunText(run: string, reason: string): string {
   const folios = reason.endsWith('is damaged')
     ? ' Ask the provider for the folios in paid.log ("type":"accepted").'
     : '';

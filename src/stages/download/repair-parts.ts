@@ -108,7 +108,7 @@ async function attempt<T>(
   }
 }
 
-/** Adds chunk and hint to an error that knows only its part; any other error is returned as it is. */
+/** Adds the chunk and a hint to an error of a part. Returns any other error unchanged. */
 export function errorOfChunk(chunk: ChunkRow, error: unknown): unknown {
   const where = `chunk ${chunk.number} (folio ${chunk.folio})`;
   const facts = { chunk: chunk.number, folio: chunk.folio };

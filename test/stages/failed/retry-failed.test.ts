@@ -122,7 +122,7 @@ describe('results of a closed round that are damaged', () => {
     return run;
   };
 
-  it('are fetched anew', async () => {
+  it('are fetched again', async () => {
     const run = await damaged();
     expect(await mergedCodes(run)).toEqual(['c1.1', 'c2.2', 'r3.2', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
   });
