@@ -5,8 +5,8 @@ import type { RunState } from '../checkpoint/checkpoint.js';
 import { isBehind } from '../checkpoint/journal/compare-journal.js';
 import { journalPath, runsWithFiles } from '../checkpoint/journal/journal-folder.js';
 import { hasJournal, readJournal } from '../checkpoint/journal/read-journal.js';
-import type { JournaledRun } from '../checkpoint/recovery/journaled.js';
-import { readJournaledRun } from '../checkpoint/recovery/journaled-run.js';
+import { rebuildRun } from '../checkpoint/recovery/rebuild-run.js';
+import type { RebuiltRun } from '../checkpoint/recovery/rebuilt-run.js';
 import {
   type BaseState,
   openRecoveredDatabase,
@@ -126,7 +126,7 @@ async function rebuild(
   at: number | null,
 ): Promise<Recovered> {
   const runs: RecoveredRun[] = [];
-  const rebuilt: JournaledRun[] = [];
+  const rebuilt: RebuiltRun[] = [];
   for (const id of ids) {
     const examined = examineRun(database, stateDir, id);
     if ('head' in examined) rebuilt.push(examined);
@@ -159,7 +159,7 @@ function hadNoJournals(stateDir: string, ids: readonly string[]): boolean {
 }
 
 /** @returns the run from its journal if it must be rebuilt; else the report on it. */
-function examineRun(database: RecoveredDatabase, stateDir: string, run: string): JournaledRun | RecoveredRun {
+function examineRun(database: RecoveredDatabase, stateDir: string, run: string): RebuiltRun | RecoveredRun {
   const isKnown = database.known.includes(run);
   const path = journalPath(stateDir, run);
   try {
@@ -170,7 +170,7 @@ function examineRun(database: RecoveredDatabase, stateDir: string, run: string):
       if (compared.doubt !== null) return lostReport(run, compared.doubt);
       return { ...emptyReport(run), found: 'renewed', reason: `${path} was damaged` };
     }
-    return readJournaledRun(readJournal(path));
+    return rebuildRun(readJournal(path));
   } catch (error) {
     if (error instanceof ConfigError && error.code === 'JOURNAL_DAMAGED') {
       return lostReport(run, `line ${error.facts.line} of ${path} is damaged`);
@@ -196,7 +196,7 @@ function lostReport(run: string, reason: string): RecoveredRun {
   return { ...emptyReport(run), found: 'lost', reason };
 }
 
-function rebuiltReport(run: JournaledRun, downloaded: number): RecoveredRun {
+function rebuiltReport(run: RebuiltRun, downloaded: number): RecoveredRun {
   const chunks = [...run.chunks.values()].filter(({ state }) => state !== 'split');
   const paid = [...run.uploads.values()].filter(({ state }) => state !== 'dropped');
   const ambiguous = paid.filter(({ state }) => state === 'ambiguous');
@@ -217,7 +217,7 @@ function rebuiltReport(run: JournaledRun, downloaded: number): RecoveredRun {
 }
 
 /** Uploads that were answered with something other than a folio are never sent again automatically. */
-function undecidedOf(run: JournaledRun): Iterable<{ readonly records: number }> {
+function undecidedOf(run: RebuiltRun): Iterable<{ readonly records: number }> {
   const newest = new Map<number, { readonly records: number }>();
   const answered = new Set<number>();
   for (const upload of run.uploads.values()) {

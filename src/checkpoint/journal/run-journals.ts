@@ -11,7 +11,7 @@ import { type Compared, isBehind, journalComparison, type Mark } from './compare
 import { type JournalFile, openJournalFile, writeJournalFile } from './journal-file.js';
 import { journalPath } from './journal-folder.js';
 import type { JournalLine } from './journal-line.js';
-import { journalOfRun } from './journal-of-run.js';
+import { linesFromDatabase } from './lines-from-database.js';
 import { hasJournal, readJournal } from './read-journal.js';
 
 export interface RunJournals {
@@ -39,7 +39,7 @@ export interface RunJournals {
 /** Prepares the statements once. `verify` and `rewrite` must not be called within a transaction. */
 export function openRunJournals(stateDir: string, db: StateDatabase): RunJournals {
   const open = new Map<string, JournalFile>();
-  const linesOf = journalOfRun(db);
+  const linesOf = linesFromDatabase(db);
   const compare = journalComparison(db);
 
   const closeOne = (run: string) => {
@@ -150,7 +150,7 @@ function behindError(stateDir: string, run: string, { missing }: Compared): Conf
  * after a kill both are done again.
  */
 export function makeJournals(connection: Database, stateDir: string): void {
-  const linesOf = journalOfRun(createStateDatabase(connection));
+  const linesOf = linesFromDatabase(createStateDatabase(connection));
   const runs = connection.prepare<[], string>('SELECT id FROM runs WHERE pruned_at IS NULL').pluck().all();
   for (const run of runs) {
     const path = journalPath(stateDir, run);

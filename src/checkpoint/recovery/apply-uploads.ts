@@ -1,13 +1,13 @@
 /** Applies journal lines about chunks and uploads to the run that is being rebuilt. */
 import type { JournalLine } from '../journal/journal-line.js';
-import type { JournaledChunk, RunBuilder } from './journaled.js';
+import type { RebuiltChunk, RunBuilder } from './rebuilt-run.js';
 
 /** Opens the run again: its publication, if any, is no longer valid. */
 export function reopenRun(run: RunBuilder): void {
   Object.assign(run, { state: 'open', publication: null, finishedAt: null });
 }
 
-export function changeChunk(run: RunBuilder, chunk: number, values: Partial<JournaledChunk>): void {
+export function changeChunk(run: RunBuilder, chunk: number, values: Partial<RebuiltChunk>): void {
   Object.assign(run.chunks.get(chunk) ?? {}, values);
 }
 

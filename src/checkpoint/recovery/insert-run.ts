@@ -2,7 +2,7 @@
 import type { FolioCounts, StoredPart } from '../../types.js';
 import { packNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
-import type { JournaledChunk, JournaledRun } from './journaled.js';
+import type { RebuiltChunk, RebuiltRun } from './rebuilt-run.js';
 
 /** The complete set of a chunk's parts on the disk. */
 export interface FoundParts {
@@ -13,7 +13,7 @@ export interface FoundParts {
 /** Prepares the statements. Each insertion is one transaction. */
 export function runInsertion(
   db: StateDatabase,
-): (run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>) => Promise<void> {
+): (run: RebuiltRun, partsOf: ReadonlyMap<number, FoundParts>) => Promise<void> {
   const forget = ['parts', 'picked_records', 'uploads', 'chunks', 'searches', 'spending'].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE run = ?`),
   );
@@ -52,7 +52,7 @@ export function runInsertion(
     INSERT INTO pipeline_columns (pipeline, service, columns) VALUES (@pipeline, @service, @columns)
     ON CONFLICT DO UPDATE SET columns = excluded.columns`);
 
-  return db.change((run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>) => {
+  return db.change((run: RebuiltRun, partsOf: ReadonlyMap<number, FoundParts>) => {
     const { run: id, pipeline, service } = run.head;
     for (const statement of forget) statement.run(id);
     putRun.run(runRow(run));
@@ -79,7 +79,7 @@ export function runInsertion(
   });
 }
 
-function runRow(run: JournaledRun): object {
+function runRow(run: RebuiltRun): object {
   const { run: id, type: _, version: _version, ...head } = run.head;
   const counted = [...run.chunks.values()].filter(({ state }) => state !== 'split').length;
   return {
@@ -99,7 +99,7 @@ function runRow(run: JournaledRun): object {
   };
 }
 
-function chunkRow(run: string, chunk: JournaledChunk, found: FoundParts | undefined): object {
+function chunkRow(run: string, chunk: RebuiltChunk, found: FoundParts | undefined): object {
   const { start, end, numbers: _, ...row } = chunk;
   const refused = chunk.state === 'refused' ? { successful: 0, failed: 1 } : undefined;
   const counts = found?.counts ?? refused ?? { successful: null, failed: null };
@@ -116,14 +116,14 @@ function chunkRow(run: string, chunk: JournaledChunk, found: FoundParts | undefi
 }
 
 /** Prepares the insertion of the publications from journals. It is one transaction. */
-export function publicationInsertion(db: StateDatabase): (runs: readonly JournaledRun[]) => Promise<void> {
+export function publicationInsertion(db: StateDatabase): (runs: readonly RebuiltRun[]) => Promise<void> {
   // The number in the pipeline identifies a publication; two publications may have the same content.
   const put = db.prepare(`
     INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
     VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)
     ON CONFLICT DO NOTHING`);
 
-  return db.change((runs: readonly JournaledRun[]) => {
+  return db.change((runs: readonly RebuiltRun[]) => {
     for (const { head, published } of runs) {
       for (const file of published) put.run({ pipeline: head.pipeline, run: head.run, ...file });
     }

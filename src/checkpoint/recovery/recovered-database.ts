@@ -11,7 +11,7 @@ import { syncFolder } from '../../streams/atomic-file.js';
 import { type Compared, journalComparison } from '../journal/compare-journal.js';
 import { writeJournalFile } from '../journal/journal-file.js';
 import { journalPath } from '../journal/journal-folder.js';
-import { journalOfRun } from '../journal/journal-of-run.js';
+import { linesFromDatabase } from '../journal/lines-from-database.js';
 import { readJournal } from '../journal/read-journal.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate, refuseNewer } from '../sqlite/migrate.js';
@@ -20,7 +20,7 @@ import { openPrivateDatabase } from '../sqlite/open-private-database.js';
 import { createStateDatabase } from '../sqlite/state-database.js';
 import { type DamagedLine, damageCheck } from './damaged-lines.js';
 import { type FoundParts, publicationInsertion, runInsertion } from './insert-run.js';
-import type { JournaledRun } from './journaled.js';
+import type { RebuiltRun } from './rebuilt-run.js';
 
 /** The state of the old checkpoint. An empty file counts as `missing`. */
 export type BaseState = 'whole' | 'damaged' | 'missing';
@@ -39,9 +39,9 @@ export interface RecoveredDatabase {
    * @returns the path of the old journal.
    */
   renewJournal(run: string, at: number): string;
-  put(run: JournaledRun, partsOf: ReadonlyMap<number, FoundParts>): Promise<void>;
+  put(run: RebuiltRun, partsOf: ReadonlyMap<number, FoundParts>): Promise<void>;
   /** Must be called after `put` of all runs. */
-  putPublications(runs: readonly JournaledRun[]): Promise<void>;
+  putPublications(runs: readonly RebuiltRun[]): Promise<void>;
   /**
    * Replaces the old checkpoint, and writes missing journals.
    * @param at epoch milliseconds, part of the names under which the old files are kept.
@@ -70,7 +70,7 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
   const put = runInsertion(db);
   const compare = journalComparison(db);
   const doubtOf = damageCheck(db);
-  const linesOf = journalOfRun(db);
+  const linesOf = linesFromDatabase(db);
   const putPublications = publicationInsertion(db);
   return {
     base,

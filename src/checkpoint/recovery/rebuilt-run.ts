@@ -3,7 +3,7 @@ import type { Chunk, UnprocessedCause } from '../../types.js';
 import type { NumberedFile, RunLine } from '../journal/journal-line.js';
 import type { Publication, RunState, Upload } from '../state.js';
 
-export interface JournaledChunk extends Chunk {
+export interface RebuiltChunk extends Chunk {
   readonly round: number;
   readonly numbers: readonly number[] | null;
   /** Never `finished` or `downloaded`, because a journal has no results; they are found in the parts. */
@@ -15,7 +15,7 @@ export interface JournaledChunk extends Chunk {
   refusal: string | null;
 }
 
-export interface JournaledUpload {
+export interface RebuiltUpload {
   readonly chunk: number;
   readonly attempt: number;
   readonly fileName: string;
@@ -30,7 +30,7 @@ export interface JournaledUpload {
   local: boolean | null;
 }
 
-export interface JournaledSearch {
+export interface RebuiltSearch {
   readonly record: number;
   readonly startedAt: number;
   readonly day: string;
@@ -38,12 +38,12 @@ export interface JournaledSearch {
   values: Readonly<Record<string, string>> | null;
 }
 
-export interface JournaledRun {
+export interface RebuiltRun {
   readonly head: RunLine;
-  readonly chunks: ReadonlyMap<number, JournaledChunk>;
+  readonly chunks: ReadonlyMap<number, RebuiltChunk>;
   /** By `chunk/attempt`. */
-  readonly uploads: ReadonlyMap<string, JournaledUpload>;
-  readonly searches: ReadonlyMap<number, JournaledSearch>;
+  readonly uploads: ReadonlyMap<string, RebuiltUpload>;
+  readonly searches: ReadonlyMap<number, RebuiltSearch>;
   readonly state: RunState;
   readonly isAllCut: boolean;
   /** The number of chunks that a pruned run had. */
@@ -63,9 +63,9 @@ export interface JournaledRun {
 }
 
 /** A run whose journal is being read. */
-export type RunBuilder = { -readonly [K in keyof JournaledRun]: JournaledRun[K] } & {
-  readonly chunks: Map<number, JournaledChunk>;
-  readonly uploads: Map<string, JournaledUpload>;
-  readonly searches: Map<number, JournaledSearch>;
+export type RunBuilder = { -readonly [K in keyof RebuiltRun]: RebuiltRun[K] } & {
+  readonly chunks: Map<number, RebuiltChunk>;
+  readonly uploads: Map<string, RebuiltUpload>;
+  readonly searches: Map<number, RebuiltSearch>;
   readonly published: NumberedFile[];
 };

@@ -72,7 +72,7 @@ interface SearchRow {
 const PAGE = 500;
 
 /** Prepares the statements. All lines of a run must be read within one transaction. */
-export function journalOfRun(db: StateDatabase): (run: string) => Generator<JournalLine> {
+export function linesFromDatabase(db: StateDatabase): (run: string) => Generator<JournalLine> {
   const byId = db.prepare<[string], RunRow>(`
     SELECT runs.*, runs.columns IS (SELECT k.columns FROM pipeline_columns AS k
       WHERE k.pipeline = runs.pipeline AND k.service = runs.service) AS learned

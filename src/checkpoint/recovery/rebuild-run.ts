@@ -9,10 +9,10 @@ import {
   reopenForAnswer,
   reopenRun,
 } from './apply-uploads.js';
-import type { JournaledRun, RunBuilder } from './journaled.js';
+import type { RebuiltRun, RunBuilder } from './rebuilt-run.js';
 
 /** @param lines all lines of the journal; the first one is the run's. */
-export function readJournaledRun(lines: Iterable<JournalLine>): JournaledRun {
+export function rebuildRun(lines: Iterable<JournalLine>): RebuiltRun {
   let run: RunBuilder | undefined;
   for (const line of lines) {
     if (line.type === 'run') run = emptyRun(line);
