@@ -35,7 +35,15 @@ export { type AtFailpoint, type Failpoint, failpoints } from './failpoints.js';
 export { createLocalOutputStore } from './files/local-output-store.js';
 export { createLocalFiles } from './files/local-run-files.js';
 export type { OutputIdentity, OutputStore } from './files/output-store.js';
-export type { ByteStream, FileStore, RunFiles, StoredRun, WrittenPart } from './files/run-files.js';
+export {
+  type ByteStream,
+  DamagedPartError,
+  type FileStore,
+  type RunFiles,
+  type StoredRun,
+  type UploadContent,
+  type WrittenPart,
+} from './files/run-files.js';
 export { workPathOf } from './files/work-file.js';
 export type { Logger } from './logger.js';
 export {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { enrich } from '../../../pipelines/index.js';
-import { parseConfig } from '../../../src/config/load-config.js';
+import { DamagedPartError, type FileStore, parseConfig } from '../../../src/index.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { createMemoryFiles } from '../../helpers/memory/memory-files.js';
@@ -93,6 +93,30 @@ it('publishes once more from what was bought where the store has lost the output
   expect(await enrich(config, ports)).toMatchObject({ found: 'done', publication: 2 });
   expect(ports.output.contents.get(config.output.path)!.content.equals(before)).toBe(true);
   expect(api.asked).toHaveLength(asked);
+});
+
+it('fetches a part again that the files call damaged, with the error that the library exports', async () => {
+  const { ports, api } = memoryPorts();
+  let damages = 1;
+  const files: FileStore = {
+    ...ports.files,
+    ofRun: async (run) => {
+      const found = await ports.files.ofRun(run);
+      return {
+        ...found,
+        readPart: async function* (chunk, part) {
+          if (damages > 0) {
+            damages -= 1;
+            throw new DamagedPartError(chunk, part, new Error('the bucket has lost it'));
+          }
+          yield* found.readPart(chunk, part);
+        },
+      };
+    },
+  };
+  expect(await enrich(configIn('memory'), { ...ports, files })).toMatchObject({ exitCode: 0 });
+  const downloads = api.asked.filter((asked) => asked.startsWith('download'));
+  expect(downloads.length - new Set(downloads).size).toBe(1);
 });
 
 it('closes no port that was handed in, and gives the lock back', async () => {
