@@ -1,4 +1,5 @@
-/** Opens everything that a run needs, finds or begins the run, and closes everything in reverse order. */
+/** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
+import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { ConfigError, DeadlineError, InterruptedError, TroubleError } from '../errors.js';
@@ -120,6 +121,8 @@ function linkedController(
   releasers: ReturnType<typeof createReleasers>,
 ): AbortController {
   const controller = new AbortController();
+  // Every folio and part on its way listens: they are bounded by `concurrency`, and Node would warn at eleven.
+  setMaxListeners(0, controller.signal);
   if (signal === undefined) return controller;
   const follow = () => controller.abort(signal.reason);
   if (signal.aborted) follow();

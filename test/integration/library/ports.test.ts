@@ -119,6 +119,21 @@ it('fetches a part again that the files call damaged, with the error that the li
   expect(downloads.length - new Set(downloads).size).toBe(1);
 });
 
+it('lets Node warn of nothing, though many folios are open at once', async () => {
+  const warnings: string[] = [];
+  const listen = ({ name }: Error) => void warnings.push(name);
+  process.on('warning', listen);
+  try {
+    const { chunks, ...rest } = configIn('memory');
+    await enrich({ ...rest, chunks: { ...chunks, maxRecords: 1 } }, memoryPorts().ports);
+    // Node emits a warning in the next tick.
+    await new Promise(setImmediate);
+  } finally {
+    process.off('warning', listen);
+  }
+  expect(warnings).toEqual([]);
+});
+
 it('closes no port that was handed in, and gives the lock back', async () => {
   const { ports, closed } = memoryPorts();
   await enrich(configIn('memory'), ports);
