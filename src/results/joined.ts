@@ -39,7 +39,8 @@ export class Mismatches {
     return new MismatchError(
       'RESULTS_DO_NOT_MATCH',
       `${this.#count} results do not match the records that were sent (${details.join('; ')})`,
-      { facts: { mismatches: this.#count } },
+      // The name in the JSON form of errors: programs read it.
+      { facts: { misfits: this.#count } },
     );
   }
 }

@@ -125,6 +125,7 @@ describe('results that do not match', () => {
       code: 'RESULTS_DO_NOT_MATCH',
       exitCode: 6,
       message: expect.stringMatching(/^chunk 1 \(folio F\d\): 4 results/),
+      facts: { misfits: 4, chunk: 1 },
       hint: expect.any(String),
     });
   });
