@@ -45,6 +45,7 @@ export {
   type WrittenPart,
 } from './files/run-files.js';
 export { workPathOf } from './files/work-file.js';
+export { hintOf } from './hints.js';
 export type { Logger } from './logger.js';
 export {
   type Adoptable,

@@ -13,9 +13,9 @@ const middle = ['results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'conf
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   // The errors themselves too: to say that a word is no command must not cost loading the library.
-  cli: ['pipelines', 'service', 'errors', 'quantities'],
+  cli: ['pipelines', 'service', 'errors', 'hints', 'quantities'],
   pipelines: ['index'],
-  index: ['run', 'source', 'stages', 'report', ...middle, ...base, 'type run-context'],
+  index: ['run', 'source', 'stages', 'report', 'hints', ...middle, ...base, 'type run-context'],
   run: ['source', 'stages', 'report', ...middle, ...base, 'type run-context'],
   stages: ['source', 'report', ...middle, ...base, 'type run-context'],
   report: ['results', 'checkpoint', 'files', 'streams', 'config', ...base, 'type run-context'],
@@ -36,6 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   kernel: ['errors'],
   logger: [],
   failpoints: [],
+  hints: ['errors'],
   'nearest-name': [],
   quantities: ['type types'],
 };

@@ -9,7 +9,7 @@ import {
   TroubleError,
   UntrustedError,
 } from '../errors.js';
-import { hintOf } from './hints.js';
+import { hintOf } from '../hints.js';
 import { stderr, writeJson } from './output.js';
 import { asRehearsed, isRehearsal, resumeCommand } from './resume-command.js';
 

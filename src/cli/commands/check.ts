@@ -1,6 +1,7 @@
 /** `foliopipe check`: checks, without paying, that everything that a run needs is ready. */
 import type { Command } from 'commander';
 import { checkSetup } from '../../../pipelines/index.js';
+import { hintOf } from '../../hints.js';
 import {
   type CommonOptions,
   type Finish,
@@ -9,7 +10,6 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { hintOf } from '../hints.js';
 import { print, printJson } from '../output.js';
 import { withApi } from '../with-api.js';
 

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { type GuardError, planRun } from '../../../pipelines/index.js';
-import { hintOf } from '../../../src/cli/hints.js';
+import { hintOf } from '../../../src/hints.js';
 import { systemClock } from '../../../src/streams/clock.js';
 import { expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';

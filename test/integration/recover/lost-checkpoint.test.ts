@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ConfigError, openCheckpointReader, recover } from '../../../pipelines/index.js';
 import { openSqliteCheckpoint } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { hintOf } from '../../../src/cli/hints.js';
+import { hintOf } from '../../../src/hints.js';
 import { readLedger } from '../../../src/report/ledger.js';
 import { expectEnriched, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';

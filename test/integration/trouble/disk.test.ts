@@ -9,7 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../pipelines/index.js';
-import { hintOf } from '../../../src/cli/hints.js';
+import { hintOf } from '../../../src/hints.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { type Clock, systemClock } from '../../../src/streams/clock.js';
 import { openFakeService } from '../../fake-service/fake-service.js';

@@ -1,8 +1,8 @@
 /**
  * Hints for errors, by their code: the command to run or the setting to change. The checkpoint knows no commands and
- * flags, so its errors have no hint. Errors of the stages may have their own.
+ * flags, so its errors have no hint of their own. Errors of the stages may have their own.
  */
-import type { ErrorFacts, FoliopipeError } from '../errors.js';
+import type { ErrorFacts, FoliopipeError } from './errors.js';
 
 /** @returns the error's own hint, or the hint for its code; undefined if there is none. */
 export function hintOf({ hint, code, facts }: FoliopipeError): string | undefined {

@@ -1,10 +1,10 @@
 /** Errors of the checkpoint carry no hint; the terminal has one for each of their codes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { hintOf } from '../../src/cli/hints.js';
-import { ConfigError, GuardError, LockedError, TroubleError } from '../../src/errors.js';
+import { ConfigError, GuardError, LockedError, TroubleError } from '../src/errors.js';
+import { hintOf } from '../src/hints.js';
 
-const checkpoint = new URL('../../src/checkpoint/', import.meta.url);
+const checkpoint = new URL('../src/checkpoint/', import.meta.url);
 const sources = readdirSync(checkpoint, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => readFileSync(new URL(name, checkpoint), 'utf8'));
