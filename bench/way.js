@@ -1,6 +1,6 @@
 /**
  * Counts the source files that one chunk passes on its way from `enrich` to the output: those of which a function is
- * called after the source was scanned. `node bench/way.js [--files] [DIST]`, after `npm run build`.
+ * called after the source was scanned and before the chunk's rows are merged. `node bench/way.js [--files] [DIST]`, after `npm run build`.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
@@ -55,14 +55,14 @@ async function calledFiles(baseUrl) {
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  // Taking the coverage sets its counts to zero.
-  let reset;
-  const onRun = () => {
-    reset = session.post('Profiler.takePreciseCoverage');
+  // The command is carried out at once. Taking the coverage sets its counts to zero.
+  const coverages = [];
+  const take = () => coverages.push(session.post('Profiler.takePreciseCoverage'));
+  const at = (failpoint) => {
+    if (failpoint === 'after-merged-before-next') take();
   };
-  await enrich(config, { onRun });
-  await reset;
-  const { result } = await session.post('Profiler.takePreciseCoverage');
+  await enrich(config, { onRun: take, at });
+  const { result } = await coverages[1];
   session.disconnect();
   const prefix = pathToFileURL(`${dist}/`).href;
   const isCalled = ({ functionName, ranges }) => functionName !== '' && ranges[0].count > 0;
