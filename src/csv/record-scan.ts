@@ -3,10 +3,10 @@
  * Invariant: the records found never depend on where the windows are cut.
  */
 import { type BadRecord, type BadRecordCode, badRecordMessage, badText } from './bad-record.js';
-import type { Batch } from './batch.js';
 import { contentEnd, countLineFeeds, indexOfLineFeed } from './bytes.js';
 import { type Grammar, maxBytesToRecordEnd } from './grammar.js';
 import { ScanKernel } from './kernel/scan-kernel.js';
+import type { Batch } from './table.js';
 import { WindowScan } from './window-scan.js';
 
 export interface ScanOptions {

@@ -1,6 +1,6 @@
 /** The two entry points of the scanner: they scan a stream or a Buffer into Batches. */
-import type { Batch } from './batch.js';
 import { RecordScan, type ScanOptions } from './record-scan.js';
+import type { Batch } from './table.js';
 
 export type { BadRecord, BadRecordCode } from './bad-record.js';
 export type { ScanOptions } from './record-scan.js';

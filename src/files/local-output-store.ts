@@ -4,8 +4,7 @@ import { access, chmod, mkdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ConfigError } from '../errors.js';
 import { syncFolder } from '../streams/atomic-file.js';
-import { hashFile } from '../streams/hash-file.js';
-import { stampAt, toStamp } from '../streams/stamp.js';
+import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
 import { isMissing } from '../streams/system-error.js';
 import type { OutputStore } from './output-store.js';
 

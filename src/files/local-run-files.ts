@@ -10,8 +10,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
-import { hashFile } from '../streams/hash-file.js';
-import { stampAt } from '../streams/stamp.js';
+import { hashFile, stampAt } from '../streams/file-identity.js';
 import type { PartReference, StoredPart } from '../types.js';
 import { contentOnDisk } from './content-on-disk.js';
 import {

@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { writeFileAtomically } from '../streams/atomic-file.js';
-import { createWrittenHash, type WrittenHash } from '../streams/written-hash.js';
+import { createWrittenHash, type WrittenHash } from '../streams/file-identity.js';
 
 export interface WorkFile {
   /** Length in bytes. */

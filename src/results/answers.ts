@@ -1,6 +1,6 @@
 /** The answers of a chunk: one for each record. They may come from several uploads and searches. */
 import type { ColumnKinds } from '../types.js';
-import type { Joined } from './joined.js';
+import type { Joined } from './join-method.js';
 import type { PartTable } from './part-table.js';
 
 /** Results that hold answers, with the values of their lineage columns. */

@@ -3,7 +3,7 @@ import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus, Judgement } from '../types.js';
 import { kindByMatches, type SentField } from './echo-kinds.js';
 import type { EchoedColumn } from './join-by-echo.js';
-import type { Joined } from './joined.js';
+import type { Joined } from './join-method.js';
 import { bothStatuses, checkNotShuffled } from './judge-echoes.js';
 
 export type Kinds = Judgement['kinds'];

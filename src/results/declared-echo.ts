@@ -6,7 +6,7 @@ import { fieldValue } from '../csv/table.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, JoinMethod } from '../types.js';
 import type { SentField } from './echo-kinds.js';
-import type { Joined } from './joined.js';
+import type { Joined } from './join-method.js';
 import { isTooIndistinct } from './judge-join.js';
 
 /**

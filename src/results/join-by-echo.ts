@@ -8,7 +8,7 @@ import { fieldEnd, fieldStart, fieldValue, type Table } from '../csv/table.js';
 import { writeRawValue } from '../csv/write-field.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { foldText, type SentField } from './echo-kinds.js';
-import { type Joined, type Matches, Mismatches } from './joined.js';
+import { type Joined, type Matches, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
 
 /** A sent column by which results are matched. */

@@ -1,7 +1,7 @@
 /** Joins results to records by the record number that was sent and came back. */
 import { QUOTE, ZERO } from '../csv/bytes.js';
 import { fieldEnd, fieldStart } from '../csv/table.js';
-import { type Joined, Mismatches } from './joined.js';
+import { type Joined, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
 
 /**

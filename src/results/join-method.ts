@@ -1,8 +1,8 @@
 /**
- * Finds the sent columns that a chunk's results return, and checks that they suffice for the run's join method. Rule
- * "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
+ * How a chunk is joined: the sent columns that its results return, the check that they suffice for the run's method, and
+ * the outcome. Rule "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
  */
-import { UntrustedError } from '../errors.js';
+import { MismatchError, UntrustedError } from '../errors.js';
 import type { FileStatus, JoinMethod } from '../types.js';
 import type { PartTable } from './part-table.js';
 
@@ -75,4 +75,48 @@ function weakerError(before: string, now: string): UntrustedError {
   return new UntrustedError('JOIN_WEAKER', `results came back with ${before} so far, and now with ${now}`, {
     hint: 'ask the service provider why its results changed; the bought results are kept',
   });
+}
+
+/** The outcome of joining a chunk: one result for each record, or an error that names the mismatches. */
+export interface Joined {
+  readonly parts: readonly PartTable[];
+  /** Index into `parts`, for each record of the chunk. */
+  readonly part: Int32Array;
+  /** Index of the result in its part, for each record of the chunk. */
+  readonly result: Int32Array;
+  /** Indexes of records that were sent with equal values but have different results, so that results may be swapped. */
+  readonly indistinct: ReadonlySet<number>;
+}
+
+/** Which result belongs to each record. */
+export type Matches = Pick<Joined, 'parts' | 'part' | 'result'>;
+
+/** Collects mismatches for one error, which counts them and shows examples. */
+export class Mismatches {
+  readonly #examples = new Map<string, string[]>();
+  #count = 0;
+
+  add(kind: 'missing' | 'doubled' | 'strange', example: string): void {
+    this.#count += 1;
+    const examples = this.#examples.get(kind) ?? [];
+    if (examples.length < 3) examples.push(example);
+    this.#examples.set(kind, examples);
+  }
+
+  /** @throws MismatchError when anything was added. */
+  check(): void {
+    const error = this.error();
+    if (error !== undefined) throw error;
+  }
+
+  error(): MismatchError | undefined {
+    if (this.#count === 0) return undefined;
+    const details = [...this.#examples].map(([kind, examples]) => `${kind}: ${examples.join(', ')}`);
+    return new MismatchError(
+      'RESULTS_DO_NOT_MATCH',
+      `${this.#count} results do not match the records that were sent (${details.join('; ')})`,
+      // The name in the JSON form of errors: programs read it.
+      { facts: { misfits: this.#count } },
+    );
+  }
 }

@@ -6,23 +6,22 @@
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod, Judgement } from '../types.js';
-import { checkPredicted } from './added-columns.js';
 import { judgeColumnKinds, type Kinds, statusesWithNewColumns, withFoldedColumns } from './column-kinds.js';
-import { type CompareEchoes, ContradictionError } from './compare-echoes.js';
 import { isDeclaredEchoTooWeak } from './declared-echo.js';
-import { kindByValues, type SentField } from './echo-kinds.js';
+import { type CompareEchoes, ContradictionError, kindByValues, type SentField } from './echo-kinds.js';
 import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
 import {
   checkEchoes,
   checkJoinMethod,
+  type Joined,
   type ReturnedColumns,
   returnedColumns,
   type SentColumns,
 } from './join-method.js';
-import type { Joined } from './joined.js';
 import { checkNewColumns, checkProof, nothingToJoinByError } from './judge-join.js';
 import { askProvider, withEchoHint, withHint, withLeaveOutHint } from './mismatch-hints.js';
+import { checkPredicted } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 
 export interface JoinTerms {

@@ -5,7 +5,7 @@ import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKind, ColumnKinds, FileStatus } from '../types.js';
 import { foldText, kindByValues, type SentField } from './echo-kinds.js';
 import { answerText } from './join-by-echo.js';
-import type { Joined } from './joined.js';
+import type { Joined } from './join-method.js';
 
 export const bothStatuses: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
 

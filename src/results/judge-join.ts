@@ -8,7 +8,7 @@ import type { ColumnKinds, FileStatus } from '../types.js';
 import type { Kinds } from './column-kinds.js';
 import { hasSeveralValues, type SentField } from './echo-kinds.js';
 import type { EchoedColumn } from './join-by-echo.js';
-import type { Joined } from './joined.js';
+import type { Joined } from './join-method.js';
 import { bothStatuses, checkNotSwapped, indexesWithStatus, indistinctEchoes } from './judge-echoes.js';
 
 /**

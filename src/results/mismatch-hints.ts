@@ -2,10 +2,8 @@
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
-import type { ContradictionError } from './compare-echoes.js';
-import { hasSeveralValues, kindByValues, type SentField } from './echo-kinds.js';
-import type { ReturnedColumns, SentColumns } from './join-method.js';
-import type { Joined } from './joined.js';
+import { type ContradictionError, hasSeveralValues, kindByValues, type SentField } from './echo-kinds.js';
+import type { Joined, ReturnedColumns, SentColumns } from './join-method.js';
 import { bothStatuses, indexesWithStatus, isShuffled } from './judge-echoes.js';
 import type { PartTable } from './part-table.js';
 

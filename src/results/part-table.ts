@@ -3,7 +3,7 @@
  * docs/architecture.md#what-the-interface-leaves-open.
  */
 import { LF } from '../csv/bytes.js';
-import { ensureCapacity } from '../csv/kernel/growing-table.js';
+import { ensureCapacity } from '../csv/kernel/table-memory.js';
 import { type Header, readHeader } from '../csv/read-header.js';
 import { type ScanOptions, scanBuffer } from '../csv/scan-records.js';
 import type { Table } from '../csv/table.js';

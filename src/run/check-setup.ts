@@ -9,7 +9,7 @@ import { ConfigError, FolioLostError, FoliopipeError, RefusedError } from '../er
 import { createOutputLayout } from '../results/output-layout.js';
 import { inspectFile } from '../source/inspect-file.js';
 import { findFiles } from '../source/source-files.js';
-import { createUploadLayout } from '../stages/chunk/upload-layout.js';
+import { createUploadLayout } from '../stages/chunk/cut-chunks.js';
 
 export interface CheckedItem {
   readonly item: 'state folder' | 'output folder' | 'source' | 'service';

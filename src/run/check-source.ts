@@ -8,7 +8,7 @@ import type { OutputStore } from '../files/output-store.js';
 import { createOutputLayout } from '../results/output-layout.js';
 import { scanSource } from '../source/scan-source.js';
 import { fileStamp, findFiles } from '../source/source-files.js';
-import { createUploadLayout, maxRecordBytes } from '../stages/chunk/upload-layout.js';
+import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
 import type { Source } from '../types.js';
 import type { RunOptions } from './run-options.js';
 

@@ -5,8 +5,7 @@ import { detectDialect, type FixedDialect } from '../csv/detect-dialect.js';
 import { readHeader } from '../csv/read-header.js';
 import { SourceError } from '../errors.js';
 import type { Dialect } from '../types.js';
-import { isTranscoded } from './read-decoded.js';
-import { isGzip, readUnzipped } from './read-unzipped.js';
+import { isGzip, isTranscoded, readUnzipped } from './read-decoded.js';
 import { type FileStamp, fileStamp } from './source-files.js';
 
 /** How many unzipped bytes are read. The header must end within them. */

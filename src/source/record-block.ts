@@ -1,7 +1,6 @@
 /** Copies the records of one chunk from the batches into a block, which can be read more than once. */
-import { type Batch, bytesBetween, endOfFitting } from '../csv/batch.js';
-import { copyShifted, ensureCapacity } from '../csv/kernel/growing-table.js';
-import type { Table } from '../csv/table.js';
+import { copyShifted, ensureCapacity } from '../csv/kernel/table-memory.js';
+import { type Batch, bytesBetween, endOfFitting, type Table } from '../csv/table.js';
 import { ConfigError } from '../errors.js';
 
 export interface RecordBlock extends Table {

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { glob } from 'tinyglobby';
 import { SourceError } from '../errors.js';
-import { stampText } from '../streams/stamp.js';
+import { stampText } from '../streams/file-identity.js';
 
 /**
  * Finds the file with this name, or the files that a glob matches, in byte order of their paths. The name of an existing

@@ -2,16 +2,15 @@
  * Reads the source for the stages, from any position. A source whose content has changed since its check is an error.
  */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import type { Batch } from '../csv/batch.js';
+import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
-import { pickRecords } from '../source/pick-records.js';
-import { readRecords } from '../source/read-records.js';
+import { pickRecords, readRecords } from '../source/read-records.js';
 import { createBlockReader, type RecordBlock } from '../source/record-block.js';
 import { fileStamp } from '../source/source-files.js';
-import { hashFile } from '../streams/hash-file.js';
+import { hashFile } from '../streams/file-identity.js';
 import type { Position, Source, SourceFile } from '../types.js';
-import { maxRecordBytes } from './chunk/upload-layout.js';
+import { maxRecordBytes } from './chunk/cut-chunks.js';
 
 /** The position in the source at which reading continues, and the number of the next record. */
 export interface ReadPosition {

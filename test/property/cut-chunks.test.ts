@@ -3,8 +3,12 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
-import { type CutChunk, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
-import { createUploadLayout, maxRecordBytes } from '../../src/stages/chunk/upload-layout.js';
+import {
+  type CutChunk,
+  createUploadLayout,
+  cutChunks,
+  maxRecordBytes,
+} from '../../src/stages/chunk/cut-chunks.js';
 import { cutAt } from '../helpers/csv/batches.js';
 import { scramble, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 

@@ -7,14 +7,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
 import { answersFromJoin } from '../../src/results/answers.js';
-import { compareEchoes } from '../../src/results/compare-echoes.js';
+import { compareEchoes } from '../../src/results/echo-kinds.js';
 import { joinResults } from '../../src/results/join-results.js';
 import { createOutputLayout, outputHeader } from '../../src/results/output-layout.js';
 import { type PartTable, readPartTable } from '../../src/results/part-table.js';
 import { createRowWriter } from '../../src/results/row-writer.js';
 import { createBlockReader } from '../../src/source/record-block.js';
-import { type CutChunk, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
-import { createUploadLayout } from '../../src/stages/chunk/upload-layout.js';
+import { type CutChunk, createUploadLayout, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
 import type { JoinMethod } from '../../src/types.js';
 import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 

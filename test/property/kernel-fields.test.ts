@@ -1,12 +1,12 @@
 /** The kernels write the same bytes as `writeField` field by field. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Batch } from '../../src/csv/batch.js';
 import { ByteWriter } from '../../src/csv/byte-writer.js';
 import { RowsKernel } from '../../src/csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../src/csv/kernel/table-memory.js';
 import { UploadKernel } from '../../src/csv/kernel/upload-kernel.js';
 import { scanBuffer } from '../../src/csv/scan-records.js';
+import type { Batch } from '../../src/csv/table.js';
 import { writeField } from '../../src/csv/write-field.js';
 
 const FIELDS = 4;

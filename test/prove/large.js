@@ -8,8 +8,7 @@ import { createOutputLayout } from '../../dist/src/results/output-layout.js';
 import { readPartTable } from '../../dist/src/results/part-table.js';
 import { createRowWriter } from '../../dist/src/results/row-writer.js';
 import { createBlockReader } from '../../dist/src/source/record-block.js';
-import { cutChunks } from '../../dist/src/stages/chunk/cut-chunks.js';
-import { createUploadLayout, maxRecordBytes } from '../../dist/src/stages/chunk/upload-layout.js';
+import { createUploadLayout, cutChunks, maxRecordBytes } from '../../dist/src/stages/chunk/cut-chunks.js';
 
 const MB = 1024 * 1024;
 const maxBytes = 512 * MB;

@@ -1,6 +1,6 @@
 /** Writes the records of batches into the CSV of an uploaded file, in WebAssembly. */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
-import type { Batch } from '../batch.js';
+import type { Batch } from '../table.js';
 import { fieldRuns } from '../write-field.js';
 
 /** What assembly/upload.ts exports. */

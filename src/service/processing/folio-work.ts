@@ -1,7 +1,7 @@
 /** Processes one folio, slice by slice. After a kill it continues from the committed state. */
-import type { Batch } from '../../csv/batch.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { readHeader } from '../../csv/read-header.js';
+import type { Batch } from '../../csv/table.js';
 import type { Predictor } from '../predictors/predictor.js';
 import type { Folio } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';

@@ -1,8 +1,7 @@
 /** Predicts records of a batch and writes their results as bytes: the hot loop of the service, which never waits. */
-import type { Batch } from '../../csv/batch.js';
 import type { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, LF } from '../../csv/bytes.js';
-import { fieldEnd, fieldStart, fieldValue } from '../../csv/table.js';
+import { type Batch, fieldEnd, fieldStart, fieldValue } from '../../csv/table.js';
 import { writeValue } from '../../csv/write-field.js';
 import { seededRandom } from '../faults/seeded-random.js';
 import { type Failure, isPrediction, type Prediction, type Predictor } from '../predictors/predictor.js';

@@ -1,8 +1,8 @@
 /** Reads the records of an uploaded file (UTF-8, comma), from the first record or from a later one. */
 import { createReadStream } from 'node:fs';
 import type { BadRecord } from '../../csv/bad-record.js';
-import type { Batch } from '../../csv/batch.js';
 import { scanRecords } from '../../csv/scan-records.js';
+import type { Batch } from '../../csv/table.js';
 import type { Bytes } from '../../types.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 

@@ -5,10 +5,9 @@ import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
 import { checkAllFiles, positionAfter, recordsFrom } from '../read-source.js';
-import { cutChunks } from './cut-chunks.js';
+import { createUploadLayout, cutChunks } from './cut-chunks.js';
 import { chunksOfCanary, unfinishedChunks } from './find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from './save-chunk.js';
-import { createUploadLayout } from './upload-layout.js';
 
 export type ChunkRecordsNeeds = SaveChunkNeeds &
   Pick<RunContext, 'canary' | 'config' | 'uploads' | 'signal'> & {

@@ -7,8 +7,7 @@ import {
   recordsOfChunk,
   sourceChanged,
 } from '../read-source.js';
-import { type CutChunk, cutChunks } from './cut-chunks.js';
-import { createUploadLayout } from './upload-layout.js';
+import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
 
 export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'at'> & {
   readonly checkpoint: Pick<Checkpoint, 'recordCut'>;

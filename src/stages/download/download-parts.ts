@@ -2,7 +2,7 @@
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
+import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';

@@ -1,11 +1,10 @@
 /** First stage of a round: sends the failed records again, cut into chunks by the same limits as the source. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
-import { pickRecords } from '../../source/pick-records.js';
-import { cutChunks } from '../chunk/cut-chunks.js';
+import { pickRecords } from '../../source/read-records.js';
+import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
 import { unfinishedChunks } from '../chunk/find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
-import { createUploadLayout } from '../chunk/upload-layout.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { positionAfter, recordsFrom } from '../read-source.js';
 import { unreadableRecords } from '../submit/unreadable-replies.js';

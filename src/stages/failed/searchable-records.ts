@@ -8,7 +8,7 @@ import { fieldValue } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
 import { fieldOf, type LayoutSource } from '../../results/output-layout.js';
 import type { RecordBlock } from '../../source/record-block.js';
-import type { UploadOptions } from '../chunk/upload-layout.js';
+import type { UploadOptions } from '../chunk/cut-chunks.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { type FailedRecordsNeeds, failedRecords, fixedColumns } from './failed-records.js';
 

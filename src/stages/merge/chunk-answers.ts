@@ -5,11 +5,11 @@
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
-import type { Batch } from '../../csv/batch.js';
+import type { Batch } from '../../csv/table.js';
 import { OutageError } from '../../errors.js';
 import { type Answers, mayHaveFailures, type NumberedAnswers, overlay } from '../../results/answers.js';
 import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
-import { pickRecords } from '../../source/pick-records.js';
+import { pickRecords } from '../../source/read-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import { errorOfChunk } from '../download/repair-parts.js';

@@ -4,7 +4,7 @@ import { MAX_CHUNK_BYTES } from '../../config/sections.js';
 import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
 import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
-import { createEchoComparer } from '../../results/compare-echoes.js';
+import { createEchoComparer } from '../../results/echo-kinds.js';
 import { createOutputLayout } from '../../results/output-layout.js';
 import { type ChunkRows, createRowWriter } from '../../results/row-writer.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';

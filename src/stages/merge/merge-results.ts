@@ -6,8 +6,7 @@ import type { Checkpoint, ChunkCounts, ChunkRow } from '../../checkpoint/checkpo
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import { OutageError, type UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
-import { abortable } from '../../streams/abortable.js';
+import { abortable, abortOnEarlyReturn } from '../../streams/abortable.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { positionAfter } from '../read-source.js';
 import { type JudgeFirstChunksNeeds, judgeFirstChunks } from './judge-first-chunks.js';

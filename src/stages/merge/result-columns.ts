@@ -5,7 +5,7 @@
  */
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
-import { addedColumns } from '../../results/added-columns.js';
+import { addedColumns } from '../../results/output-layout.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { readChunkBlock } from '../read-source.js';
 import { createChunkJoiner, sentColumns } from './join-chunk.js';

@@ -4,8 +4,7 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { TroubleError } from '../../errors.js';
 import { adoptHints } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
-import { createReplyBreaker } from '../submit/reply-breaker.js';
-import { hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
+import { createReplyBreaker, hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
 
 type CompletenessNeeds = Pick<RunContext, 'id' | 'deferred'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow'>;

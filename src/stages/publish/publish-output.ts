@@ -10,7 +10,7 @@ import { isLocalFile, openWorkFile, type WorkFile, workPathOf } from '../../file
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { giveBack } from '../../streams/buffer-pool.js';
-import { type HashedFile, hashFile } from '../../streams/hash-file.js';
+import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { MergedChunk } from '../merge/merge-results.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './check-complete.js';

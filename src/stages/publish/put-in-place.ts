@@ -11,7 +11,7 @@ import { isLocalFile, workPathOf } from '../../files/work-file.js';
 import { runExitCode } from '../../report/exit-code.js';
 import { markerPaths, writeManifest, writeMarker } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
-import { type HashedFile, hashFile } from '../../streams/hash-file.js';
+import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { Counts } from '../../types.js';
 import { checkAllFiles } from '../read-source.js';
 import { putRejects, writeRejects } from './write-rejects.js';

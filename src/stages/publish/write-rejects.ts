@@ -12,7 +12,7 @@ import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
 import { readRecords } from '../../source/read-records.js';
 import { drain } from '../../streams/run-stages.js';
-import { maxRecordBytes } from '../chunk/upload-layout.js';
+import { maxRecordBytes } from '../chunk/cut-chunks.js';
 import { firstPosition } from '../read-source.js';
 
 /** Writes the file to the local disk; `putRejects` puts it in place later. Writes no file without rejected records. */

@@ -1,7 +1,6 @@
 /** Splits a refused chunk into two halves. Each half has the same bytes as if its records were cut from the source. */
 import type { ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
-import { cutChunks } from '../chunk/cut-chunks.js';
-import { createUploadLayout } from '../chunk/upload-layout.js';
+import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
 import { checkFilesBetween, recordsOfChunk, sourceChanged } from '../read-source.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 

@@ -5,9 +5,8 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, type FoliopipeError, OutageError, UntrustedError } from '../../errors.js';
 import { adoptHint, adoptHints } from '../../report/adoptable.js';
-import type { ReplyBreaker } from './reply-breaker.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
-import { unreadableHint } from './unreadable-replies.js';
+import { type ReplyBreaker, unreadableHint } from './unreadable-replies.js';
 
 /**
  * After an outage each further upload would also run into it; after a guard no further upload may be paid for.

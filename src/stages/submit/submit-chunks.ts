@@ -5,18 +5,17 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError } from '../../errors.js';
-import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
-import { type AddItems, mapGrowing } from '../../streams/map-growing.js';
+import { abortOnEarlyReturn } from '../../streams/abortable.js';
+import { type AddItems, mapGrowing } from '../../streams/map-concurrent.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { judgeFirstChunks } from '../merge/judge-first-chunks.js';
 import { checkNotMisread, checkOneService } from './check-replies.js';
 import { findEarlyFailures } from './find-early-failures.js';
-import { createReplyBreaker, type ReplyBreaker } from './reply-breaker.js';
 import { resolveAmbiguous, warnAmbiguous } from './resolve-ambiguous.js';
 import { resolveRefused } from './resolve-refused.js';
 import { stopForRedirect, stopForUnreadable, stopUploads } from './stop-uploads.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
-import { hasUnsentChunks } from './unreadable-replies.js';
+import { createReplyBreaker, hasUnsentChunks, type ReplyBreaker } from './unreadable-replies.js';
 import { uploadChunk } from './upload-chunk.js';
 
 /**

@@ -6,7 +6,7 @@ import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import { abortOnEarlyReturn } from '../../streams/abort-on-early-return.js';
+import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { isComplete, listParts } from '../download/folio-parts.js';
 import { checkSameService } from '../submit/check-replies.js';

@@ -1,9 +1,9 @@
 /** Fields so large that the sum over the columns of one record exceeds 32 bits. */
 import { describe, expect, it } from 'vitest';
-import type { Batch } from '../../../src/csv/batch.js';
 import { COMMA } from '../../../src/csv/bytes.js';
 import { RowsKernel } from '../../../src/csv/kernel/rows-kernel.js';
 import { UploadKernel } from '../../../src/csv/kernel/upload-kernel.js';
+import type { Batch } from '../../../src/csv/table.js';
 
 const MB = 1024 * 1024;
 const FIELDS = 25;

@@ -1,7 +1,7 @@
 /** Turns batches into plain values that tests can compare. */
 import type { BadRecord } from '../../../src/csv/bad-record.js';
-import type { Batch } from '../../../src/csv/batch.js';
 import type { ScanOptions } from '../../../src/csv/scan-records.js';
+import type { Batch } from '../../../src/csv/table.js';
 import { fieldText } from '../../../src/csv/write-field.js';
 
 export interface FoundRecord {

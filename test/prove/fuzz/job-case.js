@@ -2,7 +2,7 @@
 
 import { createHashPredictor } from '../../../dist/src/service/predictors/hash-predictor.js';
 import { isPrediction } from '../../../dist/src/service/predictors/predictor.js';
-import { maxRecordBytes as largestRecord } from '../../../dist/src/stages/chunk/upload-layout.js';
+import { maxRecordBytes as largestRecord } from '../../../dist/src/stages/chunk/cut-chunks.js';
 import { randomFaults } from './healing-faults.js';
 import {
   encodeFile,

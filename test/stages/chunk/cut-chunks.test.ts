@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { scanRecords } from '../../../src/csv/scan-records.js';
-import { type CutChunk, type CutLimits, cutChunks } from '../../../src/stages/chunk/cut-chunks.js';
 import {
+  type CutChunk,
+  type CutLimits,
   createUploadLayout,
+  cutChunks,
   maxRecordBytes,
   type UploadOptions,
-} from '../../../src/stages/chunk/upload-layout.js';
+} from '../../../src/stages/chunk/cut-chunks.js';
 import { thrownBy } from '../../helpers/csv/result-parts.js';
 
 interface Cut {

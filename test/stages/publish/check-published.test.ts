@@ -5,7 +5,7 @@ import type { PublishedFile, Run } from '../../../src/checkpoint/checkpoint.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { checkPublished } from '../../../src/stages/publish/check-published.js';
 import { publishOutput } from '../../../src/stages/publish/publish-output.js';
-import { stampAt } from '../../../src/streams/stamp.js';
+import { stampAt } from '../../../src/streams/file-identity.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
 

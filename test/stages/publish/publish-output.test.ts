@@ -6,7 +6,7 @@ import type { Publication } from '../../../src/checkpoint/checkpoint.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { publishOutput, workPath } from '../../../src/stages/publish/publish-output.js';
 import { putInPlace } from '../../../src/stages/publish/put-in-place.js';
-import { stampAt } from '../../../src/streams/stamp.js';
+import { stampAt } from '../../../src/streams/file-identity.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { writeAll } from '../../src/files/work-file.js';
-import { createWrittenHash, type WrittenHash } from '../../src/streams/written-hash.js';
+import { createWrittenHash, type WrittenHash } from '../../src/streams/file-identity.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addedColumns, checkAddedColumns } from '../../src/results/added-columns.js';
+import { addedColumns, checkAddedColumns } from '../../src/results/output-layout.js';
 import { successful, thrownBy } from '../helpers/csv/result-parts.js';
 
 const sent = { key: 'id', columns: ['name', 'city'] };

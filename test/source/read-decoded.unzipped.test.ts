@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { isGzip } from '../../src/source/read-unzipped.js';
+import { isGzip } from '../../src/source/read-decoded.js';
 import { useFiles } from '../helpers/folders/folders.js';
 
 const write = useFiles();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { abortOnEarlyReturn } from '../../src/streams/abort-on-early-return.js';
+import { abortOnEarlyReturn } from '../../src/streams/abortable.js';
 import { systemClock } from '../../src/streams/clock.js';
 import { turns } from '../helpers/streams/gates.js';
 

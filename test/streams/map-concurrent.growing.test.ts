@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mapGrowing } from '../../src/streams/map-growing.js';
+import { mapGrowing } from '../../src/streams/map-concurrent.js';
 import { createGates, turns } from '../helpers/streams/gates.js';
 
 async function* given<T>(...items: readonly T[]): AsyncGenerator<T> {

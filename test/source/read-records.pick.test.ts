@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Batch } from '../../src/csv/batch.js';
 import { scanRecords } from '../../src/csv/scan-records.js';
-import { pickRecords } from '../../src/source/pick-records.js';
+import type { Batch } from '../../src/csv/table.js';
+import { pickRecords } from '../../src/source/read-records.js';
 import { recordsOf } from '../helpers/csv/batches.js';
 
 /** Records 1 to 6 in two batches; record 4 is bad. */

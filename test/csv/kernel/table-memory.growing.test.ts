@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { copyShifted } from '../../../src/csv/kernel/growing-table.js';
+import { copyShifted } from '../../../src/csv/kernel/table-memory.js';
 
 it('copyShifted shifts every offset once, and changes nothing else', () => {
   fc.assert(
