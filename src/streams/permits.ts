@@ -8,20 +8,25 @@ import pLimit from 'p-limit';
 
 export interface Permits {
   /**
-   * Waits for a permit and holds it under this number.
+   * Waits for a permit and holds it under this name. A name that holds one already keeps it.
    * @returns false if no permit can become free again, because all are permanent.
    * @throws the signal's reason if it aborts first.
    */
-  acquire(holder: number, signal: AbortSignal): Promise<boolean>;
-  /** Releases the permit of this number; does nothing if it has none. */
-  release(holder: number): void | Promise<void>;
-  /** Makes the permit of this number permanent, because its folio stays open; does nothing if it has none. */
-  keep(holder: number): void | Promise<void>;
+  acquire(holder: string, signal: AbortSignal): Promise<boolean>;
+  /** Releases the permit of this name; does nothing if it has none. */
+  release(holder: string): void | Promise<void>;
+  /** Makes the permit of this name permanent, because its folio stays open; does nothing if it has none. */
+  keep(holder: string): void | Promise<void>;
+}
+
+/** The name of the permit for a chunk's folio: unique among all runs that share the permits. */
+export function permitName(run: string, chunk: number): string {
+  return `${run} ${chunk}`;
 }
 
 export function createPermits(count: number): Permits {
   const limit = pLimit(count);
-  const held = new Map<number, () => void>();
+  const held = new Map<string, () => void>();
   const waiting = new Set<() => void>();
   let kept = 0;
 
@@ -29,6 +34,7 @@ export function createPermits(count: number): Permits {
     acquire: (holder, signal) =>
       new Promise((resolve, reject) => {
         signal.throwIfAborted();
+        if (held.has(holder)) return resolve(true);
         if (kept === count) return resolve(false);
         let settled = false;
         const settle = (end: () => void) => {

@@ -7,6 +7,7 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError } from '../../errors.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { type AddItems, mapGrowing } from '../../streams/map-concurrent.js';
+import { permitName } from '../../streams/permits.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { judgeFirstChunks } from '../merge/judge-first-chunks.js';
 import { checkNotMisread, checkOneService } from './check-replies.js';
@@ -91,7 +92,7 @@ function createSubmitter(
 
   return async (chunk, add) => {
     if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
-    if (!(await run.folioPermits.acquire(chunk.number, run.signal))) {
+    if (!(await run.folioPermits.acquire(permitName(run.id, chunk.number), run.signal))) {
       // Folios that timed out or could not be polled keep all permits: a later run sends the rest.
       run.uploads.stopped = true;
       return undefined;
@@ -101,7 +102,7 @@ function createSubmitter(
       const submitted = (await mayUpload(run, chunk, refetch)) ? await upload(chunk) : undefined;
       if (submitted !== undefined) return submitted;
     } catch (error) {
-      await run.folioPermits.release(chunk.number);
+      await run.folioPermits.release(permitName(run.id, chunk.number));
       if (error instanceof RefusedError) add(...(await resolveInTurn(chunk, error)));
       else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);
       else if (error instanceof AmbiguousUploadError) {
@@ -113,7 +114,7 @@ function createSubmitter(
       } else throw error;
       return undefined;
     }
-    await run.folioPermits.release(chunk.number);
+    await run.folioPermits.release(permitName(run.id, chunk.number));
     return undefined;
   };
 }

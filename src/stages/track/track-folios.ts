@@ -8,6 +8,7 @@ import { FolioLostError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
+import { permitName } from '../../streams/permits.js';
 import { isComplete, listParts } from '../download/folio-parts.js';
 import { checkSameService } from '../submit/check-replies.js';
 import { giveUpFolio, postponeFolio } from './lost-folios.js';
@@ -65,7 +66,7 @@ export function trackFolios(
   const track = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'submitted') return chunk;
     const ended = await awaitFolio(chunk);
-    if (ended !== undefined) await run.folioPermits.release(chunk.number);
+    if (ended !== undefined) await run.folioPermits.release(permitName(run.id, chunk.number));
     return ended;
   };
 
@@ -125,7 +126,7 @@ async function pollUntilComplete(
     if (until?.aborted) return undefined;
     if (now - began >= poll.timeout) {
       // The folio is still open at the service, so it keeps its permit.
-      await run.folioPermits.keep(chunk.number);
+      await run.folioPermits.keep(permitName(run.id, chunk.number));
       run.logger.warn(
         { chunk: chunk.number, folio },
         `folio ${folio} is still ${report.status} after poll.timeout; it is left for the next run`,
@@ -154,7 +155,7 @@ async function pollOnce(
   } catch (error) {
     if (!(error instanceof OutageError)) throw error;
     run.deferred.error ??= error;
-    await run.folioPermits.keep(chunk.number);
+    await run.folioPermits.keep(permitName(run.id, chunk.number));
     return undefined;
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { enrich } from '../../../pipelines/index.js';
 import { DamagedPartError, type FileStore, parseConfig } from '../../../src/index.js';
+import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { createMemoryFiles } from '../../helpers/memory/memory-files.js';
@@ -132,6 +133,34 @@ it('lets Node warn of nothing, though many folios are open at once', async () =>
     process.off('warning', listen);
   }
   expect(warnings).toEqual([]);
+});
+
+it('shares the limit on open folios with another run', async () => {
+  const folios = createPermits(1);
+  const open = new Set<string>();
+  let most = 0;
+  const limits = {
+    folios: {
+      ...folios,
+      acquire: async (holder: string, signal: AbortSignal) => {
+        const isHeld = await folios.acquire(holder, signal);
+        open.add(holder);
+        most = Math.max(most, open.size);
+        return isHeld;
+      },
+      release: (holder: string) => {
+        open.delete(holder);
+        folios.release(holder);
+      },
+    },
+  };
+  const jobs = ['one', 'two'].map((name) =>
+    enrich({ ...configIn(name), pipeline: name }, { ...memoryPorts().ports, limits }),
+  );
+  for (const { exitCode, counts } of await Promise.all(jobs)) {
+    expect([exitCode, counts.successful]).toEqual([0, 25]);
+  }
+  expect([most, open.size]).toEqual([1, 0]);
 });
 
 it('closes no port that was handed in, and gives the lock back', async () => {

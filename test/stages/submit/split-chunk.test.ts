@@ -10,6 +10,7 @@ import { restoreChunk } from '../../../src/stages/chunk/save-chunk.js';
 import { recordsFrom, recordsOfChunk } from '../../../src/stages/read-source.js';
 import { splitChunk } from '../../../src/stages/submit/split-chunk.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
+import { permitName } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { collect, createStageRun, numberedSource, type StageRun } from '../../helpers/stages/stage-run.js';
@@ -132,7 +133,7 @@ describe('submitting what is refused', () => {
     const run = await createStageRun(await folder(), { records: 12, config, api: refusing('7', []) });
     await collect(submitChunks(run)(chunkRecords(run)()));
     // Four folios are open: there is room for two more.
-    expect(await run.folioPermits.acquire(98, run.signal)).toBe(true);
-    expect(await run.folioPermits.acquire(99, run.signal)).toBe(true);
+    expect(await run.folioPermits.acquire(permitName(run.id, 98), run.signal)).toBe(true);
+    expect(await run.folioPermits.acquire(permitName(run.id, 99), run.signal)).toBe(true);
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../../src/errors.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
+import { permitName } from '../../../src/streams/permits.js';
 import { createFakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import {
@@ -64,8 +65,8 @@ describe('submitting', () => {
     await expect.poll(() => run.api.folios.size).toBe(2);
     await turns(40);
     expect(run.api.folios.size).toBe(2);
-    run.folioPermits.release(1);
-    run.folioPermits.release(2);
+    run.folioPermits.release(permitName(run.id, 1));
+    run.folioPermits.release(permitName(run.id, 2));
     expect(await submitting).toHaveLength(3);
   });
 
@@ -127,7 +128,7 @@ describe('an ambiguous upload', () => {
     });
     expect((await submitAll(run)).map(({ number }) => number)).toEqual([2, 3]);
     expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '1.2 ambiguous', '2.1 accepted', '3.1 accepted']);
-    await run.folioPermits.acquire(99, run.signal);
+    await run.folioPermits.acquire(permitName(run.id, 99), run.signal);
   });
 
   it('is given up under hold', async () => {

@@ -114,7 +114,7 @@ it('a folio that the service has forgotten is given up, and the others go on', a
     [2, 'unprocessed', 'FOLIO_LOST'],
     [3, 'finished', null],
   ]);
-  await Promise.all([7, 8, 9].map((holder) => run.folioPermits.acquire(holder, run.signal)));
+  await Promise.all(['7', '8', '9'].map((holder) => run.folioPermits.acquire(holder, run.signal)));
 });
 
 describe('the pace', () => {
