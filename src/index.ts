@@ -41,7 +41,6 @@ export {
   type FileStore,
   type RunFiles,
   type StoredRun,
-  type UploadContent,
   type WrittenPart,
 } from './files/run-files.js';
 export { workPathOf } from './files/work-file.js';

@@ -70,6 +70,17 @@ export interface Chunk {
   readonly sha256: string;
 }
 
+/** The content of a file to upload, wherever it is stored: on a disk, in a database or in an object store. */
+export interface UploadContent {
+  readonly bytes: Bytes;
+  /**
+   * Gives the content as a stream from its first byte on, exactly `bytes` of it; called once for each attempt. A piece
+   * must keep its bytes after it is given, because it is unknown when the network has sent it. An error counts as a cut
+   * connection: the upload is tried again if nothing was sent, otherwise it is ambiguous.
+   */
+  open(): AsyncIterable<Uint8Array>;
+}
+
 /** Which records a part holds: the interface's `fileStatus`. */
 export type FileStatus = 'SUCCESSFUL' | 'FAILED';
 

@@ -1,17 +1,9 @@
 /** The port to the prediction service: its four operations, without anything about HTTP. */
-import type { Bytes, FileStatus, FolioCounts } from '../types.js';
+import type { Bytes, FileStatus, FolioCounts, UploadContent } from '../types.js';
 
-/** A file to upload. It may be stored on a disk, in a database or in an object store. */
-export interface UploadFile {
+export interface UploadFile extends UploadContent {
   /** The name that is sent to the service. */
   readonly name: string;
-  readonly bytes: Bytes;
-  /**
-   * Gives the content as a stream from its first byte on, exactly `bytes` of it; called once for each attempt. A piece
-   * must keep its bytes after it is given, because it is unknown when the network has sent it. An error counts as a cut
-   * connection: the upload is tried again if nothing was sent, otherwise it is ambiguous.
-   */
-  open(): AsyncIterable<Uint8Array>;
 }
 
 export interface UploadRequest {

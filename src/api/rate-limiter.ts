@@ -4,6 +4,7 @@
  * It is written by hand because p-limit and p-retry limit concurrency and attempts, not a rate, and because one 429 must
  * also delay every request that is already waiting.
  */
+import { longestTimerMs } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
 
 /** Every request waits for it. Processes that share an account may share one limiter behind this port. */
@@ -16,8 +17,6 @@ export interface RequestLimiter {
 
 /** Starts one waiting request. */
 type Waiter = () => void;
-
-const MAX_TIMER: Milliseconds = 2 ** 31 - 1;
 
 export class RateLimiter implements RequestLimiter {
   readonly #interval: Milliseconds;
@@ -62,7 +61,7 @@ export class RateLimiter implements RequestLimiter {
           this.#timer = undefined;
           this.#startNext();
         },
-        Math.min(Math.ceil(this.#nextAt - now), MAX_TIMER),
+        Math.min(Math.ceil(this.#nextAt - now), longestTimerMs),
       );
       return;
     }

@@ -34,6 +34,11 @@ export function fixedOutputValues(output: Config['output']): Record<string, stri
   });
 }
 
+/** The output's path among the fixed values of a run; null in a run without one. */
+export function fixedOutputPath(fixed: Readonly<Record<string, string>>): string | null {
+  return JSON.parse(fixed['output.path'] ?? 'null');
+}
+
 /**
  * Throws if a config differs from the fixed values of an open run.
  * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values.

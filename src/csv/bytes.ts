@@ -4,6 +4,8 @@ export const LF = 0x0a;
 export const CR = 0x0d;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
+/** The byte order mark of UTF-8. */
+export const UTF8_BOM: Uint8Array = Uint8Array.of(0xef, 0xbb, 0xbf);
 /** The digit 0; the other digits follow it. */
 export const ZERO = 0x30;
 

@@ -1,7 +1,9 @@
 /** Detects the dialect of a file from its first bytes, as far as the config does not fix it. */
+
 import iconv from 'iconv-lite';
 import { ConfigError } from '../errors.js';
 import type { Dialect } from '../types.js';
+import { UTF8_BOM } from './bytes.js';
 import { detectDelimiter, type Reading, readWith } from './detect-delimiter.js';
 import { detectEncoding } from './detect-encoding.js';
 
@@ -22,7 +24,9 @@ export interface FixedDialect {
 export function detectDialect(sample: Buffer, fixed: FixedDialect): Dialect {
   const { encoding, bom } = detectEncoding(sample, fixed.encoding);
   const text =
-    encoding === 'utf8' ? sample.subarray(bom ? 3 : 0) : Buffer.from(iconv.decode(sample, encoding));
+    encoding === 'utf8'
+      ? sample.subarray(bom ? UTF8_BOM.length : 0)
+      : Buffer.from(iconv.decode(sample, encoding));
   const reading =
     fixed.delimiter === 'auto' ? detectDelimiter(text) : readWith(text, delimiterByte(fixed.delimiter));
   return {

@@ -1,7 +1,7 @@
 /** Detects the encoding of a file: from a byte order mark, from the NUL bytes of UTF-16, or from the config. */
 import iconv from 'iconv-lite';
 import { ConfigError } from '../errors.js';
-import { NUL } from './bytes.js';
+import { NUL, UTF8_BOM } from './bytes.js';
 
 export interface FoundEncoding {
   /** A name that iconv-lite knows; `utf8` for every spelling of UTF-8. */
@@ -43,7 +43,7 @@ export function detectEncoding(sample: Uint8Array, fixed: string): FoundEncoding
 
 /** UTF-32 is listed before UTF-16: its little-endian mark begins with that of UTF-16. */
 const MARKS: readonly (readonly [encoding: string, mark: Buffer])[] = [
-  ['utf8', Buffer.from([0xef, 0xbb, 0xbf])],
+  ['utf8', Buffer.from(UTF8_BOM)],
   ['utf32le', Buffer.from([0xff, 0xfe, 0, 0])],
   ['utf32be', Buffer.from([0, 0, 0xfe, 0xff])],
   ['utf16le', Buffer.from([0xff, 0xfe])],

@@ -8,7 +8,7 @@
  * holds one piece and the bytes that the socket has not sent yet.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
-import type { UploadContent } from './run-files.js';
+import type { UploadContent } from '../types.js';
 
 /** A good size for one write to a socket; larger pieces would only take more memory. */
 const PIECE_BYTES = 64 * 1024;

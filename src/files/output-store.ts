@@ -14,6 +14,14 @@ export interface OutputIdentity {
 }
 
 /** A name is `output.path` of the config, or made from it (manifest, marker, rejects). */
+/** Whether this is the content that was published; it is read only if its length fits. */
+export async function hasContent(
+  found: OutputIdentity,
+  { bytes, sha256 }: { readonly bytes: Bytes; readonly sha256: string },
+): Promise<boolean> {
+  return found.bytes === bytes && (await found.sha256()) === sha256;
+}
+
 export interface OutputStore {
   /**
    * Moves a complete, synced local file to a name, and replaces an old file there. Once the promise has resolved, the

@@ -1,21 +1,11 @@
 /** The port to a run's files: chunk files to upload, and the decoded parts that were bought. */
-import type { Bytes, FileStatus, PartReference, StoredPart } from '../types.js';
+import type { FileStatus, PartReference, StoredPart, UploadContent } from '../types.js';
 
 /** Bytes in pieces. A piece is valid until the consumer asks for the next one. */
 export type ByteStream = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** The size and the hash of a written part. */
 export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
-
-/** Bytes to upload, wherever they are stored: on a disk, in a database or in an object store. */
-export interface UploadContent {
-  readonly bytes: Bytes;
-  /**
-   * Each call gives the content from its first byte, exactly `bytes` long. The bytes of a piece stay unchanged, because
-   * it is unknown when the network has sent them.
-   */
-  open(): AsyncIterable<Uint8Array>;
-}
 
 export interface RunFiles {
   /**

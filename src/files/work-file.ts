@@ -116,16 +116,12 @@ function firstBytes(pieces: readonly Uint8Array[], size: number): Uint8Array[] {
 }
 
 /**
- * The path of the run's work file, in which its output grows until it is published. It is always on the local disk.
+ * The local path at which a run writes a file before it is put in place under `name`. The one for the output is the
+ * work file, in which the output grows until it is published.
  * @param partial for the partial publication at a deadline, which has its own work file.
  */
-export function workPathOf(output: string, run: string, partial = false): string {
-  return `${output}.${run}${partial ? '.deadline' : ''}.partial`;
-}
-
-/** The path at which a file of a run is written before it is put in place under `name`. */
-export function waitingPathOf(name: string, run: string): string {
-  return `${name}.${run}.partial`;
+export function workPathOf(name: string, run: string, partial = false): string {
+  return `${name}.${run}${partial ? '.deadline' : ''}.partial`;
 }
 
 /**

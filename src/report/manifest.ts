@@ -4,7 +4,7 @@
  */
 import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
-import { waitingPathOf, writeLocalFile } from '../files/work-file.js';
+import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
@@ -18,7 +18,7 @@ export async function writeManifest(run: ManifestRun, publication: Publication):
   const { path, mode } = run.config.output;
   const name = manifestPath(path);
   const head = await manifestHead(run, publication);
-  const waiting = waitingPathOf(name, run.id);
+  const waiting = workPathOf(name, run.id);
   await writeLocalFile(waiting, async (append) => {
     append(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
     let separator = '\n';
@@ -112,7 +112,7 @@ export async function writeMarker(
     manifest: manifestPath(path),
   };
   const name = markerPath(path, rehearsal, publication.exitCode);
-  const waiting = waitingPathOf(name, run.id);
+  const waiting = workPathOf(name, run.id);
   await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(marker)}\n`));
   await run.output.put(waiting, name, mode);
 }

@@ -140,7 +140,7 @@ async function findOutput(
 /**
  * The counts of rule "Balance": `read` and `rejected` come from the check of the source, the others from merged chunks.
  */
-export function countsOf(source: Pick<Source, 'records' | 'rejected'>, tally: Tally): Counts {
+function countsOf(source: Pick<Source, 'records' | 'rejected'>, tally: Tally): Counts {
   const { successful, failed, unprocessed } = tally.counts;
   return { read: source.records, successful, failed, unprocessed, rejected: source.rejected };
 }

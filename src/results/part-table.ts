@@ -2,7 +2,7 @@
  * Reads one part of results into a table over its bytes. A part is CSV with a header, comma, LF or CRLF, and UTF-8:
  * docs/architecture.md#what-the-interface-leaves-open.
  */
-import { LF } from '../csv/bytes.js';
+import { LF, UTF8_BOM } from '../csv/bytes.js';
 import { ensureCapacity } from '../csv/kernel/table-memory.js';
 import { type Header, readHeader } from '../csv/read-header.js';
 import { type ScanOptions, scanBuffer } from '../csv/scan-records.js';
@@ -77,8 +77,6 @@ function parseHeader(reference: PartReference, bytes: Buffer): Header {
     throw malformed(reference, error instanceof Error ? error.message : String(error));
   }
 }
-
-const UTF8_BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Options to scan the bytes after the header. */
 function scanOptions(reference: PartReference, header: Header): ScanOptions {

@@ -2,7 +2,7 @@
 import type { Run } from '../checkpoint/checkpoint.js';
 import { changedValues, fixedValues } from '../config/fixed-values.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
-import type { OutputIdentity } from '../files/output-store.js';
+import { hasContent } from '../files/output-store.js';
 import type { RunContext } from '../run-context.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
@@ -77,7 +77,7 @@ export async function canReopen({
   const run = (await checkpoint.run(id))!;
   if (changedValues(run.frozen, fixedValues(config, serviceIdentity(config))).keys.length > 0) return false;
   const found = await output.identity(config.output.path);
-  if (found !== undefined && !(await isPublication(found, run))) return false;
+  if (found !== undefined && !(run.publication && (await hasContent(found, run.publication)))) return false;
   try {
     const source = await checkSource({ config, output, signal }, {}, run);
     return source.sha256 === run.source.sha256;
@@ -85,12 +85,6 @@ export async function canReopen({
     if (error instanceof FoliopipeError) return false;
     throw error;
   }
-}
-
-/** Compares the content, because the same file may have a new stamp. */
-async function isPublication(found: OutputIdentity, { publication }: Run): Promise<boolean> {
-  if (publication === null || found.bytes !== publication.bytes) return false;
-  return (await found.sha256()) === publication.sha256;
 }
 
 /**

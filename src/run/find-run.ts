@@ -1,7 +1,7 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
+import { checkFixedValues, fixedOutputPath, fixedValues } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -219,6 +219,6 @@ export async function supersede(
   at: number,
 ): Promise<void> {
   await checkpoint.recordSuperseded(run.id, at);
-  const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
+  const output = fixedOutputPath(run.frozen);
   if (output !== null) await removeLocalFile(workPathOf(output, run.id));
 }

@@ -1,4 +1,5 @@
 /** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
+
 import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
@@ -7,6 +8,7 @@ import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
 import { silentLogger } from '../logger.js';
+import { longestTimerMs } from '../quantities.js';
 import type { RunContext } from '../run-context.js';
 import { type Clock, systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
@@ -148,12 +150,9 @@ function stopAtDeadline(controller: AbortController, deadline: number, clock: Cl
     stop();
     return { close: async () => undefined };
   }
-  const timer = setTimeout(stop, Math.min(left, maxTimerMs));
+  const timer = setTimeout(stop, Math.min(left, longestTimerMs));
   return { close: async () => clearTimeout(timer) };
 }
-
-/** The longest timer that Node supports; a longer one fires at once. */
-const maxTimerMs = 2 ** 31 - 1;
 
 function translateDiskError(error: unknown, { stateDir, output }: Config): unknown {
   if (!(error instanceof Error)) return error;

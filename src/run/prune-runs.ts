@@ -1,5 +1,6 @@
 /** Removes the results of runs that ended long ago. Their costs stay in the ledger. */
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import { fixedOutputPath } from '../config/fixed-values.js';
 import type { FileStore } from '../files/run-files.js';
 import { removeLocalFile, workPathOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
@@ -66,7 +67,7 @@ export async function unknownRunFolders(
 
 /** Removes the unfinished outputs of a run that has ended. */
 async function removeWorkFiles(run: Run): Promise<void> {
-  const output = JSON.parse(run.frozen['output.path'] ?? 'null') as string | null;
+  const output = fixedOutputPath(run.frozen);
   if (output === null) return;
   for (const partial of [false, true]) await removeLocalFile(workPathOf(output, run.id, partial));
 }

@@ -1,6 +1,6 @@
 /** Inspects the beginning of one source file: dialect, columns, and where its records begin. */
 import iconv from 'iconv-lite';
-import { LF } from '../csv/bytes.js';
+import { LF, UTF8_BOM } from '../csv/bytes.js';
 import { detectDialect, type FixedDialect } from '../csv/detect-dialect.js';
 import { readHeader } from '../csv/read-header.js';
 import { SourceError } from '../errors.js';
@@ -79,7 +79,7 @@ async function readSample(path: string, gzip: boolean): Promise<Buffer> {
 
 function decode(sample: Buffer, dialect: Dialect): Buffer {
   if (isTranscoded(dialect)) return Buffer.from(iconv.decode(sample, dialect.encoding));
-  return dialect.bom ? sample.subarray(3) : sample;
+  return dialect.bom ? sample.subarray(UTF8_BOM.length) : sample;
 }
 
 /**

@@ -1,13 +1,13 @@
 /** Reads a file's bytes in the form that the scanner needs: unzipped, UTF-8, without a byte order mark. */
+
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import iconv from 'iconv-lite';
+import { UTF8_BOM } from '../csv/bytes.js';
 import { PIECE_BYTES, readPieces } from '../streams/read-pieces.js';
 import type { Dialect } from '../types.js';
 import { unreadable } from './source-files.js';
-
-const BOM_BYTES = 3;
 
 /**
  * Reads the decoded bytes of a file from a decoded offset on. Seeks to the offset in plain UTF-8 files. Decodes other
@@ -23,7 +23,7 @@ export async function* readDecoded(
 ): AsyncGenerator<Buffer, void, undefined> {
   const { path, dialect } = file;
   const { gzip, bom } = dialect;
-  const mark = bom && !isTranscoded(dialect) ? BOM_BYTES : 0;
+  const mark = bom && !isTranscoded(dialect) ? UTF8_BOM.length : 0;
   const start = gzip || isTranscoded(dialect) || from === 0 ? 0 : from + mark;
   const unzipped = readUnzipped({ path, gzip }, start, options);
   const decoded = isTranscoded(dialect) ? transcode(unzipped, dialect.encoding) : unzipped;

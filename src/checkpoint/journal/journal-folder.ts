@@ -12,11 +12,6 @@ export function journalPath(stateDir: string, run: string): string {
   return join(stateDir, 'runs', run, JOURNAL);
 }
 
-/** Whether a file with this name is the journal of a run. */
-export function isJournal(name: string): boolean {
-  return name === JOURNAL;
-}
-
 /** The ids of the runs that have files in the state folder, ascending. */
 export function runsWithFiles(stateDir: string): readonly string[] {
   const runs = join(stateDir, 'runs');

@@ -83,7 +83,7 @@ export interface LedgerFormat {
 }
 
 /** Times are in the time zone; the columns are wide enough for usual values. */
-export function tableLedger(timeZone: string, currency: string): LedgerFormat {
+function tableLedger(timeZone: string, currency: string): LedgerFormat {
   // Swedish times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   return {
@@ -128,7 +128,7 @@ function row(cells: readonly string[]): string {
   return `${padded.join('  ')}\n`;
 }
 
-export function csvLedger(): LedgerFormat {
+function csvLedger(): LedgerFormat {
   const columns = [
     ...['pipeline', 'run', 'chunk', 'attempt', 'file_name', 'folio', 'time', 'state'],
     ...['records_sent', 'records_counted', 'price', 'possibly_twice', 'rehearsal', 'kind'],
@@ -146,7 +146,7 @@ export function csvLedger(): LedgerFormat {
   };
 }
 
-export function jsonLedger(currency: string): LedgerFormat {
+function jsonLedger(currency: string): LedgerFormat {
   const line = (type: string, fields: object) => `${JSON.stringify({ type, ...fields })}\n`;
   return {
     head: '',

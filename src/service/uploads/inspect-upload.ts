@@ -1,12 +1,13 @@
 /** Checks an uploaded file before it is accepted: the header, the shape of every record, and the number of records. */
+
 import { open } from 'node:fs/promises';
+import { UTF8_BOM } from '../../csv/bytes.js';
 import { readHeader } from '../../csv/read-header.js';
 import { SourceError } from '../../errors.js';
 import type { Bytes } from '../../types.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 import { readUpload, uploadLayout } from './read-upload.js';
 
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const MAX_HEADER_BYTES = 64 * 1024;
 
 export interface InspectedUpload {
@@ -20,7 +21,7 @@ export interface InspectedUpload {
 /** @throws HttpRefusal 400 with the reason when the file cannot be predicted. */
 export async function inspectUpload(path: string): Promise<InspectedUpload> {
   const beginning = await readBeginning(path);
-  const bom = beginning.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
+  const bom = beginning.subarray(0, UTF8_BOM.length).equals(UTF8_BOM) ? UTF8_BOM.length : 0;
   const { columns, bytes } = parseHeader(beginning.subarray(bom));
   const { fields, name } = uploadLayout(columns);
   if (name < 0) throw new HttpRefusal(400, 'the file has no column called name');

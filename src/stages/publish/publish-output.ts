@@ -90,7 +90,7 @@ export function hasWorkFile(run: Pick<RunContext, 'id' | 'config'>): Promise<boo
 }
 
 /** Opens the work file at the end of its last whole chunk. */
-export function openMergedWork(run: AppendMergedNeeds): Promise<WorkFile> {
+function openMergedWork(run: AppendMergedNeeds): Promise<WorkFile> {
   return openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
 }
 
@@ -112,7 +112,7 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
  * @returns undefined if the file differs. The chunks from the first wrong one on are then unmerged, and the next run
  *   writes them again.
  */
-export async function hashWorkFile(
+async function hashWorkFile(
   run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'recordUnmerged'> },
   path: string,
 ): Promise<HashedFile | undefined> {

@@ -4,9 +4,11 @@
  * old markers, rename the work file, sync the folder, write the manifest, write the marker. After a kill, a resume that
  * finds "publishing" repeats the steps after that commit.
  */
+
 import type { Checkpoint, ChunkCounts, Publication } from '../../checkpoint/checkpoint.js';
 import { fixedOutputValues } from '../../config/fixed-values.js';
 import { TroubleError, UntrustedError } from '../../errors.js';
+import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf } from '../../files/work-file.js';
 import { runExitCode } from '../../report/exit-code.js';
 import { markerPaths, writeManifest, writeMarker } from '../../report/manifest.js';
@@ -134,8 +136,7 @@ async function putWorkFile(
     if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode);
   } else {
     const there = await run.output.identity(path);
-    const sha256 = there?.bytes === publication.bytes ? await there.sha256() : undefined;
-    if (sha256 === publication.sha256) return there!.stamp;
+    if (there !== undefined && (await hasContent(there, publication))) return there.stamp;
   }
   await run.checkpoint.recordUnpublished(run.id);
   throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {

@@ -6,7 +6,7 @@ import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { QUOTE } from '../../csv/bytes.js';
 import type { BadRecord } from '../../csv/scan-records.js';
-import { isLocalFile, waitingPathOf, writeLocalFile } from '../../files/work-file.js';
+import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
 import { rejectsPath } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
@@ -35,7 +35,7 @@ export async function putRejects(
 }
 
 function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return waitingPathOf(rejectsPath(run.config.output.path), run.id);
+  return workPathOf(rejectsPath(run.config.output.path), run.id);
 }
 
 const FLUSH_BYTES = 1024 * 1024;

@@ -5,9 +5,8 @@
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
 import { budgetAt } from '../../config/calendar.js';
 import { AmbiguousUploadError, FoliopipeError, TroubleError } from '../../errors.js';
-import type { UploadContent } from '../../files/run-files.js';
 import { adoptCommand } from '../../report/adoptable.js';
-import type { Doubt } from '../../types.js';
+import type { Doubt, UploadContent } from '../../types.js';
 import { restoreChunk } from '../chunk/save-chunk.js';
 import { checkNotMisread, checkOneService } from './check-replies.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
