@@ -1,6 +1,6 @@
 /** Finds chunks that are already cut: chunks that still need the service, and chunks of the canary. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
+import { chunksInOrder, eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
 
 /**
@@ -25,10 +25,10 @@ type CanaryNeeds = Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoi
  */
 export async function* chunksOfCanary(run: CanaryNeeds): AsyncGenerator<ChunkRow> {
   const canary = await run.checkpoint.chunk(run.id, firstNumber);
-  let chunk = await run.checkpoint.nextChunk(run.id, 0, 0);
-  while (canary !== undefined && chunk !== undefined && chunk.lastRecord <= canary.lastRecord) {
+  if (canary === undefined) return;
+  for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
+    if (chunk.lastRecord > canary.lastRecord) return;
     yield chunk;
-    chunk = await run.checkpoint.nextChunk(run.id, 0, chunk.lastRecord);
   }
 }
 

@@ -2,7 +2,7 @@
  * Closes a round of failed records: all its chunks are answered, its answers count, and the output is written again.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
-import { isAnswered } from '../../checkpoint/walk-run.js';
+import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
 import { incompleteError } from '../publish/check-complete.js';
 
@@ -21,8 +21,7 @@ export type CloseRoundNeeds = Pick<RunContext, 'id' | 'deferred' | 'uploads' | '
 export async function closeRound(run: CloseRoundNeeds, round: number): Promise<boolean> {
   const sum = { chunks: 0, records: 0, successful: 0 };
   let isDone = !run.uploads.stopped;
-  let chunk = await run.checkpoint.nextChunk(run.id, round, 0);
-  for (; chunk !== undefined; chunk = await run.checkpoint.nextChunk(run.id, round, chunk.lastRecord)) {
+  for await (const chunk of chunksInOrder(run.checkpoint, run.id, round)) {
     isDone &&= isAnswered(chunk);
     sum.chunks += 1;
     sum.records += chunk.records;
