@@ -161,3 +161,56 @@ export type JoinMethod = (
   /** Null in a run of version 0.1, which judged nothing. */
   readonly judged: Judgement | null;
 };
+
+/**
+ * A file of answers that one run, or one import, has bought: the unit in which answers are kept for later runs. The
+ * checkpoint has a row for each. A file without a row is a leftover; a row without its file is an error.
+ */
+export interface Segment {
+  /** Unique in the state: the id of the run or import, and a number. Also the name of its file. */
+  readonly id: string;
+  /** The run or the import that has paid for the answers. */
+  readonly run: string;
+  /** The identity of the service that gave them: answers are never taken for another service. */
+  readonly service: string;
+  /** Whether a local service gave them (rule "A rehearsal never looks real"). */
+  readonly rehearsal: boolean;
+  /** Names of the sent columns, in their order. */
+  readonly sentColumns: readonly string[];
+  /** The columns that the service added, in the order in which the answers hold them. */
+  readonly columns: readonly string[];
+  /** `reuse.epoch` when they were bought. */
+  readonly epoch: string;
+  readonly successful: number;
+  readonly failed: number;
+  readonly bytes: Bytes;
+  /** Hash of the file, hex. */
+  readonly sha256: string;
+  /** When its oldest and its newest answer were paid for; epoch milliseconds. */
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/**
+ * Which records of a run's source take an answer that is known, decided once, before anything is paid (rule "Reuse is
+ * decided once"). The lists of records are in the answer store, under the run's id.
+ */
+export interface Choice {
+  /** The segments from which answers were taken, by id. They are kept while the run may be published again. */
+  readonly segments: readonly string[];
+  /** Records that are sent. */
+  readonly sent: number;
+  /** Records that take an answer of an earlier run. */
+  readonly reused: { readonly successful: number; readonly failed: number };
+  /** Records that take the answer of an earlier, equal record of the same source, which is sent. */
+  readonly duplicates: number;
+  /** How many of the sent records have an earlier answer that is too old or of another epoch. */
+  readonly outdated: number;
+  /** The columns of the reused answers: those of the newest segment first. */
+  readonly columns: readonly string[];
+  /** Whether a local service gave any of the reused answers. */
+  readonly rehearsal: boolean;
+  /** The lists of records on the disk: their size and hash, hex. */
+  readonly bytes: Bytes;
+  readonly sha256: string;
+}

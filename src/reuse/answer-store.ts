@@ -1,0 +1,114 @@
+/**
+ * The port to the answers that were bought on earlier nights, and to the choices of runs: which records take which of
+ * these answers. The checkpoint knows which segments and choices are valid; this store holds their content.
+ */
+import type { Batch, Table } from '../csv/table.js';
+import type { Answers, NumberedAnswers } from '../results/answers.js';
+import type { Choice, Milliseconds, Segment } from '../types.js';
+
+export interface AnswerStore {
+  /**
+   * Begins to look up the records of a source.
+   * @throws ConfigError `REUSE_SECRET_LOST` when there are segments but no secret; `REUSE_SEGMENT_LOST`,
+   *   `REUSE_SEGMENT_DAMAGED` naming the segment and what to do: a silent miss would pay again.
+   */
+  openLookup(options: LookupOptions): Promise<AnswerLookup>;
+  /**
+   * Opens what a run has chosen.
+   * @throws ConfigError `REUSE_CHOICE_LOST`, `REUSE_CHOICE_DAMAGED`.
+   */
+  openChoice(run: string, choice: Choice): Promise<ChosenAnswers>;
+  /** Removes the choice of a run. A run without one is no error. */
+  removeChoice(run: string): Promise<void>;
+  /** Begins a segment. Its file appears whole, with `finish`. */
+  openSegment(options: SegmentOptions): Promise<SegmentWriter>;
+  /** Removes the file of a segment. A missing file is no error. */
+  removeSegment(id: string): Promise<void>;
+  /**
+   * Removes what interrupted processes have left: files of segments and choices that no row of the checkpoint names.
+   */
+  removeLeftovers(known: {
+    readonly segments: ReadonlySet<string>;
+    readonly runs: ReadonlySet<string>;
+  }): Promise<void>;
+}
+
+/** How the sent fields of a record are found in a batch of the source. */
+export interface SentFields {
+  /** Indexes of the sent columns in the source, in the order in which they are sent. */
+  readonly fields: readonly number[];
+  /** Byte of the source's delimiter. */
+  readonly delimiter: number;
+}
+
+export interface LookupOptions extends SentFields {
+  /** Names of the sent columns: a part of the key of the hashes. */
+  readonly sentColumns: readonly string[];
+  /** The segments to take answers from, the one that decides first. */
+  readonly segments: readonly Segment[];
+  readonly duplicates: 'send' | 'once';
+}
+
+export interface AnswerLookup {
+  /** Adds the records of a batch. Batches come in the order of the source. */
+  add(batch: Batch): Promise<void>;
+  /**
+   * Decides for each record that was added. The first segment that holds its hash decides: its answer is taken if it is
+   * of the epoch and young enough, else the record is sent.
+   * @param run keeps the choice durably under the run's id; null counts only, for a plan.
+   */
+  decide(terms: ReuseTerms, run: string | null): Promise<Choice>;
+  /** Frees the temporary files. */
+  close(): Promise<void>;
+}
+
+export interface ReuseTerms {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** How long a SUCCESSFUL answer is taken. The hash of a record shortens it by up to a fifth. */
+  readonly maxAge: Milliseconds;
+  /** How long a FAILED answer is taken. */
+  readonly failedAge: Milliseconds;
+  readonly epoch: string;
+}
+
+/** What a run has chosen. All lists ascend by record number and are read in pieces, so memory stays flat. */
+export interface ChosenAnswers {
+  /** The numbers of the records to send, beginning after a record. */
+  toSend(after: number): AsyncGenerator<readonly number[]>;
+  /**
+   * The reused answers of the records from a number on. Values are raw fields of a comma CSV.
+   * @param lineage whether the sources name the run, folio, part and time of their answers.
+   */
+  reused(from: number, lineage: boolean): AsyncGenerator<NumberedAnswers>;
+  /** The answers that are too old or of another epoch, for records that are sent, to compare with the new ones. */
+  outdated(from: number): AsyncGenerator<NumberedAnswers>;
+  /** Pairs of equal records, ordered by the double: `firsts[i]` is sent, and `doubles[i]` takes its answer. */
+  byDouble(from: number): AsyncGenerator<DoublePairs>;
+  /** The same pairs, ordered by the first and then by the double. */
+  byFirst(from: number): AsyncGenerator<DoublePairs>;
+  close(): Promise<void>;
+}
+
+export interface DoublePairs {
+  readonly firsts: Int32Array;
+  readonly doubles: Int32Array;
+}
+
+export interface SegmentOptions
+  extends Pick<Segment, 'id' | 'run' | 'service' | 'rehearsal' | 'sentColumns' | 'columns' | 'epoch'> {}
+
+export interface SegmentWriter {
+  /**
+   * Adds the answered records of one chunk, or of some rows. Leaves out records that are blank in all sent columns, and
+   * answers that the service did not give for them: refused, unprocessed, reused.
+   * @param rows rows of an uploaded file: comma, with the sent columns as its last fields.
+   * @param firstField index of the first sent column: 1 if a key comes before it.
+   * @param numbers the records' numbers in the source.
+   */
+  add(rows: Table, firstField: number, numbers: Int32Array, answers: Answers): Promise<void>;
+  /** Makes the file durable, and gives the row that the checkpoint needs. */
+  finish(): Promise<Segment>;
+  /** Removes what was written; does nothing after `finish`. */
+  close(): Promise<void>;
+}
