@@ -90,7 +90,8 @@ export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
 export { isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';
 export { mergePartly } from './stages/merge/merge-partly.js';
-export { type MergedChunk, mergeResults } from './stages/merge/merge-results.js';
+export { mergeResults } from './stages/merge/merge-results.js';
+export type { MergedStretch } from './stages/merge/merge-stretch.js';
 export {
   checkAllDownloaded,
   checkAllMerged,

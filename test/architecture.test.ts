@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 const base = ['types', 'errors', 'text', 'nearest-name', 'quantities', 'logger', 'failpoints'];
-const middle = ['results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
+const middle = ['reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
 
 /**
  * Who may import whom besides itself: a folder of `src`, a file of `src` without its ending, or `pipelines`.
@@ -20,6 +20,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   stages: ['source', 'report', ...middle, ...base, 'type run-context'],
   report: ['results', 'checkpoint', 'files', 'streams', 'config', ...base, 'type run-context'],
   'run-context': [...middle, ...base].map((name) => `type ${name}`),
+  reuse: ['results', 'source', 'files', 'csv', 'streams', 'kernel', ...base],
   results: ['source', 'csv', 'streams', 'type checkpoint', ...base],
   files: ['streams', ...base],
   api: ['streams', ...base],

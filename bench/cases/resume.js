@@ -60,7 +60,7 @@ async function merged(stateDir, chunks, client) {
     if (client.exitCode !== null) throw new Error(`the client ended with ${client.exitCode} too early`);
     const reader = await openCheckpointReader(stateDir);
     const [run] = (await reader?.runs()) ?? [];
-    const last = run && (await reader.lastMerged(run.id));
+    const last = run && (await reader.lastStretch(run.id));
     await reader?.close();
     if ((last?.number ?? 0) >= chunks) return;
     await sleep(200);

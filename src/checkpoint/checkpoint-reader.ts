@@ -1,5 +1,5 @@
 /** The reading half of the checkpoint port, for the process that writes and for processes that only read. */
-import type { Doubt, StoredPart } from '../types.js';
+import type { Doubt, Segment, StoredPart } from '../types.js';
 import type {
   ChunkRow,
   ChunkState,
@@ -8,6 +8,7 @@ import type {
   Run,
   Search,
   Spending,
+  Stretch,
   Tally,
   Upload,
 } from './state.js';
@@ -33,15 +34,17 @@ export interface CheckpointReader {
     after: number,
     limit: number,
   ): Promise<readonly ChunkRow[]>;
-  /** The first chunk of a round, in the order of the source, that begins after the record; split ones are left out. */
+  /** The first chunk of a round, in the order of the source, that ends after the record; split ones are left out. */
   nextChunk(run: string, round: number, afterRecord: number): Promise<ChunkRow | undefined>;
   /** The last chunk of a round, in the order of the source; split ones are left out. */
   lastCut(run: string, round: number): Promise<ChunkRow | undefined>;
   /** The highest round that has chunks; 0 if no round has. */
   lastRound(run: string): Promise<number>;
-  /** The last merged chunk in the order of the source; with `beforeRecord`, only chunks that begin before it count. */
-  lastMerged(run: string, beforeRecord?: number): Promise<ChunkRow | undefined>;
-  /** The numbers of the records in a chunk of a round, ascending; undefined for the source's own chunks. */
+  /** The last stretch in the work file; with `beforeRecord`, only stretches that begin before it count. */
+  lastStretch(run: string, beforeRecord?: number): Promise<Stretch | undefined>;
+  /** The first stretch in the work file that begins after the record. */
+  nextStretch(run: string, afterRecord: number): Promise<Stretch | undefined>;
+  /** The numbers of the records in a chunk, ascending; undefined if they are simply the source's next ones. */
   pickedRecords(run: string, chunk: number): Promise<readonly number[] | undefined>;
 
   /** An accepted upload for which the service counted more or fewer records than were sent. */
@@ -69,4 +72,6 @@ export interface CheckpointReader {
   spending(pipeline: string, run: string | null, day: string): Promise<Spending>;
   /** The columns of this pipeline's results on this service; undefined before the first success. */
   knownColumns(pipeline: string, service: string): Promise<readonly string[] | undefined>;
+  /** All segments of bought answers; the one with the newest answer first. */
+  segments(): Promise<readonly Segment[]>;
 }

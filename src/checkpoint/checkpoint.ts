@@ -10,6 +10,7 @@ import type {
   FolioCounts,
   JoinMethod,
   PartReference,
+  Segment,
   Source,
   StoredPart,
   UnprocessedCause,
@@ -19,12 +20,12 @@ import type {
   AcceptedReply,
   AttemptFileName,
   Budget,
-  ChunkCounts,
   ChunkRow,
   NewChunk,
   NewPublication,
   NewRun,
   Publication,
+  Stretch,
   Upload,
 } from './state.js';
 
@@ -100,7 +101,7 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost, to
    * `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous attempt, or else
-   * to the newest accepted one. Parts of another folio are deleted. Chunks from this one on become unmerged; all chunks
+   * to the newest accepted one. Parts of another folio are deleted. Rows from this chunk on become unmerged; all rows
    * do if the run has no columns yet. The chunk's round and the rounds after it are open again. A `done` run becomes
    * `open`.
    */
@@ -129,7 +130,7 @@ export interface Checkpoint extends CheckpointReader {
   recordPart(run: string, chunk: number, part: StoredPart): Promise<void>;
   /**
    * A `finished` or `downloaded` chunk to `downloaded`. The parts that were fetched once more replace all its listed
-   * and stored parts. Chunks of the source from this one on become unmerged.
+   * and stored parts. If it is a chunk of the source, the rows from it on become unmerged.
    */
   recordRefetched(
     run: string,
@@ -139,10 +140,13 @@ export interface Checkpoint extends CheckpointReader {
   ): Promise<ChunkRow>;
   /** `finished` to `downloaded`: all listed parts are stored. A `downloaded` chunk stays `downloaded`. */
   recordDownloaded(run: string, chunk: number): Promise<ChunkRow>;
-  /** A chunk that is not being uploaded, refused, split or merged, to `unprocessed`; stored parts are kept. */
+  /**
+   * A chunk that is not being uploaded, refused or split, and none of whose rows is merged, to `unprocessed`; stored
+   * parts are kept.
+   */
   recordUnprocessed(run: string, chunk: number, cause: UnprocessedCause): Promise<ChunkRow>;
 
-  /** Closes a round: all its chunks are answered or given up, and its answers count now. All chunks become unmerged. */
+  /** Closes a round: all its chunks are answered or given up, and its answers count now. All rows become unmerged. */
   recordRoundSettled(run: string, round: number): Promise<void>;
   /**
    * A paid search is about to be sent; its record is reserved in the budget. Not for a record that has a search
@@ -161,29 +165,23 @@ export interface Checkpoint extends CheckpointReader {
 
   /**
    * Fixes the columns that the service adds, for the run and, when `learned`, for the pipeline on this service. The
-   * columns may change only while no chunk is merged.
+   * columns may change only while nothing is merged.
    */
   recordColumns(run: string, columns: readonly string[], learned: boolean): Promise<void>;
   /** Fixes the join method of the run. Later calls may only add judged columns. */
   recordJoin(run: string, join: JoinMethod): Promise<void>;
   /**
    * The config describes the results differently now: deletes the join method and the columns of the run, and the
-   * columns that the pipeline has learned on this service. All chunks become unmerged.
+   * columns that the pipeline has learned on this service. All rows become unmerged.
    */
   recordUnjoined(run: string): Promise<void>;
   /**
-   * The work file contains the whole chunk and ends at `mergedEnd`; `sha256` is the hash of the bytes that the chunk
-   * has added. Chunks of the source are merged in its order; chunks of rounds are never merged. Not synced: the work
-   * file would be cut back (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
+   * The work file contains the rows of the stretch and ends with them. Stretches come in the order of the source, and
+   * every chunk of the source with records up to the stretch's end is answered. Not synced: the work file would be cut
+   * back (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
    */
-  recordMerged(
-    run: string,
-    chunk: number,
-    counts: ChunkCounts,
-    mergedEnd: number,
-    sha256: string,
-  ): Promise<void>;
-  /** Chunks that begin at this record or after it are no longer in the work file. */
+  recordMerged(run: string, stretch: Stretch): Promise<void>;
+  /** Stretches that end at this record or after it are no longer in the work file. */
   recordUnmerged(run: string, fromRecord: number): Promise<void>;
 
   /**
@@ -195,10 +193,15 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * `publishing` to `done`. After a partial publication: to `open`, without the publication.
    * @param stamp the stamp of the output in place.
+   * @param segment the answers that the run has bought; replaces an older segment of the run.
    */
-  recordDone(run: string, at: number, stamp?: string): Promise<void>;
+  recordDone(run: string, at: number, stamp?: string, segment?: Segment): Promise<void>;
+  /** Adds a segment of answers; replaces an older segment of the same run or import. */
+  recordSegment(segment: Segment): Promise<void>;
+  /** The answers of these segments are no longer taken. */
+  recordSegmentsForgotten(ids: readonly string[]): Promise<void>;
   /**
-   * `publishing` back to `open`, because the work file was lost before it was put in place. All chunks become unmerged;
+   * `publishing` back to `open`, because the work file was lost before it was put in place. All rows become unmerged;
    * not after a partial publication, which has its own work file.
    */
   recordUnpublished(run: string): Promise<void>;

@@ -1,5 +1,15 @@
 /** The types of the stored state: runs, chunks, upload attempts, and sums of them. */
-import type { Chunk, Counts, Doubt, FolioCounts, JoinMethod, Source, UnprocessedCause } from '../types.js';
+import type {
+  Choice,
+  Chunk,
+  Counts,
+  Doubt,
+  FolioCounts,
+  JoinMethod,
+  Position,
+  Source,
+  UnprocessedCause,
+} from '../types.js';
 
 /**
  * `open`: in progress, or can be resumed. `publishing`: the output is complete and hashed, and is being put in place.
@@ -21,6 +31,8 @@ export interface NewRun {
   readonly frozen: Readonly<Record<string, string>>;
   /** Records of the first chunk, which is sent alone and checked before the rest is paid for; 0: no canary. */
   readonly canary: number;
+  /** Null if every record of the source is sent. */
+  readonly choice: Choice | null;
   /** Epoch milliseconds. */
   readonly createdAt: number;
 }
@@ -99,7 +111,7 @@ export type ChunkState =
 
 export interface ChunkRow extends Chunk {
   readonly state: ChunkState;
-  /** 0: its records are the source's next ones; n: failed records that are sent again in the n-th round. */
+  /** 0: its records are the source's next ones to send; n: failed records that are sent again in the n-th round. */
   readonly round: number;
   /** Number of its latest upload attempt; 0 before the first. */
   readonly attempt: number;
@@ -110,21 +122,35 @@ export interface ChunkRow extends Chunk {
   readonly cause: UnprocessedCause | null;
   /** The service's text for a `refused` chunk. */
   readonly refusal: string | null;
-  /** Length of the work file after this chunk, or null while it is not merged. */
-  readonly mergedEnd: number | null;
-  /** Hash of the bytes that this chunk has added to the work file, hex; null if not merged or not known. */
-  readonly mergedSha256: string | null;
-  readonly merged: ChunkCounts | null;
 }
 
-/** How many records of a merged chunk ended in each way; the three counts add up to its records. */
-export interface ChunkCounts extends Pick<Counts, 'successful' | 'failed' | 'unprocessed'> {
+/** Consecutive records of the source whose rows are in the work file: the unit of merging. */
+export interface Stretch {
+  readonly firstRecord: number;
+  readonly lastRecord: number;
+  readonly records: number;
+  /** Just after the content of its last record. */
+  readonly end: Position;
+  readonly counts: RowCounts;
+  /** Length of the work file after its rows. */
+  readonly workEnd: number;
+  /** Hash of the bytes that it has added to the work file, hex; null if not known. */
+  readonly sha256: string | null;
+}
+
+/** How many rows ended in each way. The counts without origin add up to all rows. */
+export interface RowCounts extends Pick<Counts, 'successful' | 'failed' | 'unprocessed'> {
   /** Records with equal sent columns and different results: it is unknown which result belongs to which record. */
   readonly indistinct: number;
+  /** How many of them have an answer of an earlier run. */
+  readonly reused: Pick<Counts, 'successful' | 'failed'>;
+  /** How many of them have the answer of an earlier, equal record of the source. */
+  readonly duplicates: Pick<Counts, 'successful' | 'failed' | 'unprocessed'>;
 }
 
-/** The records of a chunk that belongs to a round: their numbers in the source, ascending. */
+/** The records of a chunk, if they are not simply the next ones: their numbers in the source, ascending. */
 export interface PickedRecords {
+  /** 0: some of the source's next records, because the others have an answer already. */
   readonly round: number;
   readonly numbers: readonly number[];
 }
@@ -212,8 +238,9 @@ export interface Tally {
   /** Of the source and of all rounds. */
   readonly chunks: Readonly<Record<ChunkState, number>>;
   readonly records: Readonly<Record<ChunkState, number>>;
+  /** Chunks of the source whose records are all in the work file, and all records in it. */
   readonly merged: { readonly chunks: number; readonly records: number };
-  readonly counts: ChunkCounts;
+  readonly counts: RowCounts;
   /** Uploads by outcome; `resubmitted`: attempts sent after an ambiguous one of the same chunk. */
   readonly uploads: { readonly accepted: number; readonly ambiguous: number; readonly resubmitted: number };
   readonly searches: { readonly answered: number; readonly ambiguous: number };

@@ -78,7 +78,8 @@ function searchesOf({ searches: { answered, ambiguous } }: Pick<Tally, 'searches
 }
 
 function manifestChunk(chunk: ChunkRow) {
-  const { number, firstRecord, lastRecord, records, folio, attempt, sha256, cause, refusal, merged } = chunk;
+  const { number, firstRecord, lastRecord, records, folio, attempt, sha256, state, counts, cause, refusal } =
+    chunk;
   return {
     chunk: number,
     firstRecord,
@@ -87,9 +88,9 @@ function manifestChunk(chunk: ChunkRow) {
     folio,
     attempt,
     sha256,
-    successful: merged?.successful ?? 0,
-    failed: merged?.failed ?? 0,
-    unprocessed: merged?.unprocessed ?? 0,
+    ...(state === 'unprocessed'
+      ? { successful: 0, failed: 0, unprocessed: records }
+      : { successful: counts!.successful, failed: counts!.failed, unprocessed: 0 }),
     cause,
     refusal,
   };

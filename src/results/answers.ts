@@ -1,27 +1,49 @@
-/** The answers of a chunk: one for each record. They may come from several uploads and searches. */
-import type { ColumnKinds } from '../types.js';
+/** The answers of records: one for each. They may come from several uploads, searches and earlier nights. */
+import type { ColumnKinds, PredictionErrorCode, PredictionStatus, UnprocessedCause } from '../types.js';
 import type { Joined } from './join-method.js';
 import type { PartTable } from './part-table.js';
 
-/** Results that hold answers, with the values of their lineage columns. */
-export interface AnswerSource {
-  readonly table: PartTable;
-  /** Null if a search gave the answers. */
+/** The lineage of all answers of a source: who has paid for them, and when. */
+export interface Lineage {
+  /** Null: this run. */
+  readonly run: string | null;
+  /** Null if the answer belongs to no folio, such as that of a search. */
   readonly folio: string | null;
-  /** Null if a search gave the answers. */
   readonly part: number | null;
+  /** When the service accepted the request; epoch milliseconds, or null if it accepted none. */
+  readonly answeredAt: number | null;
+}
+
+/** Results that hold answers: of this run, or reused ones of earlier runs. */
+export interface ResultSource extends Lineage {
+  readonly origin: 'sent' | 'reused';
+  readonly table: PartTable;
   /** In a table of failures: the sent columns that hold an answer of the service. */
   readonly answered: readonly string[];
+  /** For each result: the number of the record that was paid for. Null: the number of the record that is answered. */
+  readonly records: Int32Array | null;
 }
+
+/** One answer for records that have no result. */
+export interface FixedSource extends Lineage {
+  readonly origin: 'fixed';
+  readonly status: Exclude<PredictionStatus, 'SUCCESSFUL'>;
+  readonly code: PredictionErrorCode;
+  readonly reason: string;
+}
+
+export type AnswerSource = ResultSource | FixedSource;
 
 export interface Answers {
   readonly sources: readonly AnswerSource[];
-  /** Index into `sources`, for each record of the chunk. */
+  /** Index into `sources`, for each record. */
   readonly source: Int32Array;
-  /** Index of the result in its table, for each record of the chunk. */
+  /** Index of the result in its table, for each record. */
   readonly result: Int32Array;
   /** Indexes of records that were sent with equal values but have different results, so that results may be swapped. */
   readonly indistinct: ReadonlySet<number>;
+  /** 1 for each record that has the answer of an earlier, equal record of the source. */
+  readonly doubles?: Uint8Array;
 }
 
 /** Answers, and the numbers of their records, ascending. */
@@ -33,27 +55,66 @@ export interface NumberedAnswers {
 /**
  * The answers in a joined chunk.
  *
- * @param folio of the joined parts; null for a search.
+ * @param paid the folio of the joined parts, and when it was accepted.
  * @param failed kinds of the sent columns in parts of failures.
  */
 export function answersFromJoin(
   { parts, part, result, indistinct }: Joined,
-  folio: string | null,
+  paid: Pick<Lineage, 'folio' | 'answeredAt'>,
   failed: ColumnKinds = {},
 ): Answers {
   const answered = Object.keys(failed).filter((column) => failed[column] === 'answer');
-  const sources = parts.map((table) => ({ table, folio, part: table.reference.part, answered }));
+  const sources = parts.map((table) => ({
+    origin: 'sent' as const,
+    ...paid,
+    run: null,
+    part: table.reference.part,
+    table,
+    answered,
+    records: null,
+  }));
   return { sources, source: part, result, indistinct };
 }
 
-/** Whether a record has failed. @param record its index in the chunk. */
+/** The same answer for a number of records. */
+function fixedAnswers(
+  count: number,
+  fixed: Pick<FixedSource, 'status' | 'code' | 'reason' | 'folio'>,
+): Answers {
+  const none = new Int32Array(count);
+  const source = { origin: 'fixed', run: null, part: null, answeredAt: null, ...fixed } as const;
+  return { sources: [source], source: none, result: none, indistinct: new Set() };
+}
+
+/** The answers of records that were given up, with the cause. */
+export function unprocessedAnswers(count: number, cause: UnprocessedCause, folio: string | null): Answers {
+  return fixedAnswers(count, { status: 'UNPROCESSED', code: cause, reason: causeTexts[cause], folio });
+}
+
+const causeTexts: Readonly<Record<UnprocessedCause, string>> = {
+  AMBIGUOUS_HELD: 'the upload may or may not have been accepted and was not sent again',
+  FOLIO_LOST: 'the service no longer knows the folio of this record',
+  DEADLINE: 'the deadline was reached before the service was done',
+};
+
+/** The answers of records that the service refused, with its reason. */
+export function refusedAnswers(count: number, refusal: string): Answers {
+  return fixedAnswers(count, { status: 'FAILED', code: 'RECORD_REFUSED', reason: refusal, folio: null });
+}
+
+/** The status of all records that are answered by the source. */
+export function statusOf(source: AnswerSource): PredictionStatus {
+  return source.origin === 'fixed' ? source.status : source.table.reference.fileStatus;
+}
+
+/** Whether a record has failed. @param record its index. */
 export function isFailed({ sources, source }: Answers, record: number): boolean {
-  return sources[source[record]!]!.table.reference.fileStatus === 'FAILED';
+  return statusOf(sources[source[record]!]!) === 'FAILED';
 }
 
 /** Whether any record may have failed. */
 export function mayHaveFailures({ sources }: Answers): boolean {
-  return sources.some(({ table }) => table.reference.fileStatus === 'FAILED' && table.count > 0);
+  return sources.some((one) => statusOf(one) === 'FAILED' && (one.origin === 'fixed' || one.table.count > 0));
 }
 
 /** The older answers, in which a newer answer replaces each failure. */
@@ -74,6 +135,53 @@ export function overlay({ numbers, answers: older }: NumberedAnswers, newer: Num
   }
   return { sources: [...older.sources, ...newer.answers.sources], source, result, indistinct };
 }
+
+/** Puts the answers of consecutive records together from pieces. */
+export interface AnswerBuilder {
+  /** Takes the piece's answers for those of the records that it has. */
+  add(piece: NumberedAnswers): void;
+  /** Gives all records without an answer the first answer of these. */
+  addRest(answers: Answers): void;
+  /** The number of the first record without an answer. */
+  firstMissing(): number | undefined;
+  answers(): Answers;
+}
+
+/** @param numbers of the records, ascending. */
+export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
+  const sources: AnswerSource[] = [];
+  const source = new Int32Array(numbers.length).fill(NO_SOURCE);
+  const result = new Int32Array(numbers.length);
+  const indistinct = new Set<number>();
+  return {
+    add: (piece) => {
+      const { answers } = piece;
+      const first = sources.length;
+      sources.push(...answers.sources);
+      let record = 0;
+      for (let at = firstFrom(piece.numbers, numbers[0]!); at < piece.numbers.length; at++) {
+        const number = piece.numbers[at]!;
+        while (record < numbers.length && numbers[record]! < number) record += 1;
+        if (record === numbers.length) return;
+        if (numbers[record] !== number) continue;
+        source[record] = first + answers.source[at]!;
+        result[record] = answers.result[at]!;
+        if (answers.indistinct.has(at)) indistinct.add(record);
+      }
+    },
+    addRest: (answers) => {
+      const at = sources.push(answers.sources[0]!) - 1;
+      for (let i = 0; i < source.length; i++) if (source[i] === NO_SOURCE) source[i] = at;
+    },
+    firstMissing: () => {
+      const at = source.indexOf(NO_SOURCE);
+      return at === -1 ? undefined : numbers[at];
+    },
+    answers: () => ({ sources, source, result, indistinct }),
+  };
+}
+
+const NO_SOURCE = -1;
 
 /** Index of the first number that is not below `limit`. @param numbers ascending. */
 function firstFrom(numbers: Int32Array, limit: number): number {

@@ -16,7 +16,7 @@ export interface OutputLayout {
   readonly sourceColumns: readonly string[];
   /** Begins the name of each column that is added. */
   readonly prefix: string;
-  /** Whether each row ends with its run, folio, part and record number. */
+  /** Whether each row ends with the run, folio, part, record and time that paid for its answer. */
   readonly lineage: boolean;
 }
 
@@ -59,7 +59,7 @@ export function createOutputLayout(source: LayoutSource, output: OutputOptions):
 
 /** @param added the columns that the service adds. */
 export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
-  const lineage = layout.lineage ? ['run', 'folio', 'part', 'record'] : [];
+  const lineage = layout.lineage ? ['run', 'folio', 'part', 'record', 'answered_at'] : [];
   const taken = ['status', 'error_code', 'error', ...lineage];
   // Renames a column of the service whose name is taken.
   const nameOf = (column: string) => {

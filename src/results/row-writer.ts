@@ -1,5 +1,5 @@
-/** Writes a chunk's records with their answers as rows of the output: from bytes to bytes. */
-import type { ChunkCounts } from '../checkpoint/checkpoint.js';
+/** Writes records with their answers as rows of the output: from bytes to bytes. */
+import type { RowCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { COMMA, LF } from '../csv/bytes.js';
 import { type AnswerPart, type RowsExports, RowsKernel } from '../csv/kernel/rows-kernel.js';
@@ -7,14 +7,14 @@ import type { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldValue } from '../csv/table.js';
 import { writeValue } from '../csv/write-field.js';
 import type { RecordBlock } from '../source/record-block.js';
-import type { UnprocessedCause } from '../types.js';
-import type { AnswerSource, Answers } from './answers.js';
+import type { Answers, FixedSource, Lineage, ResultSource } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
 import type { PartTable } from './part-table.js';
+import { countAnswers } from './row-counts.js';
 
-export interface ChunkRows {
+export interface WrittenRows {
   readonly bytes: Buffer;
-  readonly counts: ChunkCounts;
+  readonly counts: RowCounts;
 }
 
 /** Options that are the same for all rows of a run. */
@@ -28,12 +28,8 @@ export interface RowOptions {
 }
 
 export interface RowWriter {
-  /** Rows of a chunk in which every record has an answer. */
-  enriched(records: RecordBlock, answers: Answers): ChunkRows;
-  /** Rows of a chunk that the service refused: every record is FAILED, with the service's reason. */
-  refused(records: RecordBlock, refusal: string): ChunkRows;
-  /** Rows of a chunk that was given up: every record is UNPROCESSED, with the cause. */
-  unprocessed(records: RecordBlock, cause: UnprocessedCause, folio: string | null): ChunkRows;
+  /** Writes a row for each record, with its answer. */
+  write(records: RecordBlock, answers: Answers): WrittenRows;
 }
 
 /** @param tables shared with the comparison of the same chunk's echoes, so that they are loaded once. */
@@ -45,86 +41,74 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
     { chosen: layout.sourceFields, delimiter: layout.delimiter, numbered: layout.lineage },
     tables,
   );
-  const endRow = (folio: string | null, part: number | null, record: number) => {
-    if (layout.lineage) writeLineage(out, run, folio, part, record);
-    out.byte(LF);
-  };
-  /** Rows that have the same text after the record's fields, except for the record's number. */
-  const equalRows = (records: RecordBlock, lead: Buffer, folio: string | null): Buffer => {
-    const tail = layout.lineage ? lineageHead(run, folio, null) : NOTHING;
-    const none = new Int32Array(records.count);
-    const order = { part: none, result: none, numbers: records.numbers };
-    return kernel.write(records, [{ ...NO_RESULTS, lead, tail }], order, () => NOTHING);
-  };
 
   return {
-    enriched: (records, { sources, source, result, indistinct }) => {
-      const reasons = sources.map((one) => reasonFields(one, columns, sentColumns));
-      const parts = sources.map((one, at) =>
-        answerPart(one, columns, reasons[at]!, layout.lineage ? run : null),
+    write: (records, answers) => {
+      const { sources, source, result } = answers;
+      const reasons = sources.map((one) =>
+        one.origin === 'fixed' ? [] : reasonFields(one, columns, sentColumns),
       );
-      const bytes = kernel.write(records, parts, { part: source, result, numbers: records.numbers }, (i) => {
-        const { table, folio, part } = sources[source[i]!]!;
-        writeFailure(out, table, result[i]!, reasons[source[i]!]!, columns.length);
-        endRow(folio, part, records.numbers[i]!);
+      const lineages = sources.map((one) => (layout.lineage ? lineageOf(one, run) : NO_LINEAGE));
+      const parts = sources.map((one, at) =>
+        one.origin === 'fixed'
+          ? fixedPart(one, columns, lineages[at]!)
+          : answerPart(one, columns, reasons[at]!, lineages[at]!),
+      );
+      const numbers = layout.lineage ? paidNumbers(records, answers) : records.numbers;
+      const bytes = kernel.write(records, parts, { part: source, result, numbers }, (i) => {
+        const at = source[i]!;
+        const { table } = sources[at] as ResultSource;
+        writeFailure(out, table, result[i]!, reasons[at]!, columns.length);
+        if (layout.lineage) {
+          const { head, end } = lineages[at]!;
+          out.copy(head, 0, head.length);
+          out.number(numbers[i]!);
+          out.copy(end, 0, end.length);
+        }
+        out.byte(LF);
         return out.take();
       });
-      const isFailed = sources.map(({ table }) => !isSuccessful(table));
-      const failed = source.reduce((count, at) => (isFailed[at] ? count + 1 : count), 0);
-      return {
-        bytes,
-        counts: { successful: records.count - failed, failed, unprocessed: 0, indistinct: indistinct.size },
-      };
-    },
-    refused: (records, refusal) => {
-      out.ascii(',FAILED,RECORD_REFUSED,');
-      writeValue(out, refusal);
-      out.ascii(','.repeat(columns.length));
-      const counts = { successful: 0, failed: records.count, unprocessed: 0, indistinct: 0 };
-      return { bytes: equalRows(records, out.take(), null), counts };
-    },
-    unprocessed: (records, cause, folio) => {
-      const answer = `,UNPROCESSED,${cause},${causeTexts[cause]}${','.repeat(columns.length)}`;
-      const counts = { successful: 0, failed: 0, unprocessed: records.count, indistinct: 0 };
-      return { bytes: equalRows(records, Buffer.from(answer), folio), counts };
+      return { bytes, counts: countAnswers(answers, records.count) };
     },
   };
 }
-
-const causeTexts: Readonly<Record<UnprocessedCause, string>> = {
-  AMBIGUOUS_HELD: 'the upload may or may not have been accepted and was not sent again',
-  FOLIO_LOST: 'the service no longer knows the folio of this record',
-  DEADLINE: 'the deadline was reached before the service was done',
-};
 
 const NOTHING = new Uint8Array(0);
 const NO_OFFSETS = new Int32Array(0);
 /** A part that adds no answers to a row. */
 const NO_RESULTS = { bytes: NOTHING, count: 0, fields: 0, starts: NO_OFFSETS, ends: NO_OFFSETS, answers: [] };
 
-function isSuccessful({ reference }: PartTable): boolean {
-  return reference.fileStatus === 'SUCCESSFUL';
-}
-
 /**
  * A part as the kernel takes it: rows of a successful part get its columns, rows of a failed part get its reason. If
  * the reason consists of several columns, `writeFailure` ends the rows.
  */
 function answerPart(
-  { table, folio, part }: AnswerSource,
+  { table }: ResultSource,
   columns: readonly string[],
   reasons: readonly number[],
-  lineageRun: string | null,
+  { head, end }: RowLineage,
 ): AnswerPart {
   const { bytes, count, fields, starts, ends } = table;
-  const lineage = lineageRun === null ? NOTHING : lineageHead(lineageRun, folio, part);
-  const own = { bytes, count, fields, starts, ends };
-  if (isSuccessful(table)) {
+  const own = { bytes, count, fields, starts, ends, end };
+  if (table.reference.fileStatus === 'SUCCESSFUL') {
     const answers = columns.map((column) => table.columns.indexOf(column));
-    return { ...own, answers, lead: successLead, tail: lineage };
+    return { ...own, answers, lead: successLead, tail: head };
   }
-  const tail = Buffer.concat([Buffer.from(','.repeat(columns.length)), lineage]);
+  const tail = Buffer.concat([Buffer.from(','.repeat(columns.length)), head]);
   return { ...own, answers: reasons.length === 1 ? reasons : null, lead: failureLead, tail };
+}
+
+/** A part whose rows all have the same text after the record's own fields. */
+function fixedPart(
+  { status, code, reason }: FixedSource,
+  columns: readonly string[],
+  { head, end }: RowLineage,
+): AnswerPart {
+  const lead = new ByteWriter(128);
+  lead.ascii(`,${status},${code},`);
+  writeValue(lead, reason);
+  lead.ascii(','.repeat(columns.length));
+  return { ...NO_RESULTS, lead: lead.take(), tail: head, end };
 }
 
 /** Status, error code and error, before the added columns. */
@@ -138,7 +122,7 @@ const failureLead = Buffer.from(FAILURE);
  * columns, the reason is in the added columns. With only sent columns, it is in the ones that are not echoes.
  */
 function reasonFields(
-  { table, answered }: AnswerSource,
+  { table, answered }: ResultSource,
   columns: readonly string[],
   sentColumns: ReadonlySet<string>,
 ): readonly number[] {
@@ -166,30 +150,35 @@ function writeFailure(
   out.ascii(','.repeat(added));
 }
 
-function writeLineage(
-  out: ByteWriter,
-  run: string,
-  folio: string | null,
-  part: number | null,
-  record: number,
-): void {
-  writeLineageHead(out, run, folio, part);
-  out.number(record);
+/** The lineage columns of a row: what stands before the record's number, and what stands behind it. */
+interface RowLineage {
+  readonly head: Uint8Array;
+  readonly end: Uint8Array;
 }
 
-/** The lineage columns up to the record's number. */
-function lineageHead(run: string, folio: string | null, part: number | null): Uint8Array {
+const NO_LINEAGE: RowLineage = { head: NOTHING, end: NOTHING };
+
+function lineageOf({ run, folio, part, answeredAt }: Lineage, thisRun: string): RowLineage {
   const out = new ByteWriter(128);
-  writeLineageHead(out, run, folio, part);
-  return out.take();
-}
-
-function writeLineageHead(out: ByteWriter, run: string, folio: string | null, part: number | null): void {
   out.byte(COMMA);
-  out.ascii(run);
+  writeValue(out, run ?? thisRun);
   out.byte(COMMA);
   writeValue(out, folio ?? '');
   out.byte(COMMA);
   if (part !== null) out.number(part);
   out.byte(COMMA);
+  const time = answeredAt === null ? '' : new Date(answeredAt).toISOString();
+  return { head: out.take(), end: Buffer.from(`,${time}`) };
+}
+
+/** For each record, the number of the record that was paid for. */
+function paidNumbers({ numbers, count }: RecordBlock, { sources, source, result }: Answers): Int32Array {
+  const records = sources.map((one) => (one.origin === 'fixed' ? null : one.records));
+  if (records.every((one) => one === null)) return numbers;
+  const paid = numbers.slice(0, count);
+  for (let i = 0; i < count; i++) {
+    const of = records[source[i]!];
+    if (of != null) paid[i] = of[result[i]!]!;
+  }
+  return paid;
 }

@@ -8,17 +8,28 @@ import type { NumberedAnswers } from './answers.js';
 import type { PartTable } from './part-table.js';
 
 /** A search that was answered. */
-export type AnsweredSearch = Pick<Search, 'record'> & {
+export type AnsweredSearch = Pick<Search, 'record' | 'startedAt'> & {
   readonly values: NonNullable<Search['values']>;
 };
 
 /** @param searches in the order of their records. */
 export function searchAnswers(searches: readonly AnsweredSearch[]): NumberedAnswers {
+  const table = tableOf(searches);
+  const shared = {
+    origin: 'sent',
+    run: null,
+    folio: null,
+    part: null,
+    table,
+    answered: [],
+    records: null,
+  } as const;
   return {
     numbers: Int32Array.from(searches, ({ record }) => record),
     answers: {
-      sources: [{ table: tableOf(searches), folio: null, part: null, answered: [] }],
-      source: new Int32Array(searches.length),
+      // A source for each search, because each has a time of its own.
+      sources: searches.map(({ startedAt }) => ({ ...shared, answeredAt: startedAt })),
+      source: Int32Array.from(searches, (_, at) => at),
       result: Int32Array.from(searches, (_, at) => at),
       indistinct: new Set(),
     },

@@ -198,6 +198,7 @@ async function beginRun(
     source,
     frozen,
     canary: await canaryRecords(context.config, context.service, source, context.checkpoint),
+    choice: null,
     createdAt,
   });
   return { run: (await context.checkpoint.run(id))!, found: 'new' };

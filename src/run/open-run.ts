@@ -85,6 +85,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       config,
       source: run.source,
       canary: run.canary,
+      chosen: null,
       checkpoint,
       files: await files.ofRun(run.id),
       fileStore: files,

@@ -2,20 +2,34 @@
 import { copyShifted, ensureCapacity } from '../csv/kernel/table-memory.js';
 import { type Batch, bytesBetween, endOfFitting, type Table } from '../csv/table.js';
 import { ConfigError } from '../errors.js';
+import type { Position } from '../types.js';
 
 export interface RecordBlock extends Table {
   /** Record numbers in the source, ascending: `[count]`. */
   readonly numbers: Int32Array;
 }
 
+/** A block of the source's next records. */
+export interface SourceBlock extends RecordBlock {
+  /** Just after the content of its last record; undefined in an empty block. */
+  readonly end: Position | undefined;
+}
+
+export interface BlockLimits {
+  /** Most bytes of the records; the first record is taken whatever its size. */
+  readonly maxBytes?: number;
+  /** The last record that may be taken. */
+  readonly upTo?: number;
+}
+
 export interface BlockReader {
   /**
-   * Takes the next `count` records in source order: fewer if the source ends or the next record would exceed `maxBytes`.
-   * Takes the first record whatever its size. The block is valid until the next call.
+   * Takes the next `count` records in source order: fewer if the source ends or a limit is reached. The block is valid
+   * until the next call.
    *
    * @throws ConfigError `MEMORY_LIMIT` when the records do not fit into a block.
    */
-  take(count: number, maxBytes?: number): Promise<RecordBlock>;
+  take(count: number, limits?: BlockLimits): Promise<SourceBlock>;
   /** Skips the records before this number. */
   skipTo(record: number): Promise<void>;
   close(): Promise<void>;
@@ -28,7 +42,7 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
   let next = 0;
 
   return {
-    take: async (count, maxBytes = Number.POSITIVE_INFINITY) => {
+    take: async (count, { maxBytes = Number.POSITIVE_INFINITY, upTo = Number.POSITIVE_INFINITY } = {}) => {
       block.clear();
       for (let missing = count; missing > 0; ) {
         if (batch === undefined || next === batch.count) {
@@ -38,7 +52,8 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
           next = 0;
           continue;
         }
-        const wanted = Math.min(batch.count, next + missing);
+        const wanted = Math.min(batch.count, next + missing, upTo - batch.firstRecord + 1);
+        if (wanted <= next) break;
         const within = endOfFitting(batch, next, wanted, maxBytes - block.length);
         const taken = Math.max(within - next, block.length === 0 ? 1 : 0);
         if (taken === 0) break;
@@ -71,6 +86,7 @@ function createGrowingBlock() {
   let length = 0;
   let count = 0;
   let fields = 0;
+  let end: Position | undefined;
 
   return {
     /** Bytes of the records in the block. */
@@ -80,6 +96,7 @@ function createGrowingBlock() {
     clear: () => {
       length = 0;
       count = 0;
+      end = undefined;
     },
     append: (batch: Batch, from: number, taken: number) => {
       fields = batch.fields;
@@ -97,14 +114,16 @@ function createGrowingBlock() {
       fillNumbers(numbers.subarray(count, count + taken), batch.firstRecord + from);
       length += size;
       count += taken;
+      end = { file: batch.file, offset: batch.base + batch.ends[(from + taken) * fields - 1]! };
     },
-    view: (): RecordBlock => ({
+    view: (): SourceBlock => ({
       bytes: bytes.subarray(0, length),
       count,
       fields,
       starts: starts.subarray(0, count),
       ends: ends.subarray(0, count * fields),
       numbers: numbers.subarray(0, count),
+      end,
     }),
   };
 }

@@ -6,7 +6,7 @@ import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
 import { pickRecords, readRecords } from '../source/read-records.js';
-import { createBlockReader, type RecordBlock } from '../source/record-block.js';
+import type { RecordBlock } from '../source/record-block.js';
 import { fileStamp } from '../source/source-files.js';
 import { hashFile } from '../streams/file-identity.js';
 import type { Position, Source, SourceFile } from '../types.js';
@@ -23,13 +23,13 @@ export function firstPosition(source: Source): ReadPosition {
   return { position: { file: 0, offset: source.files[0]!.dataStart }, record: 1 };
 }
 
-/** The position after the last record of a chunk; without a chunk, before the first record. */
+/** The position after the last record of a chunk or a stretch; without one, before the first record. */
 export function positionAfter(
   source: Source,
-  chunk: Pick<ChunkRow, 'end' | 'lastRecord'> | undefined,
+  last: Pick<ChunkRow, 'end' | 'lastRecord'> | undefined,
 ): ReadPosition {
-  if (chunk === undefined) return firstPosition(source);
-  return { position: chunk.end, record: chunk.lastRecord + 1 };
+  if (last === undefined) return firstPosition(source);
+  return { position: last.end, record: last.lastRecord + 1 };
 }
 
 /** Reads records from a position on. A bad record is skipped with `source.onBadRecord: reject`; else it is an error. */
@@ -106,18 +106,6 @@ export async function* recordsOfChunk(run: RecordsOfChunkNeeds, chunk: ChunkRow)
     const wanted = chunk.lastRecord - batch.firstRecord + 1;
     if (wanted > 0) yield wanted < batch.count ? { ...batch, count: wanted } : batch;
     if (wanted <= batch.count) return;
-  }
-}
-
-/** Reads all records of a chunk again, as one block. */
-export async function readChunkBlock(run: RecordsOfChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
-  const reader = createBlockReader(recordsOfChunk(run, chunk));
-  try {
-    const block = await reader.take(chunk.records);
-    checkSameRecords(run, chunk, block);
-    return block;
-  } finally {
-    await reader.close();
   }
 }
 

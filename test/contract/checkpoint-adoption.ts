@@ -1,7 +1,13 @@
 /** Contract: a folio that a person found for an ambiguous upload, or that the service knows again. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addAs, addChunk, advanceChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
+import {
+  addAs,
+  addChunk,
+  advanceChunk,
+  beginUpload,
+  mergeChunk,
+} from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   allUnprocessed,
@@ -58,9 +64,9 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await addChunk(checkpoint, 'r1', 3, 'downloaded');
         await checkpoint.recordUnprocessed('r1', 2, 'AMBIGUOUS_HELD');
         await checkpoint.recordColumns('r1', ['code'], true);
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
-        await checkpoint.recordMerged('r1', 3, allSuccessful, 300, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
+        await mergeChunk(checkpoint, 'r1', 2, allUnprocessed, 200);
+        await mergeChunk(checkpoint, 'r1', 3, allSuccessful, 300);
         await checkpoint.recordPublishing('r1', samplePublication);
         await expect(checkpoint.recordAdopted('r1', 2, found, 9)).rejects.toThrow(CheckpointStateError);
         await checkpoint.recordDone('r1', 8);
@@ -74,9 +80,8 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.chunk('r1', 2)).toMatchObject({
           state: 'submitted',
           cause: null,
-          merged: null,
         });
-        expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1, mergedEnd: 100 });
+        expect(await checkpoint.lastStretch('r1')).toMatchObject({ lastRecord: 10, workEnd: 100 });
       }));
 
     it.each([
@@ -116,11 +121,11 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         await advanceChunk(checkpoint, 'r1', 4, 'ambiguous');
         await checkpoint.recordUnprocessed('r1', 4, 'AMBIGUOUS_HELD');
         await checkpoint.recordColumns('r1', ['code'], true);
-        await checkpoint.recordMerged('r1', 3, allSuccessful, 100, 'f00d');
-        await checkpoint.recordMerged('r1', 4, allUnprocessed, 200, 'f00d');
-        await checkpoint.recordMerged('r1', 2, allSuccessful, 300, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 3, allSuccessful, 100);
+        await mergeChunk(checkpoint, 'r1', 4, allUnprocessed, 200);
+        await mergeChunk(checkpoint, 'r1', 2, allSuccessful, 300);
         await checkpoint.recordAdopted('r1', 4, found, 9);
-        expect((await checkpoint.lastMerged('r1'))?.number).toBe(3);
+        expect((await checkpoint.lastStretch('r1'))?.lastRecord).toBe(10);
         expect((await checkpoint.tally('r1')).merged).toEqual({ chunks: 1, records: 10 });
       }));
 
@@ -128,9 +133,9 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'unprocessed');
         await addChunk(checkpoint, 'r1', 2, 'ambiguous');
-        await checkpoint.recordMerged('r1', 1, allUnprocessed, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allUnprocessed, 100);
         await checkpoint.recordAdopted('r1', 2, found, 9);
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
       }));
 
     it('of a round takes back that round and those after it, and no chunk is merged', () =>
@@ -142,12 +147,12 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
           await checkpoint.recordUnprocessed('r1', chunk, 'AMBIGUOUS_HELD');
           await checkpoint.recordRoundSettled('r1', round);
         }
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 8);
         await checkpoint.recordAdopted('r1', 3, found, 9);
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'open', round: 1, publication: null });
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
         // Of a round behind the settled ones nothing is taken back.
         await checkpoint.recordAdopted('r1', 4, found, 9);
         expect((await checkpoint.run('r1'))?.round).toBe(1);
@@ -196,9 +201,9 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         for (const chunk of [1, 2, 3]) await addChunk(checkpoint, 'r1', chunk, 'downloaded');
         await checkpoint.recordUnprocessed('r1', 2, 'FOLIO_LOST');
         await checkpoint.recordColumns('r1', ['code'], true);
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
-        await checkpoint.recordMerged('r1', 3, allSuccessful, 300, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
+        await mergeChunk(checkpoint, 'r1', 2, allUnprocessed, 200);
+        await mergeChunk(checkpoint, 'r1', 3, allSuccessful, 300);
         await checkpoint.recordPublishing('r1', samplePublication);
         await expect(checkpoint.recordFound('r1', 2)).rejects.toThrow(CheckpointStateError);
         await checkpoint.recordDone('r1', 8);
@@ -214,10 +219,9 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
           submittedAt: 2,
           cause: null,
           counts: null,
-          merged: null,
         });
         expect(await checkpoint.parts('r1', 2)).toHaveLength(1);
-        expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1, mergedEnd: 100 });
+        expect(await checkpoint.lastStretch('r1')).toMatchObject({ lastRecord: 10, workEnd: 100 });
       }));
 
     it('of a round takes back that round and those after it, and no chunk is merged', () =>
@@ -229,10 +233,10 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
           await checkpoint.recordUnprocessed('r1', chunk, 'FOLIO_LOST');
           await checkpoint.recordRoundSettled('r1', round);
         }
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordFound('r1', 2);
         expect((await checkpoint.run('r1'))?.round).toBe(0);
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
       }));
 
     it('is refused by a chunk that was given up for another cause, and by a superseded run', () =>

@@ -133,16 +133,18 @@ export function cuttingContract(withCheckpoint: WithCheckpoint): void {
           (await checkpoint.nextChunk('r1', round, after))?.number;
         // Chunk 1 is in the halves 2 and 3, chunk 2 in 8 and 9, chunk 4 in 5 and 6.
         expect(await next(0, 0)).toBe(8);
-        expect(await next(0, 1)).toBe(9);
-        expect(await next(0, 3)).toBe(3);
+        expect(await next(0, 1)).toBe(8);
+        expect(await next(0, 2)).toBe(9);
         expect(await next(0, 5)).toBe(3);
-        expect(await next(0, 6)).toBe(5);
-        expect(await next(0, 11)).toBe(6);
+        expect(await next(0, 9)).toBe(3);
+        expect(await next(0, 10)).toBe(5);
+        expect(await next(0, 15)).toBe(6);
         expect(await next(0, 22)).toBe(7);
-        expect(await next(0, 23)).toBeUndefined();
-        expect([await next(1, 0), await next(1, 2), await next(1, 13)]).toEqual([10, 11, undefined]);
+        expect(await next(0, 29)).toBe(7);
+        expect(await next(0, 30)).toBeUndefined();
+        expect([await next(1, 0), await next(1, 12), await next(1, 29)]).toEqual([10, 11, undefined]);
         expect(await next(2, 0)).toBeUndefined();
-        expect(await checkpoint.nextChunk('r1', 0, 16)).toEqual(await checkpoint.chunk('r1', 7));
+        expect(await checkpoint.nextChunk('r1', 0, 20)).toEqual(await checkpoint.chunk('r1', 7));
         const last = async (round: number) => (await checkpoint.lastCut('r1', round))?.number;
         expect([await last(0), await last(1), await last(2)]).toEqual([7, 11, undefined]);
       }));

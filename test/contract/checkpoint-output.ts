@@ -1,7 +1,8 @@
 /** Contract: columns, join and merged chunks. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addAs, addChunk, advanceChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { noRows } from '../../src/results/row-counts.js';
+import { addAs, addChunk, advanceChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   allUnprocessed,
@@ -40,7 +41,7 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
     it('refuses other columns once a chunk is merged under the old ones', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordColumns('r1', ['code'], true);
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordColumns('r1', ['code'], true);
         const other = checkpoint.recordColumns('r1', ['title'], true);
         await expect(other).rejects.toThrow(CheckpointStateError);
@@ -83,11 +84,11 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
       withRun(async (checkpoint) => {
         await checkpoint.recordJoin('r1', { by: 'key', column: 'record_id', judged: null });
         await checkpoint.recordColumns('r1', ['code'], true);
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordUnjoined('r1');
         expect(await checkpoint.run('r1')).toMatchObject({ join: null, columns: null });
         expect(await checkpoint.knownColumns('nightly', 'https://service.test')).toBeUndefined();
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
         await checkpoint.recordJoin('r1', { by: 'echo', columns: ['name'], judged: null });
         await checkpoint.recordColumns('r1', ['title'], true);
         await expect(checkpoint.recordUnjoined('r9')).rejects.toThrow(CheckpointStateError);
@@ -95,7 +96,7 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
 
     it('fixes no columns while rows without any stand in the work file', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await expect(checkpoint.recordColumns('r1', ['code'], true)).rejects.toThrow(CheckpointStateError);
       }));
   });
@@ -104,44 +105,42 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
     it('merges chunks in order, each once', () =>
       withRun(async (checkpoint) => {
         const refused = (chunk: number) =>
-          expect(checkpoint.recordMerged('r1', chunk, allUnprocessed, 200, 'f00d')).rejects.toThrow(
+          expect(mergeChunk(checkpoint, 'r1', chunk, allUnprocessed, 200)).rejects.toThrow(
             CheckpointStateError,
           );
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
         await refused(2);
-        await checkpoint.recordMerged('r1', 1, { ...allSuccessful, indistinct: 2 }, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, { ...allSuccessful, indistinct: 2 }, 100);
         await refused(1);
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 2, allUnprocessed, 200);
         await refused(3);
-        await refused(4);
-        expect(await checkpoint.lastMerged('r1')).toMatchObject({
-          number: 2,
-          mergedEnd: 200,
-          merged: allUnprocessed,
+        expect(await checkpoint.lastStretch('r1')).toMatchObject({
+          lastRecord: 20,
+          workEnd: 200,
+          counts: allUnprocessed,
         });
         const tally = await checkpoint.tally('r1');
         expect(tally.merged).toEqual({ chunks: 2, records: 20 });
-        expect(tally.counts).toEqual({ successful: 10, failed: 0, unprocessed: 10, indistinct: 2 });
+        expect(tally.counts).toEqual({ ...noRows, successful: 10, unprocessed: 10, indistinct: 2 });
       }));
 
     it('refuses counts that do not add up to the records of the chunk', () =>
       withRun(async (checkpoint) => {
-        const short = checkpoint.recordMerged('r1', 1, { ...allSuccessful, successful: 9 }, 100, 'f00d');
+        const short = mergeChunk(checkpoint, 'r1', 1, { ...allSuccessful, successful: 9 }, 100);
         await expect(short).rejects.toThrow(CheckpointStateError);
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
       }));
 
-    it('takes chunks that begin at a record or after it out of the work file', () =>
+    it('takes stretches that end at a record or after it out of the work file', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 200, 'f00d');
-        await checkpoint.recordUnmerged('r1', 12);
-        expect((await checkpoint.lastMerged('r1'))?.number).toBe(2);
-        await checkpoint.recordUnmerged('r1', 11);
-        expect((await checkpoint.lastMerged('r1'))?.number).toBe(1);
-        expect(await checkpoint.chunk('r1', 2)).toMatchObject({ mergedEnd: null, merged: null });
-        await checkpoint.recordMerged('r1', 2, allUnprocessed, 220, 'f00d');
-        expect((await checkpoint.lastMerged('r1'))?.mergedEnd).toBe(220);
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
+        await mergeChunk(checkpoint, 'r1', 2, allUnprocessed, 200);
+        await checkpoint.recordUnmerged('r1', 21);
+        expect((await checkpoint.lastStretch('r1'))?.lastRecord).toBe(20);
+        await checkpoint.recordUnmerged('r1', 20);
+        expect((await checkpoint.lastStretch('r1'))?.lastRecord).toBe(10);
+        await mergeChunk(checkpoint, 'r1', 2, allUnprocessed, 220);
+        expect((await checkpoint.lastStretch('r1'))?.workEnd).toBe(220);
       }));
 
     it('follows the order of the source, not of the numbers', () =>
@@ -152,38 +151,34 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         await addAs(checkpoint, 'r1', sampleChunk(3), 'downloaded');
         await checkpoint.recordSplit('r1', 1, sampleHalves(records));
         for (const chunk of [3, 4]) await advanceChunk(checkpoint, 'r1', chunk, 'downloaded');
-        const merge = (chunk: number, end: number) =>
-          checkpoint.recordMerged('r1', chunk, allSuccessful, end, 'f00d');
+        const merge = (chunk: number, end: number) => mergeChunk(checkpoint, 'r1', chunk, allSuccessful, end);
         await expectRefused(checkpoint, 'r1', ...[4, 2].map((chunk) => () => merge(chunk, 100)));
         await merge(3, 100);
         await expectRefused(checkpoint, 'r1', () => merge(2, 200));
         await merge(4, 200);
         await merge(2, 300);
-        const last = async (before?: number) => (await checkpoint.lastMerged('r1', before))?.number;
-        expect(await last()).toBe(2);
-        expect(await last(22)).toBe(2);
-        expect(await last(21)).toBe(4);
-        expect(await last(11)).toBe(3);
+        const last = async (before?: number) => (await checkpoint.lastStretch('r1', before))?.lastRecord;
+        expect(await last()).toBe(30);
+        expect(await last(22)).toBe(30);
+        expect(await last(21)).toBe(20);
+        expect(await last(11)).toBe(10);
         expect(await last(1)).toBeUndefined();
         await checkpoint.recordUnmerged('r1', 11);
-        expect(await last()).toBe(3);
+        expect(await last()).toBe(10);
       }));
 
-    it('takes a refused chunk, and no chunk of a round', () =>
+    it('takes the record of a refused chunk, once', () =>
       withCheckpoint(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('r1'));
         await addChunk(checkpoint, 'r1', 1, 'refused');
         await checkpoint.recordAllCut('r1');
         await addAs(checkpoint, 'r1', samplePicked(2, 1, [1]), 'downloaded');
-        const failed = { successful: 0, failed: 1, unprocessed: 0, indistinct: 0 };
-        const one = { ...failed, failed: 0, successful: 1 };
-        await expectRefused(checkpoint, 'r1', () => checkpoint.recordMerged('r1', 2, one, 50, 'f00d'));
-        await checkpoint.recordMerged('r1', 1, failed, 50, 'f00d');
+        const failed = { ...noRows, failed: 1 };
+        await mergeChunk(checkpoint, 'r1', 1, failed, 50);
         await expectRefused(
           checkpoint,
           'r1',
-          () => checkpoint.recordMerged('r1', 1, failed, 50, 'f00d'),
-          () => checkpoint.recordMerged('r1', 2, one, 90, 'f00d'),
+          () => mergeChunk(checkpoint, 'r1', 1, failed, 50),
           () => checkpoint.recordUnprocessed('r1', 1, 'DEADLINE'),
         );
         expect((await checkpoint.tally('r1')).counts).toEqual(failed);
@@ -194,10 +189,10 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         await checkpoint.recordRun(sampleRun('r1'));
         await addChunk(checkpoint, 'r1', 1, 'split');
         await addChunk(checkpoint, 'r1', 2, 'unprocessed');
-        const half = { successful: 0, failed: 0, unprocessed: 5, indistinct: 0 };
+        const half = { ...noRows, unprocessed: 5 };
         for (const chunk of [2, 3]) await checkpoint.recordUnprocessed('r1', chunk, 'DEADLINE');
         const merge = (chunk: number, end: number) =>
-          checkpoint.recordMerged('r1', chunk, chunk === 4 ? allUnprocessed : half, end, 'f00d');
+          mergeChunk(checkpoint, 'r1', chunk, chunk === 4 ? allUnprocessed : half, end);
         await expectRefused(checkpoint, 'r1', ...[1, 3, 4].map((chunk) => () => merge(chunk, 50)));
         await merge(2, 50);
         await expectRefused(checkpoint, 'r1', ...[1, 4].map((chunk) => () => merge(chunk, 50)));

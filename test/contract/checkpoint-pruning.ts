@@ -1,7 +1,8 @@
 /** Contract: a finished run's results are deleted; what it paid for is kept. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { addAs, addChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
+import { noRows } from '../../src/results/row-counts.js';
+import { addAs, addChunk, beginUpload, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   nothingTallied,
@@ -30,7 +31,7 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
       await addChunk(checkpoint, 'r1', 3, 'ambiguous');
       await beginUpload(checkpoint, 'r1', 3);
       await checkpoint.recordAmbiguous('r1', 3, 4, 'no-reply');
-      await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+      await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
       await checkpoint.recordAllCut('r1');
       await addAs(checkpoint, 'r1', samplePicked(4, 1, [3, 4]), 'submitted');
       await checkpoint.recordSplit('r1', 2, sampleHalves(sampleChunk(2)));
@@ -69,14 +70,14 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
           [8, null],
           [9, null],
         ]);
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
         expect(await checkpoint.nextChunk('r1', 0, 0)).toBeUndefined();
         expect(await checkpoint.lastRound('r1')).toBe(0);
         expect(await checkpoint.tally('r1')).toEqual({
           chunks: nothingTallied,
           records: nothingTallied,
           merged: { chunks: 0, records: 0 },
-          counts: { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 },
+          counts: noRows,
           uploads: attempts,
           searches: { answered: 0, ambiguous: 1 },
           ambiguousRecords: 21,

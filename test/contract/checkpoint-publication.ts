@@ -1,7 +1,7 @@
 /** Contract: the publication, whole or partial, and what opens a run again. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { addChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { allSuccessful, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
@@ -31,22 +31,22 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
 
     it('opens a publishing run again, and no chunk is merged', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordUnpublished('r1');
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'open', publication: null });
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
         await expect(checkpoint.recordUnpublished('r1')).rejects.toThrow(CheckpointStateError);
       }));
 
     it('publishes a done run again, which stays done until its output is written anew', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 9);
         await expect(checkpoint.recordUnpublished('r1')).rejects.toThrow(CheckpointStateError);
         await checkpoint.recordUnmerged('r1', 1);
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 90, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 90);
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'done', publication: samplePublication });
         await checkpoint.recordPublishing('r1', { ...samplePublication, sha256: 'anew' });
         expect((await checkpoint.run('r1'))?.state).toBe('publishing');
@@ -54,12 +54,12 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
 
     it('opens a run again once a partial output is in its place, with all that is merged', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', partial);
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'publishing', publication: partial });
         await checkpoint.recordDone('r1', 9);
         expect(await checkpoint.run('r1')).toMatchObject(reopened);
-        expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1, mergedEnd: 100 });
+        expect(await checkpoint.lastStretch('r1')).toMatchObject({ lastRecord: 10, workEnd: 100 });
         expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('r1');
         expect(await checkpoint.doneRuns('nightly', 'https://service.test', 'aa')).toEqual([]);
         await expectRefused(checkpoint, 'r1', () => checkpoint.recordDone('r1', 9));
@@ -67,16 +67,16 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
 
     it('opens a run again whose partial output was lost on the way, with all that is merged', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', partial);
         await checkpoint.recordUnpublished('r1');
         expect(await checkpoint.run('r1')).toMatchObject(reopened);
-        expect((await checkpoint.lastMerged('r1'))?.number).toBe(1);
+        expect((await checkpoint.lastStretch('r1'))?.lastRecord).toBe(10);
       }));
 
     it('takes the place of a partial output that was on its way', () =>
       withRun(async (checkpoint) => {
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', partial);
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 9);
@@ -87,13 +87,13 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
       withRun(async (checkpoint) => {
         const reopen = () => checkpoint.recordReopened('r1');
         await expectRefused(checkpoint, 'r1', reopen, () => checkpoint.recordReopened('r2'));
-        await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', samplePublication);
         await expectRefused(checkpoint, 'r1', reopen);
         await checkpoint.recordDone('r1', 9);
         await reopen();
         expect(await checkpoint.run('r1')).toMatchObject(reopened);
-        expect((await checkpoint.lastMerged('r1'))?.number).toBe(1);
+        expect((await checkpoint.lastStretch('r1'))?.lastRecord).toBe(10);
         await expectRefused(checkpoint, 'r1', reopen);
         await checkpoint.recordSuperseded('r1', 10);
         await expectRefused(checkpoint, 'r1', reopen);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ChunkState } from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { addChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { allSuccessful, samplePart, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectEachRefused } from './refuses.js';
@@ -80,10 +80,10 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
       withChunk('downloaded', async (checkpoint) => {
         for (const chunk of [2, 3]) await addChunk(checkpoint, 'r1', chunk, 'downloaded');
         for (const chunk of [1, 2, 3]) {
-          await checkpoint.recordMerged('r1', chunk, allSuccessful, chunk * 100, 'f00d');
+          await mergeChunk(checkpoint, 'r1', chunk, allSuccessful, chunk * 100);
         }
         await checkpoint.recordRefetched('r1', 2, { successful: 10, failed: 0 }, [samplePart(0)]);
-        expect(await checkpoint.lastMerged('r1')).toMatchObject({ number: 1 });
+        expect(await checkpoint.lastStretch('r1')).toMatchObject({ lastRecord: 10 });
       }));
 
     it('refuses a list with a part twice, and stores none of it', () =>

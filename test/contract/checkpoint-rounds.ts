@@ -1,7 +1,13 @@
 /** Contract: rounds, in which failed records go out again. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint, NewChunk } from '../../src/checkpoint/checkpoint.js';
-import { addAs, addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
+import {
+  addAs,
+  addChunk,
+  beginUpload,
+  mergeChunk,
+  sampleReply,
+} from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   newlyCut,
@@ -20,7 +26,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
       await checkpoint.recordRun(sampleRun('r1'));
       await addChunk(checkpoint, 'r1', 1, 'downloaded');
       await checkpoint.recordAllCut('r1');
-      await checkpoint.recordMerged('r1', 1, allSuccessful, 100, 'f00d');
+      await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
       await use(checkpoint);
     });
   const cut = (checkpoint: Checkpoint, chunk: NewChunk) => () => checkpoint.recordCut('r1', chunk);
@@ -77,12 +83,23 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         return expectEachRefused(checkpoint, 'r1', Object.fromEntries(cuts));
       }));
 
-    it('are refused before the source is cut completely, and with round 0', () =>
+    it('are refused before the source is cut completely', () =>
       withCheckpoint(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('r1'));
         await addChunk(checkpoint, 'r1', 1, 'downloaded');
-        const ofNoRound = samplePicked(2, 0, [12, 15]);
-        await expectRefused(checkpoint, 'r1', cut(checkpoint, right), cut(checkpoint, ofNoRound));
+        await expectRefused(checkpoint, 'r1', cut(checkpoint, right));
+      }));
+
+    it('of round 0 are some of the next records of the source', () =>
+      withCheckpoint(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('r1'));
+        await addChunk(checkpoint, 'r1', 1, 'downloaded');
+        const some = samplePicked(2, 0, [12, 15]);
+        expect(await checkpoint.recordCut('r1', some)).toEqual(newlyCut(2, some));
+        expect(await checkpoint.pickedRecords('r1', 2)).toEqual([12, 15]);
+        await expectRefused(checkpoint, 'r1', cut(checkpoint, samplePicked(3, 0, [14, 17])));
+        await checkpoint.recordAllCut('r1');
+        await expectRefused(checkpoint, 'r1', cut(checkpoint, samplePicked(3, 0, [16])));
       }));
 
     it('are tallied with those of the source', () =>
@@ -107,8 +124,8 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         await addAs(checkpoint, 'r1', samplePicked(4, 1, [8]), 'refused');
         await checkpoint.recordRoundSettled('r1', 1);
         expect((await checkpoint.run('r1'))?.round).toBe(1);
-        expect(await checkpoint.lastMerged('r1')).toBeUndefined();
-        expect(await checkpoint.chunk('r1', 1)).toMatchObject({ merged: null, mergedEnd: null });
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
+        expect(await checkpoint.chunk('r1', 1)).toBeDefined();
       }));
 
     it('waits for each chunk of it, until it is answered or given up', () =>

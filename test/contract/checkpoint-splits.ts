@@ -69,7 +69,7 @@ export function splitContract(withCheckpoint: WithCheckpoint): void {
         for (let step = 1; step <= 4; step++) {
           const next = await checkpoint.nextChunk('r1', 0, after);
           order.push(next?.number);
-          after = next?.firstRecord ?? after;
+          after = next?.lastRecord ?? after;
         }
         expect(order).toEqual([4, 5, 3, undefined]);
         await checkpoint.recordCut('r1', sampleChunk(2));

@@ -1,6 +1,7 @@
 /** Contract: upload attempts, the ambiguous ones above all (docs/architecture.md#intent-first). */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { noRows } from '../../src/results/row-counts.js';
 import type { Doubt } from '../../src/types.js';
 import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
 import { nothingTallied, sampleRun } from '../helpers/checkpoint/samples.js';
@@ -271,7 +272,7 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
           chunks: nothingTallied,
           records: nothingTallied,
           merged: { chunks: 0, records: 0 },
-          counts: { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 },
+          counts: noRows,
           uploads: { accepted: 0, ambiguous: 0, resubmitted: 0 },
           searches: { answered: 0, ambiguous: 0 },
           ambiguousRecords: 0,

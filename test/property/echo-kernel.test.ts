@@ -105,7 +105,7 @@ it('keeps the tables loaded for the rows that are written next', async () => {
     const fields = [{ column: 'name', sourceField: 0 }];
     compare(block, joined, fields, kinds);
     const [shared, own] = writers.map((writer) =>
-      writer.enriched(block, answersFromJoin(joined, 'F')).bytes.toString(),
+      writer.write(block, answersFromJoin(joined, { folio: 'F', answeredAt: 5 })).bytes.toString(),
     );
     expect(shared).toBe(names.map((name) => `${name},n,SUCCESSFUL,,,c-${name}\n`).join(''));
     expect(own).toBe(shared);

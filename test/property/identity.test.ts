@@ -135,7 +135,9 @@ it('every record comes out at its old position with its own prediction', async (
         known = method;
         expect(method.by).toBe(keyColumn !== null && given.givesKeyBack ? 'key' : 'echo');
         expect(joined.indistinct.size).toBe(0);
-        pieces.push(rows.enriched(block, answersFromJoin(joined, `F${chunk.firstRecord}`)).bytes);
+        pieces.push(
+          rows.write(block, answersFromJoin(joined, { folio: `F${chunk.firstRecord}`, answeredAt: 0 })).bytes,
+        );
       }
 
       const output = parse(Buffer.concat(pieces), { ...strict, columns: true });
@@ -155,6 +157,7 @@ it('every record comes out at its old position with its own prediction', async (
             p_folio: `F${chunk.firstRecord}`,
             p_part: expect.stringMatching(/^\d+$/),
             p_record: String(r + 1),
+            p_answered_at: '1970-01-01T00:00:00.000Z',
           },
         ];
       });

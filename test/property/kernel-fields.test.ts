@@ -93,7 +93,7 @@ it('in rows, with WebAssembly and without', () => {
         // Every other answer is written by the caller.
         const part = Int32Array.from({ length: own.count }, (_, at) => at % 2);
         const numbers = Int32Array.from({ length: own.count }, (_, at) => at + 7);
-        const plain = { ...results, answers, lead, tail };
+        const plain = { ...results, answers, lead, tail, end: Buffer.from(numbered ? ';end' : '') };
         const parts = [plain, { ...plain, answers: null }];
         const other = (record: number) => Buffer.from(`,other ${record}\n`);
         const expected = new ByteWriter(16);
@@ -105,7 +105,7 @@ it('in rows, with WebAssembly and without', () => {
           }
           expected.ascii(answers.length > 0 ? ',lead,' : ',lead');
           writeFields(expected, results, result[record]!, answers, ',');
-          expected.ascii(numbered ? `,tail${record + 7}\n` : ',tail\n');
+          expected.ascii(numbered ? `,tail${record + 7};end\n` : ',tail\n');
         }
         const text = expected.take().toString();
         const orders = { part, result, numbers };

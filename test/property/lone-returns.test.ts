@@ -5,7 +5,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Answers } from '../../src/results/answers.js';
+import { type Answers, refusedAnswers, unprocessedAnswers } from '../../src/results/answers.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import { createRowWriter } from '../../src/results/row-writer.js';
 import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
@@ -47,10 +47,10 @@ it('are quoted in the output, and nothing else is changed', async () => {
       const answers = parse(results, strict) as string[][];
       const said = answers.map(([, answer]) => answer!);
       const { bytes } = {
-        success: () => writer.enriched(records, answersFromJoin(successful(`id,d\n${results}`), rows.length)),
-        failure: () => writer.enriched(records, answersFromJoin(failed(`id,why\n${results}`), rows.length)),
-        refused: () => writer.refused(records, said[0]!),
-        unprocessed: () => writer.unprocessed(records, 'DEADLINE', null),
+        success: () => writer.write(records, answersFromJoin(successful(`id,d\n${results}`), rows.length)),
+        failure: () => writer.write(records, answersFromJoin(failed(`id,why\n${results}`), rows.length)),
+        refused: () => writer.write(records, refusedAnswers(records.count, said[0]!)),
+        unprocessed: () => writer.write(records, unprocessedAnswers(records.count, 'DEADLINE', null)),
       }[kind]();
       const behind = (at: number): unknown[] =>
         ({
@@ -80,7 +80,18 @@ it('are quoted in the output, and nothing else is changed', async () => {
 
 function answersFromJoin(table: ReturnType<typeof successful>, count: number): Answers {
   return {
-    sources: [{ table, folio: 'F', part: 0, answered: [] }],
+    sources: [
+      {
+        origin: 'sent',
+        table,
+        run: null,
+        folio: 'F',
+        part: 0,
+        answeredAt: 0,
+        records: null,
+        answered: [],
+      },
+    ],
     source: new Int32Array(count),
     result: Int32Array.from({ length: count }, (_, at) => at),
     indistinct: new Set(),

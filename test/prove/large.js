@@ -61,7 +61,7 @@ for (const chunk of chunks) {
     ]),
   ]);
   const reference = { fileStatus: 'SUCCESSFUL', part: 0, records: chunk.records };
-  const { bytes } = rows.enriched(block, {
+  const { bytes } = rows.write(block, {
     sources: [{ table: readPartTable(reference, part), folio: 'F', part: 0 }],
     source: new Int32Array(chunk.records),
     result: Int32Array.from(numbers, (_, at) => at),

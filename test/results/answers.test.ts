@@ -5,6 +5,7 @@ import {
   isFailed,
   mayHaveFailures,
   overlay,
+  statusOf,
 } from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { failed, successful } from '../helpers/csv/result-parts.js';
@@ -20,14 +21,14 @@ const numbered = (numbers: number[], good: number[], folio: string) => {
     ),
   ];
   const all = Int32Array.from(numbers);
-  return { numbers: all, answers: answersFromJoin(joinByKey(parts, 'id', all), folio) };
+  return { numbers: all, answers: answersFromJoin(joinByKey(parts, 'id', all), { folio, answeredAt: 0 }) };
 };
 
 /** Folio and status of each record's answer. */
-function statusOf({ sources, source }: Answers, numbers: Int32Array): string[] {
+function statusesOf({ sources, source }: Answers, numbers: Int32Array): string[] {
   return [...numbers].map((number, record) => {
-    const { folio, table } = sources[source[record]!]!;
-    return `${number} ${folio} ${table.reference.fileStatus}`;
+    const one = sources[source[record]!]!;
+    return `${number} ${one.folio} ${statusOf(one)}`;
   });
 }
 
@@ -40,21 +41,21 @@ describe('newer answers', () => {
     // Also for records before, between and behind them: a chunk of a round spans several chunks of the source.
     const newer = numbered([1, 4, 5, 6, 8, 20], [4, 5, 6], 'B');
     const standing = overlay(older, newer);
-    expect(statusOf(standing, older.numbers)).toEqual([
+    expect(statusesOf(standing, older.numbers)).toEqual([
       '4 B SUCCESSFUL',
       '5 A SUCCESSFUL',
       '7 A FAILED',
       '8 B FAILED',
       '9 A SUCCESSFUL',
     ]);
-    expect(statusOf(older.answers, older.numbers)[0]).toBe('4 A FAILED');
+    expect(statusesOf(older.answers, older.numbers)[0]).toBe('4 A FAILED');
   });
 
   it('of other records change nothing', () => {
     const older = numbered([4, 5], [], 'A');
     for (const numbers of [[1, 2], [6], [3, 9]]) {
       const standing = overlay(older, numbered(numbers, numbers, 'B'));
-      expect(statusOf(standing, older.numbers)).toEqual(['4 A FAILED', '5 A FAILED']);
+      expect(statusesOf(standing, older.numbers)).toEqual(['4 A FAILED', '5 A FAILED']);
     }
   });
 

@@ -27,7 +27,8 @@ describe('a layout', () => {
 
   it('with lineage ends with where a row comes from', () => {
     const layout = createOutputLayout(sourceOf(['a']), { ...options, prefix: 'p_', lineage: true });
-    expect(outputColumns(layout, ['x']).slice(-5)).toEqual(['p_x', 'p_run', 'p_folio', 'p_part', 'p_record']);
+    const last = ['p_x', 'p_run', 'p_folio', 'p_part', 'p_record', 'p_answered_at'];
+    expect(outputColumns(layout, ['x']).slice(-6)).toEqual(last);
   });
 
   it('renames a column of the service whose name is taken', () => {

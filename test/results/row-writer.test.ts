@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersFromJoin } from '../../src/results/answers.js';
+import { answersFromJoin, refusedAnswers, unprocessedAnswers } from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import type { PartTable } from '../../src/results/part-table.js';
@@ -33,9 +33,9 @@ function setUp({
 async function enriched(setup: Setup, ...parts: PartTable[]) {
   const { rows, block } = setUp(setup);
   const records = await block;
-  const { bytes, counts } = rows.enriched(
+  const { bytes, counts } = rows.write(
     records,
-    answersFromJoin(joinByKey(parts, 'id', records.numbers), 'F,1'),
+    answersFromJoin(joinByKey(parts, 'id', records.numbers), { folio: 'F,1', answeredAt: 0 }),
   );
   return { text: bytes.toString(), counts };
 }
@@ -49,7 +49,7 @@ describe('the source part of a row', () => {
     const source = '"a ""1""","x\r\ny"\n"plain",c\r\n';
     const { text, counts } = await enriched({ source, sourceColumns: twoColumns }, part);
     expect(text).toBe('"a ""1""","x\r\ny",SUCCESSFUL,,,x\n"plain",c,SUCCESSFUL,,,y\n');
-    expect(counts).toEqual({ successful: 2, failed: 0, unprocessed: 0, indistinct: 0 });
+    expect(counts).toMatchObject({ successful: 2, failed: 0, unprocessed: 0, indistinct: 0 });
   });
 
   it.each([
@@ -112,7 +112,7 @@ describe('a failure', () => {
     const part = failed('id,reason,name\n2,"too ""short"", really",n\n1,,n\n');
     const { text, counts } = await enriched(setup, part);
     expect(text).toBe('a,b,FAILED,SERVICE_FAILED,,,\nc,d,FAILED,SERVICE_FAILED,"too ""short"", really",,\n');
-    expect(counts).toEqual({ successful: 0, failed: 2, unprocessed: 0, indistinct: 0 });
+    expect(counts).toMatchObject({ successful: 0, failed: 2, unprocessed: 0, indistinct: 0 });
   });
 
   it('has several reasons by their names, the empty ones left out', async () => {
@@ -149,16 +149,17 @@ describe('a failure', () => {
       failed('id,reason\n1,bad\n'),
     );
     expect(text).toBe('a,b,FAILED,SERVICE_FAILED,bad,,\nc,d,SUCCESSFUL,,,7,t\n');
-    expect(counts).toEqual({ successful: 1, failed: 1, unprocessed: 0, indistinct: 0 });
+    expect(counts).toMatchObject({ successful: 1, failed: 1, unprocessed: 0, indistinct: 0 });
   });
 });
 
 describe('lineage', () => {
-  it('names run, folio, part and record', async () => {
+  it('names run, folio, part, record and time', async () => {
     const setup = { source: 'a,b\nc,d\n', sourceColumns: twoColumns, lineage: true };
     const parts = [successful('id,code\n2,7\n', 12), failed('id,reason\n1,bad\n', 3)];
     expect((await enriched(setup, ...parts)).text).toBe(
-      'a,b,FAILED,SERVICE_FAILED,bad,,R1,"F,1",3,1\nc,d,SUCCESSFUL,,,7,R1,"F,1",12,2\n',
+      'a,b,FAILED,SERVICE_FAILED,bad,,R1,"F,1",3,1,1970-01-01T00:00:00.000Z\n' +
+        'c,d,SUCCESSFUL,,,7,R1,"F,1",12,2,1970-01-01T00:00:00.000Z\n',
     );
   });
 });
@@ -172,28 +173,32 @@ describe('an unprocessed chunk', () => {
         sourceColumns: twoColumns,
         columns: ['x', 'y'],
       });
-      const { bytes, counts } = rows.unprocessed(await block, cause, null);
+      const { bytes, counts } = rows.write(await block, unprocessedAnswers((await block).count, cause, null));
       const lines = bytes.toString().split('\n');
       expect(lines).toHaveLength(3);
       expect(lines[0]).toMatch(new RegExp(`^"a",b,UNPROCESSED,${cause},[a-z ]+,,$`));
       expect(lines[1]).toMatch(/^c,d,UNPROCESSED,/);
-      expect(counts).toEqual({ successful: 0, failed: 0, unprocessed: 2, indistinct: 0 });
+      expect(counts).toMatchObject({ successful: 0, failed: 0, unprocessed: 2, indistinct: 0 });
     },
   );
 
   it('has a lineage without part, and without folio where there is none', async () => {
     const { rows, block } = setUp({ source: 'a,b\n', sourceColumns: twoColumns, lineage: true });
     const records = await block;
-    expect(rows.unprocessed(records, 'FOLIO_LOST', 'F1').bytes.toString()).toMatch(/,,R1,F1,,1\n$/);
-    expect(rows.unprocessed(records, 'AMBIGUOUS_HELD', null).bytes.toString()).toMatch(/,,R1,,,1\n$/);
+    expect(
+      rows.write(records, unprocessedAnswers(records.count, 'FOLIO_LOST', 'F1')).bytes.toString(),
+    ).toMatch(/,,R1,F1,,1,\n$/);
+    expect(
+      rows.write(records, unprocessedAnswers(records.count, 'AMBIGUOUS_HELD', null)).bytes.toString(),
+    ).toMatch(/,,R1,,,1,\n$/);
   });
 });
 
 it('rows stay unchanged when the next chunk is written', async () => {
   const { rows, block } = setUp({ source: 'a,b\n', sourceColumns: twoColumns });
-  const first = rows.unprocessed(await block, 'FOLIO_LOST', null).bytes;
+  const first = rows.write(await block, unprocessedAnswers((await block).count, 'FOLIO_LOST', null)).bytes;
   const copy = first.toString();
-  rows.unprocessed(await block, 'AMBIGUOUS_HELD', null);
+  rows.write(await block, unprocessedAnswers((await block).count, 'AMBIGUOUS_HELD', null));
   expect(first.toString()).toBe(copy);
 });
 
@@ -204,7 +209,7 @@ it('the row of a refused record has the reason of the service and no folio', asy
     lineage: true,
     columns: ['code', 'title'],
   });
-  const { bytes, counts } = rows.refused(await block, 'HTTP 422: "a", no');
-  expect(bytes.toString()).toBe('a,"b\nb",FAILED,RECORD_REFUSED,"HTTP 422: ""a"", no",,,R1,,,1\n');
-  expect(counts).toEqual({ successful: 0, failed: 1, unprocessed: 0, indistinct: 0 });
+  const { bytes, counts } = rows.write(await block, refusedAnswers((await block).count, 'HTTP 422: "a", no'));
+  expect(bytes.toString()).toBe('a,"b\nb",FAILED,RECORD_REFUSED,"HTTP 422: ""a"", no",,,R1,,,1,\n');
+  expect(counts).toMatchObject({ successful: 0, failed: 1, unprocessed: 0, indistinct: 0 });
 });

@@ -59,7 +59,7 @@ describe('blocks', () => {
     const reader = createBlockReader(scan(content));
     const counts: number[] = [];
     for (;;) {
-      const { count } = await reader.take(5_000, 50_000);
+      const { count } = await reader.take(5_000, { maxBytes: 50_000 });
       if (count === 0) break;
       counts.push(count);
     }
@@ -67,7 +67,9 @@ describe('blocks', () => {
     expect(Math.max(...counts)).toBeLessThan(500);
     expect(Math.min(...counts.slice(0, -1))).toBeGreaterThan(480);
     expect(await takeAll(createBlockReader(scan('a,1\nb,2\n')), [1, 1])).toHaveLength(2);
-    expect(await createBlockReader(scan('aaaa,1\nb,2\n')).take(2, 3)).toMatchObject({ count: 1 });
+    expect(await createBlockReader(scan('aaaa,1\nb,2\n')).take(2, { maxBytes: 3 })).toMatchObject({
+      count: 1,
+    });
   });
 
   it('of more bytes than their offsets can address are refused', async () => {

@@ -1,6 +1,6 @@
 /** The lines of a run's journal. Each line is a JSON object; its last member is a checksum of the text before it. */
 import { crc32 } from 'node:zlib';
-import type { Chunk, Source, UnprocessedCause } from '../../types.js';
+import type { Choice, Chunk, Source, UnprocessedCause } from '../../types.js';
 import type { Publication } from '../state.js';
 
 /** The version of the format. */
@@ -18,9 +18,11 @@ export interface RunLine {
   readonly createdAt: number;
   readonly source: Source;
   readonly frozen: Readonly<Record<string, string>>;
+  /** Left out if every record of the source is sent. */
+  readonly choice?: Choice;
 }
 
-/** A chunk was cut. `numbers` are the records of a chunk that belongs to a round; else null. */
+/** A chunk was cut. `numbers` are its records, if they are not simply the next ones; else null. */
 export interface CutLine extends Omit<Chunk, 'number'> {
   readonly type: 'cut';
   readonly chunk: number;

@@ -1,5 +1,5 @@
 /** Makes the lines of a run's journal from the database, to replace a missing, incomplete or damaged journal. */
-import type { Source, UnprocessedCause } from '../../types.js';
+import type { Choice, Source, UnprocessedCause } from '../../types.js';
 import { unpackNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
 import type { Publication, RunState } from '../state.js';
@@ -10,6 +10,7 @@ interface RunRow {
   readonly service: string;
   readonly label: string | null;
   readonly canary: number;
+  readonly choice: string | null;
   readonly created_at: number;
   readonly source: string;
   readonly frozen: string;
@@ -155,6 +156,7 @@ function runLine(run: string, row: RunRow): JournalLine {
     service: row.service,
     label: row.label,
     canary: row.canary,
+    ...(row.choice !== null && { choice: JSON.parse(row.choice) as Choice }),
     createdAt: row.created_at,
     source: JSON.parse(row.source) as Source,
     frozen: JSON.parse(row.frozen) as Record<string, string>,

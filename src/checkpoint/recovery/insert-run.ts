@@ -14,14 +14,14 @@ export interface FoundParts {
 export function runInsertion(
   db: StateDatabase,
 ): (run: RebuiltRun, partsOf: ReadonlyMap<number, FoundParts>) => Promise<void> {
-  const forget = ['parts', 'picked_records', 'uploads', 'chunks', 'searches', 'spending'].map((table) =>
-    db.prepare(`DELETE FROM ${table} WHERE run = ?`),
+  const forget = ['parts', 'picked_records', 'uploads', 'chunks', 'stretches', 'searches', 'spending'].map(
+    (table) => db.prepare(`DELETE FROM ${table} WHERE run = ?`),
   );
   // Updates an existing row in place, because the order of the rows is the order of the runs.
   const putRun = db.prepare(`
-    INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, created_at, state, chunks, columns,
+    INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, choice, created_at, state, chunks, columns,
       round, rehearsal, mixed, publication, finished_at, pruned_at)
-    VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @createdAt, @state, @chunks, @columns,
+    VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @choice, @createdAt, @state, @chunks, @columns,
       @round, @rehearsal, @mixed, @publication, @finishedAt, @prunedAt)
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, chunks = excluded.chunks, columns = excluded.columns,
       join_way = NULL, round = excluded.round, rehearsal = excluded.rehearsal,
@@ -87,11 +87,12 @@ function runRow(run: RebuiltRun): object {
     id,
     source: JSON.stringify(head.source),
     frozen: JSON.stringify(head.frozen),
+    choice: head.choice == null ? null : JSON.stringify(head.choice),
     state: run.state,
     chunks: run.isAllCut ? counted || run.prunedChunks : null,
     columns: run.columns && JSON.stringify(run.columns),
     round: run.round,
-    rehearsal: Number(run.isRehearsal),
+    rehearsal: Number(run.isRehearsal || head.choice?.rehearsal === true),
     mixed: Number(run.isMixed),
     publication: run.publication && JSON.stringify(run.publication),
     finishedAt: run.finishedAt,

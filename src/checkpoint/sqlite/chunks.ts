@@ -26,22 +26,9 @@ interface StoredChunk {
   failed: number | null;
   cause: UnprocessedCause | null;
   refusal: string | null;
-  merged_end: number | null;
-  merged_sha256: string | null;
-  merged_successful: number | null;
-  merged_failed: number | null;
-  merged_unprocessed: number | null;
-  merged_indistinct: number | null;
 }
 
-type ChunkRead =
-  | 'chunk'
-  | 'chunksIn'
-  | 'nextChunk'
-  | 'lastCut'
-  | 'lastRound'
-  | 'lastMerged'
-  | 'pickedRecords';
+type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound' | 'pickedRecords';
 
 /** Prepares the read of one chunk. Must be called within a transaction or `db.read`. */
 export function chunkRead(db: StateDatabase): (run: string, number: number) => ChunkRow | undefined {
@@ -58,9 +45,14 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
   const inState = db.prepare<[string, ChunkState, number, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_by_state
     WHERE run = ? AND state = ? AND number > ? ORDER BY number LIMIT ? + 0`);
-  const next = db.prepare<[string, number, number], StoredChunk>(`
+  const next = db.prepare<[object], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_in_order
-    WHERE run = ? AND round = ? AND state <> 'split' AND first_record > ? ORDER BY first_record LIMIT 1`);
+    WHERE run = @run AND round = @round AND state <> 'split' AND last_record > @afterRecord
+      AND first_record >= coalesce((
+        SELECT first_record FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = @round AND state <> 'split' AND first_record <= @afterRecord
+        ORDER BY first_record DESC LIMIT 1), 0)
+    ORDER BY first_record LIMIT 1`);
   const last = db.prepare<[string, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_in_order
     WHERE run = ? AND round = ? AND state <> 'split' ORDER BY first_record DESC LIMIT 1`);
@@ -69,9 +61,6 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
       "SELECT coalesce(max(round), 0) FROM chunks INDEXED BY chunks_in_order WHERE run = ? AND state <> 'split'",
     )
     .pluck();
-  const lastMerged = db.prepare<[string, number], StoredChunk>(`
-    SELECT * FROM chunks INDEXED BY chunks_merged
-    WHERE run = ? AND merged_end IS NOT NULL AND first_record < ? ORDER BY first_record DESC LIMIT 1`);
   const picked = db
     .prepare<[string, number], Buffer>('SELECT numbers FROM picked_records WHERE run = ? AND chunk = ?')
     .pluck();
@@ -87,13 +76,10 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
         .map(toChunk),
     ),
     nextChunk: db.read((run: string, round: number, afterRecord: number) =>
-      toChunkIfAny(next.get(run, round, afterRecord)),
+      toChunkIfAny(next.get({ run, round, afterRecord })),
     ),
     lastCut: db.read((run: string, round: number) => toChunkIfAny(last.get(run, round))),
     lastRound: db.read((run: string) => lastRound.get(run)!),
-    lastMerged: db.read((run: string, beforeRecord = Number.MAX_SAFE_INTEGER) =>
-      toChunkIfAny(lastMerged.get(run, beforeRecord)),
-    ),
     pickedRecords: db.read((run: string, chunk: number) => {
       const numbers = picked.get(run, chunk);
       return numbers && unpackNumbers(numbers);
@@ -123,16 +109,5 @@ function toChunk(row: StoredChunk): ChunkRow {
     counts: row.successful === null ? null : { successful: row.successful, failed: row.failed ?? 0 },
     cause: row.cause,
     refusal: row.refusal,
-    mergedEnd: row.merged_end,
-    mergedSha256: row.merged_sha256,
-    merged:
-      row.merged_end === null
-        ? null
-        : {
-            successful: row.merged_successful ?? 0,
-            failed: row.merged_failed ?? 0,
-            unprocessed: row.merged_unprocessed ?? 0,
-            indistinct: row.merged_indistinct ?? 0,
-          },
   };
 }

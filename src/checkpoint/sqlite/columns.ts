@@ -8,11 +8,11 @@ import { expectOneRow, type StateDatabase } from './state-database.js';
 export function columnChanges(
   db: StateDatabase,
 ): Pick<Checkpoint, 'recordColumns' | 'recordJoin' | 'recordUnjoined'> {
-  // The work file begins with the header, so the columns can change only while no chunk is merged.
+  // The work file begins with the header, so the columns can change only while nothing is merged.
   const fixColumns = db.prepare(`
     UPDATE runs SET columns = @columns
     WHERE id = @run AND state <> 'superseded' AND (columns = @columns
-      OR NOT EXISTS (SELECT 1 FROM chunks WHERE run = @run AND merged_end IS NOT NULL))`);
+      OR NOT EXISTS (SELECT 1 FROM stretches WHERE run = @run))`);
   const learnColumns = db.prepare(`
     INSERT INTO pipeline_columns (pipeline, service, columns)
     SELECT pipeline, service, @columns FROM runs WHERE id = @run
@@ -33,11 +33,7 @@ export function columnChanges(
   return {
     recordColumns: db.change((run: string, columns: readonly string[], learned: boolean) => {
       const fixed = fixColumns.run({ run, columns: JSON.stringify(columns) });
-      expectOneRow(
-        fixed,
-        'recordColumns',
-        `run ${run} is superseded, or has merged chunks with other columns`,
-      );
+      expectOneRow(fixed, 'recordColumns', `run ${run} is superseded, or has merged rows with other columns`);
       if (learned) learnColumns.run({ run, columns: JSON.stringify(columns) });
     }),
     recordJoin: db.change((run: string, join: JoinMethod) => {

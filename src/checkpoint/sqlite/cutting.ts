@@ -167,7 +167,7 @@ function containsPicked({ picked, firstRecord, lastRecord, records }: NewChunk):
   if (picked === null) return true;
   const { round, numbers } = picked;
   return (
-    round > 0 &&
+    round >= 0 &&
     numbers.length === records &&
     numbers[0] === firstRecord &&
     numbers.at(-1) === lastRecord &&

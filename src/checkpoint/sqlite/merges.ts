@@ -1,61 +1,140 @@
-/** Merged chunks, which are in the work file. Invariant: they are the first chunks of the source, without a gap. */
-import type { Checkpoint, ChunkCounts } from '../checkpoint.js';
+/** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
+import type { Checkpoint, CheckpointReader, Stretch } from '../checkpoint.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
+
+/** A row of the table `stretches`. */
+interface StoredStretch {
+  first_record: number;
+  last_record: number;
+  records: number;
+  end_file: number;
+  end_offset: number;
+  work_end: number;
+  sha256: string | null;
+  successful: number;
+  failed: number;
+  unprocessed: number;
+  indistinct: number;
+  reused_successful: number;
+  reused_failed: number;
+  duplicate_successful: number;
+  duplicate_failed: number;
+  duplicate_unprocessed: number;
+}
 
 /** Makes `recordMerged` and `recordUnmerged`. */
 export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged' | 'recordUnmerged'> {
-  // Not one IN with three values, because SQLite makes a table for more than two at each call.
+  // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
   const merge = db.prepare(`
-    UPDATE chunks SET merged_end = @mergedEnd, merged_successful = @successful, merged_failed = @failed,
-      merged_unprocessed = @unprocessed, merged_indistinct = @indistinct, merged_sha256 = @sha256
-    WHERE run = @run AND number = @chunk AND round = 0 AND merged_end IS NULL
-      AND (state = 'downloaded' OR state IN ('unprocessed', 'refused'))
-      AND records = @successful + @failed + @unprocessed
+    INSERT INTO stretches (run, first_record, last_record, records, end_file, end_offset, work_end, sha256,
+      successful, failed, unprocessed, indistinct, reused_successful, reused_failed,
+      duplicate_successful, duplicate_failed, duplicate_unprocessed)
+    SELECT @run, @firstRecord, @lastRecord, @records, @endFile, @endOffset, @workEnd, @sha256,
+      @successful, @failed, @unprocessed, @indistinct, @reusedSuccessful, @reusedFailed,
+      @duplicateSuccessful, @duplicateFailed, @duplicateUnprocessed
+    FROM (SELECT coalesce(max(last_record), 0) AS last FROM (
+      SELECT last_record FROM stretches WHERE run = @run ORDER BY first_record DESC LIMIT 1))
+    WHERE EXISTS (SELECT 1 FROM runs WHERE id = @run)
+      AND last < @firstRecord AND @firstRecord <= @lastRecord
+      AND @records = @successful + @failed + @unprocessed
       AND NOT EXISTS (
-        SELECT 1 FROM (
-          SELECT merged_end FROM chunks AS before INDEXED BY chunks_in_order
-          WHERE before.run = @run AND before.round = 0 AND before.state <> 'split'
-            AND before.first_record < chunks.first_record
-          ORDER BY before.first_record DESC LIMIT 1)
-        WHERE merged_end IS NULL)`);
+        SELECT 1 FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = 0 AND state <> 'split'
+          AND first_record > last AND first_record < @firstRecord)
+      AND NOT EXISTS (
+        SELECT 1 FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = 0 AND state <> 'split' AND first_record <= @lastRecord
+          AND first_record >= coalesce((
+            SELECT first_record FROM chunks INDEXED BY chunks_in_order
+            WHERE run = @run AND round = 0 AND state <> 'split' AND first_record <= @firstRecord
+            ORDER BY first_record DESC LIMIT 1), 0)
+          AND last_record >= @firstRecord
+          AND NOT (state = 'downloaded' OR state IN ('unprocessed', 'refused')))`);
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordMerged: db.unsyncedChange(
-      (run: string, chunk: number, counts: ChunkCounts, mergedEnd: number, sha256: string) => {
-        const { successful, failed, unprocessed, indistinct } = counts;
-        const merged = merge.run({
-          run,
-          chunk,
-          successful,
-          failed,
-          unprocessed,
-          indistinct,
-          mergedEnd,
-          sha256,
-        });
-        const missing = `chunk ${chunk} of run ${run} is not the next to merge, or has other counts`;
-        expectOneRow(merged, 'recordMerged', missing);
-      },
-    ),
+    recordMerged: db.unsyncedChange((run: string, stretch: Stretch) => {
+      const { firstRecord, lastRecord, records, end, counts, workEnd, sha256 } = stretch;
+      const { successful, failed, unprocessed, indistinct, reused, duplicates } = counts;
+      const merged = merge.run({
+        run,
+        firstRecord,
+        lastRecord,
+        records,
+        endFile: end.file,
+        endOffset: end.offset,
+        workEnd,
+        sha256,
+        successful,
+        failed,
+        unprocessed,
+        indistinct,
+        reusedSuccessful: reused.successful,
+        reusedFailed: reused.failed,
+        duplicateSuccessful: duplicates.successful,
+        duplicateFailed: duplicates.failed,
+        duplicateUnprocessed: duplicates.unprocessed,
+      });
+      const span = `records ${firstRecord} to ${lastRecord} of run ${run}`;
+      const missing = `${span} are not the next to merge, have no answer yet, or have other counts`;
+      expectOneRow(merged, 'recordMerged', missing);
+    }),
     recordUnmerged: db.change((run: string, fromRecord: number) => {
       unmerge.run({ run, fromRecord });
     }),
   };
 }
 
-const TAKE_OUT = `
-  UPDATE chunks INDEXED BY chunks_merged
-  SET merged_end = NULL, merged_successful = NULL, merged_failed = NULL,
-    merged_unprocessed = NULL, merged_indistinct = NULL, merged_sha256 = NULL
-  WHERE run = @run AND merged_end IS NOT NULL`;
+const TAKE_OUT = 'DELETE FROM stretches WHERE run = @run';
 
-/** Unmerges the chunks of `@run` that begin at `@fromRecord` or after it. */
-export const UNMERGE = `${TAKE_OUT} AND first_record >= @fromRecord`;
+/** Deletes the stretches of `@run` that end at `@fromRecord` or after it. */
+export const UNMERGE = `${TAKE_OUT} AND last_record >= @fromRecord
+  AND first_record >= coalesce((SELECT first_record FROM stretches
+    WHERE run = @run AND first_record <= @fromRecord ORDER BY first_record DESC LIMIT 1), 0)`;
 
 /**
- * The same for a chunk that was given up and is answered now. Unmerges all chunks of a run without columns: the answer
+ * The same for a chunk that was given up and is answered now. Unmerges all rows of a run without columns: the answer
  * may be the first success, and earlier rows need its columns too.
  */
-export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (first_record >= @fromRecord
+export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (last_record >= @fromRecord
     OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;
+
+/** Makes `lastStretch` and `nextStretch`. */
+export function stretchReads(db: StateDatabase): Pick<CheckpointReader, 'lastStretch' | 'nextStretch'> {
+  const last = db.prepare<[string, number], StoredStretch>(`
+    SELECT * FROM stretches WHERE run = ? AND first_record < ? ORDER BY first_record DESC LIMIT 1`);
+  const next = db.prepare<[string, number], StoredStretch>(`
+    SELECT * FROM stretches WHERE run = ? AND first_record > ? ORDER BY first_record LIMIT 1`);
+
+  return {
+    lastStretch: db.read((run: string, beforeRecord = Number.MAX_SAFE_INTEGER) =>
+      toStretchIfAny(last.get(run, beforeRecord)),
+    ),
+    nextStretch: db.read((run: string, afterRecord: number) => toStretchIfAny(next.get(run, afterRecord))),
+  };
+}
+
+function toStretchIfAny(row: StoredStretch | undefined): Stretch | undefined {
+  return (
+    row && {
+      firstRecord: row.first_record,
+      lastRecord: row.last_record,
+      records: row.records,
+      end: { file: row.end_file, offset: row.end_offset },
+      counts: {
+        successful: row.successful,
+        failed: row.failed,
+        unprocessed: row.unprocessed,
+        indistinct: row.indistinct,
+        reused: { successful: row.reused_successful, failed: row.reused_failed },
+        duplicates: {
+          successful: row.duplicate_successful,
+          failed: row.duplicate_failed,
+          unprocessed: row.duplicate_unprocessed,
+        },
+      },
+      workEnd: row.work_end,
+      sha256: row.sha256,
+    }
+  );
+}

@@ -13,7 +13,7 @@ import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges, refusalChanges } from './cutting.js';
-import { mergeChanges } from './merges.js';
+import { mergeChanges, stretchReads } from './merges.js';
 import { openReadingConnection, openWritingConnection } from './open-connection.js';
 import { partReads, resultChanges } from './parts.js';
 import { publicationChanges } from './publications.js';
@@ -21,6 +21,7 @@ import { refuseLost, refuseUnknown, refuseUnknownRuns } from './refuse-lost.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { pruneChange, runChanges, runReads } from './runs.js';
 import { searchChanges, searchReads } from './searches.js';
+import { segmentChanges, segmentReads } from './segments.js';
 import { spendingRead } from './spending.js';
 import { createStateDatabase, type StateDatabase } from './state-database.js';
 import { tallyRead } from './tally.js';
@@ -106,6 +107,7 @@ export function checkpointChanges(
     ...searchChanges(db),
     ...columnChanges(db),
     ...mergeChanges(db),
+    ...segmentChanges(db),
     ...publicationChanges(db),
     ...pruneChange(db),
   };
@@ -120,6 +122,8 @@ function checkpointReads(db: StateDatabase): CheckpointReader {
     parts: partReads(db).parts,
     ...tallyRead(db),
     ...columnReads(db),
+    ...stretchReads(db),
+    ...segmentReads(db),
     ...searchReads(db),
     spending: db.readTogether(spendingRead(db)),
   };

@@ -39,7 +39,9 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
       (SELECT 1 FROM parts WHERE run = @run AND chunk = @chunk AND sha256 IS NULL)`);
   const giveUp = db.prepare(`
     UPDATE chunks SET state = 'unprocessed', cause = @cause
-    WHERE run = @run AND number = @chunk AND merged_end IS NULL
+    WHERE run = @run AND number = @chunk AND (round > 0 OR NOT EXISTS (SELECT 1 FROM stretches AS merged
+        WHERE merged.run = @run AND merged.first_record <= chunks.last_record
+          AND merged.last_record >= chunks.first_record))
       AND state IN ('cut', 'ambiguous', 'submitted', 'finished', 'downloaded')`);
 
   /** Replaces all listed parts. A part without size and hash is not stored yet. */

@@ -2,9 +2,11 @@
  * The publication of a run: it is being put in place, is in place, or is undone to be written again (rule "A file
  * appears whole", docs/architecture.md#a-file-appears-whole).
  */
+import type { Segment } from '../../types.js';
 import type { Checkpoint, NewPublication, Publication, Run } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { UNMERGE } from './merges.js';
+import { segmentInsertion } from './segments.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
 type PublicationMethod = 'recordPublishing' | 'recordDone' | 'recordUnpublished' | 'recordReopened';
@@ -38,6 +40,7 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     UPDATE runs SET state = 'open', publication = NULL, finished_at = NULL
     WHERE id = @run AND state = @state AND pruned_at IS NULL`);
   const unmerge = db.prepare(UNMERGE);
+  const addSegment = segmentInsertion(db);
 
   return {
     recordPublishing: db.change((run: string, file: NewPublication, values: Run['frozen'] = {}) => {
@@ -56,8 +59,9 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
       publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
       return publication;
     }),
-    recordDone: db.change((run: string, at: number, stamp: string | null = null) => {
+    recordDone: db.change((run: string, at: number, stamp: string | null = null, segment?: Segment) => {
       stampFile.run({ run, stamp });
+      if (segment !== undefined) addSegment(segment);
       const ended = isPartial.get({ run })
         ? reopen.run({ run, state: 'publishing' })
         : finish.run({ run, at });

@@ -1,7 +1,7 @@
 /**
  * Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them and their publications.
  */
-import type { JoinMethod, Source } from '../../types.js';
+import type { Choice, JoinMethod, Source } from '../../types.js';
 import type {
   Checkpoint,
   CheckpointReader,
@@ -18,8 +18,8 @@ export function runChanges(
   db: StateDatabase,
 ): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordSuperseded'> {
   const insertRun = db.prepare(`
-    INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, created_at, state)
-    VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @createdAt, 'open')
+    INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, choice, rehearsal, created_at, state)
+    VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @choice, @rehearsal, @createdAt, 'open')
     ON CONFLICT (id) DO NOTHING`);
   const replaceSource = db.prepare(`
     UPDATE runs SET source = @source
@@ -33,7 +33,10 @@ export function runChanges(
       const { id, pipeline, service, label, canary, createdAt } = run;
       const source = JSON.stringify(run.source);
       const frozen = JSON.stringify(run.frozen);
-      const inserted = insertRun.run({ id, pipeline, service, label, source, frozen, canary, createdAt });
+      const choice = run.choice && JSON.stringify(run.choice);
+      const rehearsal = Number(run.choice?.rehearsal === true);
+      const row = { id, pipeline, service, label, source, frozen, canary, choice, rehearsal, createdAt };
+      const inserted = insertRun.run(row);
       expectOneRow(inserted, 'recordRun', `run ${id} exists already`);
     }),
     recordSourceStamp: db.change((run: string, source: Source) => {
@@ -59,6 +62,7 @@ interface RunRow {
   source: string;
   frozen: string;
   canary: number;
+  choice: string | null;
   created_at: number;
   state: RunState;
   chunks: number | null;
@@ -118,6 +122,7 @@ function toRun(row: RunRow): Run {
     source: JSON.parse(row.source) as Source,
     frozen: JSON.parse(row.frozen) as Run['frozen'],
     canary: row.canary,
+    choice: parseOrNull<Choice>(row.choice),
     createdAt: row.created_at,
     state: row.state,
     chunks: row.chunks,
@@ -151,7 +156,9 @@ export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'>
     UPDATE runs SET pruned_at = @at
     WHERE id = @run AND state IN ('done', 'superseded') AND pruned_at IS NULL`);
   const forget = [
-    ...['parts', 'picked_records', 'chunks'].map((table) => `DELETE FROM ${table} WHERE run = @run`),
+    ...['parts', 'picked_records', 'chunks', 'stretches'].map(
+      (table) => `DELETE FROM ${table} WHERE run = @run`,
+    ),
     'UPDATE searches SET "values" = NULL WHERE run = @run',
   ].map((sql) => db.prepare(sql));
 

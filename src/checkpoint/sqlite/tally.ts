@@ -1,5 +1,5 @@
 /** The tally of a run. It is read from indexes only, so that it is fast even with a hundred thousand chunks. */
-import type { CheckpointReader, ChunkCounts, ChunkState, Search, Tally } from '../checkpoint.js';
+import type { CheckpointReader, ChunkState, RowCounts, Search, Tally } from '../checkpoint.js';
 import type { StateDatabase } from './state-database.js';
 
 interface StateRow {
@@ -8,9 +8,14 @@ interface StateRow {
   records: number;
 }
 
-interface MergedRow extends ChunkCounts {
-  chunks: number;
+interface MergedRow extends Pick<RowCounts, 'successful' | 'failed' | 'unprocessed' | 'indistinct'> {
   records: number;
+  last: number;
+  reusedSuccessful: number;
+  reusedFailed: number;
+  duplicateSuccessful: number;
+  duplicateFailed: number;
+  duplicateUnprocessed: number;
 }
 
 interface UploadsRow {
@@ -37,10 +42,19 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
   const byState = db.prepare<[string], StateRow>(`
     SELECT state, count(*) AS chunks, sum(records) AS records FROM chunks WHERE run = ? GROUP BY state`);
   const merged = db.prepare<[string], MergedRow>(`
-    SELECT count(*) AS chunks, coalesce(sum(records), 0) AS records,
-      coalesce(sum(merged_successful), 0) AS successful, coalesce(sum(merged_failed), 0) AS failed,
-      coalesce(sum(merged_unprocessed), 0) AS unprocessed, coalesce(sum(merged_indistinct), 0) AS indistinct
-    FROM chunks INDEXED BY chunks_merged WHERE run = ? AND merged_end IS NOT NULL`);
+    SELECT coalesce(sum(records), 0) AS records, coalesce(max(last_record), 0) AS last,
+      coalesce(sum(successful), 0) AS successful, coalesce(sum(failed), 0) AS failed,
+      coalesce(sum(unprocessed), 0) AS unprocessed, coalesce(sum(indistinct), 0) AS indistinct,
+      coalesce(sum(reused_successful), 0) AS reusedSuccessful, coalesce(sum(reused_failed), 0) AS reusedFailed,
+      coalesce(sum(duplicate_successful), 0) AS duplicateSuccessful,
+      coalesce(sum(duplicate_failed), 0) AS duplicateFailed,
+      coalesce(sum(duplicate_unprocessed), 0) AS duplicateUnprocessed
+    FROM stretches WHERE run = ?`);
+  const chunksUpTo = db
+    .prepare<[string, number], number>(`
+      SELECT count(*) FROM chunks INDEXED BY chunks_in_order
+      WHERE run = ? AND round = 0 AND state <> 'split' AND last_record <= ?`)
+    .pluck();
   // Resubmitted means: sent after an ambiguous attempt of the same chunk, and not dropped.
   const uploads = db.prepare<[{ run: string }], UploadsRow>(`
     WITH doubt AS (
@@ -63,7 +77,8 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
         chunks[row.state] = row.chunks;
         records[row.state] = row.records;
       }
-      const { chunks: mergedChunks, records: mergedRecords, ...counts } = merged.get(run)!;
+      const rows = merged.get(run)!;
+      const { successful, failed, unprocessed, indistinct } = rows;
       const { ambiguousRecords, ...attempts } = uploads.get({ run })!;
       const asked = { answered: 0, ambiguous: 0 };
       for (const { state, count } of searches.all(run)) {
@@ -72,8 +87,19 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
       return {
         chunks,
         records,
-        merged: { chunks: mergedChunks, records: mergedRecords },
-        counts,
+        merged: { chunks: chunksUpTo.get(run, rows.last)!, records: rows.records },
+        counts: {
+          successful,
+          failed,
+          unprocessed,
+          indistinct,
+          reused: { successful: rows.reusedSuccessful, failed: rows.reusedFailed },
+          duplicates: {
+            successful: rows.duplicateSuccessful,
+            failed: rows.duplicateFailed,
+            unprocessed: rows.duplicateUnprocessed,
+          },
+        },
         uploads: attempts,
         searches: asked,
         ambiguousRecords: ambiguousRecords + asked.ambiguous,

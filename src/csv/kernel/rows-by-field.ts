@@ -12,6 +12,8 @@ export interface AnswerPart extends Table {
   readonly lead: Uint8Array;
   /** Written after the answers. */
   readonly tail: Uint8Array;
+  /** Written after the record's number. */
+  readonly end: Uint8Array;
 }
 
 export interface RowsLayout {
@@ -19,7 +21,7 @@ export interface RowsLayout {
   readonly chosen: readonly number[];
   /** The source's delimiter, a byte. */
   readonly delimiter: number;
-  /** Whether each record's number ends its row. */
+  /** Whether each record's number stands behind its answers. */
   readonly numbered: boolean;
 }
 
@@ -62,6 +64,7 @@ export function* rowsByField(
       writeFields(out, part, order.result[row]!, part.answers, COMMA);
       out.copy(part.tail, 0, part.tail.length);
       if (layout.numbered) out.number(order.numbers[row]!);
+      out.copy(part.end, 0, part.end.length);
       out.byte(LF);
     }
     if (out.length >= PIECE_BYTES) yield out.take();

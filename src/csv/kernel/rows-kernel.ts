@@ -72,10 +72,16 @@ export class RowsKernel {
     const { chosen, delimiter, numbered } = this.#layout;
     const tables = this.#tables;
     this.#pieces = [];
-    const [own, ...addresses] = tables.hold([records, ...parts]);
+    // Sources with different lineage may share a table.
+    const held = [...new Map([records, ...parts].map((table) => [table.bytes, table])).values()];
+    const [own, ...addresses] = tables.hold(held);
+    const addressOf = new Map(held.slice(1).map(({ bytes }, i) => [bytes, addresses[i]!]));
     const runs = fieldRuns(chosen, delimiter);
     const chosenAt = tables.load(bytesOf(runs));
-    const partsAt = this.#loadParts(parts, addresses);
+    const partsAt = this.#loadParts(
+      parts,
+      parts.map(({ bytes }) => addressOf.get(bytes)!),
+    );
     const partAt = tables.load(bytesOf(order.part));
     const resultAt = tables.load(bytesOf(order.result));
     const numbersAt = numbered ? tables.load(bytesOf(order.numbers)) : 0;
@@ -142,15 +148,17 @@ export class RowsKernel {
     return taken;
   }
 
-  #loadParts(parts: readonly AnswerPart[], addresses: readonly TableAddresses[]): number {
+  #loadParts(parts: readonly AnswerPart[], tables: readonly TableAddresses[]): number {
     const descriptions = new Int32Array(parts.length * PART_INTS);
     for (const [i, part] of parts.entries()) {
-      const at = addresses[i]!;
+      const at = tables[i]!;
       const runs = fieldRuns(part.answers ?? [], COMMA);
       const answers = part.answers === null ? 0 : this.#tables.load(bytesOf(runs));
       const lead = [this.#tables.load(part.lead), part.lead.length];
       const tail = [this.#tables.load(part.tail), part.tail.length];
-      const numbers = [at.bytes, at.starts, at.ends, part.fields, answers, runs.length / 2, ...lead, ...tail];
+      const end = [this.#tables.load(part.end), part.end.length];
+      const addresses = [at.bytes, at.starts, at.ends];
+      const numbers = [...addresses, part.fields, answers, runs.length / 2, ...lead, ...tail, ...end];
       descriptions.set(numbers, i * PART_INTS);
     }
     return this.#tables.load(bytesOf(descriptions));

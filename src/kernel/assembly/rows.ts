@@ -13,7 +13,7 @@ export let rowsStop: i32 = 0;
 /** Bytes of room that the next row needs behind `rowsEnd`, where there was too little. */
 export let rowsNeed: i32 = 0;
 
-// Offsets in a part, as rows-kernel.ts writes it: sixteen numbers; ten are used.
+// Offsets in a part, as rows-kernel.ts writes it: sixteen numbers; twelve are used.
 const BYTES: usize = 0;
 const STARTS: usize = 4;
 const ENDS: usize = 8;
@@ -28,6 +28,9 @@ const LEAD_BYTES: usize = 28;
 /** Written behind the answers: address and length. */
 const TAIL: usize = 32;
 const TAIL_BYTES: usize = 36;
+/** Written behind the record's number, at the end of the row: address and length. */
+const END: usize = 40;
+const END_BYTES: usize = 44;
 const PART_BYTES_LOG2: i32 = 6;
 
 /**
@@ -36,7 +39,7 @@ const PART_BYTES_LOG2: i32 = 6;
  * @param bytes address of the records; their offsets count from there.
  * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them.
  * @param parts, part, result addresses: of all parts, and for each record of the index of its part and its result.
- * @param numbers address of the records' numbers, which end the rows; 0: rows end without a number.
+ * @param numbers address of the records' numbers, which follow the tail; 0: rows have no number.
  * @param out address of the rows.
  * @param room address behind the room for them.
  */
@@ -71,7 +74,12 @@ export function writeRows(
     const resultStart = answers === 0 ? 0 : load<i32>(load<i32>(from, STARTS) + (resultRow << 2));
     const resultEnds = load<i32>(from, ENDS) + ((resultRow * width) << 2);
     const resultEnd = answers === 0 ? 0 : load<i32>(resultEnds + ((width - 1) << 2));
-    const around = <i64>load<i32>(from, LEAD_BYTES) + <i64>load<i32>(from, TAIL_BYTES) + DIGITS + SPARE;
+    const around =
+      <i64>load<i32>(from, LEAD_BYTES) +
+      <i64>load<i32>(from, TAIL_BYTES) +
+      <i64>load<i32>(from, END_BYTES) +
+      DIGITS +
+      SPARE;
     const rough =
       roughSize(end - start, fields, runs) + roughSize(resultEnd - resultStart, width, answerRuns);
     if (<i64>out + rough + around > <i64>room) {
@@ -97,7 +105,11 @@ export function writeRows(
     out = writeRuns(load<i32>(from, BYTES), resultStart, resultEnds, answers, answerRuns, COMMA, out);
     const tail = load<i32>(from, TAIL);
     out = copy(tail, tail + load<i32>(from, TAIL_BYTES), out);
-    if (numbers !== 0) out = writeNumber(<u64>load<i32>(numbers + (row << 2)), out);
+    if (numbers !== 0) {
+      out = writeNumber(<u64>load<i32>(numbers + (row << 2)), out);
+      const end = load<i32>(from, END);
+      out = copy(end, end + load<i32>(from, END_BYTES), out);
+    }
     store<u8>(out++, <u8>LF);
   }
   nextRow = row;

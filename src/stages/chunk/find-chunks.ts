@@ -34,9 +34,9 @@ export async function* chunksOfCanary(run: CanaryNeeds): AsyncGenerator<ChunkRow
 
 /** Whether the canary has passed. Before that, no record after it is cut and no chunk is merged. */
 export async function isPastCanary(
-  run: CanaryNeeds & { readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'lastMerged'> },
+  run: CanaryNeeds & { readonly checkpoint: Pick<Checkpoint, 'lastCut' | 'lastStretch'> },
 ): Promise<boolean> {
-  if ((await run.checkpoint.lastMerged(run.id)) !== undefined) return true;
+  if ((await run.checkpoint.lastStretch(run.id)) !== undefined) return true;
   const canary = await run.checkpoint.chunk(run.id, firstNumber);
   const last = await run.checkpoint.lastCut(run.id, 0);
   return canary !== undefined && last!.lastRecord > canary.lastRecord;

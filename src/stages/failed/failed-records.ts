@@ -6,6 +6,7 @@ import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
 import { isFailed } from '../../results/answers.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
+import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
@@ -13,7 +14,7 @@ import { createResultColumns } from '../merge/result-columns.js';
 import { checkSameRecords, firstPosition, recordsFrom } from '../read-source.js';
 
 export type FailedRecordsNeeds = MergeChunksNeeds & {
-  readonly checkpoint: Pick<Checkpoint, 'lastMerged'>;
+  readonly checkpoint: Pick<Checkpoint, 'lastStretch'>;
 };
 
 /** Some failed records of one chunk. */
@@ -40,17 +41,21 @@ export async function* failedRecords(
   const columns = await fixedColumns(run, refetch);
   const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch });
   const records = createBlockReader(recordsFrom(run, firstPosition(run.source)));
+  const nextRecords = async (chunk: ChunkRow): Promise<RecordBlock> => {
+    await records.skipTo(chunk.firstRecord);
+    const block = await records.take(chunk.records);
+    checkSameRecords(run, chunk, block);
+    return block;
+  };
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.lastRecord <= after || !mayHaveFailed(chunk)) continue;
-      await records.skipTo(chunk.firstRecord);
-      const block = await records.take(chunk.records);
-      checkSameRecords(run, chunk, block);
+      const block = run.chosen === null ? await nextRecords(chunk) : await readChunkBlock(run, chunk);
       const found = await answers.forChunk(chunk, block);
-      if (found === undefined && chunk.state === 'downloaded') continue;
-      const indexes = Array.from({ length: block.count }, (_, index) => index).filter(
-        (index) => found === undefined || isFailed(found, index),
+      const indexes = Array.from({ length: block.count }, (_, index) => index).filter((index) =>
+        isFailed(found, index),
       );
+      answers.release();
       if (indexes.length > 0) yield { chunk, block, indexes };
     }
   } finally {
@@ -67,12 +72,11 @@ export async function fixedColumns(
   run: FailedRecordsNeeds,
   refetch?: Refetch,
 ): Promise<readonly string[] | undefined> {
-  const merged = await run.checkpoint.lastMerged(run.id);
+  const merged = await run.checkpoint.lastStretch(run.id);
   return createResultColumns(run, merged?.lastRecord ?? 0, refetch).find(true);
 }
 
-/** The counts of written rows are preferred, because they include later answers. */
-function mayHaveFailed({ state, counts, merged }: ChunkRow): boolean {
+function mayHaveFailed({ state, counts }: ChunkRow): boolean {
   if (state !== 'downloaded' && state !== 'refused') return false;
-  return (merged ?? counts!).failed > 0;
+  return counts!.failed > 0;
 }

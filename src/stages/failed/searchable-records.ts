@@ -6,9 +6,8 @@ import type { SearchRecord } from '../../api/prediction-api.js';
 import { eachSearch } from '../../checkpoint/walk-run.js';
 import { fieldValue } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
-import { fieldOf, type LayoutSource } from '../../results/output-layout.js';
 import type { RecordBlock } from '../../source/record-block.js';
-import type { UploadOptions } from '../chunk/cut-chunks.js';
+import { sentFields } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { type FailedRecordsNeeds, failedRecords, fixedColumns } from './failed-records.js';
 
@@ -27,7 +26,7 @@ export async function* searchableRecords(
   run: FailedRecordsNeeds,
   refetch?: Refetch,
 ): AsyncGenerator<SearchableRecord> {
-  const fieldsOf = createSearchFields(run.source, run.config.upload);
+  const fieldsOf = createSearchFields(run);
   for await (const { chunk, block, indexes } of failedRecords(run, 0, refetch)) {
     const searched = new Set<number>();
     const { firstRecord, lastRecord } = chunk;
@@ -63,10 +62,13 @@ export async function checkRescueColumns(run: FailedRecordsNeeds, refetch?: Refe
 type SearchFields = (block: RecordBlock, index: number) => SearchRecord | undefined;
 
 /** @throws ConfigError when a configured column is not in the source. */
-function createSearchFields(source: LayoutSource, { columns }: UploadOptions): SearchFields {
-  const fields = searchedBy
-    .filter((name) => Object.hasOwn(columns, name))
-    .map((name) => ({ name, field: fieldOf(source.columns, columns[name]!, `upload.columns.${name}`) }));
+function createSearchFields(run: Parameters<typeof sentFields>[0]): SearchFields {
+  const sent = sentFields(run);
+  const fields = searchedBy.flatMap((name) =>
+    sent
+      .filter(({ column }) => column === name)
+      .map(({ column, sourceField }) => ({ name: column, field: sourceField })),
+  );
   return (block, index) => {
     const record = Object.fromEntries(
       fields.map(({ name, field }) => [name, fieldValue(block, index, field)]),

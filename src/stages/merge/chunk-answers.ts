@@ -7,11 +7,19 @@ import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
 import type { Batch } from '../../csv/table.js';
 import { OutageError } from '../../errors.js';
-import { type Answers, mayHaveFailures, type NumberedAnswers, overlay } from '../../results/answers.js';
+import {
+  type Answers,
+  mayHaveFailures,
+  type NumberedAnswers,
+  overlay,
+  refusedAnswers,
+  unprocessedAnswers,
+} from '../../results/answers.js';
 import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
 import { pickRecords } from '../../source/read-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
+import { readChunkBlock } from '../chunk/read-chunk.js';
 import { errorOfChunk } from '../download/repair-parts.js';
 import { checkSameRecords, recordsFrom } from '../read-source.js';
 import {
@@ -24,12 +32,13 @@ import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ChunkAnswers {
   /**
-   * The answers for a `downloaded` or `refused` chunk. Chunks must be asked for in the order of the source.
-   * @returns undefined if there are none: the folio is lost, or no search has found the refused record.
+   * The answers for the records of a chunk that is downloaded, given up or refused. Chunks must be asked for in the
+   * order of the source. The answers are valid until they are released.
+   * @param block the chunk's records, see `readChunkBlock`.
    * @throws UntrustedError when the proof fails; OutageError when results must be fetched again and cannot be.
    */
-  forChunk(chunk: ChunkRow, block: RecordBlock): Promise<Answers | undefined>;
-  /** Returns the buffers of the last answers to the pool. The answers must not be used after this. */
+  forChunk(chunk: ChunkRow, block: RecordBlock): Promise<Answers>;
+  /** Returns the buffers of the last answers to the pool. */
   release(): void;
   close(): Promise<void>;
 }
@@ -43,27 +52,37 @@ export async function openChunkAnswers(
   const joiner = createChunkJoiner(run, options);
   const rounds = openRoundAnswers(run, round, joiner);
   let own: Answers | undefined;
+
+  const addLater = async (chunk: ChunkRow, answers: Answers, block: RecordBlock): Promise<Answers> => {
+    const { numbers } = block;
+    const retried = await rounds.addTo(answers, numbers);
+    if (retried !== answers && run.config.result.echo === null) {
+      await checkIndistinct(run, retried, block).catch((error: unknown) => {
+        throw errorOfChunk(chunk, error);
+      });
+    }
+    const found = await findSearchAnswers(run, chunk);
+    return found === undefined ? retried : overlay({ numbers, answers: retried }, found);
+  };
+
   return {
     forChunk: async (chunk, block) => {
-      if (chunk.state === 'refused') return (await findSearchAnswers(run, chunk))?.answers;
-      const answers = await joiner.join(chunk, () => Promise.resolve(block));
-      own = answers;
-      if (answers === undefined || !mayHaveFailures(answers)) return answers;
-      const { numbers } = block;
-      const retried = await rounds.addTo(answers, numbers);
-      if (retried !== answers && run.config.result.echo === null) {
-        await checkIndistinct(run, retried, block).catch((error: unknown) => {
-          throw errorOfChunk(chunk, error);
-        });
+      if (chunk.state === 'unprocessed') return unprocessedAnswers(block.count, chunk.cause!, chunk.folio);
+      if (chunk.state === 'refused') {
+        const refused = refusedAnswers(block.count, chunk.refusal!);
+        const found = await findSearchAnswers(run, chunk);
+        return found === undefined ? refused : overlay({ numbers: block.numbers, answers: refused }, found);
       }
-      const found = await findSearchAnswers(run, chunk);
-      return found === undefined ? retried : overlay({ numbers, answers: retried }, found);
+      own = await joiner.join(chunk, () => Promise.resolve(block));
+      if (own === undefined) return unprocessedAnswers(block.count, 'FOLIO_LOST', chunk.folio);
+      return mayHaveFailures(own) ? addLater(chunk, own, block) : own;
     },
     // The answers of rounds are kept, because the next chunk may need them.
     release: () => {
-      for (const { table } of own?.sources ?? []) {
-        giveBack(table.bytes);
-        giveBack(table.ends);
+      for (const one of own?.sources ?? []) {
+        if (one.origin === 'fixed') continue;
+        giveBack(one.table.bytes);
+        giveBack(one.table.ends);
       }
       own = undefined;
     },
@@ -77,8 +96,13 @@ async function findSearchAnswers(
   { firstRecord, lastRecord }: ChunkRow,
 ): Promise<NumberedAnswers | undefined> {
   const answered: AnsweredSearch[] = [];
-  for await (const { record, values } of eachSearch(run.checkpoint, run.id, firstRecord, lastRecord)) {
-    if (values !== null) answered.push({ record, values });
+  for await (const { record, values, startedAt } of eachSearch(
+    run.checkpoint,
+    run.id,
+    firstRecord,
+    lastRecord,
+  )) {
+    if (values !== null) answered.push({ record, values, startedAt });
   }
   return answered.length === 0 ? undefined : searchAnswers(answered);
 }
@@ -134,6 +158,13 @@ async function* answersOfRound(
       yield* pickRecords(batches, takeAll(wanted));
     })(),
   );
+  const nextRecords = async (chunk: ChunkRow, picked: readonly number[]): Promise<RecordBlock> => {
+    first ??= chunk;
+    wanted.push(picked);
+    const block = await records.take(chunk.records);
+    checkSameRecords(run, chunk, block);
+    return block;
+  };
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id, round)) {
       if (!isAnswered(chunk)) throw fetchedAnewError(run.id, chunk);
@@ -143,10 +174,7 @@ async function* answersOfRound(
       let block: RecordBlock | undefined;
       const answers = await joiner.join(chunk, async () => {
         if (block !== undefined) return block;
-        first ??= chunk;
-        wanted.push(picked);
-        block = await records.take(chunk.records);
-        checkSameRecords(run, chunk, block);
+        block = await (run.chosen === null ? nextRecords(chunk, picked) : readChunkBlock(run, chunk));
         return block;
       });
       if (answers !== undefined) yield { numbers, answers };

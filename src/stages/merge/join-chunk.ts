@@ -13,17 +13,18 @@ import { type CompareEchoes, compareEchoes } from '../../results/echo-kinds.js';
 import type { SentColumns } from '../../results/join-method.js';
 import { joinResults } from '../../results/join-results.js';
 import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
-import { checkAddedColumns, fieldOf } from '../../results/output-layout.js';
+import { checkAddedColumns } from '../../results/output-layout.js';
 import { readPartTable } from '../../results/part-table.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
+import { sentFields } from '../chunk/read-chunk.js';
 import { type Refetch, withRepair } from '../download/repair-parts.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
 export interface ChunkJoiner {
   /**
-   * @param records reads the records of the chunk.
+   * @param records reads the records of the chunk, with the fields of `readChunkBlock`.
    * @returns undefined when a damaged part must be fetched again and the folio is lost.
    * @throws UntrustedError when the proof fails, also with the parts fetched again.
    */
@@ -42,10 +43,7 @@ export interface ChunkJoinerOptions {
 export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
   const { columns, refetch, compare = compareEchoes } = options;
   const sent = sentColumns(run.config.upload);
-  const fields = Object.entries(run.config.upload.columns).map(([column, source]) => ({
-    column,
-    sourceField: fieldOf(run.source.columns, source, `upload.columns.${column}`),
-  }));
+  const fields = sentFields(run);
   const { echo: declared, onChange } = run.config.result;
 
   const joinParts = async (
@@ -77,7 +75,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
       if (columns === undefined || table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
       checkAddedColumns(table, sent, kinds.SUCCESSFUL, columns, onChange);
     }
-    return answersFromJoin(joined, chunk.folio, kinds.FAILED);
+    return answersFromJoin(joined, { folio: chunk.folio, answeredAt: chunk.submittedAt }, kinds.FAILED);
   };
 
   return {

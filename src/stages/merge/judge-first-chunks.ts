@@ -6,8 +6,8 @@ import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
+import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { readChunkBlock } from '../read-source.js';
 import { createChunkJoiner } from './join-chunk.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 

@@ -3,11 +3,10 @@
  * UNPROCESSED with the cause DEADLINE. Does not change the checkpoint, so the run can go on later.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
-import { chunksInOrder, eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
+import { eachChunk } from '../../checkpoint/walk-run.js';
 import { firstPosition } from '../read-source.js';
-import { openChunkMerger } from './merge-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
-import type { MergedChunk } from './merge-results.js';
+import { type MergedStretch, openStretchMerger } from './merge-stretch.js';
 import { learnColumns, learnRetriedColumns } from './result-columns.js';
 
 export type MergePartlyNeeds = MergeChunksNeeds & {
@@ -15,27 +14,19 @@ export type MergePartlyNeeds = MergeChunksNeeds & {
 };
 
 /** Gives rows for every record of the source. */
-export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Omit<MergedChunk, 'number'>> {
+export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<MergedStretch> {
   const columns = await columnsSoFar(run);
-  const merger = await openChunkMerger(run, firstPosition(run.source), columns);
+  const merger = await openStretchMerger(run, firstPosition(run.source), columns, { unanswered: 'DEADLINE' });
   try {
-    for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
-      const rows = isAnswered(chunk)
-        ? await merger.merge(chunk)
-        : await merger.unprocessed(chunk, 'DEADLINE');
-      yield { columns, ...rows };
-    }
     for (;;) {
-      const rows = await merger.unprocessedNext(recordsAtOnce, 'DEADLINE');
-      if (rows === undefined) return;
-      yield { columns, ...rows };
+      const stretch = await merger.next(Number.MAX_SAFE_INTEGER);
+      if (stretch === undefined) return;
+      yield stretch;
     }
   } finally {
     await merger.close();
   }
 }
-
-const recordsAtOnce = 10_000;
 
 /**
  * The columns that the run has fixed, or else declared or known columns, or else those of any success; may be empty.

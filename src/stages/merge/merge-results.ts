@@ -1,8 +1,8 @@
 /**
- * Fifth stage: joins the results of each chunk to its records and gives the rows of the output. Only this stage
- * restores the order of the source; chunks that come early wait on the disk.
+ * Fifth stage: joins the results of chunks to their records and gives the rows of the output, stretch by stretch. Only
+ * this stage restores the order of the source; chunks that come early wait on the disk.
  */
-import type { Checkpoint, ChunkCounts, ChunkRow } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import { OutageError, type UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
@@ -10,28 +10,18 @@ import { abortable, abortOnEarlyReturn } from '../../streams/abortable.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { positionAfter } from '../read-source.js';
 import { type JudgeFirstChunksNeeds, judgeFirstChunks } from './judge-first-chunks.js';
-import { type ChunkMerger, openChunkMerger } from './merge-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
+import { type MergedStretch, openStretchMerger, type StretchMerger } from './merge-stretch.js';
 import { createResultColumns } from './result-columns.js';
 
 export type MergeResultsNeeds = MergeChunksNeeds &
   JudgeFirstChunksNeeds &
   Pick<RunContext, 'controller'> & {
-    readonly checkpoint: Pick<Checkpoint, 'lastMerged'>;
+    readonly checkpoint: Pick<Checkpoint, 'lastStretch'>;
   };
 
-/** The rows of one whole chunk. */
-export interface MergedChunk {
-  readonly number: number;
-  /** The stage that writes the rows returns this buffer to the pool. */
-  readonly bytes: Buffer;
-  readonly counts: ChunkCounts;
-  /** The columns that the service adds, fixed for the run; the header of the output names them. */
-  readonly columns: readonly string[];
-}
-
 /**
- * Gives whole chunks, beginning with the first one that is not merged yet. Ends early at a chunk that is missing, or
+ * Gives whole stretches, beginning with the first one that is not merged yet. Ends early at a chunk that is missing, or
  * that must be fetched again while the service is out. The next stage checks whether the run is complete.
  * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
@@ -40,12 +30,13 @@ export interface MergedChunk {
 export function mergeResults(
   run: MergeResultsNeeds,
   refetch?: Refetch,
-): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedChunk> {
+): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedStretch> {
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
-    const last = await run.checkpoint.lastMerged(run.id);
-    let merged = last?.lastRecord ?? 0;
+    const last = await run.checkpoint.lastStretch(run.id);
+    const merged = last?.lastRecord ?? 0;
     const columns = createResultColumns(run, merged, refetch);
-    let merger: ChunkMerger | undefined;
+    const answered = createAnsweredWalk(run, merged);
+    let merger: StretchMerger | undefined;
     let refusal: UntrustedError | undefined;
     /** Once set, no more rows are given. The input is still read to its end, so that other chunks go on. */
     let isBlocked = false;
@@ -61,19 +52,18 @@ export function mergeResults(
       }
     };
 
-    const mergeReady = async function* (isEnd: boolean): AsyncGenerator<MergedChunk> {
+    const mergeReady = async function* (isEnd: boolean): AsyncGenerator<MergedStretch> {
       if (!isBlocked) refusal = await deferOutage(() => judgeFirstChunks(run, refetch));
       if (refusal !== undefined) isBlocked = true;
       const added = isBlocked ? undefined : await deferOutage(() => columns.find(isEnd));
       if (added === undefined) return;
-      merger ??= await openChunkMerger(run, positionAfter(run.source, last), added, refetch);
-      const { merge } = merger;
-      for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, merged)) {
-        if (!isAnswered(chunk)) return;
-        const rows = await deferOutage(() => merge(chunk));
-        if (rows === undefined) return;
-        yield { number: chunk.number, columns: added, ...rows };
-        merged = chunk.lastRecord;
+      merger ??= await openStretchMerger(run, positionAfter(run.source, last), added, { refetch });
+      const { next } = merger;
+      const upTo = await answered.upTo();
+      for (;;) {
+        const stretch = await deferOutage(() => next(upTo));
+        if (stretch === undefined) return;
+        yield stretch;
       }
     };
 
@@ -87,4 +77,19 @@ export function mergeResults(
     }
   };
   return (chunks) => abortOnEarlyReturn(mergeAll(chunks), run.controller);
+}
+
+/** Finds the last record up to which all chunks are answered. */
+function createAnsweredWalk(run: Pick<MergeResultsNeeds, 'id' | 'checkpoint'>, merged: number) {
+  let answered = merged;
+  return {
+    upTo: async (): Promise<number> => {
+      for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, answered)) {
+        if (!isAnswered(chunk)) return chunk.firstRecord - 1;
+        answered = chunk.lastRecord;
+      }
+      const row = (await run.checkpoint.run(run.id))!;
+      return row.chunks === null ? answered : Number.MAX_SAFE_INTEGER;
+    },
+  };
 }

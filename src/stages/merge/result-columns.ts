@@ -5,9 +5,10 @@
  */
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
+import { statusOf } from '../../results/answers.js';
 import { addedColumns } from '../../results/output-layout.js';
+import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { readChunkBlock } from '../read-source.js';
 import { createChunkJoiner, sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
@@ -78,9 +79,9 @@ export async function learnColumns(
 ): Promise<readonly string[] | undefined> {
   const answers = await createChunkJoiner(run, { refetch }).join(chunk, () => readChunkBlock(run, chunk));
   const source = answers?.sources.find(
-    ({ table }) => table.reference.fileStatus === 'SUCCESSFUL' && table.count > 0,
+    (one) => statusOf(one) === 'SUCCESSFUL' && one.origin !== 'fixed' && one.table.count > 0,
   );
-  if (source === undefined) return undefined;
+  if (source === undefined || source.origin === 'fixed') return undefined;
   return addedColumns(
     source.table,
     sentColumns(run.config.upload),

@@ -29,10 +29,8 @@ export async function checkAllDownloaded(run: CompletenessNeeds): Promise<void> 
   );
 }
 
-/** @throws the deferred error, or TroubleError, when not every chunk of the source is in the work file. */
-export async function checkAllMerged(
-  run: CompletenessNeeds & { readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'lastCut'> },
-): Promise<void> {
+/** @throws the deferred error, or TroubleError, when not every record of the source is in the work file. */
+export async function checkAllMerged(run: CompletenessNeeds & Pick<RunContext, 'source'>): Promise<void> {
   if (await isAllMerged(run)) return;
   const { chunks } = (await run.checkpoint.run(run.id))!;
   throw run.deferred.error ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
@@ -103,14 +101,13 @@ async function isAnyUnreadable(run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>
   return false;
 }
 
-/** Whether the source is cut to its end and all its chunks are in the work file. */
+/** Whether the source is cut to its end and all its records are in the work file. */
 export async function isAllMerged(
-  run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'lastMerged' | 'lastCut'> },
+  run: Pick<RunContext, 'id' | 'source'> & { readonly checkpoint: Pick<Checkpoint, 'run' | 'tally'> },
 ): Promise<boolean> {
   const row = (await run.checkpoint.run(run.id))!;
-  const merged = await run.checkpoint.lastMerged(run.id);
-  const cut = await run.checkpoint.lastCut(run.id, 0);
-  return row.chunks !== null && merged?.number === cut?.number;
+  const { merged } = await run.checkpoint.tally(run.id);
+  return row.chunks !== null && merged.records === run.source.records - run.source.rejected;
 }
 
 /** Whether the source is cut to its end and all its chunks are answered. Chunks of rounds do not count. */

@@ -1,23 +1,22 @@
 /**
- * Last stages: `appendMerged` appends merged chunks to the run's work file; `publishOutput` also puts the complete file
- * in place. Invariant: every chunk that the checkpoint calls merged is in the file on the disk. If the file is shorter,
- * the run goes back to the last whole chunk in it.
+ * Last stages: `appendMerged` appends merged stretches to the run's work file; `publishOutput` also puts the complete
+ * file in place. Invariant: every stretch that the checkpoint calls merged is in the file on the disk. If the file is
+ * shorter, the run goes back to the last whole stretch in it.
  */
 import { createHash } from 'node:crypto';
-import type { Checkpoint, ChunkRow, Publication } from '../../checkpoint/checkpoint.js';
-import { chunksInOrder } from '../../checkpoint/walk-run.js';
+import type { Checkpoint, Publication, Stretch } from '../../checkpoint/checkpoint.js';
 import { isLocalFile, openWorkFile, type WorkFile, workPathOf } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
-import type { MergedChunk } from '../merge/merge-results.js';
+import type { MergedStretch } from '../merge/merge-stretch.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './check-complete.js';
 import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
 
 export type AppendMergedNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'at' | 'work'> & {
-  readonly checkpoint: Pick<Checkpoint, 'lastMerged' | 'recordMerged' | 'recordUnmerged'>;
+  readonly checkpoint: Pick<Checkpoint, 'lastStretch' | 'recordMerged' | 'recordUnmerged'>;
 };
 
 export type PublishOutputNeeds = AppendMergedNeeds &
@@ -25,25 +24,27 @@ export type PublishOutputNeeds = AppendMergedNeeds &
   Pick<RunContext, 'deferred'> & {
     readonly checkpoint: Pick<
       Checkpoint,
-      'chunksIn' | 'doubtsInRow' | 'lastCut' | 'nextChunk' | 'replyKinds' | 'attempts'
+      'chunksIn' | 'doubtsInRow' | 'nextStretch' | 'replyKinds' | 'attempts'
     >;
   };
 
-/** Appends merged chunks. Does not check that the run is complete. */
-export function appendMerged(run: AppendMergedNeeds): (chunks: AsyncIterable<MergedChunk>) => Promise<void> {
-  return (chunks) => appendChunks(run, chunks);
+/** Appends merged stretches. Does not check that the run is complete. */
+export function appendMerged(
+  run: AppendMergedNeeds,
+): (stretches: AsyncIterable<MergedStretch>) => Promise<void> {
+  return (stretches) => appendStretches(run, stretches);
 }
 
 /**
- * Appends merged chunks, then publishes the output.
+ * Appends merged stretches, then publishes the output.
  * @throws TroubleError when chunks are missing: the run goes on later; UntrustedError when more than one service
  *   has answered.
  */
 export function publishOutput(
   run: PublishOutputNeeds,
-): (chunks: AsyncIterable<MergedChunk>) => Promise<Publication> {
-  return async (chunks) => {
-    await appendChunks(run, chunks);
+): (stretches: AsyncIterable<MergedStretch>) => Promise<Publication> {
+  return async (stretches) => {
+    await appendStretches(run, stretches);
     await checkAllMerged(run);
     await checkOneService(run.checkpoint, run.id);
     run.at('after-last-merge-before-publishing');
@@ -53,16 +54,19 @@ export function publishOutput(
   };
 }
 
-async function appendChunks(run: AppendMergedNeeds, chunks: AsyncIterable<MergedChunk>): Promise<void> {
+async function appendStretches(
+  run: AppendMergedNeeds,
+  stretches: AsyncIterable<MergedStretch>,
+): Promise<void> {
   const layout = createOutputLayout(run.source, run.config.output);
   const work = await openMergedWork(run);
   try {
-    for await (const { number, bytes, counts, columns } of readAhead(chunks)) {
+    for await (const { bytes, columns, ...stretch } of readAhead(stretches)) {
       const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
       const sha256 = await work.append(...head, bytes);
       giveBack(bytes);
       run.at('after-work-write-before-commit');
-      await run.checkpoint.recordMerged(run.id, number, counts, work.length, sha256);
+      await run.checkpoint.recordMerged(run.id, { ...stretch, workEnd: work.length, sha256 });
       run.at('after-merged-before-next');
     }
   } finally {
@@ -89,53 +93,51 @@ export function hasWorkFile(run: Pick<RunContext, 'id' | 'config'>): Promise<boo
   return isLocalFile(workPath(run));
 }
 
-/** Opens the work file at the end of its last whole chunk. */
+/** Opens the work file at the end of its last whole stretch. */
 function openMergedWork(run: AppendMergedNeeds): Promise<WorkFile> {
   return openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
 }
 
-/** The end of the last merged chunk that is whole in the file. Later chunks become unmerged. */
+/** The end of the last merged stretch that is whole in the file. Later ones become unmerged. */
 async function mergedLength(run: AppendMergedNeeds, size: number): Promise<number> {
-  let last = await run.checkpoint.lastMerged(run.id);
+  let last = await run.checkpoint.lastStretch(run.id);
   if (last === undefined) return 0;
   let lost: number | undefined;
-  while (last !== undefined && last.mergedEnd! > size) {
+  while (last !== undefined && last.workEnd > size) {
     lost = last.firstRecord;
-    last = await run.checkpoint.lastMerged(run.id, lost);
+    last = await run.checkpoint.lastStretch(run.id, lost);
   }
   if (lost !== undefined) await run.checkpoint.recordUnmerged(run.id, lost);
-  return last?.mergedEnd ?? 0;
+  return last?.workEnd ?? 0;
 }
 
 /**
- * Hashes the work file, and compares each chunk in it with the hash of the merged rows.
- * @returns undefined if the file differs. The chunks from the first wrong one on are then unmerged, and the next run
+ * Hashes the work file, and compares each stretch in it with the hash of the merged rows.
+ * @returns undefined if the file differs. The stretches from the first wrong one on are then unmerged, and the next run
  *   writes them again.
  */
 async function hashWorkFile(
-  run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'nextChunk' | 'recordUnmerged'> },
+  run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'nextStretch' | 'recordUnmerged'> },
   path: string,
 ): Promise<HashedFile | undefined> {
-  const chunks = chunksInOrder(run.checkpoint, run.id);
-  const next = async (): Promise<ChunkRow | undefined> => (await chunks.next()).value ?? undefined;
-  let chunk = await next();
-  let wrong: ChunkRow | undefined;
+  let stretch = await run.checkpoint.nextStretch(run.id, 0);
+  let wrong: Stretch | undefined;
   let position = 0;
   let hash = createHash('sha256');
   const compare = async (piece: Buffer): Promise<void> => {
-    for (let used = 0; used < piece.length && chunk !== undefined && wrong === undefined; ) {
-      const taken = Math.min(piece.length - used, chunk.mergedEnd! - position);
+    for (let used = 0; used < piece.length && stretch !== undefined && wrong === undefined; ) {
+      const taken = Math.min(piece.length - used, stretch.workEnd - position);
       hash.update(piece.subarray(used, used + taken));
       used += taken;
       position += taken;
-      if (position < chunk.mergedEnd!) continue;
-      if (chunk.mergedSha256 !== null && hash.digest('hex') !== chunk.mergedSha256) wrong = chunk;
+      if (position < stretch.workEnd) continue;
+      if (stretch.sha256 !== null && hash.digest('hex') !== stretch.sha256) wrong = stretch;
       hash = createHash('sha256');
-      chunk = await next();
+      stretch = await run.checkpoint.nextStretch(run.id, stretch.lastRecord);
     }
   };
   const hashed = await hashFile(path, compare);
-  const lost = wrong ?? chunk;
+  const lost = wrong ?? stretch;
   if (lost === undefined) return hashed;
   await run.checkpoint.recordUnmerged(run.id, lost.firstRecord);
   return undefined;

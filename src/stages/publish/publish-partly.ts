@@ -2,7 +2,8 @@
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
 import { openWorkFile, type WorkFile, workPathOf } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
-import type { MergedChunk } from '../merge/merge-results.js';
+import { addCounts, noRows } from '../../results/row-counts.js';
+import type { MergedStretch } from '../merge/merge-stretch.js';
 import { checkOneService } from '../submit/check-replies.js';
 import {
   type CompleteWorkFile,
@@ -21,13 +22,13 @@ export type PublishPartlyNeeds = PutInPlaceNeeds & {
  */
 export function publishPartly(
   run: PublishPartlyNeeds,
-): (chunks: AsyncIterable<Omit<MergedChunk, 'number'>>) => Promise<Publication> {
-  return async (chunks) => {
+): (stretches: AsyncIterable<MergedStretch>) => Promise<Publication> {
+  return async (stretches) => {
     await checkOneService(run.checkpoint, run.id);
     const path = workPathOf(run.config.output.path, run.id, true);
     const file = await openWorkFile(path, { written: undefined }, async () => 0);
     try {
-      const { merged, columns } = await writeRows(run, file, chunks);
+      const { merged, columns } = await writeRows(run, file, stretches);
       const publication = await commitPublication(run, { path, merged, columns, partial: true });
       await putInPlace(run, publication, true);
       return publication;
@@ -40,16 +41,16 @@ export function publishPartly(
 async function writeRows(
   run: Pick<PublishPartlyNeeds, 'source' | 'config'>,
   file: WorkFile,
-  chunks: AsyncIterable<Omit<MergedChunk, 'number'>>,
+  stretches: AsyncIterable<MergedStretch>,
 ): Promise<Pick<CompleteWorkFile, 'merged' | 'columns'>> {
   const layout = createOutputLayout(run.source, run.config.output);
-  const sum = { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 };
+  let merged = noRows;
   let header: readonly string[] | undefined;
-  for await (const { bytes, counts, columns } of chunks) {
+  for await (const { bytes, counts, columns } of stretches) {
     const head = header === undefined ? [outputHeader(layout, columns)] : [];
     header = columns;
     await file.append(...head, bytes);
-    for (const key of ['successful', 'failed', 'unprocessed', 'indistinct'] as const) sum[key] += counts[key];
+    merged = addCounts(merged, counts);
   }
-  return { merged: sum, columns: header ?? [] };
+  return { merged, columns: header ?? [] };
 }

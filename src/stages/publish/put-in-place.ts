@@ -5,7 +5,7 @@
  * finds "publishing" repeats the steps after that commit.
  */
 
-import type { Checkpoint, ChunkCounts, Publication } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkpoint.js';
 import { fixedOutputValues } from '../../config/fixed-values.js';
 import { TroubleError, UntrustedError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
@@ -32,7 +32,7 @@ export type PutInPlaceNeeds = Pick<
 export interface CompleteWorkFile {
   readonly path: string;
   /** How many of its records ended in each way. */
-  readonly merged: Omit<ChunkCounts, 'indistinct'>;
+  readonly merged: RowCounts;
   /** The columns that the service adds, in the order of the header. */
   readonly columns: readonly string[];
   /** Whether it is the partial output at a deadline, after which the run stays open. */

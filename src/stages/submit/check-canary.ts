@@ -9,16 +9,18 @@ import { isAnswered } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
 import { adoptHint, findAdoptable } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
-import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
+import { createOutputLayout } from '../../results/output-layout.js';
+import { createRowWriter } from '../../results/row-writer.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import { chunksOfCanary } from '../chunk/find-chunks.js';
+import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { openChunkMerger } from '../merge/merge-chunk.js';
+import { openChunkAnswers } from '../merge/chunk-answers.js';
+import { sentColumns } from '../merge/join-chunk.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { createResultColumns } from '../merge/result-columns.js';
 import { incompleteError } from '../publish/check-complete.js';
-import { firstPosition } from '../read-source.js';
 
 export type CheckCanaryNeeds = MergeChunksNeeds &
   Pick<RunContext, 'deferred'> & {
@@ -41,18 +43,23 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
   const reasons = new Map<string, number>();
   const sum = { records: 0, failed: 0 };
   const columns = (await createResultColumns(run, 0, refetch).find(false)) ?? [];
-  const merger = await openChunkMerger(run, firstPosition(run.source), columns, refetch);
+  const answers = await openChunkAnswers(run, { columns, refetch });
+  // Rows without the columns of the source: a status, an error code, an error, and the added columns.
+  const layout = { ...createOutputLayout(run.source, run.config.output), sourceFields: [], lineage: false };
+  const sent = sentColumns(run.config.upload);
+  const sentNames = new Set([...sent.columns, sent.key ?? '']);
+  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames });
   try {
-    const names = outputColumns(createOutputLayout(run.source, run.config.output), columns);
     for (const chunk of chunks) {
-      const { bytes, counts } = await merger.merge(chunk);
+      const block = await readChunkBlock(run, chunk);
+      const { bytes, counts } = rows.write(block, await answers.forChunk(chunk, block));
       if (counts.unprocessed > 0) throw unansweredError(run.id, chunk, '');
       sum.records += chunk.records;
       sum.failed += counts.failed;
-      if (counts.failed > 0) countReasons(reasons, bytes, names.indexOf(`${run.config.output.prefix}error`));
+      if (counts.failed > 0) countReasons(reasons, bytes);
     }
   } finally {
-    await merger.close();
+    await answers.close();
   }
   const { tolerate } = run.config.failures;
   if (isTolerated(sum.failed, sum.records, tolerate)) return;
@@ -91,10 +98,10 @@ function unansweredError(run: string, { number, folio, cause }: ChunkRow, firstT
   );
 }
 
-/** @param errorColumn the index of the column with the error text. */
-function countReasons(reasons: Map<string, number>, rows: Buffer, errorColumn: number): void {
+/** @param rows begin with an empty field, the status, the error code and the error. */
+function countReasons(reasons: Map<string, number>, rows: Buffer): void {
   for (const row of parse(rows, { record_delimiter: '\n' }) as string[][]) {
-    const reason = row[errorColumn]!;
+    const reason = row[3]!;
     if (reason !== '') reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
 }

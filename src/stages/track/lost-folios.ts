@@ -20,14 +20,14 @@ export async function giveUpFolio(
   chunk: ChunkRow,
   error: FolioLostError,
 ): Promise<ChunkRow> {
-  const { number, folio, records, round, mergedEnd, firstRecord } = chunk;
+  const { number, folio, records, round, firstRecord } = chunk;
   // The records of a round have failed before.
   const outcome = round === 0 ? 'become UNPROCESSED' : 'stay FAILED';
   run.logger.error(
     { chunk: number, folio, code: error.code },
     `chunk ${number}: ${error.message}; its ${records} records ${outcome}`,
   );
-  if (mergedEnd !== null) await run.checkpoint.recordUnmerged(run.id, firstRecord);
+  if (round === 0) await run.checkpoint.recordUnmerged(run.id, firstRecord);
   return run.checkpoint.recordUnprocessed(run.id, number, 'FOLIO_LOST');
 }
 

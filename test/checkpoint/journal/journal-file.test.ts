@@ -13,7 +13,7 @@ import { readJournal } from '../../../src/checkpoint/journal/read-journal.js';
 import { sampleRun } from '../../helpers/checkpoint/samples.js';
 import { withFolder } from '../../helpers/folders/folders.js';
 
-const { id: run, ...values } = sampleRun('r1');
+const { id: run, choice: _, ...values } = sampleRun('r1');
 const head: JournalLine = { type: 'run', version: journalVersion, run, ...values };
 const lineOf = (chunk: number): JournalLine => ({ type: 'refused', chunk, refusal: `no “${chunk}”` });
 const lines = [head, ...Array.from({ length: 40 }, (_, at) => lineOf(at + 1))];

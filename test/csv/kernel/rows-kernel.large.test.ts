@@ -78,7 +78,15 @@ describe('90 MB in 25 columns', () => {
     const part = new Int32Array(2);
     const rows = kernel.write(
       records,
-      [{ ...results, answers: reversed, lead: Buffer.from(',OK'), tail: new Uint8Array(0) }],
+      [
+        {
+          ...results,
+          answers: reversed,
+          lead: Buffer.from(',OK'),
+          tail: new Uint8Array(0),
+          end: new Uint8Array(0),
+        },
+      ],
       { part, result: Int32Array.of(1, 0), numbers: part },
       () => expect.unreachable(),
     );
@@ -90,7 +98,12 @@ describe('90 MB in 25 columns', () => {
     const kernel = new RowsKernel({ chosen: reversed, delimiter: COMMA, numbered: true });
     const part = Int32Array.of(0, 1, 0);
     const numbers = Int32Array.of(1, 2, 3);
-    const none = { ...recordsOf(COMMA, []), lead: Buffer.from(',OK,'), tail: new Uint8Array(0) };
+    const none = {
+      ...recordsOf(COMMA, []),
+      lead: Buffer.from(',OK,'),
+      tail: new Uint8Array(0),
+      end: new Uint8Array(0),
+    };
     const rows = kernel.write(
       recordsOf(COMMA, letters),
       [
@@ -107,7 +120,13 @@ describe('90 MB in 25 columns', () => {
     const chosen = Array.from({ length: 50 }, () => 0);
     const kernel = new RowsKernel({ chosen, delimiter: semicolon, numbered: false });
     const part = new Int32Array(1);
-    const none = { ...recordsOf(COMMA, []), answers: [], lead: Buffer.from(',OK'), tail: Buffer.from('') };
+    const none = {
+      ...recordsOf(COMMA, []),
+      answers: [],
+      lead: Buffer.from(',OK'),
+      tail: Buffer.from(''),
+      end: Buffer.from(''),
+    };
     const order = { part, result: part, numbers: part };
     const write = () =>
       kernel.write(recordsOf(semicolon, [['a', 'b']]), [none], order, () => expect.unreachable());

@@ -1,5 +1,12 @@
 /** Brings a chunk into a state by the same steps as a run. */
-import type { Budget, Checkpoint, ChunkState, NewChunk, Upload } from '../../../src/checkpoint/checkpoint.js';
+import type {
+  Budget,
+  Checkpoint,
+  ChunkState,
+  NewChunk,
+  RowCounts,
+  Upload,
+} from '../../../src/checkpoint/checkpoint.js';
 import { sampleBudget, sampleChunk, sampleHalves, samplePart, sampleSingle } from './samples.js';
 
 /** Records the intent to upload a chunk. */
@@ -67,4 +74,17 @@ export async function advanceChunk(
   if (state === 'finished') return;
   await checkpoint.recordPart(run, chunk, samplePart(0));
   await checkpoint.recordDownloaded(run, chunk);
+}
+
+/** Merges a chunk as one stretch. */
+export async function mergeChunk(
+  checkpoint: Checkpoint,
+  run: string,
+  number: number,
+  counts: RowCounts,
+  workEnd: number,
+): Promise<void> {
+  const { firstRecord, lastRecord, records, end } = (await checkpoint.chunk(run, number))!;
+  const stretch = { firstRecord, lastRecord, records, end, counts, workEnd, sha256: 'f00d' };
+  await checkpoint.recordMerged(run, stretch);
 }

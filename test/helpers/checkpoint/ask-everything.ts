@@ -6,6 +6,7 @@ import { ALL_STATES } from './walk-target.js';
 export async function askEverything(checkpoint: Checkpoint, runs: readonly string[]): Promise<unknown> {
   const service = 'https://service.test';
   const answers: unknown[] = [await checkpoint.runs(), await checkpoint.runs('other')];
+  answers.push(await checkpoint.segments());
   for (const pipeline of ['nightly', 'other']) {
     answers.push(await checkpoint.unfinishedRun(pipeline), await checkpoint.latestRun(pipeline));
     answers.push(await checkpoint.doneRuns(pipeline, service, 'aa'), await checkpoint.publications(pipeline));
@@ -30,7 +31,8 @@ export async function askEverything(checkpoint: Checkpoint, runs: readonly strin
     answers.push(await checkpoint.chunksIn(run, ['cut', 'split', 'downloaded', 'unprocessed'], 1, 2));
     answers.push(await checkpoint.searches(run, 0, 100), await checkpoint.searches(run, 2, 2));
     answers.push(await checkpoint.lastRound(run));
-    answers.push(await checkpoint.lastMerged(run), await checkpoint.lastMerged(run, 3));
+    answers.push(await checkpoint.lastStretch(run), await checkpoint.lastStretch(run, 3));
+    answers.push(await checkpoint.nextStretch(run, 0), await checkpoint.nextStretch(run, 3));
     for (const round of [0, 1, 2]) {
       answers.push(await checkpoint.lastCut(run, round));
       for (const after of [0, 1, 4]) answers.push(await checkpoint.nextChunk(run, round, after));

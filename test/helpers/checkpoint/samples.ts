@@ -5,8 +5,10 @@ import type {
   NewChunk,
   NewPublication,
   NewRun,
+  RowCounts,
 } from '../../../src/checkpoint/checkpoint.js';
-import type { Source, StoredPart } from '../../../src/types.js';
+import { noRows } from '../../../src/results/row-counts.js';
+import type { Segment, Source, StoredPart } from '../../../src/types.js';
 
 export function sampleSource(stamp = 'stamp-1', sha256 = 'aa'): Source {
   const dialect = { encoding: 'utf8', bom: false, delimiter: ',', newline: 'LF', gzip: false } as const;
@@ -23,6 +25,7 @@ export function sampleRun(id: string, changes: Partial<NewRun> = {}): NewRun {
     source: sampleSource(),
     frozen: { 'chunks.maxRecords': '10' },
     canary: 0,
+    choice: null,
     createdAt: 1_000,
     ...changes,
   };
@@ -85,9 +88,6 @@ export function newlyCut(number: number, { picked, ...chunk }: NewChunk): ChunkR
     counts: null,
     cause: null,
     refusal: null,
-    mergedEnd: null,
-    mergedSha256: null,
-    merged: null,
   };
 }
 
@@ -98,6 +98,25 @@ export function sampleBudget(caps: Partial<Budget> = {}): Budget {
 
 export function samplePart(part: number, changes: Partial<StoredPart> = {}): StoredPart {
   return { fileStatus: 'SUCCESSFUL', part, bytes: 50, sha256: `part-${part}`, records: 8, ...changes };
+}
+
+/** A segment whose newest answer was paid for at this time. */
+export function sampleSegment(id: string, run: string, newest: number): Segment {
+  return {
+    id,
+    run,
+    service: 'https://service.test',
+    rehearsal: false,
+    sentColumns: ['name'],
+    columns: ['code'],
+    epoch: '',
+    successful: 9,
+    failed: 1,
+    bytes: 400,
+    sha256: 'ee',
+    oldest: newest,
+    newest,
+  };
 }
 
 export const samplePublication: NewPublication = {
@@ -111,9 +130,9 @@ export const samplePublication: NewPublication = {
   output: { path: '/out/enriched.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
 };
 
-export const allSuccessful = { successful: 10, failed: 0, unprocessed: 0, indistinct: 0 };
+export const allSuccessful: RowCounts = { ...noRows, successful: 10 };
 
-export const allUnprocessed = { successful: 0, failed: 0, unprocessed: 10, indistinct: 0 };
+export const allUnprocessed: RowCounts = { ...noRows, unprocessed: 10 };
 
 export const nothingTallied = {
   cut: 0,

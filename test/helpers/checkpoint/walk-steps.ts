@@ -1,5 +1,6 @@
 /** Every change of the checkpoint's port as a step of the property test, with arguments made from the current state. */
-import type { Checkpoint, NewChunk } from '../../../src/checkpoint/checkpoint.js';
+import type { Checkpoint, NewChunk, Stretch } from '../../../src/checkpoint/checkpoint.js';
+import { noRows } from '../../../src/results/row-counts.js';
 import type { PartReference, StoredPart } from '../../../src/types.js';
 import { beginUpload, sampleReply } from './advance-chunk.js';
 import {
@@ -10,6 +11,7 @@ import {
   samplePicked,
   samplePublication,
   sampleRun,
+  sampleSegment,
   sampleSource,
 } from './samples.js';
 import { nextRound, type StateBefore, type StepTarget } from './walk-target.js';
@@ -42,7 +44,16 @@ function halvesOf({ row, picked }: StateBefore): [NewChunk, NewChunk] {
 function endsOf({ vary }: StepTarget, { row }: StateBefore) {
   const records = row?.records ?? 1;
   const unprocessed = Math.min(vary, records);
-  return { successful: records - unprocessed, failed: 0, unprocessed, indistinct: vary };
+  const reused = { successful: vary, failed: 0 };
+  return { ...noRows, successful: records - unprocessed, unprocessed, indistinct: vary, reused };
+}
+
+/** The records of the chunk, or a part of them. */
+function stretchOf(target: StepTarget, seen: StateBefore): Stretch {
+  const { firstRecord, lastRecord, records, end } = seen.row ?? sampleChunk(target.chunk);
+  const counts = endsOf(target, seen);
+  const workEnd = target.chunk * 100 + target.vary;
+  return { firstRecord, lastRecord, records, end, counts, workEnd, sha256: 'f00d' };
 }
 
 function listed(vary: number): PartReference[] {
@@ -123,8 +134,9 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
     to.recordSearchEnd(run, chunk, { state: 'answered', values: vary ? { code: `c${vary}` } : null }),
   recordSearchDropped: (to, { run, chunk }) => to.recordSearchEnd(run, chunk, { state: 'dropped' }),
   recordSearchAmbiguous: (to, { run, chunk }) => to.recordSearchEnd(run, chunk, { state: 'ambiguous' }),
-  recordMerged: (to, target, seen) =>
-    to.recordMerged(target.run, target.chunk, endsOf(target, seen), target.chunk * 100 + target.vary, 'f00d'),
+  recordMerged: (to, target, seen) => to.recordMerged(target.run, stretchOf(target, seen)),
+  recordSegment: (to, { run, vary }) => to.recordSegment(sampleSegment(`${run}-${vary}`, run, vary)),
+  recordSegmentsForgotten: (to, { run, vary }) => to.recordSegmentsForgotten([`${run}-${vary}`]),
 };
 
 /** Changes that are never allowed. */
@@ -159,7 +171,7 @@ export const wrongChanges: Readonly<Record<string, Change>> = {
   settleOtherRound: (to, { run, vary }, seen) =>
     to.recordRoundSettled(run, nextRound(seen.run) + [-1, 1, 2][vary]!),
   mergeOtherCounts: (to, target, seen) => {
-    const counts = endsOf(target, seen);
-    return to.recordMerged(target.run, target.chunk, { ...counts, failed: target.vary + 1 }, 7, 'f00d');
+    const counts = { ...endsOf(target, seen), failed: target.vary + 1 };
+    return to.recordMerged(target.run, { ...stretchOf(target, seen), counts });
   },
 };

@@ -113,8 +113,8 @@ export async function aim(checkpoint: Checkpoint, name: string, target: StepTarg
     return { ...target, run: runs[choice % runs.length]?.id ?? run };
   }
   if (name === 'recordMerged' || name === 'mergeOtherCounts') {
-    const merged = await checkpoint.lastMerged(run);
-    const next = await checkpoint.nextChunk(run, 0, merged?.firstRecord ?? 0);
+    const merged = await checkpoint.lastStretch(run);
+    const next = await checkpoint.nextChunk(run, 0, merged?.lastRecord ?? 0);
     return pick(next === undefined ? [] : [next.number]);
   }
   if (name.startsWith('recordSearch') && name !== 'recordSearchIntent') {

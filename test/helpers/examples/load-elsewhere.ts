@@ -6,7 +6,7 @@ import {
   checkAllDownloaded,
   chunkRecords,
   downloadParts,
-  type MergedChunk,
+  type MergedStretch,
   mergeResults,
   openRun,
   type RunOptions,
@@ -19,13 +19,13 @@ import {
 /** Gives the rows to `load`, chunk after chunk in the order of the source, instead of writing a file. */
 export async function loadElsewhere(
   config: Config,
-  load: (chunk: MergedChunk) => Promise<void>,
+  load: (chunk: MergedStretch) => Promise<void>,
   options?: RunOptions,
 ): Promise<void> {
   const run = await openRun(config, options);
   const warehouse = new Writable({
     objectMode: true,
-    write: (chunk: MergedChunk, _encoding, done) => {
+    write: (chunk: MergedStretch, _encoding, done) => {
       load(chunk).then(() => done(), done);
     },
   });
@@ -37,7 +37,7 @@ export async function loadElsewhere(
       trackFolios(run),
       downloadParts(run),
       mergeResults(run, (chunk) => refetchParts(run, chunk)),
-      (rows: AsyncIterable<MergedChunk>) => pipeline(rows, warehouse),
+      (rows: AsyncIterable<MergedStretch>) => pipeline(rows, warehouse),
     );
     await checkAllDownloaded(run);
   } finally {

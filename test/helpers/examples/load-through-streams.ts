@@ -8,7 +8,7 @@ import {
   checkAllDownloaded,
   chunkRecords,
   downloadParts,
-  type MergedChunk,
+  type MergedStretch,
   mergeResults,
   openRun,
   type RunOptions,
@@ -33,7 +33,7 @@ export async function loadThroughStreams(
   });
   const bytesOf = new Transform({
     writableObjectMode: true,
-    transform: ({ bytes }: MergedChunk, _encoding, done) => done(null, bytes),
+    transform: ({ bytes }: MergedStretch, _encoding, done) => done(null, bytes),
   });
   const run = await openRun(config, options);
   try {

@@ -11,9 +11,7 @@ export function memoryCutChanges(memory: Memory) {
       must('recordCut', containsPicked(chunk));
       must(
         'recordCut',
-        chunk.picked === null
-          ? run.row.chunks === null
-          : run.row.chunks !== null && round === run.row.round + 1,
+        round === 0 ? run.row.chunks === null : run.row.chunks !== null && round === run.row.round + 1,
       );
       must('recordCut', chunk.firstRecord > 0);
       must(
@@ -71,9 +69,6 @@ function addChunk(run: MemoryRun, { picked, ...chunk }: NewChunk, round: number)
     counts: null,
     cause: null,
     refusal: null,
-    mergedEnd: null,
-    mergedSha256: null,
-    merged: null,
   };
   const row = { ...structuredClone(chunk), number, state: 'cut' as const, round, attempt: 0, ...unknown };
   run.chunks.set(number, {

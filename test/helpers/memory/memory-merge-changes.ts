@@ -1,14 +1,15 @@
-/** The model's work file: what is fixed for it, and which chunks are in it. */
+/** The model's work file: what is fixed for it, and which stretches are in it. And the segments of answers. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ChunkCounts } from '../../../src/checkpoint/checkpoint.js';
-import type { JoinMethod } from '../../../src/types.js';
-import { chunkIn, chunksInOrder, type Memory, must, runIn, unmerge } from './memory-state.js';
+import type { Stretch } from '../../../src/checkpoint/checkpoint.js';
+import { isAnswered } from '../../../src/checkpoint/walk-run.js';
+import type { JoinMethod, Segment } from '../../../src/types.js';
+import { chunksInOrder, type Memory, must, runIn, unmerge } from './memory-state.js';
 
 export function memoryMergeChanges(memory: Memory) {
   return {
     recordColumns(id: string, columns: readonly string[], learned: boolean) {
-      const { row, chunks } = runIn(memory, 'recordColumns', id, 'open', 'publishing', 'done');
-      const nothingMerged = [...chunks.values()].every((chunk) => chunk.row.merged === null);
+      const { row, stretches } = runIn(memory, 'recordColumns', id, 'open', 'publishing', 'done');
+      const nothingMerged = stretches.length === 0;
       const same = isDeepStrictEqual(row.columns, columns);
       must('recordColumns', same || nothingMerged);
       row.columns = [...columns];
@@ -27,15 +28,24 @@ export function memoryMergeChanges(memory: Memory) {
       memory.columns.delete(JSON.stringify([run.row.pipeline, run.row.service]));
       unmerge(run, 1);
     },
-    recordMerged(id: string, number: number, counts: ChunkCounts, mergedEnd: number, sha256: string) {
-      const from = ['downloaded', 'unprocessed', 'refused'] as const;
-      const chunk = chunkIn(memory, 'recordMerged', id, number, ...from);
-      const inOrder = chunksInOrder(memory.runs.get(id), 0);
-      const at = inOrder.indexOf(chunk);
-      must('recordMerged', at >= 0 && chunk.row.merged === null);
-      must('recordMerged', at === 0 || inOrder[at - 1]!.row.merged !== null);
-      must('recordMerged', counts.successful + counts.failed + counts.unprocessed === chunk.row.records);
-      Object.assign(chunk.row, { merged: { ...counts }, mergedEnd, mergedSha256: sha256 });
+    recordMerged(id: string, stretch: Stretch) {
+      const run = memory.runs.get(id);
+      const { firstRecord, lastRecord, records, counts } = stretch;
+      const last = run?.stretches.at(-1)?.lastRecord ?? 0;
+      must('recordMerged', run !== undefined && last < firstRecord && firstRecord <= lastRecord);
+      must('recordMerged', counts.successful + counts.failed + counts.unprocessed === records);
+      for (const { row } of chunksInOrder(run, 0)) {
+        must('recordMerged', !(row.firstRecord > last && row.firstRecord < firstRecord));
+        const isInside = row.firstRecord <= lastRecord && row.lastRecord >= firstRecord;
+        must('recordMerged', !isInside || isAnswered(row));
+      }
+      run.stretches.push(structuredClone(stretch));
+    },
+    recordSegment(segment: Segment) {
+      memory.segments = [...memory.segments.filter(({ run }) => run !== segment.run), segment];
+    },
+    recordSegmentsForgotten(ids: readonly string[]) {
+      memory.segments = memory.segments.filter(({ id }) => !ids.includes(id));
     },
     recordUnmerged(id: string, fromRecord: number) {
       unmerge(memory.runs.get(id), fromRecord);

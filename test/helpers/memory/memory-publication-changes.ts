@@ -1,5 +1,6 @@
 /** The model's end of a run: an output in its place, whole or partial, and the results forgotten. */
 import type { NewPublication, Publication, PublishedFile, Run } from '../../../src/checkpoint/checkpoint.js';
+import type { Segment } from '../../../src/types.js';
 import { type Memory, type Mutable, must, runIn, unmerge } from './memory-state.js';
 
 const REOPENED = { state: 'open', publication: null, finishedAt: null };
@@ -26,8 +27,11 @@ export function memoryPublicationChanges(memory: Memory) {
       Object.assign(row, { state: 'publishing', publication, frozen });
       return publication;
     },
-    recordDone(id: string, at: number, stamp: string | null = null) {
+    recordDone(id: string, at: number, stamp: string | null = null, segment?: Segment) {
       const { row } = runIn(memory, 'recordDone', id, 'publishing');
+      if (segment !== undefined) {
+        memory.segments = [...memory.segments.filter(({ run }) => run !== segment.run), segment];
+      }
       filesOf(row.pipeline).find(({ number }) => number === row.publication!.number)!.stamp = stamp;
       Object.assign(row, row.publication!.partial ? REOPENED : { state: 'done', finishedAt: at });
     },
@@ -46,6 +50,7 @@ export function memoryPublicationChanges(memory: Memory) {
       must('recordPruned', run.row.prunedAt === null);
       run.row.prunedAt = at;
       run.chunks.clear();
+      run.stretches = [];
       for (const search of run.searches.values()) Object.assign(search, { values: null });
     },
   };

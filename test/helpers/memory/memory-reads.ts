@@ -7,9 +7,10 @@ import type {
   ReplyKinds,
   Run,
   Search,
+  Stretch,
   Upload,
 } from '../../../src/checkpoint/checkpoint.js';
-import type { Doubt, PartReference, StoredPart } from '../../../src/types.js';
+import type { Doubt, PartReference, Segment, StoredPart } from '../../../src/types.js';
 import { spendingOf } from './memory-budget.js';
 import { attemptsOf, chunksInOrder, type ListedPart, type Memory, type MemoryChunk } from './memory-state.js';
 import { tallyOf } from './memory-tally.js';
@@ -56,14 +57,14 @@ export function memoryReads(memory: Memory) {
         .filter(({ state, number }) => states.includes(state) && number > after)
         .slice(0, limit),
     nextChunk: (run: string, round: number, afterRecord: number): ChunkRow | undefined =>
-      chunksInOrder(memory.runs.get(run), round).find(({ row }) => row.firstRecord > afterRecord)?.row,
+      chunksInOrder(memory.runs.get(run), round).find(({ row }) => row.lastRecord > afterRecord)?.row,
     lastCut: (run: string, round: number): ChunkRow | undefined =>
       chunksInOrder(memory.runs.get(run), round).at(-1)?.row,
     lastRound: (run: string): number => Math.max(0, ...chunksOf(run).map(({ row }) => row.round)),
-    lastMerged: (run: string, beforeRecord = Number.POSITIVE_INFINITY): ChunkRow | undefined =>
-      chunksInOrder(memory.runs.get(run), 0).findLast(
-        ({ row }) => row.merged !== null && row.firstRecord < beforeRecord,
-      )?.row,
+    lastStretch: (run: string, beforeRecord = Number.POSITIVE_INFINITY): Stretch | undefined =>
+      memory.runs.get(run)?.stretches.findLast(({ firstRecord }) => firstRecord < beforeRecord),
+    nextStretch: (run: string, afterRecord: number): Stretch | undefined =>
+      memory.runs.get(run)?.stretches.find(({ firstRecord }) => firstRecord > afterRecord),
     pickedRecords: (run: string, chunk: number): readonly number[] | undefined =>
       memory.runs.get(run)?.chunks.get(chunk)?.picked,
 
@@ -110,6 +111,7 @@ export function memoryReads(memory: Memory) {
     spending: (pipeline: string, run: string | null, day: string) => spendingOf(memory, pipeline, run, day),
     knownColumns: (pipeline: string, service: string): readonly string[] | undefined =>
       memory.columns.get(JSON.stringify([pipeline, service])),
+    segments: (): Segment[] => [...memory.segments].reverse().sort((a, b) => b.newest - a.newest),
   };
 }
 

@@ -45,7 +45,11 @@ export function memoryResultChanges(memory: Memory) {
     recordUnprocessed(id: string, number: number, cause: UnprocessedCause) {
       const from = ['cut', 'ambiguous', 'submitted', 'finished', 'downloaded'] as const;
       const { row } = chunkIn(memory, 'recordUnprocessed', id, number, ...from);
-      must('recordUnprocessed', row.merged === null);
+      const { stretches } = memory.runs.get(id)!;
+      const isMerged = stretches.some(
+        ({ firstRecord, lastRecord }) => firstRecord <= row.lastRecord && lastRecord >= row.firstRecord,
+      );
+      must('recordUnprocessed', row.round > 0 || !isMerged);
       return Object.assign(row, { state: 'unprocessed', cause });
     },
   };

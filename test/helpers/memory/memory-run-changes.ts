@@ -14,12 +14,19 @@ export function memoryRunChanges(memory: Memory) {
         columns: null,
         join: null,
         round: 0,
-        rehearsal: false,
+        rehearsal: run.choice?.rehearsal === true,
         publication: null,
         finishedAt: null,
         prunedAt: null,
       };
-      const nothing = { chunks: new Map(), uploads: [], searches: new Map(), payments: [], mixed: false };
+      const nothing = {
+        chunks: new Map(),
+        uploads: [],
+        searches: new Map(),
+        payments: [],
+        stretches: [],
+        mixed: false,
+      };
       memory.runs.set(run.id, { row, ...nothing });
     },
     recordSourceStamp(id: string, source: Source) {

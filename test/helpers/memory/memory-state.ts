@@ -5,10 +5,11 @@ import type {
   PublishedFile,
   Run,
   Search,
+  Stretch,
   Upload,
 } from '../../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../../src/checkpoint/checkpoint-state-error.js';
-import type { PartReference, StoredPart } from '../../../src/types.js';
+import type { PartReference, Segment, StoredPart } from '../../../src/types.js';
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -38,6 +39,8 @@ export interface MemoryRun {
   /** By record; a record that is asked for again has its newest search here. */
   readonly searches: Map<number, Mutable<Search>>;
   readonly payments: Payment[];
+  /** In the order of the source. */
+  stretches: Stretch[];
   mixed: boolean;
 }
 
@@ -46,6 +49,8 @@ export interface Memory {
   readonly runs: Map<string, MemoryRun>;
   /** Columns by pipeline and service. */
   readonly columns: Map<string, readonly string[]>;
+  /** In the order in which they were added. */
+  segments: Segment[];
   /** By pipeline, in the order of their numbers. */
   readonly published: Map<string, Mutable<PublishedFile>[]>;
 }
@@ -87,10 +92,7 @@ export function chunksInOrder(run: MemoryRun | undefined, round: number): Memory
     .sort((a, b) => a.row.firstRecord - b.row.firstRecord);
 }
 
-/** Chunks that begin at the record or behind it are no longer in the work file. */
+/** Stretches that end at the record or after it are no longer in the work file. */
 export function unmerge(run: MemoryRun | undefined, fromRecord: number): void {
-  for (const { row } of run?.chunks.values() ?? []) {
-    if (row.firstRecord >= fromRecord)
-      Object.assign(row, { merged: null, mergedEnd: null, mergedSha256: null });
-  }
+  if (run !== undefined) run.stretches = run.stretches.filter(({ lastRecord }) => lastRecord < fromRecord);
 }

@@ -1,6 +1,7 @@
 /** The model's sums over a run. */
 import type { Tally } from '../../../src/checkpoint/checkpoint.js';
-import { attemptsOf, type MemoryRun } from './memory-state.js';
+import { addCounts, noRows } from '../../../src/results/row-counts.js';
+import { attemptsOf, chunksInOrder, type MemoryRun } from './memory-state.js';
 
 export function tallyOf(run: MemoryRun | undefined): Tally {
   const none = {
@@ -18,7 +19,7 @@ export function tallyOf(run: MemoryRun | undefined): Tally {
     chunks: { ...none },
     records: { ...none },
     merged: { chunks: 0, records: 0 },
-    counts: { successful: 0, failed: 0, unprocessed: 0, indistinct: 0 },
+    counts: noRows,
     uploads: { accepted: 0, ambiguous: 0, resubmitted: 0 },
     searches: { answered: 0, ambiguous: 0 },
     ambiguousRecords: 0,
@@ -28,12 +29,12 @@ export function tallyOf(run: MemoryRun | undefined): Tally {
   for (const { row } of run.chunks.values()) {
     tally.chunks[row.state] += 1;
     tally.records[row.state] += row.records;
-    if (row.merged === null) continue;
-    tally.merged.chunks += 1;
-    tally.merged.records += row.records;
-    for (const name of ['successful', 'failed', 'unprocessed', 'indistinct'] as const) {
-      tally.counts[name] += row.merged[name];
-    }
+  }
+  const last = run.stretches.at(-1)?.lastRecord ?? 0;
+  tally.merged.chunks = chunksInOrder(run, 0).filter(({ row }) => row.lastRecord <= last).length;
+  for (const { records, counts } of run.stretches) {
+    tally.merged.records += records;
+    tally.counts = addCounts(tally.counts, counts);
   }
   for (const chunk of new Set(run.uploads.map((upload) => upload.chunk))) {
     let inDoubt = false;

@@ -73,7 +73,17 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
   const { pipeline } = config;
   const canary = options.canary ?? 0;
   const createdAt = clock.now();
-  await checkpoint.recordRun({ id, pipeline, service, label: null, source, frozen, canary, createdAt });
+  await checkpoint.recordRun({
+    id,
+    pipeline,
+    service,
+    label: null,
+    source,
+    frozen,
+    canary,
+    choice: null,
+    createdAt,
+  });
   const fileStore = createLocalFiles(config.stateDir);
   const log: string[] = [];
   const write = (level: string) => (_: object, message: string) => void log.push(`${level} ${message}`);
@@ -82,6 +92,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     config,
     source,
     canary,
+    chosen: null,
     checkpoint,
     files: await fileStore.ofRun(id),
     fileStore,

@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import {
   InterruptedError,
-  type MergedChunk,
+  type MergedStretch,
   OutageError,
   RefusedError,
   TroubleError,
@@ -56,14 +56,17 @@ function expectPaidOnce(job: Job): void {
 /** Goes on with the functions: the state that a broken chain leaves is complete. */
 async function expectGoesOn(job: Job): Promise<void> {
   job.service.behaviour = {};
-  const loaded: MergedChunk[] = [];
+  const loaded: MergedStretch[] = [];
   await loadElsewhere(job.config(), async (chunk) => void loaded.push(chunk));
   expectChunks(loaded);
   expectPaidOnce(job);
 }
 
-function expectChunks(chunks: readonly MergedChunk[]): void {
-  expect(chunks.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
+/** Of the chunks of the job's source. */
+const firstRecords = [1, 11, 21, 31, 41, 51];
+
+function expectChunks(chunks: readonly MergedStretch[]): void {
+  expect(chunks.map(({ firstRecord }) => firstRecord)).toEqual(firstRecords);
   expect(chunks[0]!.columns).toEqual(['naics_code', 'naics_title', 'confidence']);
   expect(parse(Buffer.concat(chunks.map(({ bytes }) => bytes)))).toEqual(expectedRows);
 }
@@ -71,7 +74,7 @@ function expectChunks(chunks: readonly MergedChunk[]): void {
 describe('stages as functions, with a sink of one’s own', () => {
   it('load the rows elsewhere, and again when run again', async () => {
     await withJob({ behaviour: lastFirst }, async (job) => {
-      const loaded: MergedChunk[] = [];
+      const loaded: MergedStretch[] = [];
       await loadElsewhere(job.config(), async (chunk) => void loaded.push(chunk));
       expectChunks(loaded);
       expect(await job.published()).toEqual([]);
@@ -90,8 +93,8 @@ describe('stages as functions, with a sink of one’s own', () => {
 
   it('fail with the error of the sink', async () => {
     await withJob({}, async (job) => {
-      const load = async ({ number }: MergedChunk) => {
-        if (number === 2) throw new Error('the warehouse is full');
+      const load = async ({ firstRecord }: MergedStretch) => {
+        if (firstRecord === firstRecords[1]) throw new Error('the warehouse is full');
       };
       await expect(loadElsewhere(job.config(), load)).rejects.toThrow('the warehouse is full');
       await expectGoesOn(job);
@@ -211,9 +214,9 @@ describe('a chain that cannot get everything', () => {
     async (_, behaviour, changes, error) => {
       await withJob({ behaviour }, async (job) => {
         const loaded: number[] = [];
-        const load = async ({ number }: MergedChunk) => void loaded.push(number);
+        const load = async ({ firstRecord }: MergedStretch) => void loaded.push(firstRecord);
         await expect(loadElsewhere(job.config(changes), load)).rejects.toBeInstanceOf(error);
-        expect(loaded).toEqual([1, 2]);
+        expect(loaded).toEqual(firstRecords.slice(0, 2));
         const { target } = createTarget();
         await expect(loadThroughStreams(job.config(changes), ignore, target)).rejects.toBeInstanceOf(error);
         await expectGoesOn(job);

@@ -167,7 +167,7 @@ describe('the work file', () => {
   const partlyMerged = async () => {
     const run = await downloaded();
     await expect(publish(killedAt(run, 'after-work-write-before-commit', 3))).rejects.toThrow('killed');
-    expect(await run.checkpoint.lastMerged(run.id)).toMatchObject({ number: 2 });
+    expect(await run.checkpoint.lastStretch(run.id)).toMatchObject({ lastRecord: 4 });
     return run;
   };
 

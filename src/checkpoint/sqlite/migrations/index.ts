@@ -2,5 +2,11 @@
 import { initialTables } from './0001-initial-tables.js';
 import { splitsRoundsBudget } from './0002-splits-rounds-budget.js';
 import { receiptsPublications } from './0003-receipts-publications.js';
+import { stretchesReuse } from './0004-stretches-reuse.js';
 
-export const migrations: readonly string[] = [initialTables, splitsRoundsBudget, receiptsPublications];
+export const migrations: readonly string[] = [
+  initialTables,
+  splitsRoundsBudget,
+  receiptsPublications,
+  stretchesReuse,
+];

@@ -1,0 +1,55 @@
+/** Counts how rows ended, by status and by origin (rule "Balance", docs/architecture.md#balance). */
+import type { RowCounts } from '../checkpoint/checkpoint.js';
+import { type Answers, statusOf } from './answers.js';
+
+/** The counts of no rows. */
+export const noRows: RowCounts = {
+  successful: 0,
+  failed: 0,
+  unprocessed: 0,
+  indistinct: 0,
+  reused: { successful: 0, failed: 0 },
+  duplicates: { successful: 0, failed: 0, unprocessed: 0 },
+};
+
+const KEYS = { SUCCESSFUL: 'successful', FAILED: 'failed', UNPROCESSED: 'unprocessed' } as const;
+
+/** @param count number of records; the arrays of the answers may be longer. */
+export function countAnswers({ sources, source, indistinct, doubles }: Answers, count: number): RowCounts {
+  const bySource = new Int32Array(sources.length);
+  const doublesBySource = new Int32Array(sources.length);
+  for (let i = 0; i < count; i++) {
+    if (doubles?.[i] === 1) doublesBySource[source[i]!]! += 1;
+    else bySource[source[i]!]! += 1;
+  }
+  const all = { successful: 0, failed: 0, unprocessed: 0 };
+  const reused = { ...all };
+  const duplicates = { ...all };
+  for (const [at, one] of sources.entries()) {
+    const key = KEYS[statusOf(one)];
+    all[key] += bySource[at]! + doublesBySource[at]!;
+    duplicates[key] += doublesBySource[at]!;
+    if (one.origin === 'reused') reused[key] += bySource[at]!;
+  }
+  const { unprocessed: _, ...taken } = reused;
+  return { ...all, indistinct: indistinct.size, reused: taken, duplicates };
+}
+
+/** The counts of two sets of rows together. */
+export function addCounts(a: RowCounts, b: RowCounts): RowCounts {
+  return {
+    successful: a.successful + b.successful,
+    failed: a.failed + b.failed,
+    unprocessed: a.unprocessed + b.unprocessed,
+    indistinct: a.indistinct + b.indistinct,
+    reused: {
+      successful: a.reused.successful + b.reused.successful,
+      failed: a.reused.failed + b.reused.failed,
+    },
+    duplicates: {
+      successful: a.duplicates.successful + b.duplicates.successful,
+      failed: a.duplicates.failed + b.duplicates.failed,
+      unprocessed: a.duplicates.unprocessed + b.duplicates.unprocessed,
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Reads the records of a chunk again, as one block. A run that reuses answers keeps its chunk files, because its chunks
+ * are few records from a long part of the source. Other runs read the source, which gives all columns.
+ */
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import { readHeader } from '../../csv/read-header.js';
+import { scanBuffer } from '../../csv/scan-records.js';
+import { readWhole } from '../../files/run-files.js';
+import { fieldOf } from '../../results/output-layout.js';
+import type { RunContext } from '../../run-context.js';
+import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
+import { checkSameRecords, type RecordsOfChunkNeeds, recordsOfChunk } from '../read-source.js';
+import { restoreChunk } from './save-chunk.js';
+
+export type ReadChunkNeeds = RecordsOfChunkNeeds & Pick<RunContext, 'files' | 'chosen'>;
+
+/**
+ * The records of a chunk. `sentFields` says which of their fields were sent. The block is valid until the next one is
+ * read.
+ * @throws SourceError when the source has changed since it was checked.
+ */
+export async function readChunkBlock(run: ReadChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
+  if (run.chosen !== null) return readChunkFile(run, chunk);
+  const reader = createBlockReader(recordsOfChunk(run, chunk));
+  try {
+    const block = await reader.take(chunk.records);
+    checkSameRecords(run, chunk, block);
+    return block;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** A sent column and the index of its field in the records that `readChunkBlock` gives. */
+export interface SentField {
+  readonly column: string;
+  readonly sourceField: number;
+}
+
+/** @throws ConfigError when a configured column is not in the source. */
+export function sentFields({
+  config: { upload },
+  source,
+  chosen,
+}: Pick<RunContext, 'config' | 'source' | 'chosen'>): readonly SentField[] {
+  const first = upload.keyColumn === null ? 0 : 1;
+  return Object.entries(upload.columns).map(([column, name], at) => ({
+    column,
+    sourceField: chosen === null ? fieldOf(source.columns, name, `upload.columns.${column}`) : first + at,
+  }));
+}
+
+async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
+  await restoreChunk(run, chunk);
+  const content = await run.files.chunkContent(chunk.number);
+  const file = await readWhole(content.open());
+  const { columns, bytes: start } = readHeader(file, ',');
+  const rows = file.subarray(start);
+  const fields = columns.length;
+  const starts = new Int32Array(chunk.records);
+  const ends = new Int32Array(chunk.records * fields);
+  let count = 0;
+  const options = {
+    delimiter: ',',
+    fields,
+    maxRecordBytes: Number.MAX_SAFE_INTEGER,
+    file: 0,
+    base: start,
+    firstRecord: 1,
+    onBadRecord: () => undefined,
+  };
+  for (const batch of scanBuffer(rows, options)) {
+    starts.set(batch.starts.subarray(0, batch.count), count);
+    ends.set(batch.ends.subarray(0, batch.count * fields), count * fields);
+    count += batch.count;
+  }
+  const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
+  const numbers =
+    picked === undefined
+      ? Int32Array.from({ length: chunk.records }, (_, at) => chunk.firstRecord + at)
+      : Int32Array.from(picked);
+  const block = { bytes: rows, count, fields, starts, ends, numbers };
+  checkSameRecords(run, chunk, block);
+  return block;
+}

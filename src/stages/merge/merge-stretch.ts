@@ -1,0 +1,96 @@
+/**
+ * Merges the source stretch by stretch: reads the records of each from the source and writes them as rows, with their
+ * answers. In a run that sends every record, a stretch is a chunk. In a run that reuses answers it is bounded by its
+ * size, because a chunk may hold few records of a long part of the source.
+ */
+
+import type { Stretch } from '../../checkpoint/checkpoint.js';
+import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
+import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
+import { TableMemory } from '../../csv/kernel/table-memory.js';
+import { createEchoComparer } from '../../results/echo-kinds.js';
+import { createOutputLayout } from '../../results/output-layout.js';
+import { createRowWriter } from '../../results/row-writer.js';
+import { createBlockReader } from '../../source/record-block.js';
+import type { UnprocessedCause } from '../../types.js';
+import type { Refetch } from '../download/repair-parts.js';
+import { type ReadPosition, recordsFrom } from '../read-source.js';
+import { openChosenStretches } from './chosen-stretches.js';
+import { openChunkAnswers } from './chunk-answers.js';
+import { sentColumns } from './join-chunk.js';
+import type { MergeChunksNeeds } from './merge-needs.js';
+import { wholeChunks } from './whole-chunks.js';
+
+/** The rows of one whole stretch. */
+export interface MergedStretch extends Omit<Stretch, 'workEnd' | 'sha256'> {
+  /** The stage that writes the rows returns this buffer to the pool. */
+  readonly bytes: Buffer;
+  /** The columns that the service adds, fixed for the run; the header of the output names them. */
+  readonly columns: readonly string[];
+}
+
+export interface StretchMerger {
+  /**
+   * The next stretch.
+   * @param upTo chunks with records up to this one are answered.
+   * @returns undefined if the next stretch is not answered yet, or at the end of the source.
+   */
+  next(upTo: number): Promise<MergedStretch | undefined>;
+  close(): Promise<void>;
+}
+
+export interface MergeOptions {
+  /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
+  readonly refetch?: Refetch | undefined;
+  /** The cause for records without an answer. Without it they end the merge. */
+  readonly unanswered?: UnprocessedCause;
+}
+
+/**
+ * @param from the position of the first stretch.
+ * @param columns the columns that the service adds, in output order.
+ */
+export async function openStretchMerger(
+  run: MergeChunksNeeds,
+  from: ReadPosition,
+  columns: readonly string[],
+  options: MergeOptions = {},
+): Promise<StretchMerger> {
+  const layout = createOutputLayout(run.source, run.config.output);
+  const sent = sentColumns(run.config.upload);
+  const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
+  // The results are loaded once: comparing and writing use the same memory.
+  const tables = new TableMemory<RowsExports & EchoExports>();
+  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames }, tables);
+  const compare = createEchoComparer(new EchoKernel(tables));
+  const answers = await openChunkAnswers(run, { columns, refetch: options.refetch, compare });
+  const records = createBlockReader(recordsFrom(run, from));
+  const blocks =
+    run.chosen === null
+      ? wholeChunks(run, from, records, answers, options.unanswered)
+      : openChosenStretches({ ...run, chosen: run.chosen }, from, records, answers, options.unanswered);
+
+  return {
+    next: async (upTo) => {
+      const next = await blocks.next(upTo);
+      if (next === undefined) return undefined;
+      const { block } = next;
+      const { bytes, counts } = rows.write(block, next.answers);
+      blocks.release();
+      return {
+        firstRecord: block.numbers[0]!,
+        lastRecord: block.numbers[block.count - 1]!,
+        records: block.count,
+        end: block.end!,
+        counts,
+        bytes,
+        columns,
+      };
+    },
+    close: async () => {
+      await blocks.close();
+      await answers.close();
+      await records.close();
+    },
+  };
+}
