@@ -234,7 +234,11 @@ test.each([
   ['service.name', '2026', { service: { name: '2026' } }],
 ])('a flag gives %s the text %s', async (key, value, expected) => {
   const folder = '/base';
-  const given = Object.entries(minimal()).map(([name, section]) => ({ key: name, value: section }));
+  const service = { embedded: true };
+  const given = Object.entries(minimalWith({ service })).map(([name, section]) => ({
+    key: name,
+    value: section,
+  }));
   const overrides = [...given, { key, value }].map((one) => ({ ...one, baseDir: folder, origin: 'a test' }));
   expect(await loadConfig({ files: [], env: {}, overrides, cwd: folder })).toMatchObject(expected);
 });

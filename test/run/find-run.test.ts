@@ -137,8 +137,8 @@ describe('a run that is done', () => {
     expect(await find(keyed(['name']), { existing: run.id })).toMatchObject({ found: 'continued' });
     await expect(find(keyed(['Name']), { existing: run.id })).rejects.toMatchObject({
       code: 'CONFIG_COLUMN_MISSING',
-      message: expect.stringContaining('source.key: the source has no column Name; it has '),
-      hint: expect.stringContaining('did you mean name?'),
+      message: expect.stringContaining('source.key: the source has no column "Name"; it has '),
+      hint: expect.stringContaining('did you mean "name"?'),
     });
   });
 
