@@ -70,7 +70,7 @@ export function checkFixedValues(
   if (keys.length === 0) return;
   throw new ConfigError('CONFIG_FROZEN', `run ${run} is unfinished and began with other values:${lines}`, {
     hint: keys.includes('service.address')
-      ? 'its folios are at the old address: write that again to go on with this run, and the new one once it is done; or begin a new run with --new, which pays again'
+      ? 'its folios are at the old address: give that to go on with this run, such as with --base-url, and the new one once it is done; or begin a new run with --new, which pays again'
       : 'restore the old values to continue this run, or begin a new run with --new, which pays again',
     facts: { run, keys: keys.join(', ') },
   });
