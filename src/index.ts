@@ -29,7 +29,7 @@ export { createFileLock } from './checkpoint/sqlite/pipeline-lock.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export type { Config } from './config/schema.js';
-export { Secret } from './config/service-section.js';
+export { embeddedServiceFolder, Secret } from './config/service-section.js';
 export * from './errors.js';
 export { type AtFailpoint, type Failpoint, failpoints } from './failpoints.js';
 export { createLocalOutputStore } from './files/local-output-store.js';
@@ -78,7 +78,7 @@ export {
   type UploadSum,
 } from './run/recover.js';
 export type { RunOptions, RunPorts, ServiceEndpoint } from './run/run-options.js';
-export { embeddedServiceFolder, openApi, serviceIdentity } from './run/service.js';
+export { openApi, serviceIdentity } from './run/service.js';
 export type { RunContext } from './run-context.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';

@@ -22,7 +22,8 @@ export interface NewRun {
   readonly id: string;
   readonly pipeline: string;
   /**
-   * The identity of the service: its base URL, or `embedded:<folder>`. Results of one service are not used for another.
+   * The identity of the service: its name, or else its base URL; `embedded:` and name or folder for the embedded one.
+   * Results of one service are not used for another.
    */
   readonly service: string;
   readonly label: string | null;
@@ -59,6 +60,8 @@ export interface Publication {
     readonly lineage: boolean;
     /** Permission bits. */
     readonly mode: number;
+    /** Whether a delta file was written beside it. Missing: no. */
+    readonly delta?: boolean;
   };
 }
 

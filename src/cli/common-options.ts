@@ -1,7 +1,7 @@
 /** The flags that most commands share, and the config that they give. */
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { type Config, ConfigError, loadConfig } from '../../pipelines/index.js';
+import { type Config, ConfigError, loadConfig, type RunOptions } from '../../pipelines/index.js';
 
 /** Called by a command when it ends, with the exit code of the process. */
 export type Finish = (exitCode: number) => void;
@@ -35,6 +35,33 @@ export function withConfigOptions(command: Command): Command {
       'any other key, for example --set chunks.maxRecords=500; repeatable',
       collect,
     );
+}
+
+/** The flags of the commands that may begin a run. */
+export interface BeginOptions {
+  readonly new?: boolean;
+  /** `false` with `--no-reuse`; `true` without it. */
+  readonly reuse?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Adds the flags of the commands that may begin a run, besides `--new`. */
+export function withBeginOptions(command: Command): Command {
+  return command
+    .option(
+      '--no-reuse',
+      "take no answers of earlier runs: every record is paid for; this run's answers are kept",
+    )
+    .option('--yes', 'pay without being asked where a limit asks first, such as reuse.maxMiss');
+}
+
+/** The run's options that these flags give. */
+export function beginOptions({
+  new: fresh = false,
+  reuse,
+  yes = false,
+}: BeginOptions): Pick<RunOptions, 'fresh' | 'reuse' | 'yes'> {
+  return { fresh, yes, ...(reuse === false && { reuse }) };
 }
 
 /** Adds the flags that choose what is printed and logged, and where. */

@@ -1,13 +1,15 @@
 /** The command that continues an unfinished run, ready to paste into a shell. */
 
 /**
- * The same command without the flags of a new run: `--new` would begin another run and pay again.
+ * The same command without the flags of a new run: `--new` would begin another run and pay again. Another command does
+ * not know `--no-reuse` and `--yes`, and does not need them.
  * @param argv as node gives it: the first two are skipped.
  * @param command another command to continue with, with the same config.
  */
 export function resumeCommand(argv: readonly string[], command = argv[2]): string {
   const rest = argv.slice(3).filter((word, index, words) => {
     const isNew = word === '--new' || word === '--label' || word.startsWith('--label=');
+    if (command !== argv[2] && (word === '--no-reuse' || word === '--yes')) return false;
     return !isNew && words[index - 1] !== '--label';
   });
   return ['foliopipe', ...(command === undefined ? [] : [command]), ...rest.map(quoteForShell)].join(' ');

@@ -15,6 +15,7 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
     for (const { key, text } of rescueProblems(sections)) onProblem(key, text);
   }
   checkOutputPath(sections, onProblem);
+  checkDelta(sections, onProblem);
 }
 
 /** Reports every value that the schema knows but this release does not support, so that it is never ignored. */
@@ -93,5 +94,11 @@ function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnPr
   }
   if (output && stateDir !== undefined && `${resolve(output.path)}${sep}`.startsWith(`${stateDir}${sep}`)) {
     onProblem('output.path', 'lies in stateDir, whose files belong to foliopipe');
+  }
+}
+
+function checkDelta({ output, source }: Sections, onProblem: OnProblem): void {
+  if (output?.delta && source?.key === null) {
+    onProblem('output.delta', 'needs source.key: the source columns that name a record, such as [id]');
   }
 }

@@ -1,37 +1,55 @@
 /** The values that must not change while a run is open: they decide on the sent data and on the form of the output. */
 import { ConfigError } from '../errors.js';
 import type { Config } from './schema.js';
+import { serviceAddress } from './service-section.js';
 
 /**
  * The fixed values of a run, for the checkpoint: dotted key to JSON text.
- * @param service the base URL, or `embedded:<data folder>`.
+ * @param service the service's identity. Where that is a name, the address is a fixed value too: the run's folios are
+ *   there.
  */
 export function fixedValues(config: Config, service: string): Record<string, string> {
-  const { source, upload, chunks, output } = config;
+  const { source, upload, chunks } = config;
+  const address = serviceAddress(config);
   const values = {
     service,
+    ...(address !== service && { 'service.address': address }),
     'source.encoding': source.encoding,
     'source.delimiter': source.delimiter,
     'source.onBadRecord': source.onBadRecord,
     'upload.columns': upload.columns,
     'upload.keyColumn': upload.keyColumn,
+    'upload.duplicates': upload.duplicates,
     'upload.description': upload.description,
     'chunks.maxRecords': chunks.maxRecords,
     'chunks.maxBytes': chunks.maxBytes,
     'chunks.canary': chunks.canary,
   };
-  return { ...jsonTexts(values), ...fixedOutputValues(output) };
+  return { ...jsonTexts(values), ...fixedOutputValues(config) };
 }
 
-/** The fixed values of the section `output`, which decide on the path and the form of a publication. */
-export function fixedOutputValues(output: Config['output']): Record<string, string> {
+/** The fixed values that a later publication of the run replaces: those that decide only on its path and form. */
+export function fixedOutputValues({
+  source,
+  output,
+}: {
+  readonly source: Pick<Config['source'], 'key'>;
+  readonly output: Config['output'];
+}): Record<string, string> {
   return jsonTexts({
+    'source.key': source.key,
     'output.path': output.path,
     'output.columns': output.columns,
     'output.prefix': output.prefix,
     'output.lineage': output.lineage,
     'output.mode': output.mode.toString(8).padStart(4, '0'),
+    'output.delta': output.delta,
   });
+}
+
+/** Whether a later publication of the run may have another value of this key: one of `fixedOutputValues`. */
+export function isOutputValue(key: string): boolean {
+  return key === 'source.key' || key.startsWith('output.');
 }
 
 /** The output's path among the fixed values of a run; null in a run without one. */
@@ -51,21 +69,31 @@ export function checkFixedValues(
   const { keys, lines } = changedValues(then, now);
   if (keys.length === 0) return;
   throw new ConfigError('CONFIG_FROZEN', `run ${run} is unfinished and began with other values:${lines}`, {
-    hint: 'restore the old values to continue this run, or begin a new run with --new, which pays again',
+    hint: keys.includes('service.address')
+      ? 'its folios are at the old address: give that to go on with this run, such as with --base-url, and the new one once it is done; or begin a new run with --new, which pays again'
+      : 'restore the old values to continue this run, or begin a new run with --new, which pays again',
     facts: { run, keys: keys.join(', ') },
   });
 }
 
+/** What a run did that was begun before these keys existed. */
+const valuesBeforeKeys: Readonly<Record<string, string>> = {
+  'source.key': 'null',
+  'upload.duplicates': '"send"',
+  'output.delta': 'false',
+};
+
 /**
- * The keys whose value has changed, and a line for each key with both values. Does not compare a key that only one side
- * has: it comes from another version of foliopipe, and the version without it behaves like the default.
+ * The keys whose value has changed, and a line for each key with both values. Does not compare any other key that only
+ * one side has: it comes from another version of foliopipe, and the version without it behaves like the default.
  */
 export function changedValues(
   then: Readonly<Record<string, string>>,
   now: Readonly<Record<string, string>>,
 ): { readonly keys: readonly string[]; readonly lines: string } {
-  const keys = Object.keys(then).filter((key) => now[key] !== undefined && now[key] !== then[key]);
-  const lines = keys.map((key) => `\n  ${key}: ${then[key]} when it began, ${now[key]} now`);
+  const before = { ...valuesBeforeKeys, ...then };
+  const keys = Object.keys(before).filter((key) => now[key] !== undefined && now[key] !== before[key]);
+  const lines = keys.map((key) => `\n  ${key}: ${before[key]} when it began, ${now[key]} now`);
   return { keys, lines: lines.join('') };
 }
 

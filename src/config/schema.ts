@@ -12,18 +12,16 @@ import {
   resultSchema,
   retentionSchema,
   retrySchema,
+  reuseSchema,
   sourceSchema,
   timeoutsSchema,
   uploadSchema,
 } from './sections.js';
 import { type ServiceConfig, serviceSchema } from './service-section.js';
-import { filePath } from './values.js';
+import { filePath, shortName } from './values.js';
 
 export const configSchema = z.strictObject({
-  pipeline: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,64}$/)
-    .describe('a name of 1 to 64 letters, digits, dots, dashes and underscores'),
+  pipeline: shortName,
   source: sourceSchema,
   upload: uploadSchema,
   service: serviceSchema,
@@ -34,6 +32,7 @@ export const configSchema = z.strictObject({
   retry: retrySchema,
   ambiguous: ambiguousSchema,
   failures: failuresSchema,
+  reuse: reuseSchema,
   budget: budgetSchema,
   result: resultSchema,
   output: outputSchema,

@@ -2,6 +2,7 @@
 import iconv from 'iconv-lite';
 import { z } from 'zod';
 import {
+  age,
   choice,
   columnNames,
   duration,
@@ -23,6 +24,20 @@ const day = 24 * hour;
 /** iconv-lite knows these names too, but they are not text encodings. */
 const NOT_TEXT: ReadonlySet<string> = new Set(['base64', 'hex']);
 
+/** The source columns that name a record. One name alone may be given as a text, but `[a, b]` in a flag is a list. */
+const keyColumns = z
+  .union([
+    z
+      .string()
+      .min(1)
+      .refine((name) => !name.startsWith('['))
+      .transform((name) => [name]),
+    columnNames(1),
+  ])
+  .nullable()
+  .describe('null, the name of a source column, or a list of source columns, each once')
+  .default(null);
+
 export const sourceSchema = z.strictObject({
   path: filePath.describe('the path of a CSV file, or a glob'),
   encoding: z
@@ -37,6 +52,7 @@ export const sourceSchema = z.strictObject({
     .describe('auto, or one ASCII character that is not a quote, such as ";" or "\\t"')
     .default('auto'),
   onBadRecord: choice(['fail', 'reject']).default('fail'),
+  key: keyColumns,
   onChange: choice(['fail', 'supersede']).default('fail'),
 });
 
@@ -64,6 +80,7 @@ export const uploadSchema = z.strictObject({
     .nullable()
     .describe('the name of a column, or null')
     .default('record_id'),
+  duplicates: choice(['send', 'once']).default('send'),
   description: z
     .string()
     .refine((text) => (text.match(/\{[^}]*\}/g) ?? []).every((found) => PLACEHOLDERS.has(found)))
@@ -146,6 +163,19 @@ export const failuresSchema = z.strictObject({
   maxSplits: wholeNumber(0).default(64),
 });
 
+export const reuseSchema = z.strictObject({
+  maxAge: age.default(0),
+  failedAge: age.default(7 * day),
+  epoch: z
+    .string()
+    .regex(/^(?!\s)\P{Cc}{0,64}(?<!\s)$/u)
+    .describe(
+      'a text of at most 64 characters, without control characters and without spaces around it; a number needs quotes',
+    )
+    .default(''),
+  maxMiss: share.default(0.5),
+});
+
 const cap = z.int().min(0).nullable().describe('a whole number of records, or null').default(null);
 
 export const budgetSchema = z.strictObject({
@@ -201,6 +231,7 @@ export const outputSchema = z.strictObject({
     .default('prediction_'),
   lineage: flag.default(false),
   mode: fileMode.default(0o640),
+  delta: flag.default(false),
 });
 
 export const retentionSchema = z.strictObject({ results: duration.default(30 * day) });

@@ -1,9 +1,10 @@
 /** The section `service`: the local or the real service, its address and its token. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { describeReadError } from './file-settings.js';
-import { choice, filePath, flag } from './values.js';
+import { choice, filePath, flag, shortName } from './values.js';
 
 const INSECURE =
   'http:// would send token and records unencrypted; it is accepted only for localhost, so write https://';
@@ -27,6 +28,10 @@ const address = z
   .default(null);
 
 export const serviceSchema = z.strictObject({
+  name: shortName
+    .nullable()
+    .describe('null, or a name of 1 to 64 letters, digits, dots, dashes and underscores')
+    .default(null),
   embedded: flag.default(false),
   baseUrl: address,
   legacyBaseUrl: address,
@@ -62,6 +67,8 @@ export type ServiceConfig =
     });
 
 interface RequestOptions {
+  /** Its identity instead of its address, or null. */
+  readonly name: string | null;
   readonly tokenIn: 'query' | 'header';
   readonly requestsPerSecond: number;
 }
@@ -71,14 +78,30 @@ interface RequestOptions {
  * @returns undefined when there is a problem, reported here or by `crossCheck`.
  */
 export function resolveService(
-  { embedded, baseUrl, legacyBaseUrl, tokenIn, requestsPerSecond, ...given }: ParsedService,
+  { name, embedded, baseUrl, legacyBaseUrl, tokenIn, requestsPerSecond, ...given }: ParsedService,
   onProblem: (key: string, text: string) => void,
 ): ServiceConfig | undefined {
-  const options = { tokenIn, requestsPerSecond };
+  const options = { name, tokenIn, requestsPerSecond };
   if (embedded) return { ...options, embedded, baseUrl: null, legacyBaseUrl: null, token: null };
   const token = given.token ?? (given.tokenFile && readToken(given.tokenFile, onProblem));
   if (!token || baseUrl === null) return undefined;
   return { ...options, embedded, baseUrl, legacyBaseUrl, token: new Secret(token) };
+}
+
+/** The address of a service, or `embedded:<data folder>`. */
+export function serviceAddress({
+  service,
+  stateDir,
+}: {
+  readonly service: Pick<ServiceConfig, 'embedded' | 'baseUrl'>;
+  readonly stateDir: string;
+}): string {
+  return service.embedded ? `embedded:${embeddedServiceFolder({ stateDir })}` : service.baseUrl!;
+}
+
+/** The folder in which the embedded service keeps its folios. */
+export function embeddedServiceFolder({ stateDir }: { readonly stateDir: string }): string {
+  return join(stateDir, 'service');
 }
 
 /** Holds a token. Every way of printing it gives `[secret]`; only `reveal()` gives the token, to send it. */

@@ -15,6 +15,11 @@ export const timerDuration = durationUpTo(
   'a duration with its unit, such as 500ms, 10s, 15m or 6h, of at most 24d',
 );
 
+/** How old something may be, in milliseconds. 0 means that nothing is young enough. */
+export const age = z
+  .union([z.literal(0), duration])
+  .describe('a duration with its unit, such as 12h, 90d or 2y, or 0');
+
 /** A size: a whole number of bytes, or a number with B, KB, MB, GB or TB, where 1KB is 1024 bytes. */
 export function size(least: Bytes, most: Bytes) {
   const expected = `a size of at least ${asWritten(least)} and at most ${asWritten(most)}, such as 512KB or 8MB (1KB is 1024 bytes)`;
@@ -51,6 +56,12 @@ export function wholeNumber(least: number) {
 export function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
   return z.enum(words).describe(words.join(' or '));
 }
+
+/** A name that can stand in a file's name and in a command without quotes. It can be no address and no path. */
+export const shortName = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,64}$/)
+  .describe('a name of 1 to 64 letters, digits, dots, dashes and underscores');
 
 /** True or false. */
 export const flag = z.boolean().describe('true or false');

@@ -6,10 +6,9 @@ import type { PredictionApi } from '../api/prediction-api.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError, FolioLostError, FoliopipeError, RefusedError } from '../errors.js';
-import { createOutputLayout } from '../results/output-layout.js';
 import { inspectFile } from '../source/inspect-file.js';
 import { findFiles } from '../source/source-files.js';
-import { createUploadLayout } from '../stages/chunk/cut-chunks.js';
+import { checkColumns } from './check-source.js';
 
 export interface CheckedItem {
   readonly item: 'state folder' | 'output folder' | 'source' | 'service';
@@ -61,10 +60,8 @@ async function checkFolder(path: string, key: string): Promise<string> {
 async function checkSourceHeader(config: Config): Promise<string> {
   const paths = await findFiles(config.source.path);
   const files = await Promise.all(paths.map((path) => inspectFile(path, config.source)));
-  for (const { columns, dialect, path } of files) {
-    const source = { columns, files: [{ path, dialect }] };
-    createUploadLayout(source, config.upload);
-    createOutputLayout(source, config.output);
+  for (const { columns, dialect } of files) {
+    checkColumns({ columns, files: [{ dialect }] }, config);
   }
   const { columns, dialect } = files[0]!;
   return `${paths.join(', ')}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}`;

@@ -5,7 +5,7 @@
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import type { OutputStore } from '../files/output-store.js';
-import { createOutputLayout } from '../results/output-layout.js';
+import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
 import { scanSource } from '../source/scan-source.js';
 import { fileStamp, findFiles } from '../source/source-files.js';
 import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
@@ -31,12 +31,22 @@ export async function checkSource(
 ): Promise<Source> {
   const paths = await findFiles(config.source.path);
   await output.check(config.output.path, paths);
-  const source = (await hasSameStamps(known?.source, paths))
-    ? known!.source
-    : await scan(config, { ...options, signal }, paths);
-  createUploadLayout(source, config.upload);
-  createOutputLayout(source, config.output);
+  const isKnown = wasKeyChecked(known, config) && (await hasSameStamps(known?.source, paths));
+  const source = isKnown ? known!.source : await scan(config, { ...options, signal }, paths);
+  checkColumns(source, config);
   return source;
+}
+
+/** @throws ConfigError `CONFIG_COLUMN_MISSING`, `OUTPUT_COLUMN_TAKEN`, for a header that does not fit the config. */
+export function checkColumns(header: LayoutSource, { source, upload, output }: Config): void {
+  createUploadLayout(header, upload);
+  createOutputLayout(header, output);
+  for (const column of source.key ?? []) fieldOf(header.columns, column, 'source.key');
+}
+
+/** Whether a run has read its source with the same `source.key`. Without a key there is nothing to check. */
+function wasKeyChecked(known: Run | undefined, { source: { key } }: Config): boolean {
+  return key === null || known?.frozen['source.key'] === JSON.stringify(key);
 }
 
 async function scan(

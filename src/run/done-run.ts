@@ -1,6 +1,6 @@
 /** Done runs: finds the one that has enriched a source, and checks whether a run can be published or opened again. */
 import type { Run } from '../checkpoint/checkpoint.js';
-import { changedValues, fixedValues } from '../config/fixed-values.js';
+import { changedValues, fixedValues, isOutputValue } from '../config/fixed-values.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
 import { hasContent } from '../files/output-store.js';
 import type { RunContext } from '../run-context.js';
@@ -10,7 +10,7 @@ import { serviceIdentity } from './service.js';
 
 /**
  * The newest run that has read and sent the source with the values of the current config. The sizes of its chunks do
- * not matter.
+ * not matter, nor whether it has sent equal records once or each time.
  * @param done runs whose source had the same content, newest first.
  * @param frozen the current values.
  * @returns undefined if there are no runs.
@@ -32,7 +32,9 @@ export function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string
   );
 }
 
+/** `upload.duplicates` decides only how often equal records are sent: their answers are the same. */
 function decidesWhatIsSent(key: string): boolean {
+  if (key === 'upload.duplicates' || isOutputValue(key)) return false;
   return key.startsWith('source.') || key.startsWith('upload.');
 }
 

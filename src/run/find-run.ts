@@ -1,7 +1,7 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { checkFixedValues, fixedOutputPath, fixedValues } from '../config/fixed-values.js';
+import { checkFixedValues, fixedOutputPath, fixedValues, isOutputValue } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -94,7 +94,7 @@ async function findExisting(
   await verifyPaid(context, run);
   if (wanted === true && run.state === 'done') return { run, found: 'done' };
   const frozen = Object.entries(fixedValues(config, service));
-  const compared = wanted === true ? frozen : frozen.filter(([key]) => !key.startsWith('output.'));
+  const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
   checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw prunedError(run);
   const source = await checkSource({ config, output, signal }, options, run);

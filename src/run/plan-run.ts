@@ -43,7 +43,9 @@ export interface PlannedStep {
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
 export async function planRun(
   config: Config,
-  options: Pick<RunOptions, 'onScan' | 'fresh' | 'output'> & { readonly signal: AbortSignal },
+  options: Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'reuse' | 'yes'> & {
+    readonly signal: AbortSignal;
+  },
 ): Promise<Plan> {
   const { output = createLocalOutputStore() } = options;
   const source = await checkSource({ config, output, signal: options.signal }, options);

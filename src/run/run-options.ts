@@ -48,6 +48,10 @@ export interface RunOptions extends RunPorts {
   readonly signal?: AbortSignal;
   /** Begin a new run even if one is unfinished or done; its records are paid for again. */
   readonly fresh?: boolean;
+  /** `false`: a new run takes no answers of earlier runs. Its own answers are kept as `reuse.*` says. */
+  readonly reuse?: false;
+  /** Passes the guards that ask before a run pays, such as `reuse.maxMiss`. */
+  readonly yes?: boolean;
   /** Never begin a run: use the run with this id. `true` uses the unfinished run, or else the last one. */
   readonly existing?: true | string;
   /** Epoch milliseconds at which the run stops with a `DeadlineError`; it can be resumed. */

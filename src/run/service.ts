@@ -1,20 +1,20 @@
 /** The service that a config names: its identity and its client. */
-import { join } from 'node:path';
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { Config } from '../config/schema.js';
+import { serviceAddress } from '../config/service-section.js';
 import { ConfigError } from '../errors.js';
 import { silentLogger } from '../logger.js';
 import type { RunOptions } from './run-options.js';
 
-/** The identity of a service: its address, or the data folder of the embedded one. */
+/**
+ * The identity of a service, under which its runs, columns and answers are kept: `service.name`, or its address if it
+ * has no name. The embedded service always has `embedded:` before it, so that it never shares a real one's identity.
+ */
 export function serviceIdentity(config: Config): string {
-  return config.service.embedded ? `embedded:${embeddedServiceFolder(config)}` : config.service.baseUrl;
-}
-
-/** The folder in which the embedded service keeps its folios. */
-export function embeddedServiceFolder(config: Pick<Config, 'stateDir'>): string {
-  return join(config.stateDir, 'service');
+  const { name, embedded } = config.service;
+  if (name === null) return serviceAddress(config);
+  return embedded ? `embedded:${name}` : name;
 }
 
 /** The client of the configured service, or of the embedded one at its endpoint. */

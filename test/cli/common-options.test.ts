@@ -2,10 +2,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { addPlan } from '../../src/cli/commands/plan.js';
+import { addRun } from '../../src/cli/commands/run.js';
+import { addSubmit } from '../../src/cli/commands/submit.js';
 import {
+  beginOptions,
   type CommonOptions,
   readConfig,
   refuseFileAsRun,
+  withBeginOptions,
   withConfigOptions,
   withOutputOptions,
 } from '../../src/cli/common-options.js';
@@ -47,6 +52,27 @@ describe('the common flags', () => {
   it.each(['chunks.maxRecords', '=5'])('--set %s is refused', async (text) => {
     const refused = readConfig(parse('--set', text, '--source', 'a.csv'));
     await expect(refused).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+  });
+});
+
+describe('the flags of a command that may begin a run', () => {
+  const begin = (...args: string[]) =>
+    beginOptions(withBeginOptions(new Command()).option('--new').parse(args, { from: 'user' }).opts());
+
+  it('are options of the run, and leave the config alone', () => {
+    expect(begin()).toEqual({ fresh: false, yes: false });
+    expect(begin('--no-reuse', '--yes', '--new')).toEqual({ fresh: true, yes: true, reuse: false });
+  });
+
+  it.each([
+    ['run', addRun],
+    ['submit', addSubmit],
+    ['plan', addPlan],
+  ])('are taken by %s', (_, add) => {
+    const command = new Command();
+    add(command, () => undefined);
+    const flags = command.options.map(({ long }) => long);
+    expect(flags).toEqual(expect.arrayContaining(['--new', '--no-reuse', '--yes']));
   });
 });
 

@@ -15,6 +15,11 @@ describe('resumeCommand', () => {
   it('may be another command of the same config', () => {
     expect(resumeCommand(argv('submit', 'job.yaml', '--new'), 'collect')).toBe('foliopipe collect job.yaml');
   });
+  it('keeps the flags about earlier answers, which another command does not have', () => {
+    const words = argv('submit', '--no-reuse', 'job.yaml', '--yes');
+    expect(resumeCommand(words)).toBe('foliopipe submit --no-reuse job.yaml --yes');
+    expect(resumeCommand(words, 'collect')).toBe('foliopipe collect job.yaml');
+  });
   it('quotes words for the shell', () => {
     const words = [
       'run',

@@ -13,11 +13,13 @@ test.each([
   ['upload.columns', { upload: { columns: { name: 'Other' } } }],
   ['upload.keyColumn', { upload: { columns: { name: 'BusinessName' }, keyColumn: null } }],
   ['upload.description', { upload: { columns: { name: 'BusinessName' }, description: '' } }],
+  ['upload.duplicates', { upload: { columns: { name: 'BusinessName' }, duplicates: 'once' } }],
   ['chunks.maxRecords', { chunks: { maxRecords: 5 } }],
   ['chunks.maxBytes', { chunks: { maxBytes: '1MB' } }],
   ['source.encoding', { source: { path: 'in.csv', encoding: 'latin1' } }],
   ['source.delimiter', { source: { path: 'in.csv', delimiter: ';' } }],
   ['source.onBadRecord', { source: { path: 'in.csv', onBadRecord: 'reject' } }],
+  ['source.key', { source: { path: 'in.csv', key: ['id'] } }],
   ['output.path', { output: { path: 'o2.csv' } }],
   ['output.columns', { output: { path: 'out.csv', columns: ['a'] } }],
   ['output.prefix', { output: { path: 'out.csv', prefix: 'p_' } }],
@@ -32,6 +34,48 @@ test.each([
 test('the service may not change', async () => {
   const error = await configErrorOf(() => checkFixedValues(fixed(), fixed({}, 'embedded:/x'), 'R1'));
   expect(error.message).toContain(`service: "${SERVICE}" when it began, "embedded:/x" now`);
+});
+
+/** A service with a name, at an address. */
+const named = (baseUrl: string) => ({ service: { name: 'predictions', baseUrl, token: 't0ken' } });
+
+test('the address of a service with a name may not change, because the folios are there', async () => {
+  const [old, moved] = [named(SERVICE), named('https://moved.example')];
+  const error = await configErrorOf(() =>
+    checkFixedValues(fixed(old, 'predictions'), fixed(moved, 'predictions'), 'R1'),
+  );
+  expect(error).toMatchObject({ code: 'CONFIG_FROZEN', facts: { keys: 'service.address' } });
+  expect(error.message).toContain(`service.address: "${SERVICE}" when it began, "https://moved.example" now`);
+  expect(error.hint).toMatch(/^its folios are at the old address: .* --new/);
+});
+
+test('the address of an embedded service with a name is its data folder', () => {
+  const service = { name: 'trial', embedded: true };
+  const values = fixed({ service, stateDir: '/state' }, 'embedded:trial');
+  expect(values['service.address']).toBe('"embedded:/state/service"');
+});
+
+test('a service that has just been given a name is another one', async () => {
+  const now = fixed(named(SERVICE), 'predictions');
+  const { facts, message } = await configErrorOf(() => checkFixedValues(fixed(), now, 'R1'));
+  expect(facts.keys).toBe('service');
+  expect(message).toContain(`service: "${SERVICE}" when it began, "predictions" now`);
+});
+
+test('a run from before a key was known has done what its default says', async () => {
+  const older = fixed();
+  for (const key of ['source.key', 'upload.duplicates', 'output.delta']) delete older[key];
+  expect(() => checkFixedValues(older, fixed(), 'R1')).not.toThrow();
+  const now = fixed({ upload: { columns: { name: 'BusinessName' }, duplicates: 'once' } });
+  const { message } = await configErrorOf(() => checkFixedValues(older, now, 'R1'));
+  expect(message).toContain('upload.duplicates: "send" when it began, "once" now');
+});
+
+test('a delta may not be asked for while a run is open', async () => {
+  const keyed = (delta: boolean) =>
+    fixed({ source: { path: 'in.csv', key: 'id' }, output: { path: 'out.csv', delta } });
+  const { facts } = await configErrorOf(() => checkFixedValues(keyed(false), keyed(true), 'R1'));
+  expect(facts.keys).toBe('output.delta');
 });
 
 test('the order of the sent columns is part of what is sent', async () => {
@@ -53,6 +97,7 @@ test('all other values may change, the path of the source too', () => {
     concurrency: { uploads: 1 },
     poll: { timeout: '1h' },
     service: { baseUrl: SERVICE, token: 'another' },
+    reuse: { maxAge: '90d', failedAge: '1d', epoch: '2', maxMiss: '10%' },
   });
   expect(() => checkFixedValues(fixed(), now, 'R1')).not.toThrow();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseConfig } from '../../src/config/load-config.js';
+import { loadConfig, parseConfig } from '../../src/config/load-config.js';
 import { Secret } from '../../src/config/service-section.js';
 import { configErrorOf, minimal, minimalWith, variable } from '../helpers/config/minimal-config.js';
 
@@ -16,11 +16,13 @@ test('fills in every default', () => {
       encoding: 'auto',
       delimiter: 'auto',
       onBadRecord: 'fail',
+      key: null,
       onChange: 'fail',
     },
     upload: {
       columns: { name: 'BusinessName' },
       keyColumn: 'record_id',
+      duplicates: 'send',
       description: '{pipeline} {run} {chunk} {hash}',
     },
     chunks: { maxRecords: 10_000, maxBytes: 8_388_608, canary: 0 },
@@ -30,6 +32,7 @@ test('fills in every default', () => {
     retry: { first: 500, max: 60_000, giveUpAfter: 7_200_000 },
     ambiguous: { policy: 'resubmit', maxRecords: 100_000 },
     failures: { tolerate: 0.05, rounds: 0, rescue: 'none', rescueColumns: {}, maxSplits: 64 },
+    reuse: { maxAge: 0, failedAge: 604_800_000, epoch: '', maxMiss: 0.5 },
     budget: {
       perRun: null,
       perDay: null,
@@ -39,12 +42,20 @@ test('fills in every default', () => {
       timeZone: 'UTC',
     },
     result: { columns: [], echo: null, onChange: 'fail' },
-    output: { path: '/base/out.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
+    output: {
+      path: '/base/out.csv',
+      columns: 'all',
+      prefix: 'prediction_',
+      lineage: false,
+      mode: 0o640,
+      delta: false,
+    },
     retention: { results: 2_592_000_000 },
     stateDir: '/base/.foliopipe',
   });
   const { token, ...address } = service;
   expect(address).toEqual({
+    name: null,
     embedded: false,
     baseUrl: 'https://predict.example',
     legacyBaseUrl: null,
@@ -136,6 +147,21 @@ test.each([
   ['result.columns', { result: { columns: ['a', 'a'] } }, 'each once'],
   ['budget.timeZone', { budget: { timeZone: 'Mars/Olympus' } }, 'America/Denver'],
   ['budget.currency', { budget: { currency: 'dollars' } }, 'USD'],
+  ['source.key', { source: { path: 'x', key: [] } }, 'null, the name of a source column, or a list'],
+  ['source.key', { source: { path: 'x', key: '' } }, 'or a list of source columns, each once'],
+  ['source.key', { source: { path: 'x', key: ['a', 'a'] } }, 'each once, got the list ["a","a"]'],
+  ['source.key', { source: { path: 'x', key: [1] } }, 'or a list of source columns'],
+  ['output.delta', { output: { path: 'o', delta: true } }, 'needs source.key'],
+  ['output.delta', { output: { path: 'o', delta: 'yes' } }, 'expected true or false'],
+  ['upload.duplicates', { upload: { columns: { a: 'A' }, duplicates: 'never' } }, 'send or once'],
+  ['reuse.maxAge', { reuse: { maxAge: 90 } }, 'a duration with its unit, such as 12h, 90d or 2y, or 0'],
+  ['reuse.maxAge', { reuse: { maxAge: '-1d' } }, 'or 0, got "-1d"'],
+  ['reuse.failedAge', { reuse: { failedAge: null } }, 'a duration with its unit'],
+  ['reuse.epoch', { reuse: { epoch: 2 } }, 'a number needs quotes, got 2'],
+  ['reuse.epoch', { reuse: { epoch: 'a\tb' } }, 'without control characters'],
+  ['reuse.epoch', { reuse: { epoch: ' 2' } }, 'without spaces around it'],
+  ['reuse.epoch', { reuse: { epoch: 'e'.repeat(65) } }, 'at most 64 characters'],
+  ['reuse.maxMiss', { reuse: { maxMiss: '150%' } }, 'a share such as 5%'],
   ['service.requestsPerSecond', { service: { embedded: true, requestsPerSecond: 0 } }, 'above 0'],
   ['upload', { upload: null }, ''],
   ['config', null, ''],
@@ -167,6 +193,54 @@ test('accepts policies, caps, prices, chosen columns, no key column', () => {
   expect(Object.keys(config.upload.columns)).toEqual(['z', 'a']);
   expect(config.chunks.canary).toBe('auto');
   expect(config.output).toMatchObject({ path: '/abs/out.csv', columns: ['Id', 'Name'], mode: 0o600 });
+});
+
+test('accepts a key, a delta, doubles that are sent once, and reuse', () => {
+  const config = parseConfig(
+    minimalWith({
+      source: { path: 'in.csv', key: ['State', 'Id'] },
+      upload: { columns: { name: 'Name' }, duplicates: 'once' },
+      reuse: { maxAge: '2y', failedAge: 0, epoch: '2026-11, model β', maxMiss: '12.5%' },
+      output: { path: 'out.csv', delta: true },
+    }),
+    '/base',
+  );
+  expect(config.source.key).toEqual(['State', 'Id']);
+  expect(config.upload.duplicates).toBe('once');
+  const twoYears = 2 * 365.25 * 86_400_000;
+  expect(config.reuse).toEqual({
+    maxAge: twoYears,
+    failedAge: 0,
+    epoch: '2026-11, model β',
+    maxMiss: 0.125,
+  });
+  expect(config.output.delta).toBe(true);
+});
+
+test('a key of one column may be written as its name', () => {
+  const config = parseConfig(minimalWith({ source: { path: 'in.csv', key: 'Account Id' } }), '/base');
+  expect(config.source.key).toEqual(['Account Id']);
+});
+
+test.each([
+  ['source.key', 'Id', { source: { key: ['Id'] } }],
+  ['source.key', '[State, Id]', { source: { key: ['State', 'Id'] } }],
+  ['source.key', 'null', { source: { key: null } }],
+  ['reuse.maxAge', '0', { reuse: { maxAge: 0 } }],
+  ['reuse.maxAge', '90d', { reuse: { maxAge: 7_776_000_000 } }],
+  ['reuse.epoch', '2', { reuse: { epoch: '2' } }],
+  ['reuse.epoch', '', { reuse: { epoch: '' } }],
+  ['reuse.maxMiss', '40%', { reuse: { maxMiss: 0.4 } }],
+  ['service.name', '2026', { service: { name: '2026' } }],
+])('a flag gives %s the text %s', async (key, value, expected) => {
+  const folder = '/base';
+  const service = { embedded: true };
+  const given = Object.entries(minimalWith({ service })).map(([name, section]) => ({
+    key: name,
+    value: section,
+  }));
+  const overrides = [...given, { key, value }].map((one) => ({ ...one, baseDir: folder, origin: 'a test' }));
+  expect(await loadConfig({ files: [], env: {}, overrides, cwd: folder })).toMatchObject(expected);
 });
 
 test('has no environment: a reference to a variable is a problem, an escaped one is a text', async () => {

@@ -45,6 +45,19 @@ test.each([
   expect(await problemOf({ baseUrl: written, token: 't' }, 'service.baseUrl')).toContain(text);
 });
 
+test.each(['predictions', 'v2.predict.example', 'A_1-b'])('the name %s is kept', (name) => {
+  expect(parseService({ name, baseUrl, token: 't' }).name).toBe(name);
+  expect(parseService({ name, embedded: true }).name).toBe(name);
+});
+
+test.each(['https://predict.example', 'embedded:/data', 'a/b', 'two words', '', ' a', 'n'.repeat(65), 7])(
+  'the name %j is refused: it could be an address, or be misread',
+  async (name) => {
+    const problem = await problemOf({ name, baseUrl, token: 't' }, 'service.name');
+    expect(problem).toContain('expected null, or a name of 1 to 64 letters, digits, dots');
+  },
+);
+
 test('a real service needs an address and a token', async () => {
   const { facts } = await configErrorOf(() => parseService({}));
   expect(Object.keys(facts)).toEqual(['service.baseUrl', 'service.token']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { duration, share, size, timerDuration } from '../../src/config/values.js';
+import { age, duration, share, size, timerDuration } from '../../src/config/values.js';
 
 test.each([
   ['500ms', 500],
@@ -19,6 +19,13 @@ test.each([10, '10', '', '-5s', '0s', '10 lightyears', '1mo', '10s 5ms', null])(
     expect(duration.safeParse(value).success).toBe(false);
   },
 );
+
+test('an age is a duration of up to years, or 0', () => {
+  expect(age.parse(0)).toBe(0);
+  expect(age.parse('90d')).toBe(7_776_000_000);
+  expect(age.parse('10y')).toBe(315_576_000_000);
+  for (const value of ['0', 1, -1, '', '90', null]) expect(age.safeParse(value).success).toBe(false);
+});
 
 test('a duration longer than a timer can wait is refused for timers', () => {
   expect(timerDuration.safeParse('24d').success).toBe(true);

@@ -121,6 +121,45 @@ describe('a run that is done', () => {
     expect((await find(run)).run.id).toBe(run.id);
   });
 
+  it('stands for its source, whether equal records were sent once or each time, and with any key', async () => {
+    const run = await earlier('done');
+    const once = { ...run.config, upload: { ...run.config.upload, duplicates: 'once' as const } };
+    const keyed = { ...once, source: { ...once.source, key: ['name'] } };
+    expect(await find({ ...run, config: keyed })).toMatchObject({ found: 'done', run: { id: run.id } });
+  });
+
+  it('is published by name under another key, which is looked for in the header', async () => {
+    const run = await earlier('done');
+    const keyed = (key: string[]) => ({
+      ...run,
+      config: { ...run.config, source: { ...run.config.source, key } },
+    });
+    expect(await find(keyed(['name']), { existing: run.id })).toMatchObject({ found: 'continued' });
+    await expect(find(keyed(['Name']), { existing: run.id })).rejects.toMatchObject({
+      code: 'CONFIG_COLUMN_MISSING',
+      message: expect.stringContaining('source.key: the source has no column "Name"; it has '),
+      hint: expect.stringContaining('did you mean "name"?'),
+    });
+  });
+
+  it('stays known where the address of its service moves and the name stays', async () => {
+    const run = await earlier('open');
+    const at = (baseUrl: string) => {
+      const service = { ...run.config.service, embedded: false as const, name: 'predictions', baseUrl };
+      return { ...run, config: { ...run.config, service } as StageRun['config'] };
+    };
+    const old = at('https://service.test');
+    const { run: begun } = await find(old, { fresh: true }, 'predictions');
+    const moved = at('https://moved.test');
+    await expect(find(moved, {}, 'predictions')).rejects.toMatchObject({
+      code: 'CONFIG_FROZEN',
+      facts: { keys: 'service.address' },
+    });
+    await run.checkpoint.recordPublishing(begun.id, samplePublication);
+    await run.checkpoint.recordDone(begun.id, 5);
+    expect(await find(moved, {}, 'predictions')).toMatchObject({ found: 'done', run: { id: begun.id } });
+  });
+
   it('has the files that hold its content now', async () => {
     const run = await earlier('done');
     await utimes(run.source.files[0]!.path, 1, 1);

@@ -3,31 +3,34 @@ import type { Command } from 'commander';
 import { type Plan, planRun } from '../../../pipelines/index.js';
 import { formatBytes, formatCount } from '../../quantities.js';
 import {
+  type BeginOptions,
+  beginOptions,
   type CommonOptions,
   type Finish,
   readConfig,
+  withBeginOptions,
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
 
-interface Options extends CommonOptions {
-  readonly new?: boolean;
-}
+interface Options extends CommonOptions, BeginOptions {}
 
 export function addPlan(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file').option('--new', 'plan for a new run');
-  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
-    finish(await printPlan(options, file));
-  });
+  withOutputOptions(withConfigOptions(withBeginOptions(command))).action(
+    async (file: string | undefined, options: Options) => {
+      finish(await printPlan(options, file));
+    },
+  );
 }
 
 export async function printPlan(options: Options, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file);
   const stop = listenForStop(() => undefined);
   try {
-    const plan = await planRun(config, { signal: stop.signal, fresh: options.new === true });
+    const plan = await planRun(config, { signal: stop.signal, ...beginOptions(options) });
     if (options.json) await printJson('summary', { ...plan, exitCode: 0 });
     else await print(planText(plan));
     return 0;

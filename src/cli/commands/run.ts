@@ -1,7 +1,14 @@
 /** `foliopipe run`: begins or continues the whole job. */
 import type { Command } from 'commander';
 import { enrich } from '../../../pipelines/index.js';
-import { type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
+import {
+  type BeginOptions,
+  beginOptions,
+  type Finish,
+  withBeginOptions,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
 import {
   preparationFor,
   type RehearseOptions,
@@ -12,7 +19,7 @@ import { runJob } from '../session.js';
 import { type TimeOptions, withPartialOption, withTimeOptions } from '../time-options.js';
 import { printPlan } from './plan.js';
 
-interface Options extends RehearseOptions, TimeOptions {
+interface Options extends RehearseOptions, TimeOptions, BeginOptions {
   readonly label?: string;
 }
 
@@ -23,13 +30,18 @@ export function addRun(command: Command, finish: Finish): void {
     .option('--label <text>', 'a note kept with a new run')
     .option('--dry-run', 'the same as plan');
   withRehearseOption(
-    withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(command)))),
+    withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(withBeginOptions(command))))),
   ).action(async (file: string | undefined, options: Options) => {
     const prepare = preparationFor(options);
     if (options.dryRun) return printPlan(options, file).then(finish);
-    const { new: fresh = false, label, publishPartial = false } = options;
+    const { label, publishPartial = false } = options;
     const job: Parameters<typeof runJob>[2] = (config, rest) =>
-      enrich(config, { ...rest, fresh, publishPartial, ...(label !== undefined && { label }) });
+      enrich(config, {
+        ...rest,
+        ...beginOptions(options),
+        publishPartial,
+        ...(label !== undefined && { label }),
+      });
     finish(await runJob(rehearsalOptions(options), file, job, prepare));
   });
 }

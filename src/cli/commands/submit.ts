@@ -1,12 +1,19 @@
 /** `foliopipe submit`: uploads everything and does not wait for the results. */
 import type { Command } from 'commander';
 import { submit } from '../../../pipelines/index.js';
-import { type CommonOptions, type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
+import {
+  type BeginOptions,
+  beginOptions,
+  type CommonOptions,
+  type Finish,
+  withBeginOptions,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
 import { runJob } from '../session.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 
-interface Options extends CommonOptions, TimeOptions {
-  readonly new?: boolean;
+interface Options extends CommonOptions, TimeOptions, BeginOptions {
   readonly label?: string;
 }
 
@@ -15,11 +22,11 @@ export function addSubmit(command: Command, finish: Finish): void {
     .argument('[file]', 'config file')
     .option('--new', 'begin a new run even if one is unfinished or done; it is paid for again')
     .option('--label <text>', 'a note kept with a new run');
-  withOutputOptions(withTimeOptions(withConfigOptions(command))).action(
+  withOutputOptions(withTimeOptions(withConfigOptions(withBeginOptions(command)))).action(
     async (file: string | undefined, options: Options) => {
-      const { new: fresh = false, label } = options;
+      const { label } = options;
       const job: Parameters<typeof runJob>[2] = (config, rest) =>
-        submit(config, { ...rest, fresh, ...(label !== undefined && { label }) });
+        submit(config, { ...rest, ...beginOptions(options), ...(label !== undefined && { label }) });
       finish(await runJob(options, file, job));
     },
   );

@@ -58,6 +58,10 @@ function changedKeys(config: Config, row: Run, { output: published, resultColumn
   const keys: string[] = (['path', 'columns', 'prefix', 'lineage', 'mode'] as const)
     .filter((key) => differs(output[key], published[key]))
     .map((key) => `output.${key}`);
+  if (output.delta !== (published.delta ?? false)) keys.push('output.delta');
+  // The key decides on the rows of a delta alone.
+  const key = row.frozen['source.key'] ?? 'null';
+  if (output.delta && JSON.stringify(config.source.key) !== key) keys.push('source.key');
   const declaresOtherColumns = result.columns.length > 0 && differs(result.columns, resultColumns);
   if (declaresOtherColumns) keys.push('result.columns');
   if (isEchoChanged(config, row)) keys.push('result.echo');

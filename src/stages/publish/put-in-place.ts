@@ -62,17 +62,17 @@ export async function commitPublication(
       hint: 'run the same command again: it writes the file again from the stored results',
     });
   }
-  const { output } = run.config;
+  const { config } = run;
   const file = {
     ...work,
     records,
-    exitCode: partial ? deadlineExitCode : runExitCode(counts, run.config.failures.tolerate),
+    exitCode: partial ? deadlineExitCode : runExitCode(counts, config.failures.tolerate),
     partial,
     counts,
     resultColumns: columns,
-    output,
+    output: config.output,
   };
-  const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(output));
+  const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config));
   run.at('after-publishing-before-rename');
   return publication;
 }
@@ -99,7 +99,8 @@ export async function putInPlace(
   publication: Publication,
   isFresh = false,
 ): Promise<void> {
-  const run = { ...needs, config: { ...needs.config, output: publication.output } };
+  const output = { delta: false, ...publication.output };
+  const run = { ...needs, config: { ...needs.config, output } };
   await removeMarkers(run, publication);
   const stamp = await putWorkFile(run, publication, isFresh);
   run.at('after-rename-before-manifest');

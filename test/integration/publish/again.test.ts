@@ -102,6 +102,7 @@ describe('a done run', () => {
     ['output.prefix', { output: { prefix: 'p_' } }, ['p_status']],
     ['output.lineage', { output: { lineage: true } }, ['prediction_folio']],
     ['output.mode', { output: { mode: '0600' } }, []],
+    ['output.delta, source.key', { source: { key: ['id'] }, output: { delta: true } }, []],
     [
       'result.columns',
       { result: { columns: ['confidence', 'naics_title', 'naics_code'] } },

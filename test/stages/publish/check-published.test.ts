@@ -23,6 +23,11 @@ function withFiles({ config, output }: StageRun, ...files: PublishedFile[]) {
   return { config, output, checkpoint: { publications: async () => files } };
 }
 
+/** As a version wrote it that knew no delta. */
+function withoutDelta({ delta, ...output }: NonNullable<Run['publication']>['output']) {
+  return output;
+}
+
 const inPlace = { kind: 'in-place', manifest: true, marker: true };
 
 describe('the output of a done run', () => {
@@ -84,6 +89,31 @@ describe('the output of a done run', () => {
       code: 'OUTPUT_CHANGED',
       message: `run ${run.id}: ${moved} is not a file that this pipeline has published`,
     });
+  });
+
+  it('is published again when a delta is wanted, or one by another key', async () => {
+    const { run, row } = await published();
+    const wanting = (delta: boolean, key: string[] | null) => {
+      const { source, output } = run.config;
+      return { ...run, config: { ...run.config, source: { ...source, key }, output: { ...output, delta } } };
+    };
+    expect(await checkPublished(wanting(false, ['name']), row)).toEqual(inPlace);
+    const why = 'the config has changed (output.delta, source.key)';
+    expect(await checkPublished(wanting(true, ['name']), row)).toEqual({ kind: 'publish', why });
+    const { publication, frozen } = row;
+    const output = { ...publication!.output, delta: true };
+    const withDelta = {
+      ...row,
+      publication: { ...publication!, output },
+      frozen: { ...frozen, 'source.key': '["name"]' },
+    };
+    expect(await checkPublished(wanting(true, ['name']), withDelta)).toEqual(inPlace);
+    expect(await checkPublished(wanting(true, ['address']), withDelta)).toEqual({
+      kind: 'publish',
+      why: 'the config has changed (source.key)',
+    });
+    const before = { ...row, publication: { ...publication!, output: withoutDelta(publication!.output) } };
+    expect(await checkPublished(run, before)).toEqual(inPlace);
   });
 
   it('without its marker or, where its results are gone, its manifest is in place', async () => {
