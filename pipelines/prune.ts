@@ -12,7 +12,7 @@ import {
 export interface PruneOptions
   extends Pick<
     RunOptions,
-    'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock' | 'files'
+    'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock' | 'files' | 'answers'
   > {
   /** How long ago a run must have ended to lose its results, in ms. Default: `retention.results`. */
   readonly olderThan?: number;
@@ -33,9 +33,9 @@ export interface Pruned {
  */
 export async function prune(config: Config, options: PruneOptions = {}): Promise<Pruned> {
   const { olderThan = config.retention.results, dryRun = false } = options;
-  return withState(config, options, async ({ checkpoint, files, clock, logger }) => {
+  return withState(config, options, async ({ checkpoint, files, answers, clock, logger }) => {
     const now = clock.now();
-    const context = { checkpoint, logger, files, pipeline: config.pipeline };
+    const context = { checkpoint, logger, files, answers, pipeline: config.pipeline };
     const runs: PrunedRun[] = [];
     for await (const run of pruneRuns(context, { before: now - olderThan, now, dryRun })) runs.push(run);
     return { runs, unknown: await unknownRunFolders(checkpoint, files) };
@@ -45,12 +45,12 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
 /** Prunes after a run, by `retention.results`. An error is only logged. */
 export async function pruneAfter(run: OpenRun): Promise<void> {
   const { pipeline, retention } = run.config;
-  const { checkpoint, logger, fileStore: files } = run;
+  const { checkpoint, logger, answers, fileStore: files } = run;
   const now = run.clock.now();
   const terms = { before: now - retention.results, now, keep: run.id };
   try {
     let count = 0;
-    for await (const _ of pruneRuns({ checkpoint, logger, files, pipeline }, terms)) count += 1;
+    for await (const _ of pruneRuns({ checkpoint, logger, files, answers, pipeline }, terms)) count += 1;
     if (count > 0)
       logger.info({ runs: count }, `the results of ${count} old runs are removed (retention.results)`);
   } catch (error) {

@@ -14,13 +14,12 @@ import {
 } from '../src/index.js';
 
 /**
- * Does nothing if the run has no canary, if the canary is the whole source, or if it has passed already. Results that
+ * Does nothing if the run has no canary, if the canary is everything that is sent, or if it has passed already. Results that
  * are already on the disk are only checked again.
  * @throws GuardError, UntrustedError, TroubleError, see `checkCanary`, before anything else is uploaded.
  */
 export async function tryCanary(run: OpenRun): Promise<void> {
-  const { records, rejected } = run.source;
-  if (run.canary === 0 || records - rejected <= run.canary) return;
+  if (run.canary === 0 || run.toSend <= run.canary) return;
   if (await isPastCanary(run)) return;
   if (!(await isCanaryAnswered(run))) {
     await runStages(

@@ -8,7 +8,7 @@ import type { OutputStore } from './files/output-store.js';
 import type { RunFiles } from './files/run-files.js';
 import type { KnownWork } from './files/work-file.js';
 import type { Logger } from './logger.js';
-import type { ChosenAnswers } from './reuse/answer-store.js';
+import type { AnswerStore, ChosenAnswers } from './reuse/answer-store.js';
 import type { Clock } from './streams/clock.js';
 import type { Permits } from './streams/permits.js';
 import type { JoinMethod, Source } from './types.js';
@@ -20,8 +20,12 @@ export interface RunContext {
   readonly source: Source;
   /** The number of records that are sent alone and checked before the rest is paid for; 0 for no canary. */
   readonly canary: number;
+  /** The number of records that the run sends. */
+  readonly toSend: number;
   /** The records that take an answer that is known; null if every record is sent. */
   readonly chosen: ChosenAnswers | null;
+  /** The answers of earlier runs. */
+  readonly answers: AnswerStore;
   readonly checkpoint: Checkpoint;
   readonly files: RunFiles;
   /** The store for publications. */

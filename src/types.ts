@@ -186,6 +186,11 @@ export interface Segment {
   readonly bytes: Bytes;
   /** Hash of the file, hex. */
   readonly sha256: string;
+  /**
+   * How the records that the run has sent had ended when the segment was made; missing for an import. A run whose
+   * records have ended otherwise since then gets a new segment.
+   */
+  readonly of?: Pick<Counts, 'successful' | 'failed' | 'unprocessed'>;
   /** When its oldest and its newest answer were paid for; epoch milliseconds. */
   readonly oldest: number;
   readonly newest: number;
@@ -198,6 +203,8 @@ export interface Segment {
 export interface Choice {
   /** The segments from which answers were taken, by id. They are kept while the run may be published again. */
   readonly segments: readonly string[];
+  /** `reuse.epoch` of the run: of the answers that it takes, and of those that it buys. */
+  readonly epoch: string;
   /** Records that are sent. */
   readonly sent: number;
   /** Records that take an answer of an earlier run. */

@@ -8,10 +8,12 @@ import type { OutputStore } from '../files/output-store.js';
 import { removeLocalFile, workPathOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
+import type { AnswerStore } from '../reuse/answer-store.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
+import { checkMiss, chooseRecords, logChoice } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
 import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
 import type { RunOptions } from './run-options.js';
@@ -31,6 +33,7 @@ export interface FindRunContext {
   readonly service: string;
   readonly checkpoint: Checkpoint;
   readonly output: OutputStore;
+  readonly answers: AnswerStore;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -69,10 +72,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
       return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
     }
   }
-  const caps = await budgetLeft(checkpoint, config, null, context.clock.now());
-  checkBudget(caps, source.records - source.rejected, context.logger);
-  if (unfinished !== undefined) await supersede(checkpoint, unfinished, context.clock.now());
-  return beginRun(context, options, source, frozen);
+  return beginRun(context, options, source, frozen, unfinished);
 }
 
 /** Finds a run that exists already, to collect it, retry it or publish it again. */
@@ -187,21 +187,31 @@ async function beginRun(
   options: RunOptions,
   source: Source,
   frozen: Readonly<Record<string, string>>,
+  unfinished: Run | undefined,
 ): Promise<FoundRun> {
+  const { config, checkpoint, service, logger } = context;
   const createdAt = context.clock.now();
   const id = runId(createdAt);
-  await context.checkpoint.recordRun({
+  const choice = await chooseRecords(context, options, source, id, createdAt);
+  if (choice !== null) {
+    logChoice(logger, id, choice);
+    await checkMiss(context, options, choice);
+  }
+  const caps = await budgetLeft(checkpoint, config, null, createdAt);
+  checkBudget(caps, choice?.sent ?? source.records - source.rejected, logger);
+  if (unfinished !== undefined) await supersede(checkpoint, unfinished, createdAt);
+  await checkpoint.recordRun({
     id,
-    pipeline: context.config.pipeline,
-    service: context.service,
+    pipeline: config.pipeline,
+    service,
     label: options.label ?? null,
     source,
     frozen,
-    canary: await canaryRecords(context.config, context.service, source, context.checkpoint),
-    choice: null,
+    canary: await canaryRecords(config, service, source, checkpoint),
+    choice,
     createdAt,
   });
-  return { run: (await context.checkpoint.run(id))!, found: 'new' };
+  return { run: (await checkpoint.run(id))!, found: 'new' };
 }
 
 /** A unique id that sorts by time: `20261121T031002-4f9c1a`. */

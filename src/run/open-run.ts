@@ -14,7 +14,7 @@ import { type Clock, systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
 import { codeOf, diskTrouble } from '../streams/system-error.js';
 import { type FoundRun, findRun } from './find-run.js';
-import { type Closeable, createReleasers, openState } from './open-state.js';
+import { type Closeable, createReleasers, openAnswers, openState } from './open-state.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity } from './service.js';
 
@@ -75,17 +75,23 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
     const service = serviceIdentity(config);
-    const context = { config, service, checkpoint, output, signal, clock, logger };
+    const { answers = openAnswers(config) } = options;
+    const context = { config, service, checkpoint, output, answers, signal, clock, logger };
     const { run, found } = await findRun(context, options);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
+    // A pruned run keeps its figures only.
+    const chosen = run.choice && run.prunedAt === null ? await answers.openChoice(run.id, run.choice) : null;
+    if (chosen !== null) releasers.add(chosen);
     return {
       id: run.id,
       found,
       config,
       source: run.source,
       canary: run.canary,
-      chosen: null,
+      toSend: run.choice?.sent ?? run.source.records - run.source.rejected,
+      chosen,
+      answers,
       checkpoint,
       files: await files.ofRun(run.id),
       fileStore: files,

@@ -1,4 +1,5 @@
 /** Locks a pipeline and opens the checkpoint, for every command that changes state. */
+import { join } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { LockHolder, PipelineLock } from '../checkpoint/pipeline-lock.js';
 import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
@@ -8,6 +9,8 @@ import { LockedError } from '../errors.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
 import { type Logger, silentLogger } from '../logger.js';
+import type { AnswerStore } from '../reuse/answer-store.js';
+import { createLocalAnswerStore } from '../reuse/local-answer-store.js';
 import { type Clock, systemClock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
 import type { RunOptions, RunPorts } from './run-options.js';
@@ -43,18 +46,29 @@ export async function openState(
 export async function withState<T>(
   config: Pick<Config, 'stateDir' | 'pipeline'>,
   options: StateOptions,
-  body: (state: StateContext & { readonly checkpoint: Checkpoint; readonly files: FileStore }) => Promise<T>,
+  body: (
+    state: StateContext & {
+      readonly checkpoint: Checkpoint;
+      readonly files: FileStore;
+      readonly answers: AnswerStore;
+    },
+  ) => Promise<T>,
 ): Promise<T> {
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   const context = { clock, logger, signal };
   const releasers = createReleasers();
   try {
     const checkpoint = await openState(config, options, context, releasers);
-    const { files = createLocalFiles(config.stateDir) } = options;
-    return await body({ ...context, checkpoint, files });
+    const { files = createLocalFiles(config.stateDir), answers = openAnswers(config) } = options;
+    return await body({ ...context, checkpoint, files, answers });
   } finally {
     await releasers.close();
   }
+}
+
+/** The answers of earlier runs on the local disk. */
+export function openAnswers({ stateDir }: Pick<Config, 'stateDir'>): AnswerStore {
+  return createLocalAnswerStore(join(stateDir, 'reuse'));
 }
 
 export interface LockRequest {

@@ -4,10 +4,12 @@ import { fixedOutputPath } from '../config/fixed-values.js';
 import type { FileStore } from '../files/run-files.js';
 import { removeLocalFile, workPathOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
+import type { AnswerStore } from '../reuse/answer-store.js';
 
 export interface PruneContext {
   readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
   readonly files: FileStore;
+  readonly answers: Pick<AnswerStore, 'removeChoice'>;
   readonly pipeline: string;
   readonly logger: Logger;
 }
@@ -46,6 +48,7 @@ export async function* pruneRuns(context: PruneContext, limits: PruneLimits): As
       await context.checkpoint.verifyPaid(run.id);
       if (run.prunedAt === null) await context.checkpoint.recordPruned(run.id, limits.now);
       await context.files.remove(run.id);
+      if (run.choice !== null) await context.answers.removeChoice(run.id);
       await removeWorkFiles(run);
       context.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
     }

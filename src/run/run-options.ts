@@ -7,6 +7,7 @@ import type { AtFailpoint } from '../failpoints.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
+import type { AnswerStore } from '../reuse/answer-store.js';
 import type { Clock } from '../streams/clock.js';
 import type { Permits } from '../streams/permits.js';
 import type { Milliseconds } from '../types.js';
@@ -28,6 +29,8 @@ export interface RunPorts {
   readonly lock?: PipelineLock;
   /** Chunk and part files. Default: folders in `stateDir`. */
   readonly files?: FileStore;
+  /** The answers of earlier runs. Default: files in `stateDir`. */
+  readonly answers?: AnswerStore;
   /** The store for the output, its manifest, marker and rejects. Default: local folders. */
   readonly output?: OutputStore;
   /** The prediction service. Default: the HTTP client of `service.*`. */

@@ -1,16 +1,18 @@
 /**
  * First stage: gives the chunks that still need the service. Chunks with an open folio come first, newly cut ones last.
  */
-import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, PickedRecords } from '../../checkpoint/checkpoint.js';
 import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
+import type { Batch } from '../../csv/table.js';
 import type { RunContext } from '../../run-context.js';
+import { pickRecords } from '../../source/read-records.js';
 import { checkAllFiles, positionAfter, recordsFrom } from '../read-source.js';
-import { createUploadLayout, cutChunks } from './cut-chunks.js';
+import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
 import { chunksOfCanary, unfinishedChunks } from './find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from './save-chunk.js';
 
 export type ChunkRecordsNeeds = SaveChunkNeeds &
-  Pick<RunContext, 'canary' | 'config' | 'uploads' | 'signal'> & {
+  Pick<RunContext, 'canary' | 'chosen' | 'config' | 'uploads' | 'signal'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'recordAllCut' | 'run'
@@ -58,14 +60,41 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> 
   const layout = createUploadLayout(run.source, run.config.upload);
   const last = await run.checkpoint.lastCut(run.id, 0);
   const limits = { ...run.config.chunks, canary: last === undefined ? run.canary : 0 };
-  for await (const cut of cutChunks(recordsFrom(run, positionAfter(run.source, last)), layout, limits)) {
+  const { records, take } = recordsToSend(run, last);
+  for await (const cut of cutChunks(records, layout, limits)) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
-    const saved = await saveChunk(run, cut, null);
+    const saved = await saveChunk(run, cut, take(cut.chunk));
     if (saved === undefined) return yield* cutRest(run);
     yield saved;
   }
   // A file that was touched may have ended early while it was read.
   if (await checkAllFiles(run.source)) return yield* cutRest(run);
   await run.checkpoint.recordAllCut(run.id);
+}
+
+/** The records after the last chunk that are to be sent. */
+interface RecordsToSend {
+  readonly records: AsyncIterable<Batch>;
+  /** The numbers of the records of the next chunk, if they are not simply the next ones. */
+  take(chunk: CutChunk['chunk']): PickedRecords | null;
+}
+
+function recordsToSend(run: ChunkRecordsNeeds, last: ChunkRow | undefined): RecordsToSend {
+  const all = recordsFrom(run, positionAfter(run.source, last));
+  if (run.chosen === null) return { records: all, take: () => null };
+  const picked: number[] = [];
+  const remember = async function* (lists: AsyncIterable<readonly number[]>) {
+    for await (const list of lists) {
+      for (const number of list) picked.push(number);
+      yield list;
+    }
+  };
+  return {
+    records: pickRecords(all, remember(run.chosen.toSend(last?.lastRecord ?? 0))),
+    take: ({ firstRecord, lastRecord, records }) => {
+      const numbers = picked.splice(0, records);
+      return lastRecord - firstRecord + 1 === records ? null : { round: 0, numbers };
+    },
+  };
 }

@@ -38,6 +38,8 @@ async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   if (declared.length > 0) return declared;
   const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
   if (known !== undefined) return known;
+  const reused = row.choice?.columns ?? [];
+  if (reused.length > 0) return reused;
   for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded'])) {
     if (chunk.round > 0 || chunk.counts!.successful === 0) continue;
     const learned = await learnColumns(run, chunk);

@@ -49,6 +49,9 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
       }
       const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
       if (known !== undefined && merged === 0) return fix(known, false);
+      // The pipeline has no success yet, but takes answers that another pipeline has bought.
+      const reused = row.choice?.columns ?? [];
+      if (reused.length > 0 && merged === 0) return fix(reused, false);
       for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, searched)) {
         if (!isAnswered(chunk)) return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {

@@ -16,17 +16,16 @@ import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { Counts } from '../../types.js';
 import { checkAllFiles } from '../read-source.js';
+import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
 import { putRejects, writeRejects } from './write-rejects.js';
 
-export type PutInPlaceNeeds = Pick<
-  RunContext,
-  'id' | 'source' | 'config' | 'output' | 'clock' | 'signal' | 'at'
-> & {
-  readonly checkpoint: Pick<
-    Checkpoint,
-    'run' | 'tally' | 'nextChunk' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
-  >;
-};
+export type PutInPlaceNeeds = KeepAnswersNeeds &
+  Pick<RunContext, 'output' | 'clock'> & {
+    readonly checkpoint: Pick<
+      Checkpoint,
+      'run' | 'tally' | 'nextChunk' | 'chunksIn' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
+    >;
+  };
 
 /** A work file with all rows of the output. */
 export interface CompleteWorkFile {
@@ -108,8 +107,11 @@ export async function putInPlace(
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
+  // The run stays open after a partial publication, and its answers are not complete.
+  const segment = publication.partial ? undefined : await keepAnswers(needs, publication.number);
   run.at('after-marker-before-done');
-  await run.checkpoint.recordDone(run.id, run.clock.now(), stamp);
+  await run.checkpoint.recordDone(run.id, run.clock.now(), stamp, segment);
+  if (!publication.partial) await removeKeptChunks(run);
 }
 
 /** Writes the missing marker of an output that is in place. The publication stays the same. */

@@ -1,0 +1,115 @@
+/**
+ * Decides which records of a new run take answers that were bought earlier (rule "Reuse is decided once",
+ * docs/architecture.md#reuse-is-decided-once).
+ */
+import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import type { Config } from '../config/schema.js';
+import { serviceAddress } from '../config/service-section.js';
+import { GuardError } from '../errors.js';
+import type { Logger } from '../logger.js';
+import { formatCount, formatPercent } from '../quantities.js';
+import type { AnswerStore } from '../reuse/answer-store.js';
+import { createUploadLayout } from '../stages/chunk/cut-chunks.js';
+import { firstPosition, recordsFrom } from '../stages/read-source.js';
+import type { Choice, Segment, Source } from '../types.js';
+import type { RunOptions } from './run-options.js';
+import { serviceIdentity } from './service.js';
+
+export interface ChooseContext {
+  readonly config: Config;
+  readonly answers: AnswerStore;
+  /** Undefined if there is no state yet. */
+  readonly checkpoint: Pick<CheckpointReader, 'segments' | 'runs'> | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Whether runs of the config keep their answers for later runs, or choose which records they send. */
+export function mayChoose({ reuse, upload }: Pick<Config, 'reuse' | 'upload'>): boolean {
+  return reuse.maxAge > 0 || upload.duplicates === 'once';
+}
+
+/**
+ * Looks up every record of the source, and keeps the choice under the run's id.
+ * @param run null only counts, for a plan.
+ * @param now epoch milliseconds.
+ * @returns null if every record is sent and no answer is kept.
+ * @throws ConfigError when the store of answers is damaged or incomplete: a silent miss would pay again.
+ */
+export async function chooseRecords(
+  { config, answers, checkpoint, signal }: ChooseContext,
+  options: Pick<RunOptions, 'reuse'>,
+  source: Source,
+  run: string | null,
+  now: number,
+): Promise<Choice | null> {
+  if (!mayChoose(config)) return null;
+  const { reuse, upload } = config;
+  const { fields, delimiter } = createUploadLayout(source, upload);
+  const isReusing = reuse.maxAge > 0 && options.reuse !== false;
+  const all = (await checkpoint?.segments()) ?? [];
+  const lookup = await answers.openLookup({
+    fields,
+    delimiter,
+    sentColumns: Object.keys(upload.columns),
+    segments: isReusing ? all.filter((segment) => isUsable(segment, config)) : [],
+    duplicates: upload.duplicates,
+  });
+  try {
+    for await (const batch of recordsFrom({ source, config, signal }, firstPosition(source))) {
+      await lookup.add(batch);
+    }
+    const { maxAge, failedAge, epoch } = reuse;
+    return await lookup.decide({ now, maxAge, failedAge, epoch }, run);
+  } finally {
+    await lookup.close();
+  }
+}
+
+/**
+ * Whether the answers of a segment may be taken: the same service has answered the same columns. A service without a
+ * name is known by its address, also after it has got a name. A local service is always known by its address (rule "A
+ * rehearsal never looks real").
+ */
+function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config): boolean {
+  const address = serviceAddress(config);
+  const isSameService = service === address || (!rehearsal && service === serviceIdentity(config));
+  return isSameService && sentColumns.join('\n') === Object.keys(config.upload.columns).join('\n');
+}
+
+/**
+ * Stops a run that would send many more records than a usual night, before it pays: a changed mapping, a lost store or
+ * a raised epoch buys everything again.
+ * @throws GuardError `REUSE_MISS`.
+ */
+export async function checkMiss(
+  { config, checkpoint }: Pick<ChooseContext, 'config' | 'checkpoint'>,
+  options: Pick<RunOptions, 'reuse' | 'yes'>,
+  choice: Choice,
+): Promise<void> {
+  const { pipeline, reuse } = config;
+  if (reuse.maxAge === 0 || options.reuse === false || options.yes) return;
+  const { sent, reused, duplicates } = choice;
+  const records = sent + reused.successful + reused.failed + duplicates;
+  if (sent / records <= reuse.maxMiss) return;
+  const runs = (await checkpoint?.runs(pipeline)) ?? [];
+  if (!runs.some(({ state }) => state === 'done')) return;
+  const share = formatPercent(sent / records, 1);
+  throw new GuardError(
+    'REUSE_MISS',
+    `${formatCount(sent)} of ${formatCount(records)} records (${share}) have no answer that can be reused, and reuse.maxMiss is ${formatPercent(reuse.maxMiss, 3)}`,
+    {
+      hint: 'nothing was sent; if they are to be bought, add --yes; else check what has changed: the sent columns, reuse.epoch, reuse.maxAge, service.name (foliopipe reuse show)',
+      facts: { sent, records, maxMiss: reuse.maxMiss, outdated: choice.outdated },
+    },
+  );
+}
+
+/** Logs how many records are sent and how many are not. */
+export function logChoice(logger: Logger, run: string, choice: Choice): void {
+  const { sent, reused, duplicates, outdated } = choice;
+  const taken = reused.successful + reused.failed;
+  logger.info(
+    { run, sent, reused: taken, duplicates, outdated },
+    `${formatCount(taken)} records take answers of earlier runs, ${formatCount(duplicates)} those of equal records; ${formatCount(sent)} are sent`,
+  );
+}

@@ -1,0 +1,110 @@
+/**
+ * Keeps the answers that a run has bought, for later runs: makes a segment of them when the run is published. Reused
+ * answers stay in the segments from which they come.
+ */
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
+import { serviceAddress } from '../../config/service-section.js';
+import { SourceError } from '../../errors.js';
+import type { SegmentWriter } from '../../reuse/answer-store.js';
+import type { RunContext } from '../../run-context.js';
+import type { Segment } from '../../types.js';
+import { readChunkBlock } from '../chunk/read-chunk.js';
+import { openChunkAnswers } from '../merge/chunk-answers.js';
+import type { MergeChunksNeeds } from '../merge/merge-needs.js';
+
+export type KeepAnswersNeeds = MergeChunksNeeds &
+  Pick<RunContext, 'answers'> & {
+    readonly checkpoint: Pick<Checkpoint, 'segments'>;
+  };
+
+/**
+ * Reads all chunks again, with the answers of rounds and searches.
+ * @param version makes the name of the segment unique among those of the run.
+ * @returns the segment, which must be committed; undefined if the run keeps none, has bought nothing, or its segment
+ *   holds these answers already.
+ */
+export async function keepAnswers(run: KeepAnswersNeeds, version: number): Promise<Segment | undefined> {
+  const row = (await run.checkpoint.run(run.id))!;
+  if (run.chosen === null || row.choice === null) return undefined;
+  const { counts } = await run.checkpoint.tally(run.id);
+  const { reused, duplicates } = counts;
+  const of = {
+    successful: counts.successful - reused.successful - duplicates.successful,
+    failed: counts.failed - reused.failed - duplicates.failed,
+    unprocessed: counts.unprocessed - duplicates.unprocessed,
+  };
+  const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
+  if (known?.of !== undefined && isSame(known.of, of)) return undefined;
+
+  const columns = row.columns ?? [];
+  const writer = await run.answers.openSegment({
+    id: `${run.id}-${version}`,
+    run: run.id,
+    service: row.rehearsal ? serviceAddress(run.config) : row.service,
+    rehearsal: row.rehearsal,
+    sentColumns: Object.keys(run.config.upload.columns),
+    columns,
+    epoch: row.choice.epoch,
+  });
+  try {
+    const isAny = await addChunks(run, writer, columns);
+    return isAny ? { ...(await writer.finish()), of } : undefined;
+  } finally {
+    await writer.close();
+  }
+}
+
+/** @returns whether there was an answer. */
+async function addChunks(
+  run: KeepAnswersNeeds,
+  writer: SegmentWriter,
+  columns: readonly string[],
+): Promise<boolean> {
+  const firstField = run.config.upload.keyColumn === null ? 0 : 1;
+  const answers = await openChunkAnswers(run, { columns });
+  let isAny = false;
+  try {
+    for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
+      if (chunk.state !== 'downloaded') continue;
+      const block = await readIfPossible(run, chunk);
+      if (block === undefined) continue;
+      await writer.add(block, firstField, block.numbers, await answers.forChunk(chunk, block));
+      answers.release();
+      isAny = true;
+    }
+  } finally {
+    await answers.close();
+  }
+  return isAny;
+}
+
+/** The records of a chunk; undefined if neither its file nor the source has them any more. */
+async function readIfPossible(run: KeepAnswersNeeds, chunk: ChunkRow) {
+  try {
+    return await readChunkBlock(run, chunk);
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    run.logger.warn(
+      { run: run.id, chunk: chunk.number, code: error.code },
+      `chunk ${chunk.number}: its answers cannot be kept for later runs, because its source has changed: ${error.message}`,
+    );
+    return undefined;
+  }
+}
+
+function isSame(a: NonNullable<Segment['of']>, b: NonNullable<Segment['of']>): boolean {
+  return a.successful === b.successful && a.failed === b.failed && a.unprocessed === b.unprocessed;
+}
+
+/** Removes the chunk files that a run has kept until its answers were in a segment. */
+export async function removeKeptChunks(
+  run: Pick<RunContext, 'id' | 'chosen' | 'files'> & {
+    readonly checkpoint: Pick<Checkpoint, 'chunksIn'>;
+  },
+): Promise<void> {
+  if (run.chosen === null) return;
+  for await (const { number } of eachChunk(run.checkpoint, run.id, ['downloaded', 'unprocessed'])) {
+    await run.files.removeChunk(number);
+  }
+}
