@@ -12,10 +12,10 @@ const ERROR_FIELD = 3;
 
 export interface AnswerTexts {
   /**
-   * Writes the answers of records. Calls `take` with slices of them, in order: `from` is the index of the first record of
+   * Writes the answers of `count` records. Calls `take` with slices of them, in order: `from` is the index of the first record of
    * the slice, and the rows are valid during the call.
    */
-  write(answers: Answers, numbers: Int32Array, take: (rows: Table, from: number) => void): void;
+  write(answers: Answers, count: number, take: (rows: Table, from: number) => void): void;
 }
 
 export interface AnswerTextOptions {
@@ -30,8 +30,8 @@ export function createAnswerTexts({ run, columns, uploadColumns }: AnswerTextOpt
   const layout = { sourceFields: [], delimiter: COMMA, sourceColumns: [], prefix: '', lineage: false };
   const rowWriter: RowWriter = createRowWriter({ run, layout, columns, sentColumns: uploadColumns });
   return {
-    write: (answers, numbers, take) => {
-      const { bytes } = rowWriter.write(withoutFields(numbers), answers);
+    write: (answers, count, take) => {
+      const { bytes } = rowWriter.write(withoutFields(count), answers);
       const options = {
         delimiter: ',',
         fields: LEADING_FIELDS + columns.length,
@@ -64,7 +64,7 @@ export function textEnd(rows: Table, row: number, isFailed: boolean): number {
 }
 
 /** Records without any content: the writer is to write their answers alone. */
-function withoutFields(numbers: Int32Array) {
-  const none = new Int32Array(numbers.length);
-  return { bytes: new Uint8Array(0), count: numbers.length, fields: 1, starts: none, ends: none, numbers };
+function withoutFields(count: number) {
+  const none = new Int32Array(count);
+  return { bytes: new Uint8Array(0), count, fields: 1, starts: none, ends: none, numbers: none };
 }

@@ -96,7 +96,7 @@ export function createSegmentWriter(
       const paidNumbers = sources.map((one) => (one.origin === 'sent' ? one.records : null));
       const hasFailed = sources.map((one) => statusOf(one) === 'FAILED');
       const hashes = hashesOf(rows, firstField);
-      texts.write(answers, numbers, (slice, first) => {
+      texts.write(answers, rows.count, (slice, first) => {
         for (let row = 0; row < slice.count; row++) {
           const record = first + row;
           const at = record * HASH_INTS;
