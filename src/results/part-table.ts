@@ -34,8 +34,22 @@ export function readPartTable(
     return { reference, columns: [], bytes, count: 0, fields: 0, starts: NO_OFFSETS, ends: NO_OFFSETS };
   }
   const header = readPartHeader(reference, bytes);
+  return readResults(reference, header, bytes.subarray(header.bytes));
+}
+
+/**
+ * Reads results without a header.
+ *
+ * @param reference with the number of the results, if it is known.
+ * @param header their columns, and the bytes before them.
+ * @throws UntrustedError `PART_MALFORMED` when the results are not well-formed CSV.
+ */
+export function readResults(
+  reference: PartReference & { readonly records?: number },
+  header: Header,
+  results: Buffer,
+): PartTable {
   const fields = header.columns.length;
-  const results = bytes.subarray(header.bytes);
   let starts = takeNumbers(reference.records ?? FIRST_CAPACITY);
   let ends = takeNumbers(starts.length * fields);
   let count = 0;

@@ -96,7 +96,10 @@ export interface DoublePairs {
 }
 
 export interface SegmentOptions
-  extends Pick<Segment, 'id' | 'run' | 'service' | 'rehearsal' | 'sentColumns' | 'columns' | 'epoch'> {}
+  extends Pick<Segment, 'id' | 'run' | 'service' | 'rehearsal' | 'sentColumns' | 'columns' | 'epoch'> {
+  /** Name of the key's column in the uploaded file; null if it has none. */
+  readonly keyColumn: string | null;
+}
 
 export interface SegmentWriter {
   /**

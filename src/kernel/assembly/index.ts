@@ -4,6 +4,7 @@ export { decodeBase64, decodedEnd, textEnd } from './base64';
 export { shiftOffsets } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { differingPair, findDiffering } from './echo';
+export { hashedTo, hashNeed, hashRecords } from './hash';
 export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';
 export { count, isDoubtful, lines, next, scan } from './scan';
 export { needsRoom, outEnd, writeUpload, written } from './upload';

@@ -1,0 +1,123 @@
+/** Reads the choice of a run, lane by lane. */
+import { ConfigError } from '../errors.js';
+import type { NumberedAnswers } from '../results/answers.js';
+import type { Choice } from '../types.js';
+import type { ChosenAnswers, DoublePairs } from './answer-store.js';
+import { answersOfLane } from './answer-tables.js';
+import { Scratch } from './append-file.js';
+import { openChecked } from './checked-file.js';
+import { CHOICE_FORMAT, type ChoiceDirectory, PAIR_INTS } from './choice-format.js';
+import { type Lane, laneSize, readLane } from './lanes.js';
+
+/** Record numbers of a list of `toSend`, at most. */
+const LIST_NUMBERS = 16_384;
+
+/** @throws ConfigError `REUSE_CHOICE_LOST`, `REUSE_CHOICE_DAMAGED`. */
+export function openChoiceReader(run: string, choice: Choice, path: string): ChosenAnswers {
+  const damaged = () => choiceError('REUSE_CHOICE_DAMAGED', run, path, 'is damaged');
+  const file = openChecked<ChoiceDirectory>(path, CHOICE_FORMAT, choice, {
+    lost: (cause) => choiceError('REUSE_CHOICE_LOST', run, path, 'is missing', cause),
+    damaged,
+  });
+  const { directory } = file;
+  if (directory.run !== run) {
+    file.close();
+    throw damaged();
+  }
+  const { laneBits } = directory;
+
+  /** The lanes that hold numbers from `from` on, with their smallest numbers. Each is read when it is asked for. */
+  const lanesFrom = function* (lanes: readonly Lane[], from: number) {
+    // A generator may wait while another one reads.
+    const scratch = new Scratch();
+    for (let lane = Math.max(0, from) >>> laneBits; lane < lanes.length; lane++) {
+      if (laneSize(lanes[lane]!) === 0) continue;
+      yield { ints: readLane(file.fd, lanes[lane]!, scratch, damaged), first: lane * 2 ** laneBits };
+    }
+  };
+  const answers = async function* (lanes: readonly Lane[], from: number, lineage: boolean) {
+    for (const { ints, first } of lanesFrom(lanes, from)) {
+      const found: NumberedAnswers = answersOfLane(ints, first, from, directory, lineage);
+      if (found.numbers.length > 0) yield found;
+    }
+  };
+  const pairs = async function* (lanes: readonly Lane[], from: number, sortedBy: 0 | 1) {
+    for (const { ints, first } of lanesFrom(lanes, from)) {
+      const found = sortedPairs(ints, first, from, 2 ** laneBits, sortedBy);
+      if (found.firsts.length > 0) yield found;
+    }
+  };
+
+  return {
+    toSend: async function* (after) {
+      for (const { ints, first } of lanesFrom(directory.sent, after + 1)) {
+        yield* numbersIn(ints, first, after);
+      }
+    },
+    reused: (from, lineage) => answers(directory.reused, from, lineage),
+    outdated: (from) => answers(directory.outdated, from, true),
+    byDouble: (from) => pairs(directory.byDouble, from, 1),
+    byFirst: (from) => pairs(directory.byFirst, from, 0),
+    close: async () => file.close(),
+  };
+}
+
+/** Lists of the numbers that are set. @param after the numbers up to it are left out. */
+function* numbersIn(bits: Int32Array, first: number, after: number): Generator<readonly number[]> {
+  let numbers: number[] = [];
+  for (let word = 0; word < bits.length; word++) {
+    for (let rest = bits[word]!; rest !== 0; rest &= rest - 1) {
+      const number = first + word * 32 + (31 - Math.clz32(rest & -rest));
+      if (number > after) numbers.push(number);
+    }
+    if (numbers.length < LIST_NUMBERS) continue;
+    yield numbers;
+    numbers = [];
+  }
+  if (numbers.length > 0) yield numbers;
+}
+
+/**
+ * Sorts pairs. Pairs of one first are in the order of their doubles already, and stay so.
+ * @param sortedBy 0: by the first; 1: by the double.
+ */
+function sortedPairs(
+  ints: Int32Array,
+  first: number,
+  from: number,
+  numbers: number,
+  sortedBy: 0 | 1,
+): DoublePairs {
+  // Index behind the pairs of smaller numbers.
+  const places = new Int32Array(numbers + 1);
+  let count = 0;
+  for (let at = 0; at < ints.length; at += PAIR_INTS) {
+    const number = ints[at + sortedBy]!;
+    if (number < from) continue;
+    places[number - first + 1]! += 1;
+    count += 1;
+  }
+  for (let number = 0; number < numbers; number++) places[number + 1]! += places[number]!;
+  const firsts = new Int32Array(count);
+  const doubles = new Int32Array(count);
+  for (let at = 0; at < ints.length; at += PAIR_INTS) {
+    const number = ints[at + sortedBy]!;
+    if (number < from) continue;
+    const place = places[number - first]!++;
+    firsts[place] = ints[at]!;
+    doubles[place] = ints[at + 1]!;
+  }
+  return { firsts, doubles };
+}
+
+function choiceError(code: string, run: string, path: string, what: string, cause?: unknown): ConfigError {
+  return new ConfigError(
+    code,
+    `${path}: the file that says which answers run ${run} reuses ${what}`,
+    {
+      hint: `restore ${path} from a backup; without it begin a new run with --new`,
+      facts: { run, file: path },
+      ...(cause !== undefined && { cause }),
+    },
+  );
+}

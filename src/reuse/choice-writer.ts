@@ -1,0 +1,110 @@
+/** Collects what is decided for the records of a run, and writes it as the run's choice. */
+import type { Segment } from '../types.js';
+import type { AppendFile } from './append-file.js';
+import { type FileIdentity, writeDirectory } from './checked-file.js';
+import {
+  ANSWER_INTS,
+  CHOICE_FORMAT,
+  type ChoiceDirectory,
+  type ChoiceOrigin,
+  type NumberSet,
+  PAIR_INTS,
+} from './choice-format.js';
+import { LaneWriter } from './lanes.js';
+import { type Origin, valueInts } from './segment-format.js';
+
+/** The lists of a choice. */
+export type AnswerList = 'reused' | 'outdated';
+
+export class ChoiceWriter {
+  readonly #file: AppendFile;
+  readonly #laneBits: number;
+  readonly #answers: Readonly<Record<AnswerList, LaneWriter>>;
+  readonly #byDouble: LaneWriter;
+  readonly #byFirst: LaneWriter;
+  readonly #sent: LaneWriter;
+  readonly #origins: ChoiceOrigin[] = [];
+  readonly #layouts: string[][] = [];
+
+  /** @param numbers more than the largest record number. */
+  constructor(file: AppendFile, numbers: number, laneBits: number) {
+    const lanes = Math.ceil(numbers / 2 ** laneBits);
+    this.#file = file;
+    this.#laneBits = laneBits;
+    this.#answers = { reused: new LaneWriter(file, lanes), outdated: new LaneWriter(file, lanes) };
+    this.#byDouble = new LaneWriter(file, lanes);
+    this.#byFirst = new LaneWriter(file, lanes);
+    this.#sent = new LaneWriter(file, lanes);
+  }
+
+  /** Index of an origin of a segment, for `answer`. */
+  addOrigin(origin: Origin, { columns }: Segment): number {
+    const names = JSON.stringify(columns);
+    let layout = this.#layouts.findIndex((known) => JSON.stringify(known) === names);
+    if (layout < 0) layout = this.#layouts.push([...columns]) - 1;
+    return this.#origins.push({ ...origin, layout }) - 1;
+  }
+
+  /**
+   * Adds an answer to a list.
+   * @param paid number of the record that has paid for it.
+   * @param values holds the value at index `from`.
+   */
+  answer(
+    list: AnswerList,
+    number: number,
+    origin: number,
+    paid: number,
+    meta: number,
+    values: Int32Array,
+    from: number,
+  ): void {
+    const lanes = this.#answers[list];
+    const words = valueInts(meta);
+    const at = lanes.begin(number >>> this.#laneBits, ANSWER_INTS + words);
+    const { ints } = lanes;
+    ints[at] = number;
+    ints[at + 1] = origin;
+    ints[at + 2] = paid;
+    ints[at + 3] = meta;
+    for (let i = 0; i < words; i++) ints[at + ANSWER_INTS + i] = values[from + i]!;
+  }
+
+  /** Adds a record that takes the answer of an equal one. */
+  double(first: number, double: number): void {
+    this.#pair(this.#byDouble, double, first, double);
+    this.#pair(this.#byFirst, first, first, double);
+  }
+
+  /** Writes the rest. @param sent the records to send. */
+  end(run: string, sent: NumberSet): FileIdentity {
+    const { reused, outdated } = this.#answers;
+    const laneNumbers = 2 ** this.#laneBits;
+    for (let lane = 0; lane < this.#sent.lanes.length; lane++) {
+      const bits = sent.bits(lane * laneNumbers, laneNumbers);
+      if (bits.every((word) => word === 0)) continue;
+      const at = this.#sent.begin(lane, bits.length);
+      this.#sent.ints.set(bits, at);
+    }
+    const writers = { sent: this.#sent, reused, outdated, byDouble: this.#byDouble, byFirst: this.#byFirst };
+    for (const writer of Object.values(writers)) writer.end();
+    const directory: ChoiceDirectory = {
+      run,
+      laneBits: this.#laneBits,
+      origins: this.#origins,
+      layouts: this.#layouts,
+      sent: this.#sent.lanes,
+      reused: reused.lanes,
+      outdated: outdated.lanes,
+      byDouble: this.#byDouble.lanes,
+      byFirst: this.#byFirst.lanes,
+    };
+    return writeDirectory(this.#file, CHOICE_FORMAT, directory);
+  }
+
+  #pair(lanes: LaneWriter, laneOf: number, first: number, double: number): void {
+    const at = lanes.begin(laneOf >>> this.#laneBits, PAIR_INTS);
+    lanes.ints[at] = first;
+    lanes.ints[at + 1] = double;
+  }
+}

@@ -1,0 +1,134 @@
+/** Decides what becomes of records: which take an old answer, which are sent, which take the answer of an equal one. */
+import type { Choice } from '../types.js';
+import type { ReuseTerms } from './answer-store.js';
+import { ASKED_INTS, type BucketJoin } from './bucket-join.js';
+import type { NumberSet } from './choice-format.js';
+import type { ChoiceWriter } from './choice-writer.js';
+import { ENTRY_INTS, isFailure, valueInts } from './segment-format.js';
+import type { SegmentReader } from './segment-reader.js';
+
+export interface DecisionOptions {
+  readonly terms: ReuseTerms;
+  /** Whether equal records are all sent. */
+  readonly sendsDoubles: boolean;
+  /** Holds the records of the bucket. */
+  readonly join: BucketJoin;
+  /** Gets the records to send. */
+  readonly sent: NumberSet;
+  /** Gets the answers and the pairs; undefined: they are counted only. */
+  readonly writer: ChoiceWriter | undefined;
+}
+
+export interface Decision {
+  /** Takes the last matches of the join. @param entries the entries of their block, which are `count`. */
+  take(reader: SegmentReader, entries: Int32Array, count: number, matches: number): void;
+  /** Decides for the records of the bucket that take no old answer. */
+  endBucket(): void;
+  /** What was decided. @param readers all segments, in the order in which they decide. */
+  result(readers: readonly SegmentReader[]): Omit<Choice, 'bytes' | 'sha256'>;
+}
+
+/** Most of the time by which the hash shortens the age up to which an answer is taken. */
+const SPREAD = 1 / 5;
+/** The number of a hash that says how much. It does not choose the place in a table. */
+const SPREAD_INT = 2;
+
+export function createDecision({ terms, sendsDoubles, join, sent, writer }: DecisionOptions): Decision {
+  const { now, maxAge, failedAge, epoch } = terms;
+  const counts = { sent: 0, successful: 0, failed: 0, duplicates: 0, outdated: 0 };
+  /** The segments from which answers were taken. */
+  const used = { all: new Set<SegmentReader>(), successful: new Set<SegmentReader>() };
+  const originMaps = new Map<SegmentReader, Int32Array>();
+  /** For the first of equal records: whether they take an old answer. */
+  let reused = new Uint8Array(0);
+
+  const originIndex = (reader: SegmentReader, origin: number): number => {
+    if (writer === undefined) return 0;
+    let map = originMaps.get(reader);
+    if (map === undefined) {
+      map = new Int32Array(reader.origins.length).fill(-1);
+      originMaps.set(reader, map);
+    }
+    if (map[origin] === -1) map[origin] = writer.addOrigin(reader.origins[origin]!, reader.segment);
+    return map[origin]!;
+  };
+
+  return {
+    take: (reader, entries, count, matches) => {
+      const { asked, heads, nexts } = join;
+      const isOfEpoch = reader.segment.epoch === epoch;
+      if (reused.length < join.count) reused = grown(reused, join.count);
+      let entry = 0;
+      let paid = 0;
+      let value = ENTRY_INTS * count;
+      for (let match = 0; match < matches; match++) {
+        for (const wanted = join.entries[match]!; entry < wanted; entry++) {
+          paid = (paid + entries[entry]!) | 0;
+          value += valueInts(entries[2 * count + entry]!);
+        }
+        const number = (paid + entries[entry]!) | 0;
+        const origin = entries[count + entry]!;
+        const meta = entries[2 * count + entry]!;
+        const head = heads[match]!;
+        const hasFailed = isFailure(meta);
+        const fraction = (asked[head * ASKED_INTS + SPREAD_INT]! >>> 0) / 2 ** 32;
+        const limit = hasFailed ? failedAge : maxAge * (1 - SPREAD * fraction);
+        const isTaken = isOfEpoch && now - reader.origins[origin]!.answeredAt < limit;
+        const index = originIndex(reader, origin);
+        if (isTaken) {
+          reused[head] = 1;
+          let records = 0;
+          for (let record = head; record >= 0; record = nexts[record]!) {
+            records += 1;
+            writer?.answer('reused', asked[record * ASKED_INTS + 4]!, index, number, meta, entries, value);
+          }
+          if (hasFailed) counts.failed += records;
+          else counts.successful += records;
+          used.all.add(reader);
+          if (!hasFailed) used.successful.add(reader);
+        } else {
+          for (let record = head; record >= 0; record = sendsDoubles ? nexts[record]! : -1) {
+            counts.outdated += 1;
+            writer?.answer('outdated', asked[record * ASKED_INTS + 4]!, index, number, meta, entries, value);
+          }
+        }
+      }
+    },
+    endBucket: () => {
+      const { asked, firsts, count } = join;
+      if (reused.length < count) reused = grown(reused, count);
+      for (let record = 0; record < count; record++) {
+        const first = firsts[record]!;
+        if (reused[first] === 1) continue;
+        const number = asked[record * ASKED_INTS + 4]!;
+        if (first === record || sendsDoubles) {
+          sent.add(number);
+          counts.sent += 1;
+        } else {
+          writer?.double(asked[first * ASKED_INTS + 4]!, number);
+          counts.duplicates += 1;
+        }
+      }
+      reused.fill(0, 0, count);
+    },
+    result: (readers) => {
+      const giving = readers.filter((reader) => used.all.has(reader)).map(({ segment }) => segment);
+      const successful = readers.filter((reader) => used.successful.has(reader));
+      return {
+        segments: giving.map(({ id }) => id),
+        sent: counts.sent,
+        reused: { successful: counts.successful, failed: counts.failed },
+        duplicates: counts.duplicates,
+        outdated: counts.outdated,
+        columns: [...new Set(successful.flatMap(({ segment }) => segment.columns))],
+        rehearsal: giving.some(({ rehearsal }) => rehearsal),
+      };
+    },
+  };
+}
+
+function grown(array: Uint8Array<ArrayBuffer>, size: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.ceil(size * 1.25));
+  larger.set(array);
+  return larger;
+}

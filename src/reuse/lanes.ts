@@ -1,0 +1,136 @@
+/**
+ * Sorts entries roughly while they are written: each goes to a lane, and a lane is read as a whole later. A lane is a list
+ * of extents of one file, so that memory holds one buffer for each lane, however many entries there are.
+ */
+import { crc32 } from 'node:zlib';
+import { ConfigError } from '../errors.js';
+import { type AppendFile, bytesOfInts, readFully, type Scratch } from './append-file.js';
+
+/** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */
+export interface Lane {
+  readonly offsets: number[];
+  readonly sizes: number[];
+  readonly sums: number[];
+}
+
+/** Most numbers of all lanes' buffers together: 16 MiB. */
+const MAX_INTS = 4 * 1024 * 1024;
+/** Most and fewest numbers of the buffer of a lane. */
+const MAX_LANE_INTS = 8 * 1024;
+const MIN_LANE_INTS = 512;
+
+export class LaneWriter {
+  /** The lanes so far; complete after `end`. */
+  readonly lanes: readonly Lane[];
+  /** To be written by the caller, where `begin` says. */
+  ints: Int32Array<ArrayBuffer>;
+  readonly #file: AppendFile;
+  readonly #laneInts: number;
+  readonly #buffers: Int32Array<ArrayBuffer>;
+  readonly #filled: Int32Array;
+  #largeLane = -1;
+
+  constructor(file: AppendFile, lanes: number) {
+    this.#file = file;
+    this.#laneInts = Math.max(MIN_LANE_INTS, Math.min(MAX_LANE_INTS, Math.floor(MAX_INTS / lanes)));
+    this.#buffers = new Int32Array(lanes * this.#laneInts);
+    this.#filled = new Int32Array(lanes);
+    this.ints = this.#buffers;
+    this.lanes = Array.from({ length: lanes }, () => ({ offsets: [], sizes: [], sums: [] }));
+  }
+
+  /** Begins an entry. The caller writes `size` numbers to `ints` from the returned index on, before the next call. */
+  begin(lane: number, size: number): number {
+    if (this.#largeLane >= 0) this.#endLarge();
+    let filled = this.#filled[lane]!;
+    if (filled + size > this.#laneInts) {
+      this.#flush(lane);
+      filled = 0;
+      if (size > this.#laneInts) {
+        this.#largeLane = lane;
+        this.ints = new Int32Array(size);
+        return 0;
+      }
+    }
+    this.#filled[lane] = filled + size;
+    return lane * this.#laneInts + filled;
+  }
+
+  /** Writes what is in the buffers. */
+  end(): void {
+    if (this.#largeLane >= 0) this.#endLarge();
+    for (let lane = 0; lane < this.lanes.length; lane++) this.#flush(lane);
+  }
+
+  #flush(lane: number): void {
+    const size = this.#filled[lane]!;
+    if (size === 0) return;
+    const from = lane * this.#laneInts;
+    this.#write(lane, this.#buffers.subarray(from, from + size));
+    this.#filled[lane] = 0;
+  }
+
+  #endLarge(): void {
+    this.#write(this.#largeLane, this.ints);
+    this.ints = this.#buffers;
+    this.#largeLane = -1;
+  }
+
+  #write(lane: number, ints: Int32Array): void {
+    const { offsets, sizes, sums } = this.lanes[lane]!;
+    const bytes = bytesOfInts(ints, ints.length);
+    offsets.push(this.#file.append(bytes));
+    sizes.push(ints.length);
+    sums.push(crc32(bytes));
+  }
+}
+
+/** How many numbers a lane holds. */
+export function laneSize({ sizes }: Lane): number {
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/**
+ * Reads a lane.
+ * @returns its numbers, valid until the next use of `scratch`.
+ * @throws what `damaged` gives when the bytes are not those that were written.
+ */
+export function readLane(
+  fd: number,
+  lane: Lane,
+  scratch: Scratch,
+  damaged: () => Error,
+): Int32Array<ArrayBuffer> {
+  const size = laneSize(lane);
+  const ints = scratch.ints(size).subarray(0, size);
+  let at = 0;
+  for (let extent = 0; extent < lane.sizes.length; extent++) {
+    readExtent(fd, lane, extent, ints.subarray(at, at + lane.sizes[extent]!), damaged);
+    at += lane.sizes[extent]!;
+  }
+  return ints;
+}
+
+/**
+ * Reads one extent of a lane; it holds whole entries.
+ * @throws what `damaged` gives when the bytes are not those that were written.
+ */
+export function readExtent(
+  fd: number,
+  lane: Lane,
+  extent: number,
+  into: Int32Array,
+  damaged: () => Error,
+): void {
+  const bytes = bytesOfInts(into, into.length);
+  if (!readFully(fd, bytes, lane.offsets[extent]!) || crc32(bytes) !== lane.sums[extent]) throw damaged();
+}
+
+/** The error for a lane of a temporary file. */
+export function temporaryDamaged(): ConfigError {
+  return new ConfigError(
+    'REUSE_TEMPORARY_DAMAGED',
+    'a temporary file of the stored answers does not hold what was written',
+    { hint: 'check the disk, then run the same command again: nothing is paid again' },
+  );
+}

@@ -1,0 +1,113 @@
+/**
+ * Looks up the records of a source in the segments: a Grace hash join. The records' hashes go to lanes of a temporary
+ * file, one lane for each bucket; then bucket by bucket the segments are read past the records of the bucket.
+ */
+import { closeSync } from 'node:fs';
+import { setImmediate as pause } from 'node:timers/promises';
+import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
+import type { Batch } from '../csv/table.js';
+import { writeFileAtomically } from '../streams/atomic-file.js';
+import type { Choice } from '../types.js';
+import type { AnswerLookup, LookupOptions, ReuseTerms } from './answer-store.js';
+import { AppendFile, openNameless, Scratch } from './append-file.js';
+import { ASKED_INTS, BucketJoin } from './bucket-join.js';
+import { NumberSet } from './choice-format.js';
+import { ChoiceWriter } from './choice-writer.js';
+import { createDecision } from './decision.js';
+import { LaneWriter, readLane, temporaryDamaged } from './lanes.js';
+import type { HashKey } from './secret.js';
+import { BUCKETS, bucketOf } from './segment-format.js';
+import type { SegmentReader } from './segment-reader.js';
+
+export interface LookupPlace {
+  /** Folder of the store, for the temporary file. */
+  readonly folder: string;
+  /** Path of the file of a run's choice. */
+  readonly choicePath: (run: string) => string;
+  readonly key: HashKey;
+  readonly laneBits: number;
+}
+
+/** @param readers the segments in the order in which they decide; closed with the look-up. */
+export function createLookup(
+  { folder, choicePath, key, laneBits }: LookupPlace,
+  { fields, delimiter, duplicates }: LookupOptions,
+  readers: readonly SegmentReader[],
+): AnswerLookup {
+  const file = openNameless(folder);
+  const lanes = new LaneWriter(file, BUCKETS);
+  const kernel = new HashKernel(key.bytes, fields, delimiter);
+  /** Records that are blank in all sent fields: they are sent. */
+  const blank = new NumberSet();
+  let blanks = 0;
+  let largest = 0;
+  let isOpen = true;
+
+  const decideAll = async (terms: ReuseTerms, writer: ChoiceWriter | undefined) => {
+    const join = new BucketJoin();
+    const sent = blank.copy();
+    const decision = createDecision({ terms, sendsDoubles: duplicates === 'send', join, sent, writer });
+    const scratch = new Scratch();
+    for (const [bucket, lane] of lanes.lanes.entries()) {
+      join.load(readLane(file.fd, lane, scratch, temporaryDamaged));
+      for (const reader of readers) {
+        const behind = reader.firstBlock(bucket + 1);
+        for (let block = reader.firstBlock(bucket); block < behind && join.unmatched > 0; block++) {
+          const count = reader.count(block);
+          const matches = join.match(reader.hashes(block), count);
+          if (matches > 0) decision.take(reader, reader.entries(block), count, matches);
+        }
+      }
+      decision.endBucket();
+      // Signals and timers of the caller go on.
+      await pause();
+    }
+    const found = decision.result(readers);
+    return { sent, facts: { ...found, sent: found.sent + blanks } };
+  };
+
+  return {
+    add: async (batch: Batch) => {
+      const hashes = kernel.hash(batch);
+      const { firstRecord, count } = batch;
+      for (let record = 0, at = 0; record < count; record++, at += HASH_INTS) {
+        const first = hashes[at]!;
+        const second = hashes[at + 1]!;
+        const third = hashes[at + 2]!;
+        const fourth = hashes[at + 3]!;
+        if ((first | second | third | fourth) === 0) {
+          blank.add(firstRecord + record);
+          blanks += 1;
+          continue;
+        }
+        const to = lanes.begin(bucketOf(first), ASKED_INTS);
+        const { ints } = lanes;
+        ints[to] = first;
+        ints[to + 1] = second;
+        ints[to + 2] = third;
+        ints[to + 3] = fourth;
+        ints[to + 4] = firstRecord + record;
+      }
+      largest = Math.max(largest, firstRecord + count - 1);
+    },
+    decide: async (terms, run): Promise<Choice> => {
+      lanes.end();
+      if (run === null) {
+        const { facts } = await decideAll(terms, undefined);
+        return { ...facts, bytes: 0, sha256: '' };
+      }
+      return writeFileAtomically(choicePath(run), 0o600, async (fd) => {
+        const writer = new ChoiceWriter(new AppendFile(fd), largest + 1, laneBits);
+        const { sent, facts } = await decideAll(terms, writer);
+        return { ...facts, ...writer.end(run, sent) };
+      });
+    },
+    close: async () => {
+      if (!isOpen) return;
+      isOpen = false;
+      closeSync(file.fd);
+      kernel.release();
+      for (const reader of readers) reader.close();
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** Writes the entries in the lanes of a segment as its blocks. */
+import { setImmediate as pause } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
+import { type AppendFile, bytesOfInts, Scratch } from './append-file.js';
+import { type Lane, readExtent, temporaryDamaged } from './lanes.js';
+import { type Blocks, compress, ENTRY_INTS, valueInts } from './segment-format.js';
+
+
+export interface BlockLimits {
+  /** Most entries of a block. */
+  readonly entries: number;
+  /** Most numbers of its values, unless one value has more. */
+  readonly valueInts: number;
+}
+
+export const BLOCK_LIMITS: BlockLimits = { entries: 16_384, valueInts: 1024 * 1024 };
+
+/**
+ * @param fd of the file that holds the lanes, one for each bucket.
+ * @returns what the directory says of the blocks.
+ */
+export async function writeBlocks(
+  fd: number,
+  lanes: readonly Lane[],
+  target: AppendFile,
+  limits: BlockLimits,
+): Promise<Blocks> {
+  const blocks: Blocks = { bucket: [], count: [], size: [], stored: [], hashSum: [], sum: [] };
+  const block = createBlock(limits);
+  const scratch = new Scratch();
+  for (const [bucket, lane] of lanes.entries()) {
+    for (let extent = 0; extent < lane.sizes.length; extent++) {
+      const size = lane.sizes[extent]!;
+      const ints = scratch.ints(size);
+      readExtent(fd, lane, extent, ints.subarray(0, size), temporaryDamaged);
+      for (let at = 0; at < size; ) {
+        const words = valueInts(ints[at + HASH_INTS + ENTRY_INTS - 1]!);
+        if (!block.hasRoom(words)) block.write(target, blocks, bucket);
+        at = block.add(ints, at, words);
+      }
+    }
+    block.write(target, blocks, bucket);
+    await pause();
+  }
+  return blocks;
+}
+
+function createBlock({ entries, valueInts: maxValues }: BlockLimits) {
+  const hashes = new Int32Array(entries * HASH_INTS);
+  const numbers = new Int32Array(entries);
+  const origins = new Int32Array(entries);
+  const metas = new Int32Array(entries);
+  const whole = new Scratch();
+  let values = new Int32Array(64 * 1024);
+  let count = 0;
+  let filled = 0;
+  let lastNumber = 0;
+
+  return {
+    hasRoom: (words: number) => count === 0 || (count < entries && filled + words <= maxValues),
+    /** Adds the entry at index `at`, and returns the index behind it. */
+    add: (ints: Int32Array, at: number, words: number): number => {
+      for (let i = 0; i < HASH_INTS; i++) hashes[count * HASH_INTS + i] = ints[at + i]!;
+      const number = ints[at + HASH_INTS]!;
+      numbers[count] = (number - lastNumber) | 0;
+      lastNumber = number;
+      origins[count] = ints[at + HASH_INTS + 1]!;
+      metas[count] = ints[at + HASH_INTS + 2]!;
+      count += 1;
+      if (filled + words > values.length) {
+        const larger = new Int32Array(Math.max(values.length * 2, filled + words));
+        larger.set(values.subarray(0, filled));
+        values = larger;
+      }
+      const from = at + HASH_INTS + ENTRY_INTS;
+      for (let i = 0; i < words; i++) values[filled + i] = ints[from + i]!;
+      filled += words;
+      return from + words;
+    },
+    /** Appends the block to the file and begins the next one. */
+    write: (file: AppendFile, blocks: Blocks, bucket: number) => {
+      if (count === 0) return;
+      const size = count * ENTRY_INTS + filled;
+      const ints = whole.ints(size);
+      ints.set(numbers.subarray(0, count));
+      ints.set(origins.subarray(0, count), count);
+      ints.set(metas.subarray(0, count), 2 * count);
+      ints.set(values.subarray(0, filled), ENTRY_INTS * count);
+      const plain = bytesOfInts(hashes, count * HASH_INTS);
+      const stored = compress(bytesOfInts(ints, size));
+      file.append(plain);
+      file.append(stored);
+      blocks.bucket.push(bucket);
+      blocks.count.push(count);
+      blocks.size.push(size);
+      blocks.stored.push(stored.length);
+      blocks.hashSum.push(crc32(plain));
+      blocks.sum.push(crc32(stored));
+      count = 0;
+      filled = 0;
+      lastNumber = 0;
+    },
+  };
+}

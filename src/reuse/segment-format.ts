@@ -1,0 +1,92 @@
+/**
+ * The format of a segment's file: blocks, bucket by bucket, then the directory. A block is its hashes, as they are, and
+ * its entries, compressed. All numbers have 32 bits and the byte order of the machine.
+ *
+ * The entries of a block: for each its record's number (as the difference to the one before), its origin, its meta
+ * number (bytes of the value, doubled, plus one if it is a failure), and behind all of them the values, each filled
+ * up to whole numbers.
+ */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { FileIdentity } from './checked-file.js';
+
+export const SEGMENT_FORMAT = 'FOLIOSG1';
+/** The hashes are sorted into so many buckets, by their first byte. */
+export const BUCKETS = 256;
+/** Numbers of an entry, besides its hash and its value. */
+export const ENTRY_INTS = 3;
+
+/** Which part of which folio gave answers, and when. */
+export interface Origin {
+  readonly run: string;
+  readonly folio: string | null;
+  readonly part: number | null;
+  /** Epoch milliseconds. */
+  readonly answeredAt: number;
+}
+
+/** All blocks, one after the other, without gaps. */
+export interface Blocks {
+  readonly bucket: number[];
+  /** Entries. */
+  readonly count: number[];
+  /** Numbers of the entries before compression. */
+  readonly size: number[];
+  /** Bytes of the compressed entries. */
+  readonly stored: number[];
+  /** Checksums of the hashes and of the compressed entries. */
+  readonly hashSum: number[];
+  readonly sum: number[];
+}
+
+export interface SegmentDirectory {
+  readonly id: string;
+  readonly columns: readonly string[];
+  /** Of the key of the hashes. */
+  readonly fingerprint: string;
+  readonly origins: readonly Origin[];
+  readonly blocks: Blocks;
+}
+
+/** A segment's file, as the checkpoint knows it. */
+export interface SegmentFile extends FileIdentity {
+  readonly id: string;
+}
+
+/** The meta number of a value of so many bytes. */
+export function metaOf(bytes: number, isFailed: boolean): number {
+  return bytes * 2 + (isFailed ? 1 : 0);
+}
+
+/** Bytes of the value. */
+export function valueBytes(meta: number): number {
+  return meta >>> 1;
+}
+
+export function isFailure(meta: number): boolean {
+  return (meta & 1) === 1;
+}
+
+/** Numbers that the value takes. */
+export function valueInts(meta: number): number {
+  return ((meta >>> 1) + 3) >>> 2;
+}
+
+/** The bucket of a hash. @param first the first of its numbers. */
+export function bucketOf(first: number): number {
+  return first & (BUCKETS - 1);
+}
+
+export function compress(bytes: Uint8Array): Uint8Array {
+  return deflateRawSync(bytes, { level: 1, memLevel: 9 });
+}
+
+/** @returns false if the bytes are not `into.length` compressed bytes. */
+export function decompress(bytes: Uint8Array, into: Uint8Array): boolean {
+  try {
+    const found = inflateRawSync(bytes, { maxOutputLength: into.length, chunkSize: Math.max(64, into.length) });
+    into.set(found);
+    return found.length === into.length;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,144 @@
+/** Reads the blocks of a segment. Whatever is not as it was written is an error: a miss would pay again. */
+import { crc32 } from 'node:zlib';
+import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
+import { ConfigError } from '../errors.js';
+import type { Segment } from '../types.js';
+import { bytesOfInts, readFully, Scratch } from './append-file.js';
+import { type CheckedFile, openChecked } from './checked-file.js';
+import {
+  BUCKETS,
+  decompress,
+  ENTRY_INTS,
+  type Origin,
+  SEGMENT_FORMAT,
+  type SegmentDirectory,
+} from './segment-format.js';
+import { type HashKey, secretLost } from './secret.js';
+
+/** The buffers for one block. Readers that are used in turn may share them. */
+export class BlockBuffers {
+  readonly hashes = new Scratch();
+  readonly stored = new Scratch();
+  readonly entries = new Scratch();
+}
+
+export class SegmentReader {
+  readonly segment: Segment;
+  readonly origins: readonly Origin[];
+  readonly #file: CheckedFile<SegmentDirectory>;
+  readonly #damaged: () => Error;
+  readonly #buffers: BlockBuffers;
+  /** Offsets of the blocks. */
+  readonly #offsets: Float64Array;
+  /** Index of the first block of each bucket, and behind the last of all. */
+  readonly #firstBlocks = new Int32Array(BUCKETS + 1);
+
+  constructor(
+    segment: Segment,
+    file: CheckedFile<SegmentDirectory>,
+    damaged: () => Error,
+    buffers: BlockBuffers,
+  ) {
+    this.segment = segment;
+    this.#file = file;
+    this.#damaged = damaged;
+    this.#buffers = buffers;
+    const { blocks, origins } = file.directory;
+    this.origins = origins;
+    this.#offsets = new Float64Array(blocks.count.length);
+    let offset = 0;
+    for (let block = 0; block < blocks.count.length; block++) {
+      this.#offsets[block] = offset;
+      offset += hashBytes(blocks.count[block]!) + blocks.stored[block]!;
+      this.#firstBlocks[blocks.bucket[block]! + 1] = block + 1;
+    }
+    for (let bucket = 1; bucket <= BUCKETS; bucket++) {
+      if (this.#firstBlocks[bucket] === 0) this.#firstBlocks[bucket] = this.#firstBlocks[bucket - 1]!;
+    }
+  }
+
+  /** Index of the first block of a bucket; its last block is before the first of the next bucket. */
+  firstBlock(bucket: number): number {
+    return this.#firstBlocks[bucket]!;
+  }
+
+  /** Entries of a block. */
+  count(block: number): number {
+    return this.#file.directory.blocks.count[block]!;
+  }
+
+  /** The hashes of a block, valid until the next call. @throws ConfigError `REUSE_SEGMENT_DAMAGED`. */
+  hashes(block: number): Int32Array {
+    const { count, hashSum } = this.#file.directory.blocks;
+    const ints = this.#buffers.hashes.ints(count[block]! * HASH_INTS);
+    const bytes = bytesOfInts(ints, count[block]! * HASH_INTS);
+    const isRead = readFully(this.#file.fd, bytes, this.#offsets[block]!);
+    if (!isRead || crc32(bytes) !== hashSum[block]) throw this.#damaged();
+    return ints;
+  }
+
+  /** The entries of a block, as segment-format.ts says; valid until the next call. @throws ConfigError `REUSE_SEGMENT_DAMAGED`. */
+  entries(block: number): Int32Array {
+    const { count, size, stored, sum } = this.#file.directory.blocks;
+    const compressed = bytesOfInts(
+      this.#buffers.stored.ints(Math.ceil(stored[block]! / 4)),
+      Math.ceil(stored[block]! / 4),
+    ).subarray(0, stored[block]!);
+    const isRead = readFully(this.#file.fd, compressed, this.#offsets[block]! + hashBytes(count[block]!));
+    if (!isRead || crc32(compressed) !== sum[block]) throw this.#damaged();
+    const ints = this.#buffers.entries.ints(size[block]!);
+    if (size[block]! < count[block]! * ENTRY_INTS) throw this.#damaged();
+    if (!decompress(compressed, bytesOfInts(ints, size[block]!))) throw this.#damaged();
+    return ints;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+/**
+ * Opens a segment and checks its directory.
+ * @throws ConfigError `REUSE_SEGMENT_LOST`, `REUSE_SEGMENT_DAMAGED`; `REUSE_SECRET_LOST` when it was written with another
+ *   secret.
+ */
+export function openSegmentReader(
+  segment: Segment,
+  path: string,
+  { key, secretPath }: { readonly key: HashKey; readonly secretPath: string },
+  buffers: BlockBuffers,
+): SegmentReader {
+  const damaged = () => segmentDamaged(segment.id, path);
+  const errors = { lost: (cause: unknown) => segmentLost(segment.id, path, cause), damaged };
+  const file = openChecked<SegmentDirectory>(path, SEGMENT_FORMAT, segment, errors);
+  const { id, fingerprint } = file.directory;
+  if (id === segment.id && fingerprint === key.fingerprint) {
+    return new SegmentReader(segment, file, damaged, buffers);
+  }
+  file.close();
+  if (id !== segment.id) throw damaged();
+  throw secretLost(secretPath, `is not the one with which ${path} was written`);
+}
+
+function hashBytes(count: number): number {
+  return count * HASH_INTS * Int32Array.BYTES_PER_ELEMENT;
+}
+
+function segmentLost(id: string, path: string, cause: unknown): ConfigError {
+  return new ConfigError('REUSE_SEGMENT_LOST', `${path}: the stored answers of ${id} are missing`, {
+    hint: hintFor(path, id),
+    facts: { segment: id, file: path },
+    cause,
+  });
+}
+
+function segmentDamaged(id: string, path: string): ConfigError {
+  return new ConfigError('REUSE_SEGMENT_DAMAGED', `${path}: the stored answers of ${id} are damaged`, {
+    hint: hintFor(path, id),
+    facts: { segment: id, file: path },
+  });
+}
+
+function hintFor(path: string, id: string): string {
+  return `restore ${path} from a backup, or give its answers up with foliopipe reuse forget --run ${id.replace(/-\d+$/, '')}: they are bought again then`;
+}

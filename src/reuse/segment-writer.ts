@@ -1,0 +1,171 @@
+/**
+ * Writes a segment. Entries go to lanes of a temporary file, one lane for each bucket; `finish` writes them as blocks.
+ * Memory holds the buffers of the lanes and one block, however many entries there are.
+ */
+import { closeSync } from 'node:fs';
+import { COMMA } from '../csv/bytes.js';
+import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
+import type { Table } from '../csv/table.js';
+import { type AnswerSource, statusOf } from '../results/answers.js';
+import { writeFileAtomically } from '../streams/atomic-file.js';
+import type { Segment } from '../types.js';
+import type { SegmentOptions, SegmentWriter } from './answer-store.js';
+import { createAnswerTexts, textEnd, textStart } from './answer-texts.js';
+import { AppendFile, openNameless } from './append-file.js';
+import { writeDirectory } from './checked-file.js';
+import { LaneWriter } from './lanes.js';
+import type { HashKey } from './secret.js';
+import { type BlockLimits, writeBlocks } from './segment-blocks.js';
+import { BUCKETS, bucketOf, ENTRY_INTS, metaOf, type Origin, SEGMENT_FORMAT, valueInts } from './segment-format.js';
+
+export interface SegmentTarget {
+  /** Folder of the store, for the temporary file. */
+  readonly folder: string;
+  readonly path: string;
+  readonly key: HashKey;
+  readonly limits: BlockLimits;
+}
+
+const HEAD_INTS = HASH_INTS + ENTRY_INTS;
+
+export function createSegmentWriter(
+  { folder, path, key, limits }: SegmentTarget,
+  options: SegmentOptions,
+): SegmentWriter {
+  const { keyColumn, ...segment } = options;
+  const file = openNameless(folder);
+  const lanes = new LaneWriter(file, BUCKETS);
+  const uploadColumns = new Set([...(keyColumn === null ? [] : [keyColumn]), ...segment.sentColumns]);
+  const texts = createAnswerTexts({ run: segment.run, columns: segment.columns, uploadColumns });
+  const origins = createOrigins(segment.run);
+  const counts = { successful: 0, failed: 0 };
+  let kernel: HashKernel | undefined;
+  let kernelField = -1;
+  let isOpen = true;
+
+  const hashesOf = (rows: Table, firstField: number): Int32Array => {
+    if (kernel === undefined || kernelField !== firstField) {
+      const fields = segment.sentColumns.map((_, at) => firstField + at);
+      kernel?.release();
+      kernel = new HashKernel(key.bytes, fields, COMMA);
+      kernelField = firstField;
+    }
+    return kernel.hash(rows);
+  };
+
+  /** Appends the entry of one record. */
+  const append = (
+    hashes: Int32Array,
+    hashAt: number,
+    number: number,
+    origin: number,
+    isFailed: boolean,
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+  ) => {
+    const meta = metaOf(to - from, isFailed);
+    const words = valueInts(meta);
+    const at = lanes.begin(bucketOf(hashes[hashAt]!), HEAD_INTS + words);
+    const { ints } = lanes;
+    ints[at] = hashes[hashAt]!;
+    ints[at + 1] = hashes[hashAt + 1]!;
+    ints[at + 2] = hashes[hashAt + 2]!;
+    ints[at + 3] = hashes[hashAt + 3]!;
+    ints[at + 4] = number;
+    ints[at + 5] = origin;
+    ints[at + 6] = meta;
+    if (words === 0) return;
+    ints[at + HEAD_INTS + words - 1] = 0;
+    const target = new Uint8Array(ints.buffer, (at + HEAD_INTS) * 4, to - from);
+    for (let i = 0; i < target.length; i++) target[i] = bytes[from + i]!;
+  };
+
+  const free = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    closeSync(file.fd);
+    kernel?.release();
+  };
+
+  return {
+    add: async (rows, firstField, numbers, answers) => {
+      if (rows.count === 0) return;
+      const { source, result, sources, doubles } = answers;
+      const originOf = sources.map((one) => origins.indexOf(one));
+      const paidNumbers = sources.map((one) => (one.origin === 'sent' ? one.records : null));
+      const hasFailed = sources.map((one) => statusOf(one) === 'FAILED');
+      const hashes = hashesOf(rows, firstField);
+      texts.write(answers, rows.count, (slice, first) => {
+        for (let row = 0; row < slice.count; row++) {
+          const record = first + row;
+          const at = record * HASH_INTS;
+          const given = source[record]!;
+          const origin = originOf[given]!;
+          // The answer of a double is that of its first.
+          if (origin < 0 || isZero(hashes, at) || doubles?.[record] === 1) continue;
+          const isFailed = hasFailed[given]!;
+          const from = textStart(slice, row, isFailed);
+          const to = textEnd(slice, row, isFailed);
+          // A failure without a reason says nothing.
+          if (isFailed && to === from) continue;
+          const records = paidNumbers[given]!;
+          const number = records === null ? numbers[record]! : records[result[record]!]!;
+          append(hashes, at, number, origin, isFailed, slice.bytes, from, to);
+          if (isFailed) counts.failed += 1;
+          else counts.successful += 1;
+        }
+      });
+    },
+    finish: async () => {
+      lanes.end();
+      const identity = await writeFileAtomically(path, 0o600, async (fd) => {
+        const target = new AppendFile(fd);
+        const blocks = await writeBlocks(file.fd, lanes.lanes, target, limits);
+        return writeDirectory(target, SEGMENT_FORMAT, {
+          id: segment.id,
+          columns: segment.columns,
+          fingerprint: key.fingerprint,
+          origins: origins.list,
+          blocks,
+        });
+      });
+      free();
+      return { ...segment, ...counts, ...identity, ...spanOf(origins.list) } satisfies Segment;
+    },
+    close: async () => free(),
+  };
+}
+
+function isZero(hashes: Int32Array, at: number): boolean {
+  return (hashes[at]! | hashes[at + 1]! | hashes[at + 2]! | hashes[at + 3]!) === 0;
+}
+
+/** The origins of a segment, each once. */
+function createOrigins(ownRun: string) {
+  const list: Origin[] = [];
+  const known = new Map<string, number>();
+  return {
+    list,
+    /** Index of the origin of a source; -1 for answers that this run has not got from the service. */
+    indexOf: ({ run, folio, part, answeredAt, origin }: AnswerSource): number => {
+      // Without a request that was accepted there is no answer of the service.
+      if (origin !== 'sent' || answeredAt === null) return -1;
+      const found: Origin = { run: run ?? ownRun, folio, part, answeredAt };
+      const key = JSON.stringify(found);
+      const index = known.get(key) ?? list.push(found) - 1;
+      known.set(key, index);
+      return index;
+    },
+  };
+}
+
+function spanOf(origins: readonly Origin[]): Pick<Segment, 'oldest' | 'newest'> {
+  let oldest = Number.POSITIVE_INFINITY;
+  let newest = 0;
+  for (const { answeredAt } of origins) {
+    oldest = Math.min(oldest, answeredAt);
+    newest = Math.max(newest, answeredAt);
+  }
+  return { oldest: Math.min(oldest, newest), newest };
+}
