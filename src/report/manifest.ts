@@ -2,7 +2,7 @@
  * The files beside an output (docs/output.md): their paths, the manifest, which lists what was read, bought and
  * published, chunk by chunk, and the marker, which says that the output is complete.
  */
-import type { Checkpoint, ChunkRow, Publication, Tally } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { weakEchoText } from '../results/declared-echo.js';
@@ -10,7 +10,7 @@ import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
-  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk'>;
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk' | 'nextStretch'>;
 };
 
 /** Writes the manifest as a stream, so that memory does not grow with the number of chunks. */
@@ -24,7 +24,10 @@ export async function writeManifest(run: ManifestRun, publication: Publication):
     let separator = '\n';
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (!isAnswered(chunk)) continue;
-      append(`${separator}    ${JSON.stringify(manifestChunk(chunk))}`);
+      // A chunk that is a stretch has the counts of its rows, which include later answers.
+      const stretch = await run.checkpoint.nextStretch(run.id, chunk.firstRecord - 1);
+      const isSame = stretch?.firstRecord === chunk.firstRecord && stretch.lastRecord === chunk.lastRecord;
+      append(`${separator}    ${JSON.stringify(manifestChunk(chunk, isSame ? stretch.counts : undefined))}`);
       separator = ',\n';
     }
     append('\n  ]\n}\n');
@@ -77,9 +80,13 @@ function searchesOf({ searches: { answered, ambiguous } }: Pick<Tally, 'searches
   };
 }
 
-function manifestChunk(chunk: ChunkRow) {
+function manifestChunk(chunk: ChunkRow, rows: RowCounts | undefined) {
   const { number, firstRecord, lastRecord, records, folio, attempt, sha256, state, counts, cause, refusal } =
     chunk;
+  const own =
+    state === 'unprocessed'
+      ? { successful: 0, failed: 0, unprocessed: records }
+      : { successful: counts!.successful, failed: counts!.failed, unprocessed: 0 };
   return {
     chunk: number,
     firstRecord,
@@ -88,9 +95,9 @@ function manifestChunk(chunk: ChunkRow) {
     folio,
     attempt,
     sha256,
-    ...(state === 'unprocessed'
-      ? { successful: 0, failed: 0, unprocessed: records }
-      : { successful: counts!.successful, failed: counts!.failed, unprocessed: 0 }),
+    successful: rows?.successful ?? own.successful,
+    failed: rows?.failed ?? own.failed,
+    unprocessed: rows?.unprocessed ?? own.unprocessed,
     cause,
     refusal,
   };

@@ -25,7 +25,7 @@ export interface Decision {
   /** Decides for the records of the bucket that take no old answer. */
   endBucket(): void;
   /** What was decided. @param readers all segments, in the order in which they decide. */
-  result(readers: readonly SegmentReader[]): Omit<Choice, 'bytes' | 'sha256'>;
+  result(readers: readonly SegmentReader[]): Omit<Choice, 'epoch' | 'bytes' | 'sha256'>;
 }
 
 /** Most of the time by which the hash shortens the age up to which an answer is taken. */

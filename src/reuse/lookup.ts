@@ -94,12 +94,12 @@ export function createLookup(
       lanes.end();
       if (run === null) {
         const { facts } = await decideAll(terms, undefined);
-        return { ...facts, bytes: 0, sha256: '' };
+        return { ...facts, epoch: terms.epoch, bytes: 0, sha256: '' };
       }
       return writeFileAtomically(choicePath(run), 0o600, async (fd) => {
         const writer = new ChoiceWriter(new AppendFile(fd), largest + 1, laneBits);
         const { sent, facts } = await decideAll(terms, writer);
-        return { ...facts, ...writer.end(run, sent) };
+        return { ...facts, epoch: terms.epoch, ...writer.end(run, sent) };
       });
     },
     close: async () => {

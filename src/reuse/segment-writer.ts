@@ -16,7 +16,15 @@ import { writeDirectory } from './checked-file.js';
 import { LaneWriter } from './lanes.js';
 import type { HashKey } from './secret.js';
 import { type BlockLimits, writeBlocks } from './segment-blocks.js';
-import { BUCKETS, bucketOf, ENTRY_INTS, metaOf, type Origin, SEGMENT_FORMAT, valueInts } from './segment-format.js';
+import {
+  BUCKETS,
+  bucketOf,
+  ENTRY_INTS,
+  metaOf,
+  type Origin,
+  SEGMENT_FORMAT,
+  valueInts,
+} from './segment-format.js';
 
 export interface SegmentTarget {
   /** Folder of the store, for the temporary file. */

@@ -55,7 +55,7 @@ export async function* failedRecords(
       const indexes = Array.from({ length: block.count }, (_, index) => index).filter((index) =>
         isFailed(found, index),
       );
-      answers.release();
+      answers.release(found);
       if (indexes.length > 0) yield { chunk, block, indexes };
     }
   } finally {

@@ -1,8 +1,7 @@
 /**
  * The stretches of a run that takes some answers from earlier runs: puts together the answers of reused records and
- * those of chunks. Invariant: at most one joined chunk and one lane of reused answers are in memory.
+ * those of chunks. Invariant: only the joined chunks and the lanes of reused answers that a stretch needs are in memory.
  */
-import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { UntrustedError } from '../../errors.js';
 import { createAnswerBuilder, type NumberedAnswers, unprocessedAnswers } from '../../results/answers.js';
@@ -29,8 +28,9 @@ export function openChosenStretches(
   chunkAnswers: ChunkAnswers,
   unanswered: UnprocessedCause | undefined,
 ): AnsweredBlocks {
-  const reused = cursorOf(run.chosen.reused(from.record, run.config.output.lineage));
-  const sent = cursorOf(sentAnswers(run, from.record - 1, chunkAnswers, unanswered));
+  const lanes = run.chosen.reused(from.record, run.config.output.lineage);
+  const reused = cursorOf(reusedPieces(lanes));
+  const sent = cursorOf(sentPieces(run, from.record - 1, chunkAnswers, unanswered));
 
   return {
     next: async (upTo) => {
@@ -45,54 +45,74 @@ export function openChosenStretches(
       if (missing !== undefined) throw unansweredError(run.id, missing);
       return { block, answers: builder.answers() };
     },
-    release: () => undefined,
+    release: () => {
+      for (const { answers } of sent.takeFinished()) chunkAnswers.release(answers);
+      reused.takeFinished();
+    },
     close: async () => {
-      await reused.close();
-      await sent.close();
+      await lanes.return(undefined);
     },
   };
 }
 
-/** The answers of the chunks that end after a record. Chunks without an answer are left out. */
-async function* sentAnswers(
+/** Gives the next piece of answers, if it begins at this record or before it. */
+type TakePiece = (record: number) => Promise<NumberedAnswers | undefined>;
+
+/** The answers of the chunks that end after a record. A chunk is joined only when it is answered and needed. */
+function sentPieces(
   run: MergeChunksNeeds,
   after: number,
   answers: ChunkAnswers,
   unanswered: UnprocessedCause | undefined,
-): AsyncGenerator<NumberedAnswers, void> {
-  let chunk: ChunkRow | undefined;
-  for (let merged = after; ; merged = chunk.lastRecord) {
-    chunk = await run.checkpoint.nextChunk(run.id, 0, merged);
-    if (chunk === undefined) return;
-    if (unanswered !== undefined && !isAnswered(chunk)) continue;
-    const block = await readChunkBlock(run, chunk);
-    yield { numbers: block.numbers, answers: await answers.forChunk(chunk, block) };
-    answers.release();
-  }
+): TakePiece {
+  let last = after;
+  return async (record) => {
+    for (;;) {
+      // Read each time, because chunks are cut, split and answered meanwhile.
+      const chunk = await run.checkpoint.nextChunk(run.id, 0, last);
+      if (chunk === undefined || chunk.firstRecord > record) return undefined;
+      last = chunk.lastRecord;
+      if (unanswered !== undefined && !isAnswered(chunk)) continue;
+      const block = await readChunkBlock(run, chunk);
+      return { numbers: block.numbers, answers: await answers.forChunk(chunk, block) };
+    }
+  };
 }
 
-/** Walks over pieces of answers in the order of the source. A piece is given again while later records need it. */
+function reusedPieces(pieces: AsyncGenerator<NumberedAnswers>): TakePiece {
+  let ahead: NumberedAnswers | undefined;
+  return async (record) => {
+    ahead ??= (await pieces.next()).value ?? undefined;
+    if (ahead === undefined || ahead.numbers[0]! > record) return undefined;
+    const piece = ahead;
+    ahead = undefined;
+    return piece;
+  };
+}
+
+/** Walks over pieces in the order of the source. A piece is given again while later records need it. */
 interface Cursor {
   /** The pieces with records up to this one. */
   upTo(record: number): AsyncGenerator<NumberedAnswers>;
-  close(): Promise<void>;
+  /** Gives the pieces that were passed since the last call: later records do not need them. */
+  takeFinished(): readonly NumberedAnswers[];
 }
 
-function cursorOf(pieces: AsyncGenerator<NumberedAnswers, void>): Cursor {
+function cursorOf(take: TakePiece): Cursor {
   let current: NumberedAnswers | undefined;
+  const finished: NumberedAnswers[] = [];
   return {
     upTo: async function* (record) {
       for (;;) {
-        current ??= (await pieces.next()).value ?? undefined;
-        if (current === undefined || current.numbers[0]! > record) return;
+        current ??= await take(record);
+        if (current === undefined) return;
         yield current;
         if (current.numbers.at(-1)! > record) return;
+        finished.push(current);
         current = undefined;
       }
     },
-    close: async () => {
-      await pieces.return(undefined);
-    },
+    takeFinished: () => finished.splice(0),
   };
 }
 

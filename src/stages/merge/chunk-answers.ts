@@ -8,6 +8,7 @@ import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run
 import type { Batch } from '../../csv/table.js';
 import { OutageError } from '../../errors.js';
 import {
+  type AnswerSource,
   type Answers,
   mayHaveFailures,
   type NumberedAnswers,
@@ -38,8 +39,8 @@ export interface ChunkAnswers {
    * @throws UntrustedError when the proof fails; OutageError when results must be fetched again and cannot be.
    */
   forChunk(chunk: ChunkRow, block: RecordBlock): Promise<Answers>;
-  /** Returns the buffers of the last answers to the pool. */
-  release(): void;
+  /** Returns the buffers of these answers to the pool. */
+  release(answers: Answers): void;
   close(): Promise<void>;
 }
 
@@ -51,7 +52,8 @@ export async function openChunkAnswers(
   const { round } = (await run.checkpoint.run(run.id))!;
   const joiner = createChunkJoiner(run, options);
   const rounds = openRoundAnswers(run, round, joiner);
-  let own: Answers | undefined;
+  /** The sources that belong to one chunk only. The answers of rounds are kept, because the next chunk may need them. */
+  const own = new Set<AnswerSource>();
 
   const addLater = async (chunk: ChunkRow, answers: Answers, block: RecordBlock): Promise<Answers> => {
     const { numbers } = block;
@@ -73,18 +75,17 @@ export async function openChunkAnswers(
         const found = await findSearchAnswers(run, chunk);
         return found === undefined ? refused : overlay({ numbers: block.numbers, answers: refused }, found);
       }
-      own = await joiner.join(chunk, () => Promise.resolve(block));
-      if (own === undefined) return unprocessedAnswers(block.count, 'FOLIO_LOST', chunk.folio);
-      return mayHaveFailures(own) ? addLater(chunk, own, block) : own;
+      const joined = await joiner.join(chunk, () => Promise.resolve(block));
+      if (joined === undefined) return unprocessedAnswers(block.count, 'FOLIO_LOST', chunk.folio);
+      for (const source of joined.sources) own.add(source);
+      return mayHaveFailures(joined) ? addLater(chunk, joined, block) : joined;
     },
-    // The answers of rounds are kept, because the next chunk may need them.
-    release: () => {
-      for (const one of own?.sources ?? []) {
-        if (one.origin === 'fixed') continue;
+    release: ({ sources }) => {
+      for (const one of sources) {
+        if (!own.delete(one) || one.origin === 'fixed') continue;
         giveBack(one.table.bytes);
         giveBack(one.table.ends);
       }
-      own = undefined;
     },
     close: () => rounds.close(),
   };

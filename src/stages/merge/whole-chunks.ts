@@ -40,6 +40,7 @@ export function wholeChunks(
   unanswered: UnprocessedCause | undefined,
 ): AnsweredBlocks {
   let merged = from.record - 1;
+  let last: Answers | undefined;
   return {
     next: async (upTo) => {
       const chunk = await run.checkpoint.nextChunk(run.id, 0, merged);
@@ -54,11 +55,15 @@ export function wholeChunks(
       checkSameRecords(run, chunk, block);
       merged = chunk.lastRecord;
       if (unanswered === undefined || isAnswered(chunk)) {
-        return { block, answers: await answers.forChunk(chunk, block) };
+        last = await answers.forChunk(chunk, block);
+        return { block, answers: last };
       }
       return { block, answers: unprocessedAnswers(block.count, unanswered, chunk.folio) };
     },
-    release: () => answers.release(),
+    release: () => {
+      if (last !== undefined) answers.release(last);
+      last = undefined;
+    },
     close: async () => undefined,
   };
 }

@@ -44,6 +44,7 @@ export async function keepAnswers(run: KeepAnswersNeeds, version: number): Promi
     service: row.rehearsal ? serviceAddress(run.config) : row.service,
     rehearsal: row.rehearsal,
     sentColumns: Object.keys(run.config.upload.columns),
+    keyColumn: run.config.upload.keyColumn,
     columns,
     epoch: row.choice.epoch,
   });
@@ -69,8 +70,9 @@ async function addChunks(
       if (chunk.state !== 'downloaded') continue;
       const block = await readIfPossible(run, chunk);
       if (block === undefined) continue;
-      await writer.add(block, firstField, block.numbers, await answers.forChunk(chunk, block));
-      answers.release();
+      const found = await answers.forChunk(chunk, block);
+      await writer.add(block, firstField, block.numbers, found);
+      answers.release(found);
       isAny = true;
     }
   } finally {

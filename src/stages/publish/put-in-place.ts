@@ -23,7 +23,14 @@ export type PutInPlaceNeeds = KeepAnswersNeeds &
   Pick<RunContext, 'output' | 'clock'> & {
     readonly checkpoint: Pick<
       Checkpoint,
-      'run' | 'tally' | 'nextChunk' | 'chunksIn' | 'recordPublishing' | 'recordDone' | 'recordUnpublished'
+      | 'run'
+      | 'tally'
+      | 'nextChunk'
+      | 'nextStretch'
+      | 'chunksIn'
+      | 'recordPublishing'
+      | 'recordDone'
+      | 'recordUnpublished'
     >;
   };
 

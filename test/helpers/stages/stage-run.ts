@@ -7,6 +7,7 @@ import type { Config } from '../../../src/config/schema.js';
 import { createLocalOutputStore } from '../../../src/files/local-output-store.js';
 import { createLocalFiles } from '../../../src/files/local-run-files.js';
 import type { FileStore } from '../../../src/files/run-files.js';
+import { createLocalAnswerStore } from '../../../src/reuse/local-answer-store.js';
 import type { RunContext } from '../../../src/run-context.js';
 import { scanSource } from '../../../src/source/scan-source.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
@@ -93,6 +94,8 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     source,
     canary,
     chosen: null,
+    toSend: source.records - source.rejected,
+    answers: createLocalAnswerStore(`${config.stateDir}/reuse`),
     checkpoint,
     files: await fileStore.ofRun(id),
     fileStore,
