@@ -31,8 +31,8 @@ export function segmentChanges(
   };
 }
 
-/** Makes `segments`. */
+/** Makes `segments`. Those that are equally new are ordered by their ids, which begin with a time. */
 export function segmentReads(db: StateDatabase): Pick<CheckpointReader, 'segments'> {
-  const all = db.prepare<[], string>('SELECT segment FROM segments ORDER BY newest DESC, rowid DESC').pluck();
+  const all = db.prepare<[], string>('SELECT segment FROM segments ORDER BY newest DESC, id DESC').pluck();
   return { segments: db.read(() => all.all().map((json) => JSON.parse(json) as Segment)) };
 }

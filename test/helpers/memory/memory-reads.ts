@@ -111,7 +111,8 @@ export function memoryReads(memory: Memory) {
     spending: (pipeline: string, run: string | null, day: string) => spendingOf(memory, pipeline, run, day),
     knownColumns: (pipeline: string, service: string): readonly string[] | undefined =>
       memory.columns.get(JSON.stringify([pipeline, service])),
-    segments: (): Segment[] => [...memory.segments].reverse().sort((a, b) => b.newest - a.newest),
+    segments: (): Segment[] =>
+      [...memory.segments].sort((a, b) => b.newest - a.newest || (a.id < b.id ? 1 : -1)),
   };
 }
 

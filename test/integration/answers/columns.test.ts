@@ -98,11 +98,12 @@ describe('columns of the output', () => {
         });
         expect(row.prediction_part).toMatch(row.prediction_status === 'FAILED' ? /^0$/ : /^[012]$/);
       }
-      expect(Object.keys(rows[0]!).slice(-4)).toEqual([
+      expect(Object.keys(rows[0]!).slice(-5)).toEqual([
         'prediction_run',
         'prediction_folio',
         'prediction_part',
         'prediction_record',
+        'prediction_answered_at',
       ]);
     });
   });
@@ -171,7 +172,7 @@ describe('columns of the service that are named like columns of foliopipe', () =
       const [header, ...rows] = parse(await job.output()) as string[][];
       expect(new Set(header).size).toBe(header!.length);
       expect((await job.manifest()).columns).toEqual(header);
-      const own = lineage ? ['run', 'folio', 'part', 'record'] : [];
+      const own = lineage ? ['run', 'folio', 'part', 'record', 'answered_at'] : [];
       const record = lineage ? 'service_record' : 'record';
       expect(header!.slice(sourceColumns.length).map((name) => name.replace('prediction_', ''))).toEqual([
         ...['status', 'error_code', 'error', 'naics_code', 'naics_title', 'confidence'],
@@ -191,7 +192,7 @@ describe('columns of the service that are named like columns of foliopipe', () =
         const { naics_code = '', naics_title = '', confidence = '' } = added;
         const answer = [status, code, error, naics_code, naics_title, confidence, ...its];
         expect(row.slice(sourceColumns.length, sourceColumns.length + answer.length)).toEqual(answer);
-        if (lineage) expect([row.at(-4), row.at(-1)]).toEqual([run, String(at + 1)]);
+        if (lineage) expect([row.at(-5), row.at(-2)]).toEqual([run, String(at + 1)]);
       }
     });
   });

@@ -91,7 +91,7 @@ function proveRows(output, { summary, config, expected, answered, wanted }) {
     'error_code',
     'error',
     ...wanted,
-    ...(lineage ? ['run', 'folio', 'part', 'record'] : []),
+    ...(lineage ? ['run', 'folio', 'part', 'record', 'answered_at'] : []),
   ];
   assert.deepEqual(header, [...kept, ...own.map((column) => prefix + column)]);
   assert.equal(rows.length, answered.length);

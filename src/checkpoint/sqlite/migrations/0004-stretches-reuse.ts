@@ -1,5 +1,14 @@
 /** Stretches take the place of merged chunks; runs keep what they have chosen to reuse; segments of bought answers. */
 export const stretchesReuse = `
+ALTER TABLE runs ADD COLUMN choice TEXT;    -- JSON
+
+CREATE TABLE segments (
+  id      TEXT PRIMARY KEY,
+  run     TEXT NOT NULL,                    -- or the import
+  newest  INTEGER NOT NULL,                 -- time of its newest answer
+  segment TEXT NOT NULL                     -- JSON
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE stretches (
   run          TEXT NOT NULL REFERENCES runs (id),
   first_record INTEGER NOT NULL,
@@ -36,15 +45,4 @@ ALTER TABLE chunks DROP COLUMN merged_unprocessed;
 ALTER TABLE chunks DROP COLUMN merged_indistinct;
 ALTER TABLE chunks DROP COLUMN merged_sha256;
 CREATE INDEX chunks_in_order ON chunks (run, round, first_record, last_record) WHERE state <> 'split';
-
-ALTER TABLE runs ADD COLUMN choice TEXT;    -- JSON
-
-CREATE TABLE segments (
-  id      TEXT PRIMARY KEY,
-  run     TEXT NOT NULL,                    -- or the import
-  newest  INTEGER NOT NULL,                 -- time of its newest answer
-  segment TEXT NOT NULL                     -- JSON
-) STRICT;
-
-CREATE INDEX segments_by_run ON segments (run);
 `;
