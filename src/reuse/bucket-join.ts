@@ -107,9 +107,6 @@ export class BucketJoin {
 
 function isSame(a: Int32Array, aAt: number, b: Int32Array, bAt: number): boolean {
   return (
-    a[aAt + 1] === b[bAt + 1] &&
-    a[aAt] === b[bAt] &&
-    a[aAt + 2] === b[bAt + 2] &&
-    a[aAt + 3] === b[bAt + 3]
+    a[aAt + 1] === b[bAt + 1] && a[aAt] === b[bAt] && a[aAt + 2] === b[bAt + 2] && a[aAt + 3] === b[bAt + 3]
   );
 }

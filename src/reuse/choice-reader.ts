@@ -111,13 +111,9 @@ function sortedPairs(
 }
 
 function choiceError(code: string, run: string, path: string, what: string, cause?: unknown): ConfigError {
-  return new ConfigError(
-    code,
-    `${path}: the file that says which answers run ${run} reuses ${what}`,
-    {
-      hint: `restore ${path} from a backup; without it begin a new run with --new`,
-      facts: { run, file: path },
-      ...(cause !== undefined && { cause }),
-    },
-  );
+  return new ConfigError(code, `${path}: the file that says which answers run ${run} reuses ${what}`, {
+    hint: `restore ${path} from a backup; without it begin a new run with --new`,
+    facts: { run, file: path },
+    ...(cause !== undefined && { cause }),
+  });
 }

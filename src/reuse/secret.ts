@@ -35,7 +35,9 @@ export interface HashKey {
 /** @param sentColumns in the order in which they are sent. */
 export function deriveKey(secret: Buffer, sentColumns: readonly string[]): HashKey {
   const derive = (use: string) =>
-    createHmac('sha256', secret).update(JSON.stringify([VERSION, use, ...sentColumns])).digest();
+    createHmac('sha256', secret)
+      .update(JSON.stringify([VERSION, use, ...sentColumns]))
+      .digest();
   return {
     bytes: derive('key').subarray(0, HASH_KEY_BYTES),
     fingerprint: derive('fingerprint').toString('hex', 0, 8),

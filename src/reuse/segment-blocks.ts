@@ -6,7 +6,6 @@ import { type AppendFile, bytesOfInts, Scratch } from './append-file.js';
 import { type Lane, readExtent, temporaryDamaged } from './lanes.js';
 import { type Blocks, compress, ENTRY_INTS, valueInts } from './segment-format.js';
 
-
 export interface BlockLimits {
   /** Most entries of a block. */
   readonly entries: number;

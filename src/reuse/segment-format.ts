@@ -83,7 +83,10 @@ export function compress(bytes: Uint8Array): Uint8Array {
 /** @returns false if the bytes are not `into.length` compressed bytes. */
 export function decompress(bytes: Uint8Array, into: Uint8Array): boolean {
   try {
-    const found = inflateRawSync(bytes, { maxOutputLength: into.length, chunkSize: Math.max(64, into.length) });
+    const found = inflateRawSync(bytes, {
+      maxOutputLength: into.length,
+      chunkSize: Math.max(64, into.length),
+    });
     into.set(found);
     return found.length === into.length;
   } catch {

@@ -5,6 +5,7 @@ import { ConfigError } from '../errors.js';
 import type { Segment } from '../types.js';
 import { bytesOfInts, readFully, Scratch } from './append-file.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
+import { type HashKey, secretLost } from './secret.js';
 import {
   BUCKETS,
   decompress,
@@ -13,7 +14,6 @@ import {
   SEGMENT_FORMAT,
   type SegmentDirectory,
 } from './segment-format.js';
-import { type HashKey, secretLost } from './secret.js';
 
 /** The buffers for one block. Readers that are used in turn may share them. */
 export class BlockBuffers {

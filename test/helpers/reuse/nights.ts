@@ -4,7 +4,12 @@ import type { Batch } from '../../../src/csv/table.js';
 import type { NumberedAnswers, ResultSource } from '../../../src/results/answers.js';
 import { readPartTable } from '../../../src/results/part-table.js';
 import { createRowWriter } from '../../../src/results/row-writer.js';
-import type { AnswerStore, DoublePairs, ReuseTerms, SegmentOptions } from '../../../src/reuse/answer-store.js';
+import type {
+  AnswerStore,
+  DoublePairs,
+  ReuseTerms,
+  SegmentOptions,
+} from '../../../src/reuse/answer-store.js';
 import type { Segment } from '../../../src/types.js';
 
 export const DAY = 24 * 60 * 60 * 1000;
@@ -176,7 +181,12 @@ async function rowsOf(
   let last = -1;
   for await (const { numbers, answers } of pieces) {
     const layout = { sourceFields: [], delimiter: 44, sourceColumns: [], prefix: '', lineage: false };
-    const writer = createRowWriter({ run: 'R9', layout, columns, sentColumns: new Set(['key', 'name', 'city']) });
+    const writer = createRowWriter({
+      run: 'R9',
+      layout,
+      columns,
+      sentColumns: new Set(['key', 'name', 'city']),
+    });
     for (let i = 0; i < numbers.length; i++) {
       if (numbers[i]! <= last) throw new Error(`record ${numbers[i]} comes after ${last}`);
       last = numbers[i]!;
