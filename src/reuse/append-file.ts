@@ -5,12 +5,17 @@ import { join } from 'node:path';
 
 /** A file to which bytes are appended. They can be read again at once. */
 export class AppendFile {
-  readonly fd: number;
+  #fd: number;
   #length = 0;
 
   /** @param fd of an empty file, open for writing and reading. */
   constructor(fd: number) {
-    this.fd = fd;
+    this.#fd = fd;
+  }
+
+  /** -1 after `close`: the system may have given the number to another file. */
+  get fd(): number {
+    return this.#fd;
   }
 
   get length(): number {
@@ -21,10 +26,16 @@ export class AppendFile {
   append(bytes: Uint8Array): number {
     const offset = this.#length;
     for (let at = 0; at < bytes.length; ) {
-      at += writeSync(this.fd, bytes, at, Math.min(bytes.length - at, MAX_CALL_BYTES), offset + at);
+      at += writeSync(this.#fd, bytes, at, Math.min(bytes.length - at, MAX_CALL_BYTES), offset + at);
     }
     this.#length += bytes.length;
     return offset;
+  }
+
+  /** Does nothing the second time. */
+  close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
   }
 }
 

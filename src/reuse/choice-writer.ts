@@ -13,13 +13,12 @@ import {
 import { LaneWriter } from './lanes.js';
 import { type Origin, valueInts } from './segment-format.js';
 
-/** The lists of a choice. */
-export type AnswerList = 'reused' | 'outdated';
-
 export class ChoiceWriter {
+  /** The lists of answers, for `answer`. */
+  readonly reused: LaneWriter;
+  readonly outdated: LaneWriter;
   readonly #file: AppendFile;
   readonly #laneBits: number;
-  readonly #answers: Readonly<Record<AnswerList, LaneWriter>>;
   readonly #byDouble: LaneWriter;
   readonly #byFirst: LaneWriter;
   readonly #sent: LaneWriter;
@@ -31,7 +30,8 @@ export class ChoiceWriter {
     const lanes = Math.ceil(numbers / 2 ** laneBits);
     this.#file = file;
     this.#laneBits = laneBits;
-    this.#answers = { reused: new LaneWriter(file, lanes), outdated: new LaneWriter(file, lanes) };
+    this.reused = new LaneWriter(file, lanes);
+    this.outdated = new LaneWriter(file, lanes);
     this.#byDouble = new LaneWriter(file, lanes);
     this.#byFirst = new LaneWriter(file, lanes);
     this.#sent = new LaneWriter(file, lanes);
@@ -51,7 +51,7 @@ export class ChoiceWriter {
    * @param values holds the value at index `from`.
    */
   answer(
-    list: AnswerList,
+    list: LaneWriter,
     number: number,
     origin: number,
     paid: number,
@@ -59,10 +59,9 @@ export class ChoiceWriter {
     values: Int32Array,
     from: number,
   ): void {
-    const lanes = this.#answers[list];
     const words = valueInts(meta);
-    const at = lanes.begin(number >>> this.#laneBits, ANSWER_INTS + words);
-    const { ints } = lanes;
+    const at = list.begin(number >>> this.#laneBits, ANSWER_INTS + words);
+    const { ints } = list;
     ints[at] = number;
     ints[at + 1] = origin;
     ints[at + 2] = paid;
@@ -78,7 +77,7 @@ export class ChoiceWriter {
 
   /** Writes the rest. @param sent the records to send. */
   end(run: string, sent: NumberSet): FileIdentity {
-    const { reused, outdated } = this.#answers;
+    const { reused, outdated } = this;
     const laneNumbers = 2 ** this.#laneBits;
     for (let lane = 0; lane < this.#sent.lanes.length; lane++) {
       const bits = sent.bits(lane * laneNumbers, laneNumbers);

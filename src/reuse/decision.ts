@@ -1,4 +1,5 @@
 /** Decides what becomes of records: which take an old answer, which are sent, which take the answer of an equal one. */
+import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import type { Choice } from '../types.js';
 import type { ReuseTerms } from './answer-store.js';
 import { ASKED_INTS, type BucketJoin } from './bucket-join.js';
@@ -32,37 +33,45 @@ export interface Decision {
 const SPREAD = 1 / 5;
 /** The number of a hash that says how much. It does not choose the place in a table. */
 const SPREAD_INT = 2;
+const UNUSED = -1;
+
+/** The origins of a segment as numbers: when they answered, and their indexes in the choice. */
+interface SegmentOrigins {
+  readonly answeredAt: Float64Array;
+  readonly indexes: Int32Array;
+}
 
 export function createDecision({ terms, sendsDoubles, join, sent, writer }: DecisionOptions): Decision {
   const { now, maxAge, failedAge, epoch } = terms;
   const counts = { sent: 0, successful: 0, failed: 0, duplicates: 0, outdated: 0 };
   /** The segments from which answers were taken. */
   const used = { all: new Set<SegmentReader>(), successful: new Set<SegmentReader>() };
-  const originMaps = new Map<SegmentReader, Int32Array>();
+  const origins = new Map<SegmentReader, SegmentOrigins>();
   /** For the first of equal records: whether they take an old answer. */
   let reused = new Uint8Array(0);
 
-  const originIndex = (reader: SegmentReader, origin: number): number => {
-    if (writer === undefined) return 0;
-    let map = originMaps.get(reader);
-    if (map === undefined) {
-      map = new Int32Array(reader.origins.length).fill(-1);
-      originMaps.set(reader, map);
-    }
-    if (map[origin] === -1) map[origin] = writer.addOrigin(reader.origins[origin]!, reader.segment);
-    return map[origin]!;
+  const originsOf = (reader: SegmentReader): SegmentOrigins => {
+    const known = origins.get(reader);
+    if (known !== undefined) return known;
+    const answeredAt = Float64Array.from(reader.origins, (origin) => origin.answeredAt);
+    const made = { answeredAt, indexes: new Int32Array(answeredAt.length).fill(UNUSED) };
+    origins.set(reader, made);
+    return made;
   };
 
   return {
     take: (reader, entries, count, matches) => {
-      const { asked, heads, nexts } = join;
+      const { asked, heads, nexts, entries: matched } = join;
+      const { answeredAt, indexes } = originsOf(reader);
       const isOfEpoch = reader.segment.epoch === epoch;
       if (reused.length < join.count) reused = grown(reused, join.count);
+      const before = counts.successful;
+      const failedBefore = counts.failed;
       let entry = 0;
       let paid = 0;
       let value = ENTRY_INTS * count;
       for (let match = 0; match < matches; match++) {
-        for (const wanted = join.entries[match]!; entry < wanted; entry++) {
+        for (const wanted = matched[match]!; entry < wanted; entry++) {
           paid = (paid + entries[entry]!) | 0;
           value += valueInts(entries[2 * count + entry]!);
         }
@@ -73,26 +82,27 @@ export function createDecision({ terms, sendsDoubles, join, sent, writer }: Deci
         const hasFailed = isFailure(meta);
         const fraction = (asked[head * ASKED_INTS + SPREAD_INT]! >>> 0) / 2 ** 32;
         const limit = hasFailed ? failedAge : maxAge * (1 - SPREAD * fraction);
-        const isTaken = isOfEpoch && now - reader.origins[origin]!.answeredAt < limit;
-        const index = originIndex(reader, origin);
-        if (isTaken) {
-          reused[head] = 1;
-          let records = 0;
-          for (let record = head; record >= 0; record = nexts[record]!) {
-            records += 1;
-            writer?.answer('reused', asked[record * ASKED_INTS + 4]!, index, number, meta, entries, value);
-          }
-          if (hasFailed) counts.failed += records;
-          else counts.successful += records;
-          used.all.add(reader);
-          if (!hasFailed) used.successful.add(reader);
-        } else {
-          for (let record = head; record >= 0; record = sendsDoubles ? nexts[record]! : -1) {
-            counts.outdated += 1;
-            writer?.answer('outdated', asked[record * ASKED_INTS + 4]!, index, number, meta, entries, value);
-          }
+        const isTaken = isOfEpoch && now - answeredAt[origin]! < limit;
+        if (writer !== undefined && indexes[origin] === UNUSED) {
+          indexes[origin] = writer.addOrigin(reader.origins[origin]!, reader.segment);
         }
+        // Equal records that are sent once keep the old answer once.
+        const isChained = isTaken || sendsDoubles;
+        let records = 0;
+        for (let record = head; record >= 0; record = isChained ? nexts[record]! : -1) {
+          records += 1;
+          if (writer === undefined) continue;
+          const list = isTaken ? writer.reused : writer.outdated;
+          const asking = asked[record * ASKED_INTS + HASH_INTS]!;
+          writer.answer(list, asking, indexes[origin]!, number, meta, entries, value);
+        }
+        if (!isTaken) counts.outdated += records;
+        else if (hasFailed) counts.failed += records;
+        else counts.successful += records;
+        if (isTaken) reused[head] = 1;
       }
+      if (counts.successful > before) used.successful.add(reader);
+      if (counts.successful > before || counts.failed > failedBefore) used.all.add(reader);
     },
     endBucket: () => {
       const { asked, firsts, count } = join;
@@ -100,12 +110,12 @@ export function createDecision({ terms, sendsDoubles, join, sent, writer }: Deci
       for (let record = 0; record < count; record++) {
         const first = firsts[record]!;
         if (reused[first] === 1) continue;
-        const number = asked[record * ASKED_INTS + 4]!;
+        const number = asked[record * ASKED_INTS + HASH_INTS]!;
         if (first === record || sendsDoubles) {
           sent.add(number);
           counts.sent += 1;
         } else {
-          writer?.double(asked[first * ASKED_INTS + 4]!, number);
+          writer?.double(asked[first * ASKED_INTS + HASH_INTS]!, number);
           counts.duplicates += 1;
         }
       }

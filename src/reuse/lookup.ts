@@ -2,7 +2,6 @@
  * Looks up the records of a source in the segments: a Grace hash join. The records' hashes go to lanes of a temporary
  * file, one lane for each bucket; then bucket by bucket the segments are read past the records of the bucket.
  */
-import { closeSync } from 'node:fs';
 import { setImmediate as pause } from 'node:timers/promises';
 import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
 import type { Batch } from '../csv/table.js';
@@ -41,7 +40,6 @@ export function createLookup(
   const blank = new NumberSet();
   let blanks = 0;
   let largest = 0;
-  let isOpen = true;
 
   const decideAll = async (terms: ReuseTerms, writer: ChoiceWriter | undefined) => {
     const join = new BucketJoin();
@@ -103,9 +101,8 @@ export function createLookup(
       });
     },
     close: async () => {
-      if (!isOpen) return;
-      isOpen = false;
-      closeSync(file.fd);
+      if (file.fd < 0) return;
+      file.close();
       kernel.release();
       for (const reader of readers) reader.close();
     },

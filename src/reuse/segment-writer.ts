@@ -2,7 +2,6 @@
  * Writes a segment. Entries go to lanes of a temporary file, one lane for each bucket; `finish` writes them as blocks.
  * Memory holds the buffers of the lanes and one block, however many entries there are.
  */
-import { closeSync } from 'node:fs';
 import { COMMA } from '../csv/bytes.js';
 import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
 import type { Table } from '../csv/table.js';
@@ -49,7 +48,6 @@ export function createSegmentWriter(
   const counts = { successful: 0, failed: 0 };
   let kernel: HashKernel | undefined;
   let kernelField = -1;
-  let isOpen = true;
 
   const hashesOf = (rows: Table, firstField: number): Int32Array => {
     if (kernel === undefined || kernelField !== firstField) {
@@ -90,10 +88,9 @@ export function createSegmentWriter(
   };
 
   const free = () => {
-    if (!isOpen) return;
-    isOpen = false;
-    closeSync(file.fd);
+    file.close();
     kernel?.release();
+    kernel = undefined;
   };
 
   return {
@@ -126,6 +123,7 @@ export function createSegmentWriter(
       });
     },
     finish: async () => {
+      if (file.fd < 0) throw new Error(`the segment ${segment.id} is closed`);
       lanes.end();
       const identity = await writeFileAtomically(path, 0o600, async (fd) => {
         const target = new AppendFile(fd);

@@ -70,7 +70,7 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
         const lineage = JSON.stringify([`R${at}`, folio, 1, NOW - age * DAY, number]);
         const row = (columns: readonly string[]) => {
           const added = columns.map((column) =>
-            isFailed ? '' : (given.values[own.indexOf(column)] ?? ''),
+            isFailed ? '' : (given.values[own.findIndex((name) => name === column)] ?? ''),
           );
           const status = isFailed ? ['FAILED', 'SERVICE_FAILED', given.reason] : ['SUCCESSFUL', '', ''];
           return `${line([...status, ...added])} ${lineage}`;
@@ -142,7 +142,8 @@ it('decides as a Map does', async () => {
         const { bytes, sha256, ...facts } = choice;
         expect(facts).toEqual(wanted);
         expect(await readChoice(store, 'R9', choice)).toEqual(lists);
-        const later = (found: Map<number, string>) => new Map([...found].filter(([number]) => number >= from));
+        const later = (found: Map<number, string>) =>
+          new Map([...found].filter(([number]) => number >= from));
         expect(await readChoice(store, 'R9', choice, from)).toEqual({
           sent: lists.sent.filter((number) => number >= from),
           reused: later(lists.reused),

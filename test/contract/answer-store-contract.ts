@@ -1,0 +1,239 @@
+/** What every answer store keeps to: run over each implementation. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { AnswerStore } from '../../src/reuse/answer-store.js';
+import type { Segment } from '../../src/types.js';
+import {
+  type AnsweredFolio,
+  chooseFor,
+  DAY,
+  NOW,
+  readChoice,
+  SENT_COLUMNS,
+  segmentOptions,
+  writeSegment,
+} from '../helpers/reuse/nights.js';
+
+/** @param create gives an empty store. */
+export function describeAnswerStore(kind: string, create: () => Promise<AnswerStore>): void {
+  describe(`${kind}: an answer store`, () => {
+    let store: AnswerStore;
+    beforeEach(async () => {
+      store = await create();
+    });
+
+    const folio = (records: AnsweredFolio['records'], age = 1, name = 'F1'): AnsweredFolio => ({
+      folio: name,
+      answeredAt: NOW - age * DAY,
+      records,
+    });
+    const anna = { number: 7, sent: ['Anna', 'Rome'], values: ['11', 'Farms, large'] };
+    const bert = { number: 9, sent: ['Bert', 'Bonn'], reason: 'no such place' };
+    const rowOf = (row: string, age: number, number: number, run = 'R1') =>
+      `${row} ${JSON.stringify([run, 'F1', 1, NOW - age * DAY, number])}`;
+
+    it('gives the answers of equal records, with who paid for them', async () => {
+      const segments = [await writeSegment(store, [folio([anna, bert])])];
+      const asked = [['Carl', 'Oslo'], bert.sent, anna.sent, anna.sent];
+      const choice = await chooseFor(store, asked, { segments });
+      expect(choice).toMatchObject({
+        segments: ['R1-1'],
+        sent: 1,
+        reused: { successful: 2, failed: 1 },
+        duplicates: 0,
+        outdated: 0,
+        columns: ['code', 'title'],
+        rehearsal: false,
+      });
+      const answered = rowOf('SUCCESSFUL,,,11,"Farms, large"', 1, 7);
+      expect(await readChoice(store, 'R9', choice)).toEqual({
+        sent: [1],
+        reused: new Map([
+          [2, rowOf('FAILED,SERVICE_FAILED,no such place,,', 1, 9)],
+          [3, answered],
+          [4, answered],
+        ]),
+        outdated: new Map(),
+        byDouble: [],
+        byFirst: [],
+      });
+    });
+
+    it('says of a segment how many answers it has, and when they were paid for', async () => {
+      const segment = await writeSegment(store, [folio([anna], 5), folio([bert], 2, 'F2')]);
+      expect(segment).toMatchObject({ id: 'R1-1', successful: 1, failed: 1 });
+      expect([segment.oldest, segment.newest]).toEqual([NOW - 5 * DAY, NOW - 2 * DAY]);
+      const { keyColumn: _, ...own } = segmentOptions();
+      expect(segment).toMatchObject(own);
+    });
+
+    it('leaves out blank records, failures without a reason, and what the service did not answer', async () => {
+      const blank = { number: 1, sent: [' ', ''], values: ['1', 'x'] };
+      const writer = await store.openSegment(segmentOptions());
+      const silent = { number: 2, sent: ['Dora', 'Kyiv'], reason: '' };
+      await writer.close();
+      const segment = await writeSegment(store, [folio([blank, silent])]);
+      expect([segment.successful, segment.failed, segment.oldest, segment.newest]).toEqual([
+        0,
+        0,
+        NOW - DAY,
+        NOW - DAY,
+      ]);
+      const choice = await chooseFor(store, [blank.sent, silent.sent], { segments: [segment] });
+      expect(choice).toMatchObject({ sent: 2, segments: [], reused: { successful: 0, failed: 0 } });
+    });
+
+    it('keeps an old answer to compare with, and sends the record', async () => {
+      const segments = [await writeSegment(store, [folio([anna], 95), folio([bert], 8, 'F2')])];
+      const choice = await chooseFor(store, [anna.sent, bert.sent], { segments });
+      expect(choice).toMatchObject({ sent: 2, outdated: 2, segments: [], columns: [] });
+      const { outdated, reused, sent } = await readChoice(store, 'R9', choice);
+      expect([reused.size, sent, [...outdated.keys()]]).toEqual([0, [1, 2], [1, 2]]);
+      expect(outdated.get(1)).toContain(JSON.stringify(['R1', 'F1', 1, NOW - 95 * DAY, 7]));
+    });
+
+    it('takes no answer of another epoch, and none at a maxAge of 0', async () => {
+      const segments = [await writeSegment(store, [folio([anna])])];
+      const wishes = { segments, run: null };
+      const newer = await chooseFor(store, [anna.sent], { ...wishes, terms: { epoch: 'e2' } });
+      expect(newer).toMatchObject({ sent: 1, outdated: 1 });
+      const none = await chooseFor(store, [anna.sent], { ...wishes, terms: { maxAge: 0 } });
+      expect(none).toMatchObject({ sent: 1, outdated: 1 });
+    });
+
+    it('spreads the end of answers over the last fifth of their age', async () => {
+      const people = Array.from({ length: 500 }, (_, i) => ({
+        ...anna,
+        number: i + 1,
+        sent: [`P${i}`, 'Rome'],
+      }));
+      const segments = [await writeSegment(store, [folio(people, 81)])];
+      const asked = people.map(({ sent }) => sent);
+      const choose = (maxAge: number) =>
+        chooseFor(store, asked, { segments, run: null, terms: { maxAge: maxAge * DAY } });
+      expect((await choose(81)).reused.successful).toBe(0);
+      expect((await choose(102)).reused.successful).toBe(500);
+      const half = (await choose(90)).reused.successful;
+      expect(half).toBeGreaterThan(180);
+      expect(half).toBeLessThan(320);
+    });
+
+    it('lets the first segment decide that has a record', async () => {
+      const old = await writeSegment(store, [folio([{ ...anna, values: ['99', 'old'] }], 1)]);
+      const columns = ['title', 'score'];
+      const own = { id: 'R2-1', run: 'R2', epoch: 'e2', columns, rehearsal: true };
+      const newer = await writeSegment(store, [folio([{ ...anna, values: ['new', '0.5'] }], 1)], own);
+      const first = await chooseFor(store, [anna.sent], { segments: [newer, old], terms: { epoch: 'e2' } });
+      expect(first).toMatchObject({ segments: ['R2-1'], columns, rehearsal: true });
+      const second = await chooseFor(store, [anna.sent], { segments: [newer, old] });
+      expect(second).toMatchObject({ segments: [], sent: 1, outdated: 1, rehearsal: false });
+      const third = await chooseFor(store, [anna.sent], { segments: [old, newer] });
+      expect(third).toMatchObject({ segments: ['R1-1'], sent: 0 });
+    });
+
+    it('leaves columns empty that a segment does not have', async () => {
+      const own = { id: 'R2-1', run: 'R2', columns: ['score', 'code'] };
+      const bertKnown = { ...bert, reason: undefined, values: ['0.5', '22'] };
+      const segments = [
+        await writeSegment(store, [folio([bertKnown as never])], own),
+        await writeSegment(store, [folio([anna])]),
+      ];
+      const choice = await chooseFor(store, [anna.sent, bert.sent], { segments });
+      expect(choice.columns).toEqual(['score', 'code', 'title']);
+      const { reused } = await readChoice(store, 'R9', choice);
+      expect(reused.get(1)).toContain('SUCCESSFUL,,,,11,"Farms, large" ');
+      expect(reused.get(2)).toContain('SUCCESSFUL,,,0.5,22, ');
+    });
+
+    it('does not find what was sent as other columns', async () => {
+      const sentColumns = [...SENT_COLUMNS].reverse();
+      const segments = [await writeSegment(store, [folio([anna])], { sentColumns })];
+      expect(await chooseFor(store, [anna.sent], { segments })).toMatchObject({ sent: 1, outdated: 0 });
+    });
+
+    it('sends equal records once if that is wanted', async () => {
+      const segments: Segment[] = [await writeSegment(store, [folio([anna], 95)])];
+      const asked = [
+        ['Carl', 'Oslo'],
+        anna.sent,
+        ['', ''],
+        anna.sent,
+        ['Carl', 'Oslo'],
+        ['', ''],
+        ['Carl', 'Oslo'],
+      ];
+      const once = await chooseFor(store, asked, { segments, duplicates: 'once' });
+      expect(once).toMatchObject({ sent: 4, duplicates: 3, outdated: 1 });
+      const lists = await readChoice(store, 'R9', once);
+      expect(lists.sent).toEqual([1, 2, 3, 6]);
+      expect(lists.byDouble).toEqual([
+        [2, 4],
+        [1, 5],
+        [1, 7],
+      ]);
+      expect(lists.byFirst).toEqual([
+        [1, 5],
+        [1, 7],
+        [2, 4],
+      ]);
+      const all = await chooseFor(store, asked, { segments, duplicates: 'send' });
+      expect(all).toMatchObject({ sent: 7, duplicates: 0, outdated: 2 });
+    });
+
+    it('shares one table between the origins of answers, and needs one source only without them', async () => {
+      const others = { number: 3, sent: ['Eve', 'Lima'], values: ['3', 'x'] };
+      const segments = [await writeSegment(store, [folio([anna, bert]), folio([others], 2, 'F2')])];
+      const choice = await chooseFor(store, [others.sent, anna.sent, bert.sent], { segments });
+      const chosen = await store.openChoice('R9', choice);
+      for (const [lineage, sources] of [
+        [true, 3],
+        [false, 2],
+      ] as const) {
+        for await (const { numbers, answers } of chosen.reused(0, lineage)) {
+          expect([...numbers]).toEqual([1, 2, 3]);
+          expect(answers.sources.length).toBe(sources);
+          expect(new Set(answers.sources.map((one) => 'table' in one && one.table.bytes)).size).toBe(2);
+          expect(answers.sources.every(({ origin }) => origin === 'reused')).toBe(true);
+        }
+      }
+      await chosen.close();
+    });
+
+    it('keeps the choice of each run, replaces it, and removes it', async () => {
+      const segments = [await writeSegment(store, [folio([anna])])];
+      const first = await chooseFor(store, [anna.sent], { segments, run: 'R3' });
+      const other = await chooseFor(store, [bert.sent], { segments, run: 'R4' });
+      const again = await chooseFor(store, [anna.sent, bert.sent], { segments, run: 'R3' });
+      expect((await readChoice(store, 'R3', again)).sent).toEqual([2]);
+      await expect(store.openChoice('R3', first)).rejects.toMatchObject({ code: 'REUSE_CHOICE_DAMAGED' });
+      await store.removeChoice('R3');
+      await store.removeChoice('R3');
+      await expect(store.openChoice('R3', again)).rejects.toMatchObject({ code: 'REUSE_CHOICE_LOST' });
+      expect((await readChoice(store, 'R4', other)).sent).toEqual([1]);
+    });
+
+    it('refuses to go on without a segment that should be there', async () => {
+      const segments = [await writeSegment(store, [folio([anna])])];
+      await store.removeSegment('R1-1');
+      await store.removeSegment('R1-1');
+      await expect(chooseFor(store, [anna.sent], { segments })).rejects.toMatchObject({
+        code: 'REUSE_SEGMENT_LOST',
+        facts: { segment: 'R1-1' },
+      });
+    });
+
+    it('keeps a choice that needs no segment any more', async () => {
+      const segments = [await writeSegment(store, [folio([anna])])];
+      const choice = await chooseFor(store, [anna.sent], { segments });
+      await store.removeSegment('R1-1');
+      expect((await readChoice(store, 'R9', choice)).reused.size).toBe(1);
+    });
+
+    it('works with no records and with no segments', async () => {
+      const empty = await chooseFor(store, [], { segments: [] });
+      expect(empty).toMatchObject({ sent: 0, segments: [], columns: [] });
+      expect((await readChoice(store, 'R9', empty)).sent).toEqual([]);
+      const segments = [await writeSegment(store, [])];
+      expect(await chooseFor(store, [anna.sent], { segments })).toMatchObject({ sent: 1 });
+    });
+  });
+}
