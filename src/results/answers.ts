@@ -42,8 +42,8 @@ export interface Answers {
   readonly result: Int32Array;
   /** Indexes of records that were sent with equal values but have different results, so that results may be swapped. */
   readonly indistinct: ReadonlySet<number>;
-  /** 1 for each record that has the answer of an earlier, equal record of the source. */
-  readonly doubles?: Uint8Array;
+  /** For each record that has the answer of an earlier, equal record of the source: the number of that one; else 0. */
+  readonly firsts?: Int32Array;
 }
 
 /** Answers, and the numbers of their records, ascending. */
@@ -140,6 +140,10 @@ export function overlay({ numbers, answers: older }: NumberedAnswers, newer: Num
 export interface AnswerBuilder {
   /** Takes the piece's answers for those of the records that it has. */
   add(piece: NumberedAnswers): void;
+  /** Takes the piece's answers for doubles. @param firstOf the number of the first of a double. */
+  addDoubles(piece: NumberedAnswers, firstOf: ReadonlyMap<number, number>): void;
+  /** The answers of some of the records, so far. @param wanted their numbers; a number may come several times. */
+  pick(wanted: readonly number[]): NumberedAnswers;
   /** Gives all records without an answer the first answer of these. */
   addRest(answers: Answers): void;
   /** The number of the first record without an answer. */
@@ -153,21 +157,43 @@ export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
   const source = new Int32Array(numbers.length).fill(NO_SOURCE);
   const result = new Int32Array(numbers.length);
   const indistinct = new Set<number>();
+  let firsts: Int32Array | undefined;
+
+  const add = (piece: NumberedAnswers, onAdded?: (record: number, number: number) => void) => {
+    const { answers } = piece;
+    const first = sources.length;
+    sources.push(...answers.sources);
+    let record = 0;
+    for (let at = firstFrom(piece.numbers, numbers[0]!); at < piece.numbers.length; at++) {
+      const number = piece.numbers[at]!;
+      while (record < numbers.length && numbers[record]! < number) record += 1;
+      if (record === numbers.length) return;
+      if (numbers[record] !== number) continue;
+      source[record] = first + answers.source[at]!;
+      result[record] = answers.result[at]!;
+      if (answers.indistinct.has(at)) indistinct.add(record);
+      onAdded?.(record, number);
+    }
+  };
+
   return {
-    add: (piece) => {
-      const { answers } = piece;
-      const first = sources.length;
-      sources.push(...answers.sources);
-      let record = 0;
-      for (let at = firstFrom(piece.numbers, numbers[0]!); at < piece.numbers.length; at++) {
-        const number = piece.numbers[at]!;
-        while (record < numbers.length && numbers[record]! < number) record += 1;
-        if (record === numbers.length) return;
-        if (numbers[record] !== number) continue;
-        source[record] = first + answers.source[at]!;
-        result[record] = answers.result[at]!;
-        if (answers.indistinct.has(at)) indistinct.add(record);
-      }
+    add: (piece) => add(piece),
+    addDoubles: (piece, firstOf) => {
+      firsts ??= new Int32Array(numbers.length);
+      const target = firsts;
+      add(piece, (record, number) => {
+        target[record] = firstOf.get(number) ?? 0;
+      });
+    },
+    pick: (wanted) => {
+      const at = wanted.map((number) => firstFrom(numbers, number));
+      const answers = {
+        sources: [...sources],
+        source: Int32Array.from(at, (record) => source[record]!),
+        result: Int32Array.from(at, (record) => result[record]!),
+        indistinct: NONE,
+      };
+      return { numbers: Int32Array.from(wanted), answers };
     },
     addRest: (answers) => {
       const at = sources.push(answers.sources[0]!) - 1;
@@ -177,11 +203,12 @@ export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
       const at = source.indexOf(NO_SOURCE);
       return at === -1 ? undefined : numbers[at];
     },
-    answers: () => ({ sources, source, result, indistinct }),
+    answers: () => ({ sources, source, result, indistinct, ...(firsts && { firsts }) }),
   };
 }
 
 const NO_SOURCE = -1;
+const NONE: ReadonlySet<number> = new Set();
 
 /** Index of the first number that is not below `limit`. @param numbers ascending. */
 function firstFrom(numbers: Int32Array, limit: number): number {

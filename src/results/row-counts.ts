@@ -15,11 +15,11 @@ export const noRows: RowCounts = {
 const KEYS = { SUCCESSFUL: 'successful', FAILED: 'failed', UNPROCESSED: 'unprocessed' } as const;
 
 /** @param count number of records; the arrays of the answers may be longer. */
-export function countAnswers({ sources, source, indistinct, doubles }: Answers, count: number): RowCounts {
+export function countAnswers({ sources, source, indistinct, firsts }: Answers, count: number): RowCounts {
   const bySource = new Int32Array(sources.length);
   const doublesBySource = new Int32Array(sources.length);
   for (let i = 0; i < count; i++) {
-    if (doubles?.[i] === 1) doublesBySource[source[i]!]! += 1;
+    if (firsts !== undefined && firsts[i] !== 0) doublesBySource[source[i]!]! += 1;
     else bySource[source[i]!]! += 1;
   }
   const all = { successful: 0, failed: 0, unprocessed: 0 };

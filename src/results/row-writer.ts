@@ -172,13 +172,17 @@ function lineageOf({ run, folio, part, answeredAt }: Lineage, thisRun: string): 
 }
 
 /** For each record, the number of the record that was paid for. */
-function paidNumbers({ numbers, count }: RecordBlock, { sources, source, result }: Answers): Int32Array {
+function paidNumbers(
+  { numbers, count }: RecordBlock,
+  { sources, source, result, firsts }: Answers,
+): Int32Array {
   const records = sources.map((one) => (one.origin === 'fixed' ? null : one.records));
-  if (records.every((one) => one === null)) return numbers;
+  if (firsts === undefined && records.every((one) => one === null)) return numbers;
   const paid = numbers.slice(0, count);
   for (let i = 0; i < count; i++) {
     const of = records[source[i]!];
     if (of != null) paid[i] = of[result[i]!]!;
+    else if (firsts !== undefined && firsts[i] !== 0) paid[i] = firsts[i]!;
   }
   return paid;
 }

@@ -22,6 +22,8 @@ export interface AnswerStore {
   removeChoice(run: string): Promise<void>;
   /** Begins a segment. Its file appears whole, with `finish`. */
   openSegment(options: SegmentOptions): Promise<SegmentWriter>;
+  /** Carries answers of a run from records to their doubles. */
+  openCarried(options: CarryOptions): Promise<CarriedAnswers>;
   /** Removes the file of a segment. A missing file is no error. */
   removeSegment(id: string): Promise<void>;
   /**
@@ -93,6 +95,31 @@ export interface ChosenAnswers {
 export interface DoublePairs {
   readonly firsts: Int32Array;
   readonly doubles: Int32Array;
+}
+
+export interface CarryOptions {
+  readonly run: string;
+  /** The largest record number. */
+  readonly records: number;
+  /** The columns that the service adds. */
+  readonly columns: readonly string[];
+  /** Names of the uploaded file's columns, the key's included. */
+  readonly uploadColumns: ReadonlySet<string>;
+  /** Whether the sources of the answers name the run, folio, part and time. */
+  readonly lineage: boolean;
+}
+
+/** Answers on their way to the doubles of their records. They need not survive the process. */
+export interface CarriedAnswers {
+  /**
+   * Keeps the answer of each record for a double of it.
+   * @param firsts the records, and their answers; a record that has several doubles comes several times.
+   * @param doubles the number of each double.
+   */
+  keep(firsts: NumberedAnswers, doubles: Int32Array): void;
+  /** The answers that were kept for doubles from a number up to another; there may be others after it. */
+  upTo(from: number, last: number): Iterable<NumberedAnswers>;
+  close(): void;
 }
 
 export interface SegmentOptions

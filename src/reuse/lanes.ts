@@ -20,7 +20,7 @@ const MAX_LANE_INTS = 8 * 1024;
 const MIN_LANE_INTS = 512;
 
 export class LaneWriter {
-  /** The lanes so far; complete after `end`. */
+  /** The lanes so far; complete after `end`, and a lane after `flush`. */
   readonly lanes: readonly Lane[];
   /** To be written by the caller, where `begin` says. */
   ints: Int32Array<ArrayBuffer>;
@@ -44,7 +44,7 @@ export class LaneWriter {
     if (this.#largeLane >= 0) this.#endLarge();
     let filled = this.#filled[lane]!;
     if (filled + size > this.#laneInts) {
-      this.#flush(lane);
+      this.flush(lane);
       filled = 0;
       if (size > this.#laneInts) {
         this.#largeLane = lane;
@@ -58,11 +58,12 @@ export class LaneWriter {
 
   /** Writes what is in the buffers. */
   end(): void {
-    if (this.#largeLane >= 0) this.#endLarge();
-    for (let lane = 0; lane < this.lanes.length; lane++) this.#flush(lane);
+    for (let lane = 0; lane < this.lanes.length; lane++) this.flush(lane);
   }
 
-  #flush(lane: number): void {
+  /** Writes what is in the buffer of a lane, so that the lane can be read. */
+  flush(lane: number): void {
+    if (this.#largeLane >= 0) this.#endLarge();
     const size = this.#filled[lane]!;
     if (size === 0) return;
     const from = lane * this.#laneInts;

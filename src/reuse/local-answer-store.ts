@@ -8,6 +8,7 @@ import { syncFolder } from '../streams/atomic-file.js';
 import { isMissing } from '../streams/system-error.js';
 import type { Milliseconds } from '../types.js';
 import type { AnswerStore } from './answer-store.js';
+import { openCarriedAnswers } from './carried-answers.js';
 import { LANE_BITS } from './choice-format.js';
 import { openChoiceReader } from './choice-reader.js';
 import { createLookup } from './lookup.js';
@@ -66,6 +67,7 @@ export function createLocalAnswerStore(
       const target = { folder, path: segmentPath(options.id), key, limits: limits.block };
       return createSegmentWriter(target, options);
     },
+    openCarried: async (options) => openCarriedAnswers(folder, options),
     removeSegment: (id) => remove(segmentsFolder, segmentPath(id)),
     removeLeftovers: async ({ segments, runs }) => {
       removeOld(segmentsFolder, (name) => name.endsWith('.seg') && segments.has(name.slice(0, -4)));

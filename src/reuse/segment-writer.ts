@@ -96,7 +96,7 @@ export function createSegmentWriter(
   return {
     add: async (rows, firstField, numbers, answers) => {
       if (rows.count === 0) return;
-      const { source, result, sources, doubles } = answers;
+      const { source, result, sources } = answers;
       const originOf = sources.map((one) => origins.indexOf(one));
       const paidNumbers = sources.map((one) => (one.origin === 'sent' ? one.records : null));
       const hasFailed = sources.map((one) => statusOf(one) === 'FAILED');
@@ -107,13 +107,10 @@ export function createSegmentWriter(
           const at = record * HASH_INTS;
           const given = source[record]!;
           const origin = originOf[given]!;
-          // The answer of a double is that of its first.
-          if (origin < 0 || isZero(hashes, at) || doubles?.[record] === 1) continue;
+          if (origin < 0 || isZero(hashes, at)) continue;
           const isFailed = hasFailed[given]!;
           const from = textStart(slice, row, isFailed);
           const to = textEnd(slice, row, isFailed);
-          // A failure without a reason says nothing.
-          if (isFailed && to === from) continue;
           const records = paidNumbers[given]!;
           const number = records === null ? numbers[record]! : records[result[record]!]!;
           append(hashes, at, number, origin, isFailed, slice.bytes, from, to);

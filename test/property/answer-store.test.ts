@@ -64,7 +64,7 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
     for (const { folio, age, records } of folios) {
       for (const [number, values, given] of records) {
         const key = JSON.stringify(values);
-        if (isBlank(values) || known.has(key) || ('reason' in given && given.reason === '')) continue;
+        if (isBlank(values) || known.has(key)) continue;
         const isFailed = 'reason' in given;
         const limit = (isFailed ? TERMS.failedAge : TERMS.maxAge) / DAY;
         const lineage = JSON.stringify([`R${at}`, folio, 1, NOW - age * DAY, number]);

@@ -11,6 +11,7 @@ import type { UnprocessedCause } from '../../types.js';
 import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { ReadPosition } from '../read-source.js';
 import type { ChunkAnswers } from './chunk-answers.js';
+import type { DoubleAnswers } from './double-answers.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import type { AnsweredBlocks } from './whole-chunks.js';
 
@@ -20,6 +21,7 @@ const STRETCH = { records: 32_768, bytes: 8 * 1024 * 1024 };
 /**
  * @param from the position of the first stretch.
  * @param unanswered the cause for records without an answer; without it they are an error.
+ * @param doubles if some records take the answers of others.
  */
 export function openChosenStretches(
   run: MergeChunksNeeds & { readonly chosen: ChosenAnswers },
@@ -27,6 +29,7 @@ export function openChosenStretches(
   records: BlockReader,
   chunkAnswers: ChunkAnswers,
   unanswered: UnprocessedCause | undefined,
+  doubles: DoubleAnswers | undefined,
 ): AnsweredBlocks {
   const lanes = run.chosen.reused(from.record, run.config.output.lineage);
   const reused = cursorOf(reusedPieces(lanes));
@@ -41,6 +44,7 @@ export function openChosenStretches(
         for await (const piece of cursor.upTo(block.numbers[block.count - 1]!)) builder.add(piece);
       }
       if (unanswered !== undefined) builder.addRest(unprocessedAnswers(1, unanswered, null));
+      await doubles?.addTo(builder, block.numbers);
       const missing = builder.firstMissing();
       if (missing !== undefined) throw unansweredError(run.id, missing);
       return { block, answers: builder.answers() };
@@ -51,6 +55,7 @@ export function openChosenStretches(
     },
     close: async () => {
       await lanes.return(undefined);
+      await doubles?.close();
     },
   };
 }

@@ -17,7 +17,7 @@ export type JoinChunksNeeds = Pick<
  * Needed to write the rows of chunks: also the answers of rounds and searches, and the columns that the service adds.
  */
 export type MergeChunksNeeds = JoinChunksNeeds &
-  Pick<RunContext, 'at'> & {
+  Pick<RunContext, 'at' | 'answers'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       'knownColumns' | 'nextChunk' | 'recordColumns' | 'run' | 'searches'

@@ -14,9 +14,10 @@ import { createRowWriter } from '../../results/row-writer.js';
 import { createBlockReader } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { type ReadPosition, recordsFrom } from '../read-source.js';
+import { firstPosition, type ReadPosition, recordsFrom } from '../read-source.js';
 import { openChosenStretches } from './chosen-stretches.js';
 import { openChunkAnswers } from './chunk-answers.js';
+import { openDoubleAnswers } from './double-answers.js';
 import { sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { wholeChunks } from './whole-chunks.js';
@@ -64,11 +65,23 @@ export async function openStretchMerger(
   const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames }, tables);
   const compare = createEchoComparer(new EchoKernel(tables));
   const answers = await openChunkAnswers(run, { columns, refetch: options.refetch, compare });
-  const records = createBlockReader(recordsFrom(run, from));
+  const chosen = run.chosen;
+  const hasDoubles = ((await run.checkpoint.run(run.id))!.choice?.duplicates ?? 0) > 0;
+  const start = hasDoubles ? firstPosition(run.source) : from;
+  const records = createBlockReader(recordsFrom(run, start));
   const blocks =
-    run.chosen === null
-      ? wholeChunks(run, from, records, answers, options.unanswered)
-      : openChosenStretches({ ...run, chosen: run.chosen }, from, records, answers, options.unanswered);
+    chosen === null
+      ? wholeChunks(run, start, records, answers, options.unanswered)
+      : openChosenStretches(
+          { ...run, chosen },
+          start,
+          records,
+          answers,
+          options.unanswered,
+          hasDoubles ? await openDoubleAnswers({ ...run, chosen }, columns) : undefined,
+        );
+  // The answers of earlier records are needed for their doubles, though their rows are written already.
+  while (hasDoubles && (await blocks.next(from.record - 1)) !== undefined) blocks.release();
 
   return {
     next: async (upTo) => {

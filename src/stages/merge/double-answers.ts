@@ -1,0 +1,96 @@
+/**
+ * Gives doubles the answers of their firsts (`upload.duplicates: once`). The first of equal records is sent and comes
+ * earlier in the source. Where its double is in a later stretch, its answer is carried on the disk.
+ */
+import type { AnswerBuilder } from '../../results/answers.js';
+import type { CarriedAnswers, ChosenAnswers, DoublePairs } from '../../reuse/answer-store.js';
+import type { RunContext } from '../../run-context.js';
+import { sentColumns } from './join-chunk.js';
+
+export interface DoubleAnswers {
+  /** Adds the answers of doubles in a stretch, and keeps the answers of its records for later doubles. */
+  addTo(builder: AnswerBuilder, numbers: Int32Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Stretches must come from the first record on, because earlier records may have doubles anywhere.
+ * @param columns the columns that the service adds.
+ */
+export async function openDoubleAnswers(
+  run: Pick<RunContext, 'id' | 'config' | 'source' | 'answers'> & { readonly chosen: ChosenAnswers },
+  columns: readonly string[],
+): Promise<DoubleAnswers> {
+  const sent = sentColumns(run.config.upload);
+  const carried: CarriedAnswers = await run.answers.openCarried({
+    run: run.id,
+    records: run.source.records,
+    columns,
+    uploadColumns: new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]),
+    lineage: run.config.output.lineage,
+  });
+  const byDouble = pairsOf(run.chosen.byDouble(1), 'doubles');
+  const byFirst = pairsOf(run.chosen.byFirst(1), 'firsts');
+
+  return {
+    addTo: async (builder, numbers) => {
+      const [from, last] = [numbers[0]!, numbers.at(-1)!];
+      const near: Pair[] = [];
+      const farFirsts = new Map<number, number>();
+      for (const pair of await byDouble.upTo(last)) {
+        if (pair.first >= from) near.push(pair);
+        else farFirsts.set(pair.double, pair.first);
+      }
+      if (farFirsts.size > 0) {
+        for (const piece of carried.upTo(from, last)) builder.addDoubles(piece, farFirsts);
+      }
+      if (near.length > 0) {
+        const { answers } = builder.pick(near.map(({ first }) => first));
+        const piece = { numbers: Int32Array.from(near, ({ double }) => double), answers };
+        builder.addDoubles(piece, new Map(near.map(({ first, double }) => [double, first])));
+      }
+      const later = (await byFirst.upTo(last)).filter(({ double }) => double > last);
+      if (later.length === 0) return;
+      carried.keep(
+        builder.pick(later.map(({ first }) => first)),
+        Int32Array.from(later, ({ double }) => double),
+      );
+    },
+    close: async () => {
+      carried.close();
+      await byDouble.close();
+      await byFirst.close();
+    },
+  };
+}
+
+interface Pair {
+  readonly first: number;
+  readonly double: number;
+}
+
+/** Walks over pairs, which ascend by one of their numbers. */
+function pairsOf(lists: AsyncGenerator<DoublePairs>, sortedBy: keyof DoublePairs) {
+  let list: DoublePairs | undefined;
+  let next = 0;
+  return {
+    /** The next pairs up to this number. */
+    upTo: async (record: number): Promise<Pair[]> => {
+      const pairs: Pair[] = [];
+      for (;;) {
+        if (list === undefined || next === list[sortedBy].length) {
+          list = (await lists.next()).value ?? undefined;
+          next = 0;
+          if (list === undefined) return pairs;
+        }
+        for (; next < list[sortedBy].length; next++) {
+          if (list[sortedBy][next]! > record) return pairs;
+          pairs.push({ first: list.firsts[next]!, double: list.doubles[next]! });
+        }
+      }
+    },
+    close: async () => {
+      await lists.return(undefined);
+    },
+  };
+}
