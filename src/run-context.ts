@@ -24,6 +24,11 @@ export interface RunContext {
   readonly toSend: number;
   /** The records that take an answer that is known; null if every record is sent. */
   readonly chosen: ChosenAnswers | null;
+  /**
+   * Whether chunk files are kept until the run is published. The records of a chunk are then read from its file, which
+   * holds the sent columns, else from the source, which holds all.
+   */
+  readonly keepsChunks: boolean;
   /** The answers of earlier runs. */
   readonly answers: AnswerStore;
   readonly checkpoint: Checkpoint;

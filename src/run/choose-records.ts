@@ -5,13 +5,14 @@
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { serviceAddress } from '../config/service-section.js';
-import { GuardError } from '../errors.js';
+import { ConfigError, GuardError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { formatCount, formatPercent } from '../quantities.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import { createUploadLayout } from '../stages/chunk/cut-chunks.js';
 import { firstPosition, recordsFrom } from '../stages/read-source.js';
 import type { Choice, Segment, Source } from '../types.js';
+import { makeMissingSegments, remakeSegment, type SegmentContext } from './missing-segments.js';
 import type { RunOptions } from './run-options.js';
 import { serviceIdentity } from './service.js';
 
@@ -21,6 +22,34 @@ export interface ChooseContext {
   /** Undefined if there is no state yet. */
   readonly checkpoint: Pick<CheckpointReader, 'segments' | 'runs'> | undefined;
   readonly signal: AbortSignal;
+}
+
+/**
+ * Chooses for a run that begins. Before that, answers of earlier runs that are in no segment, or in a damaged one, are
+ * put into one where their results are still there.
+ * @throws see `chooseRecords`.
+ */
+export async function chooseForRun(
+  context: SegmentContext,
+  options: Pick<RunOptions, 'reuse'>,
+  source: Source,
+  run: string,
+  now: number,
+): Promise<Choice | null> {
+  const { config, checkpoint } = context;
+  if (config.reuse.maxAge > 0) await makeMissingSegments(context);
+  for (const repaired = new Set<string>(); ; ) {
+    try {
+      return await chooseRecords(context, options, source, run, now);
+    } catch (error) {
+      const id = error instanceof ConfigError ? error.facts.segment : undefined;
+      const segment = (await checkpoint.segments()).find((one) => one.id === id);
+      const paidBy = segment && (await checkpoint.run(segment.run));
+      if (segment === undefined || paidBy === undefined || repaired.has(segment.run)) throw error;
+      repaired.add(segment.run);
+      if (paidBy.prunedAt !== null || !(await remakeSegment(context, paidBy, segment))) throw error;
+    }
+  }
 }
 
 /** Whether runs of the config keep their answers for later runs, or choose which records they send. */

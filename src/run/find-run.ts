@@ -5,6 +5,7 @@ import { checkFixedValues, fixedOutputPath, fixedValues, isOutputValue } from '.
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
+import type { FileStore } from '../files/run-files.js';
 import { removeLocalFile, workPathOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
@@ -13,7 +14,7 @@ import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import type { Clock } from '../streams/clock.js';
 import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
-import { checkMiss, chooseRecords, logChoice } from './choose-records.js';
+import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
 import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
 import type { RunOptions } from './run-options.js';
@@ -34,6 +35,7 @@ export interface FindRunContext {
   readonly checkpoint: Checkpoint;
   readonly output: OutputStore;
   readonly answers: AnswerStore;
+  readonly files: FileStore;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -192,7 +194,7 @@ async function beginRun(
   const { config, checkpoint, service, logger } = context;
   const createdAt = context.clock.now();
   const id = runId(createdAt);
-  const choice = await chooseRecords(context, options, source, id, createdAt);
+  const choice = await chooseForRun(context, options, source, id, createdAt);
   if (choice !== null) {
     logChoice(logger, id, choice);
     await checkMiss(context, options, choice);

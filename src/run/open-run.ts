@@ -76,7 +76,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
 
     const service = serviceIdentity(config);
     const { answers = openAnswers(config) } = options;
-    const context = { config, service, checkpoint, output, answers, signal, clock, logger };
+    const context = { config, service, checkpoint, output, answers, files, signal, clock, logger };
     const { run, found } = await findRun(context, options);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
@@ -91,6 +91,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       canary: run.canary,
       toSend: run.choice?.sent ?? run.source.records - run.source.rejected,
       chosen,
+      keepsChunks: chosen !== null,
       answers,
       checkpoint,
       files: await files.ofRun(run.id),

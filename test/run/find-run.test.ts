@@ -13,7 +13,7 @@ const folder = useFolder();
 const service = 'https://service.test';
 
 const find = (run: StageRun, options: RunOptions = {}, who = service) =>
-  findRun({ ...run, service: who }, options);
+  findRun({ ...run, files: run.fileStore, service: who }, options);
 
 /** A run that a process before this one has begun, or ended. */
 async function earlier(state: 'open' | 'done'): Promise<StageRun> {

@@ -12,7 +12,7 @@ import { createBlockReader, type RecordBlock } from '../../source/record-block.j
 import { checkSameRecords, type RecordsOfChunkNeeds, recordsOfChunk } from '../read-source.js';
 import { restoreChunk } from './save-chunk.js';
 
-export type ReadChunkNeeds = RecordsOfChunkNeeds & Pick<RunContext, 'files' | 'chosen'>;
+export type ReadChunkNeeds = RecordsOfChunkNeeds & Pick<RunContext, 'files' | 'keepsChunks'>;
 
 /**
  * The records of a chunk. `sentFields` says which of their fields were sent. The block is valid until the next one is
@@ -20,7 +20,7 @@ export type ReadChunkNeeds = RecordsOfChunkNeeds & Pick<RunContext, 'files' | 'c
  * @throws SourceError when the source has changed since it was checked.
  */
 export async function readChunkBlock(run: ReadChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
-  if (run.chosen !== null) return readChunkFile(run, chunk);
+  if (run.keepsChunks) return readChunkFile(run, chunk);
   const reader = createBlockReader(recordsOfChunk(run, chunk));
   try {
     const block = await reader.take(chunk.records);
@@ -41,12 +41,12 @@ export interface SentField {
 export function sentFields({
   config: { upload },
   source,
-  chosen,
-}: Pick<RunContext, 'config' | 'source' | 'chosen'>): readonly SentField[] {
+  keepsChunks,
+}: Pick<RunContext, 'config' | 'source' | 'keepsChunks'>): readonly SentField[] {
   const first = upload.keyColumn === null ? 0 : 1;
   return Object.entries(upload.columns).map(([column, name], at) => ({
     column,
-    sourceField: chosen === null ? fieldOf(source.columns, name, `upload.columns.${column}`) : first + at,
+    sourceField: keepsChunks ? first + at : fieldOf(source.columns, name, `upload.columns.${column}`),
   }));
 }
 

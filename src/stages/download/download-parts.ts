@@ -10,7 +10,7 @@ import { checkBalance, fetchPart } from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &
-  Pick<RunContext, 'config' | 'controller' | 'deferred' | 'logger' | 'chosen'> & {
+  Pick<RunContext, 'config' | 'controller' | 'deferred' | 'logger' | 'keepsChunks'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       'listedParts' | 'recordPart' | 'recordDownloaded' | 'recordUnprocessed' | 'recordUnmerged'
@@ -30,7 +30,7 @@ export function downloadParts(
     try {
       // A run that reuses answers keeps its chunk files, see read-chunk.ts. For other runs the file is not needed once
       // the folio is finished. Removed before the commit, so that no kill leaves it behind.
-      if (run.chosen === null) await run.files.removeChunk(chunk.number);
+      if (!run.keepsChunks) await run.files.removeChunk(chunk.number);
       const downloaded = await fetchParts(run, chunk, until);
       run.at('after-downloaded-before-merge');
       return downloaded;

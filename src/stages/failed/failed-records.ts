@@ -50,7 +50,7 @@ export async function* failedRecords(
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.lastRecord <= after || !mayHaveFailed(chunk)) continue;
-      const block = run.chosen === null ? await nextRecords(chunk) : await readChunkBlock(run, chunk);
+      const block = run.keepsChunks ? await readChunkBlock(run, chunk) : await nextRecords(chunk);
       const found = await answers.forChunk(chunk, block);
       const indexes = Array.from({ length: block.count }, (_, index) => index).filter((index) =>
         isFailed(found, index),

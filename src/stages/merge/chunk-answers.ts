@@ -175,7 +175,7 @@ async function* answersOfRound(
       let block: RecordBlock | undefined;
       const answers = await joiner.join(chunk, async () => {
         if (block !== undefined) return block;
-        block = await (run.chosen === null ? nextRecords(chunk, picked) : readChunkBlock(run, chunk));
+        block = await (run.keepsChunks ? readChunkBlock(run, chunk) : nextRecords(chunk, picked));
         return block;
       });
       if (answers !== undefined) yield { numbers, answers };

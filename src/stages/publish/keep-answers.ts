@@ -12,6 +12,7 @@ import type { Segment } from '../../types.js';
 import { readChunkBlock } from '../chunk/read-chunk.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
+import { learnColumns } from '../merge/result-columns.js';
 
 export type KeepAnswersNeeds = MergeChunksNeeds &
   Pick<RunContext, 'answers'> & {
@@ -19,14 +20,12 @@ export type KeepAnswersNeeds = MergeChunksNeeds &
   };
 
 /**
- * Reads all chunks again, with the answers of rounds and searches.
- * @param version makes the name of the segment unique among those of the run.
+ * Keeps the answers of a run that is being published, if it may reuse answers itself.
  * @returns the segment, which must be committed; undefined if the run keeps none, has bought nothing, or its segment
  *   holds these answers already.
  */
-export async function keepAnswers(run: KeepAnswersNeeds, version: number): Promise<Segment | undefined> {
-  const row = (await run.checkpoint.run(run.id))!;
-  if (run.chosen === null || row.choice === null) return undefined;
+export async function keepAnswers(run: KeepAnswersNeeds): Promise<Segment | undefined> {
+  if (run.chosen === null) return undefined;
   const { counts } = await run.checkpoint.tally(run.id);
   const { reused, duplicates } = counts;
   const of = {
@@ -36,8 +35,24 @@ export async function keepAnswers(run: KeepAnswersNeeds, version: number): Promi
   };
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
   if (known?.of !== undefined && isSame(known.of, of)) return undefined;
+  const made = await makeSegment(run, known);
+  return made && { ...made, of };
+}
 
-  const columns = row.columns ?? [];
+/**
+ * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Chunks whose
+ * kept file is lost and whose source has changed are left out, and that is logged.
+ * @param replaced the segment of the run that the new one replaces.
+ * @returns undefined if there is no answer.
+ * @throws SourceError when the source of a run without kept files has changed.
+ */
+export async function makeSegment(
+  run: KeepAnswersNeeds,
+  replaced: Segment | undefined,
+): Promise<Segment | undefined> {
+  const row = (await run.checkpoint.run(run.id))!;
+  const columns = row.columns?.length ? row.columns : await columnsOf(run);
+  const version = replaced === undefined ? 1 : Number(replaced.id.slice(run.id.length + 1)) + 1;
   const writer = await run.answers.openSegment({
     id: `${run.id}-${version}`,
     run: run.id,
@@ -46,14 +61,27 @@ export async function keepAnswers(run: KeepAnswersNeeds, version: number): Promi
     sentColumns: Object.keys(run.config.upload.columns),
     keyColumn: run.config.upload.keyColumn,
     columns,
-    epoch: row.choice.epoch,
+    // A run from before `reuse` was set has no epoch.
+    epoch: row.choice?.epoch ?? '',
   });
   try {
     const isAny = await addChunks(run, writer, columns);
-    return isAny ? { ...(await writer.finish()), of } : undefined;
+    return isAny ? await writer.finish() : undefined;
   } finally {
     await writer.close();
   }
+}
+
+/** The columns that the service has added in a run that was superseded before it had merged anything. */
+async function columnsOf(run: KeepAnswersNeeds): Promise<readonly string[]> {
+  const declared = run.config.result.columns;
+  if (declared.length > 0) return declared;
+  for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
+    if (chunk.state !== 'downloaded' || chunk.counts!.successful === 0) continue;
+    const learned = await learnColumns(run, chunk);
+    if (learned !== undefined) return learned;
+  }
+  return [];
 }
 
 /** @returns whether there was an answer. */
@@ -65,11 +93,15 @@ async function addChunks(
   const firstField = run.config.upload.keyColumn === null ? 0 : 1;
   const answers = await openChunkAnswers(run, { columns });
   let isAny = false;
+  let lost = 0;
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.state !== 'downloaded') continue;
       const block = await readIfPossible(run, chunk);
-      if (block === undefined) continue;
+      if (block === undefined) {
+        lost += chunk.records;
+        continue;
+      }
       const found = await answers.forChunk(chunk, block);
       await writer.add(block, firstField, block.numbers, found);
       answers.release(found);
@@ -77,6 +109,12 @@ async function addChunks(
     }
   } finally {
     await answers.close();
+  }
+  if (lost > 0) {
+    run.logger.warn(
+      { run: run.id, records: lost },
+      `run ${run.id}: the answers of ${lost} records cannot be kept for later runs, because the source has changed`,
+    );
   }
   return isAny;
 }
@@ -86,11 +124,7 @@ async function readIfPossible(run: KeepAnswersNeeds, chunk: ChunkRow) {
   try {
     return await readChunkBlock(run, chunk);
   } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    run.logger.warn(
-      { run: run.id, chunk: chunk.number, code: error.code },
-      `chunk ${chunk.number}: its answers cannot be kept for later runs, because its source has changed: ${error.message}`,
-    );
+    if (!(error instanceof SourceError) || run.chosen === null) throw error;
     return undefined;
   }
 }
@@ -101,11 +135,11 @@ function isSame(a: NonNullable<Segment['of']>, b: NonNullable<Segment['of']>): b
 
 /** Removes the chunk files that a run has kept until its answers were in a segment. */
 export async function removeKeptChunks(
-  run: Pick<RunContext, 'id' | 'chosen' | 'files'> & {
+  run: Pick<RunContext, 'id' | 'keepsChunks' | 'files'> & {
     readonly checkpoint: Pick<Checkpoint, 'chunksIn'>;
   },
 ): Promise<void> {
-  if (run.chosen === null) return;
+  if (!run.keepsChunks) return;
   for await (const { number } of eachChunk(run.checkpoint, run.id, ['downloaded', 'unprocessed'])) {
     await run.files.removeChunk(number);
   }

@@ -115,7 +115,7 @@ export async function putInPlace(
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
   // The run stays open after a partial publication, and its answers are not complete.
-  const segment = publication.partial ? undefined : await keepAnswers(needs, publication.number);
+  const segment = publication.partial ? undefined : await keepAnswers(needs);
   run.at('after-marker-before-done');
   await run.checkpoint.recordDone(run.id, run.clock.now(), stamp, segment);
   if (!publication.partial) await removeKeptChunks(run);

@@ -94,6 +94,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     source,
     canary,
     chosen: null,
+    keepsChunks: false,
     toSend: source.records - source.rejected,
     answers: createLocalAnswerStore(`${config.stateDir}/reuse`),
     checkpoint,

@@ -1,0 +1,118 @@
+/**
+ * Makes segments of the answers of earlier runs that have none: runs from before `reuse` was set, and runs that were
+ * superseded before they were published.
+ */
+import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import type { Config } from '../config/schema.js';
+import { serviceAddress } from '../config/service-section.js';
+import { FoliopipeError } from '../errors.js';
+import type { FileStore } from '../files/run-files.js';
+import type { Logger } from '../logger.js';
+import { formatCount } from '../quantities.js';
+import type { AnswerStore } from '../reuse/answer-store.js';
+import { type KeepAnswersNeeds, makeSegment, removeKeptChunks } from '../stages/publish/keep-answers.js';
+import type { Segment } from '../types.js';
+import { serviceIdentity } from './service.js';
+
+export interface SegmentContext {
+  readonly config: Config;
+  readonly checkpoint: Checkpoint;
+  readonly answers: AnswerStore;
+  readonly files: FileStore;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. A run whose
+ * source has changed is left out: its records are bought again.
+ */
+export async function makeMissingSegments(context: SegmentContext): Promise<void> {
+  const { config, checkpoint, logger } = context;
+  const lost: string[] = [];
+  const known = new Set((await checkpoint.segments()).map(({ run }) => run));
+  for (const run of await checkpoint.runs()) {
+    const hasEnded = run.state === 'done' || run.state === 'superseded';
+    if (!hasEnded || run.prunedAt !== null || known.has(run.id) || !hasSentSame(run, config)) continue;
+    if (!(await remakeSegment(context, run, undefined))) lost.push(run.id);
+  }
+  if (lost.length === 0 || known.size > 0) return;
+  logger.warn(
+    { runs: lost },
+    `the answers of ${formatCount(lost.length)} earlier runs cannot be reused, because their sources have changed; their outputs can be imported: foliopipe reuse import FILE`,
+  );
+}
+
+/**
+ * Makes the segment of a run again from its stored results.
+ * @param replaced the segment of the run that is lost or damaged.
+ * @returns whether there is a segment now.
+ */
+export async function remakeSegment(
+  context: SegmentContext,
+  run: Run,
+  replaced: Segment | undefined,
+): Promise<boolean> {
+  const { answers, checkpoint, logger } = context;
+  const chosen = run.choice && (await answers.openChoice(run.id, run.choice));
+  try {
+    const stages = await contextOf(context, run, chosen);
+    const segment = await makeSegment(stages, replaced);
+    if (segment === undefined) return false;
+    await checkpoint.recordSegment(segment);
+    await removeKeptChunks({ ...stages, checkpoint });
+    const count = formatCount(segment.successful + segment.failed);
+    logger.info({ run: run.id, segment: segment.id }, `${count} answers of run ${run.id} can be reused now`);
+    return true;
+  } catch (error) {
+    if (!(error instanceof FoliopipeError)) throw error;
+    logger.debug(
+      { run: run.id, code: error.code },
+      `the answers of run ${run.id} cannot be reused: ${error.message}`,
+    );
+    return false;
+  } finally {
+    await chosen?.close();
+  }
+}
+
+function hasSentSame({ frozen, service }: Run, config: Config): boolean {
+  const columns = JSON.parse(frozen['upload.columns'] ?? '{}') as Config['upload']['columns'];
+  const isSameService = service === serviceIdentity(config) || service === serviceAddress(config);
+  return isSameService && Object.keys(columns).join('\n') === Object.keys(config.upload.columns).join('\n');
+}
+
+/** What the stages need of a run that has ended. Its config is today's, with the values that were fixed for it. */
+async function contextOf(
+  { config, checkpoint, answers, files, logger, signal }: SegmentContext,
+  run: Run,
+  chosen: KeepAnswersNeeds['chosen'],
+): Promise<KeepAnswersNeeds> {
+  const fixed = <T>(key: string, now: T): T => JSON.parse(run.frozen[key] ?? JSON.stringify(now)) as T;
+  const { upload, source, chunks, result } = config;
+  return {
+    id: run.id,
+    source: run.source,
+    config: {
+      ...config,
+      upload: {
+        ...upload,
+        columns: fixed('upload.columns', upload.columns),
+        keyColumn: fixed('upload.keyColumn', upload.keyColumn),
+      },
+      source: { ...source, onBadRecord: fixed('source.onBadRecord', source.onBadRecord) },
+      chunks: { ...chunks, maxBytes: fixed('chunks.maxBytes', chunks.maxBytes) },
+      result: { ...result, echo: run.join?.judged?.declared ?? null, onChange: 'ignore' },
+    },
+    // The join of a run that has ended is not recorded any more.
+    checkpoint: { ...checkpoint, recordJoin: async () => undefined },
+    answers,
+    files: await files.ofRun(run.id),
+    chosen,
+    keepsChunks: true,
+    join: { method: run.join, judged: new Set(), judging: Promise.resolve(undefined) },
+    logger,
+    signal,
+    at: () => undefined,
+  };
+}
