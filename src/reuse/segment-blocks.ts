@@ -3,8 +3,9 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { type AppendFile, bytesOfInts, Scratch } from './append-file.js';
+import { BlockCodec } from './block-codec.js';
 import { type Lane, readExtent, temporaryDamaged } from './lanes.js';
-import { type Blocks, compress, ENTRY_INTS, valueInts } from './segment-format.js';
+import { type Blocks, ENTRY_INTS, valueInts } from './segment-format.js';
 
 export interface BlockLimits {
   /** Most entries of a block. */
@@ -42,6 +43,7 @@ export async function writeBlocks(
     block.write(target, blocks, bucket);
     await pause();
   }
+  block.release();
   return blocks;
 }
 
@@ -51,6 +53,7 @@ function createBlock({ entries, valueInts: maxValues }: BlockLimits) {
   const origins = new Int32Array(entries);
   const metas = new Int32Array(entries);
   const whole = new Scratch();
+  const codec = new BlockCodec();
   let values = new Int32Array(64 * 1024);
   let count = 0;
   let filled = 0;
@@ -77,6 +80,7 @@ function createBlock({ entries, valueInts: maxValues }: BlockLimits) {
       filled += words;
       return from + words;
     },
+    release: () => codec.release(),
     /** Appends the block to the file and begins the next one. */
     write: (file: AppendFile, blocks: Blocks, bucket: number) => {
       if (count === 0) return;
@@ -87,7 +91,7 @@ function createBlock({ entries, valueInts: maxValues }: BlockLimits) {
       ints.set(metas.subarray(0, count), 2 * count);
       ints.set(values.subarray(0, filled), ENTRY_INTS * count);
       const plain = bytesOfInts(hashes, count * HASH_INTS);
-      const stored = compress(bytesOfInts(ints, size));
+      const stored = codec.pack(ints, size, count * ENTRY_INTS);
       file.append(plain);
       file.append(stored);
       blocks.bucket.push(bucket);

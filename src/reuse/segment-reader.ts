@@ -4,22 +4,17 @@ import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import type { Segment } from '../types.js';
 import { bytesOfInts, readFully, Scratch } from './append-file.js';
+import { BlockCodec } from './block-codec.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
 import { type HashKey, secretLost } from './secret.js';
-import {
-  BUCKETS,
-  decompress,
-  ENTRY_INTS,
-  type Origin,
-  SEGMENT_FORMAT,
-  type SegmentDirectory,
-} from './segment-format.js';
+import { BUCKETS, ENTRY_INTS, type Origin, SEGMENT_FORMAT, type SegmentDirectory } from './segment-format.js';
 
 /** The buffers for one block. Readers that are used in turn may share them. */
 export class BlockBuffers {
   readonly hashes = new Scratch();
   readonly stored = new Scratch();
   readonly entries = new Scratch();
+  readonly codec = new BlockCodec();
 }
 
 export class SegmentReader {
@@ -80,15 +75,15 @@ export class SegmentReader {
   /** The entries of a block, as segment-format.ts says; valid until the next call. @throws ConfigError `REUSE_SEGMENT_DAMAGED`. */
   entries(block: number): Int32Array {
     const { count, size, stored, sum } = this.#file.directory.blocks;
-    const compressed = bytesOfInts(
+    const packed = bytesOfInts(
       this.#buffers.stored.ints(Math.ceil(stored[block]! / 4)),
       Math.ceil(stored[block]! / 4),
     ).subarray(0, stored[block]!);
-    const isRead = readFully(this.#file.fd, compressed, this.#offsets[block]! + hashBytes(count[block]!));
-    if (!isRead || crc32(compressed) !== sum[block]) throw this.#damaged();
+    const isRead = readFully(this.#file.fd, packed, this.#offsets[block]! + hashBytes(count[block]!));
+    if (!isRead || crc32(packed) !== sum[block]) throw this.#damaged();
     const ints = this.#buffers.entries.ints(size[block]!);
-    if (size[block]! < count[block]! * ENTRY_INTS) throw this.#damaged();
-    if (!decompress(compressed, bytesOfInts(ints, size[block]!))) throw this.#damaged();
+    const small = count[block]! * ENTRY_INTS;
+    if (!this.#buffers.codec.unpack(packed, ints, size[block]!, small)) throw this.#damaged();
     return ints;
   }
 
