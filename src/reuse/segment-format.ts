@@ -1,5 +1,6 @@
 /**
- * The format of a segment's file: blocks, bucket by bucket, then the directory. A block is its hashes, as they are, and
+ * The format of a segment's file: the dictionary, blocks, bucket by bucket, then the directory. The dictionary holds values
+ * that are often repeated. A block is its hashes, as they are, and
  * its entries, packed (block-codec.ts). All numbers have 32 bits and the byte order of the machine.
  *
  * The entries of a block: for each its record's number (as the difference to the one before), its origin, its meta
@@ -43,6 +44,8 @@ export interface SegmentDirectory {
   /** Of the key of the hashes. */
   readonly fingerprint: string;
   readonly origins: readonly Origin[];
+  /** Numbers of the dictionary, and its checksum. */
+  readonly dictionary: { readonly size: number; readonly sum: number };
   readonly blocks: Blocks;
 }
 

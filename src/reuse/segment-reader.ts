@@ -23,6 +23,7 @@ export class SegmentReader {
   readonly #file: CheckedFile<SegmentDirectory>;
   readonly #damaged: () => Error;
   readonly #buffers: BlockBuffers;
+  readonly #dictionary: Int32Array;
   /** Offsets of the blocks. */
   readonly #offsets: Float64Array;
   /** Index of the first block of each bucket, and behind the last of all. */
@@ -38,10 +39,13 @@ export class SegmentReader {
     this.#file = file;
     this.#damaged = damaged;
     this.#buffers = buffers;
-    const { blocks, origins } = file.directory;
+    const { blocks, origins, dictionary } = file.directory;
+    this.#dictionary = new Int32Array(dictionary.size);
+    const bytes = bytesOfInts(this.#dictionary, dictionary.size);
+    if (!readFully(file.fd, bytes, 0) || crc32(bytes) !== dictionary.sum) throw damaged();
     this.origins = origins;
     this.#offsets = new Float64Array(blocks.count.length);
-    let offset = 0;
+    let offset = bytes.length;
     for (let block = 0; block < blocks.count.length; block++) {
       this.#offsets[block] = offset;
       offset += hashBytes(blocks.count[block]!) + blocks.stored[block]!;
@@ -83,7 +87,8 @@ export class SegmentReader {
     if (!isRead || crc32(packed) !== sum[block]) throw this.#damaged();
     const ints = this.#buffers.entries.ints(size[block]!);
     const small = count[block]! * ENTRY_INTS;
-    if (!this.#buffers.codec.unpack(packed, ints, size[block]!, small)) throw this.#damaged();
+    if (!this.#buffers.codec.unpack(packed, ints, size[block]!, small, this.#dictionary))
+      throw this.#damaged();
     return ints;
   }
 
@@ -107,12 +112,16 @@ export function openSegmentReader(
   const errors = { lost: (cause: unknown) => segmentLost(segment.id, path, cause), damaged };
   const file = openChecked<SegmentDirectory>(path, SEGMENT_FORMAT, segment, errors);
   const { id, fingerprint } = file.directory;
-  if (id === segment.id && fingerprint === key.fingerprint) {
+  try {
+    if (id !== segment.id) throw damaged();
+    if (fingerprint !== key.fingerprint) {
+      throw secretLost(secretPath, `is not the one with which ${path} was written`);
+    }
     return new SegmentReader(segment, file, damaged, buffers);
+  } catch (error) {
+    file.close();
+    throw error;
   }
-  file.close();
-  if (id !== segment.id) throw damaged();
-  throw secretLost(secretPath, `is not the one with which ${path} was written`);
 }
 
 function hashBytes(count: number): number {

@@ -124,13 +124,13 @@ export function createSegmentWriter(
       lanes.end();
       const identity = await writeFileAtomically(path, 0o600, async (fd) => {
         const target = new AppendFile(fd);
-        const blocks = await writeBlocks(file.fd, lanes.lanes, target, limits);
+        const written = await writeBlocks(file.fd, lanes.lanes, target, limits);
         return writeDirectory(target, SEGMENT_FORMAT, {
           id: segment.id,
           columns: segment.columns,
           fingerprint: key.fingerprint,
           origins: origins.list,
-          blocks,
+          ...written,
         });
       });
       free();

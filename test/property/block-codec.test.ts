@@ -16,15 +16,16 @@ const codec = new BlockCodec();
 
 it('gives the numbers that were packed, however many of them are small', () => {
   fc.assert(
-    fc.property(numbers, fc.nat(100), (given: number[], part) => {
+    fc.property(numbers, fc.nat(100), fc.boolean(), (given: number[], part, isKnown) => {
+      const dictionary = Int32Array.from(isKnown ? given.slice(0, 50) : []);
       const ints = Int32Array.from([...given, 7]);
       const small = Math.floor((given.length * part) / 100);
-      const packed = codec.pack(ints, given.length, small).slice();
+      const packed = codec.pack(ints, given.length, small, dictionary).slice();
       const out = new Int32Array(given.length + 1);
-      expect(codec.unpack(packed, out, given.length, small)).toBe(true);
+      expect(codec.unpack(packed, out, given.length, small, dictionary)).toBe(true);
       expect([...out.subarray(0, given.length)]).toEqual(given);
-      expect(codec.unpack(packed, out, given.length + 1, small)).toBe(false);
-      if (given.length > 0) expect(codec.unpack(packed, out, given.length - 1, 0)).toBe(false);
+      expect(codec.unpack(packed, out, given.length + 1, small, dictionary)).toBe(false);
+      if (given.length > 0) expect(codec.unpack(packed, out, given.length - 1, 0, dictionary)).toBe(false);
     }),
     BUDGET,
   );
@@ -34,7 +35,7 @@ it('unpacks any bytes without an error', () => {
   const out = new Int32Array(100);
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      codec.unpack(bytes, out, 100, 0);
+      codec.unpack(bytes, out, 100, 0, new Int32Array(3));
     }),
     BUDGET,
   );

@@ -11,22 +11,34 @@ const MAX_OFFSET: i32 = (1 << 24) - 1;
 const END_BYTES: i32 = 8;
 /** After so many misses (as a power of two) the step grows by one. */
 const SKIP_LOG2: i32 = 6;
+/** A prime; its halves apart, because a tool that reads this as TypeScript would round it. */
+const MULTIPLIER: u64 = ((<u64>0x9e3779b1) << 32) | 0x85ebca87;
+
+/** Address of the number in the table for the six bytes at an address. @param bytes eight bytes from there. */
+function slotOf(bytes: u64, table: i32, shift: u64): i32 {
+  return table + ((<i32>(((bytes << 16) * MULTIPLIER) >> shift)) << 2);
+}
 
 /**
  * Packs [from, to) to `out`, and returns the address behind. There must be room for the bytes, one more for each 255 of
  * them, and 96.
  *
+ * @param begin address of the dictionary, which ends at `from`: bytes that repeat it are packed too.
  * @param table address of 2 ** tableBits numbers, all zero.
  */
-export function pack(from: i32, to: i32, out: i32, table: i32, tableBits: i32): i32 {
+export function pack(begin: i32, from: i32, to: i32, out: i32, table: i32, tableBits: i32): i32 {
   const shift = <u64>(64 - tableBits);
   const last = to - END_BYTES;
+  // What repeats begins at whole numbers.
+  for (let known = begin; known < from && known < last; known += 4) {
+    store<i32>(slotOf(load<u64>(known), table, shift), known);
+  }
   let literals = from;
   let misses = 1 << SKIP_LOG2;
   let at = from;
   while (at < last) {
     const bytes = load<u64>(at);
-    const slot = table + (<i32>(((bytes << 16) * 0x9e3779b185ebca87) >> shift) << 2);
+    const slot = slotOf(bytes, table, shift);
     // Zero is an empty slot.
     const candidate = load<i32>(slot);
     store<i32>(slot, at);
@@ -71,9 +83,12 @@ function writeLength(rest: i32, out: i32): i32 {
   return out;
 }
 
-/** Unpacks [from, to) to [out, end). Up to 64 bytes behind both are read or overwritten. Returns whether all fits. */
-export function unpack(from: i32, to: i32, out: i32, end: i32): bool {
-  const begin = out;
+/**
+ * Unpacks [from, to) to [out, end). Up to 64 bytes behind both are read or overwritten. Returns whether all fits.
+ *
+ * @param begin address of the dictionary, which ends at `out`.
+ */
+export function unpack(begin: i32, from: i32, to: i32, out: i32, end: i32): bool {
   while (from < to) {
     const token = <i32>load<u8>(from++);
     let size = token >>> 4;
@@ -89,7 +104,7 @@ export function unpack(from: i32, to: i32, out: i32, end: i32): bool {
     out = copy(from, from + size, out);
     from += size;
     if (from === to) return out === end;
-    const offset = <i32>load<u16>(from) | (<i32>load<u8>(from + 2) << 16);
+    const offset = <i32>load<u16>(from) | ((<i32>load<u8>(from + 2)) << 16);
     from += 3;
     let match = (token & 15) + MIN_MATCH;
     if (match === 15 + MIN_MATCH) {
@@ -128,8 +143,8 @@ export function splitBytes(from: i32, count: i32, out: i32): void {
 /** Reads such planes. */
 export function joinBytes(from: i32, count: i32, out: i32): void {
   for (let i = 0; i < count; i++) {
-    const low = <u32>load<u8>(from + i) | (<u32>load<u8>(from + count + i) << 8);
-    const high = <u32>load<u8>(from + 2 * count + i) | (<u32>load<u8>(from + 3 * count + i) << 8);
+    const low = <u32>load<u8>(from + i) | ((<u32>load<u8>(from + count + i)) << 8);
+    const high = <u32>load<u8>(from + 2 * count + i) | ((<u32>load<u8>(from + 3 * count + i)) << 8);
     store<u32>(out + (i << 2), low | (high << 16));
   }
 }
