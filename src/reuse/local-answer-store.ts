@@ -53,7 +53,12 @@ export function createLocalAnswerStore(
           const path = segmentPath(segment.id);
           readers.push(openSegmentReader(segment, path, { key, secretPath }, buffers));
         }
-        return createLookup({ folder, choicePath, key, laneBits: limits.laneBits }, options, readers);
+        return createLookup(
+          { folder, choicePath, key, laneBits: limits.laneBits },
+          options,
+          readers,
+          buffers,
+        );
       } catch (error) {
         for (const reader of readers) reader.close();
         throw error;
