@@ -12,11 +12,12 @@ import { dialects } from './cases/dialects.js';
 import { growth } from './cases/growth.js';
 import { merging } from './cases/merging.js';
 import { resume } from './cases/resume.js';
+import { reuse } from './cases/reuse.js';
 import { start } from './cases/start.js';
 import { openLab } from './lab.js';
 import { measureSection, writeSection } from './results.js';
 
-const CASES = { chunking, merging, decoding, client, growth, resume, start, check, dialects };
+const CASES = { chunking, merging, decoding, client, growth, resume, start, check, dialects, reuse };
 
 const { values } = parseArgs({
   options: {

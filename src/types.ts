@@ -184,7 +184,7 @@ export interface Segment {
   readonly successful: number;
   readonly failed: number;
   readonly bytes: Bytes;
-  /** Hash of the file, hex. */
+  /** Hash of the file's directory, which holds a checksum of each piece, hex. */
   readonly sha256: string;
   /**
    * How the records that the run has sent had ended when the segment was made; missing for an import. A run whose
@@ -217,7 +217,8 @@ export interface Choice {
   readonly columns: readonly string[];
   /** Whether a local service gave any of the reused answers. */
   readonly rehearsal: boolean;
-  /** The lists of records on the disk: their size and hash, hex. */
+  /** The file with the lists of records: its size, and the hash of its directory, which holds a checksum of each piece. */
   readonly bytes: Bytes;
+  /** Hex; empty if nothing was kept. */
   readonly sha256: string;
 }
