@@ -8,6 +8,7 @@ import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
+import type { PublishedDelta } from '../types.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk' | 'nextStretch'>;
@@ -69,7 +70,13 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
       records: publication.records,
       sha256: publication.sha256,
     },
+    ...(publication.delta && deltaOf(run, publication.delta)),
   };
+}
+
+/** The keys for the delta; omitted without one. */
+function deltaOf(run: ManifestRun, { base, digests: _, ...delta }: PublishedDelta) {
+  return { base, delta: { path: deltaPath(run.config.output.path), ...delta } };
 }
 
 /** The keys for paid searches of single records; omitted if there were none. */
@@ -131,6 +138,10 @@ export function manifestPath(output: string): string {
 
 export function rejectsPath(output: string): string {
   return `${output}.rejects.csv`;
+}
+
+export function deltaPath(output: string): string {
+  return `${output}.delta.csv`;
 }
 
 /** The paths of all markers that an output may have. */
