@@ -179,6 +179,48 @@ describe('the delta of a run that is published again', () => {
   });
 });
 
+describe('source.key', () => {
+  it('that is set for a done run is checked before the run is published again', async () => {
+    const twice = [...first, { ...first[0]!, name: 'Other' }];
+    await withLocalJob({ names: [] }, async (job) => {
+      await writeFile(job.source, sourceOf(twice));
+      const { run } = await job.enrich();
+      const failure = await job.failure(settings);
+      expect(failure).toMatchObject({ code: 'SOURCE_KEY_DOUBLED', facts: { record: 31, otherRecord: 1 } });
+      expect(await manifestOf(job)).toMatchObject({ run, publication: 1 });
+      await job.enrich({ ...settings, source: { key: ['id', 'Name'] } });
+      expect(await manifestOf(job)).toMatchObject({ run, publication: 2, base: null, delta: { added: 31 } });
+    });
+  });
+
+  it('that the output leaves out is refused with a delta', async () => {
+    await withDeltaJob(async (job) => {
+      const failure = await job.failure({ output: { columns: ['Name'] } });
+      expect(failure).toMatchObject({ code: 'OUTPUT_KEY_MISSING', exitCode: 2 });
+      expect(await job.served()).toEqual([]);
+    });
+  });
+});
+
+describe('a partial publication', () => {
+  it('has no delta and is no base, and takes an old delta away', async () => {
+    await withDeltaJob(async (job, nights) => {
+      await job.enrich();
+      await expectDelta(job, nights, null);
+      await writeFile(job.source, sourceOf(second));
+      await job.restartService([{ on: 'track', fault: { neverFinishes: true } }]);
+      const partly = { deadline: Date.now() + 2_000, publishPartial: true };
+      expect(await job.enrich({}, partly)).toMatchObject({ exitCode: 8, publication: 2 });
+      const told = await manifestOf(job);
+      expect([told.base, told.delta]).toEqual([undefined, undefined]);
+      expect(await readdir(join(job.folder, 'out'))).not.toContain('enriched.csv.delta.csv');
+      await job.restartService([]);
+      await job.enrich({}, { fresh: true });
+      await expectDelta(job, nights, 1);
+    });
+  });
+});
+
 describe('a base that is lost', () => {
   it.each<[string, string, (folder: string) => Promise<void>]>([
     ['with its folder', 'DELTA_BASE_LOST', (folder) => rm(folder, { recursive: true })],
