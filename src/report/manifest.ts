@@ -8,7 +8,6 @@ import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
-import type { PublishedDelta } from '../types.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk' | 'nextStretch'>;
@@ -70,13 +69,15 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
       records: publication.records,
       sha256: publication.sha256,
     },
-    ...(publication.delta && deltaOf(run, publication.delta)),
+    ...deltaOf(publication),
   };
 }
 
-/** The keys for the delta; omitted without one. */
-function deltaOf(run: ManifestRun, { base, digests: _, ...delta }: PublishedDelta) {
-  return { base, delta: { path: deltaPath(run.config.output.path), ...delta } };
+/** The keys for the delta; omitted without one. The name of the row digests is of no use to a reader. */
+export function deltaOf({ delta, output }: Pick<Publication, 'delta' | 'output'>) {
+  if (delta === undefined) return {};
+  const { base, digests: _, ...facts } = delta;
+  return { base, delta: { path: deltaPath(output.path), ...facts } };
 }
 
 /** The keys for paid searches of single records; omitted if there were none. */

@@ -97,8 +97,12 @@ describe('the delta of three nights', () => {
       expect((await manifestOf(job)).delta.reason).toBe('first');
       await rm(job.output);
       await writeFile(job.source, sourceOf(second));
-      await job.enrich();
+      const { stderr } = await runCli(['run', job.file]);
       const delta = await expectDelta(job, nights, 1);
+      const told = await manifestOf(job);
+      expect(stderr).toContain(
+        `delta     ${told.delta.added} added, ${told.delta.changed} changed, ${told.delta.removed} removed since publication 1\n`,
+      );
       expect(new Set(delta.map((row) => row.at(-1)))).toEqual(new Set(['added', 'changed', 'removed']));
       await writeFile(job.source, sourceOf(third));
       await job.enrich({}, { fresh: true });
