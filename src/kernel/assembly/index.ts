@@ -3,6 +3,7 @@
 export { decodeBase64, decodedEnd, textEnd } from './base64';
 export { shiftOffsets } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
+export { blankField, blankRow, digestKeys, digestRows } from './digest';
 export { differingPair, findDiffering } from './echo';
 export { hashedTo, hashNeed, hashRecords } from './hash';
 export { joinBytes, pack, splitBytes, unpack } from './pack';
