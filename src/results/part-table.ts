@@ -37,6 +37,9 @@ export function readPartTable(
   return readResults(reference, header, bytes.subarray(header.bytes));
 }
 
+/** The columns of results, and the bytes before the first one. */
+type ResultHeader = Readonly<Pick<Header, 'bytes'>> & { readonly columns: readonly string[] };
+
 /**
  * Reads results without a header.
  *
@@ -46,7 +49,7 @@ export function readPartTable(
  */
 export function readResults(
   reference: PartReference & { readonly records?: number },
-  header: Header,
+  header: ResultHeader,
   results: Buffer,
 ): PartTable {
   const fields = header.columns.length;
@@ -93,7 +96,7 @@ function parseHeader(reference: PartReference, bytes: Buffer): Header {
 }
 
 /** Options to scan the bytes after the header. */
-function scanOptions(reference: PartReference, header: Header): ScanOptions {
+function scanOptions(reference: PartReference, header: ResultHeader): ScanOptions {
   return {
     delimiter: ',',
     fields: header.columns.length,

@@ -1,5 +1,5 @@
 /** Makes the answers in a lane of a choice into tables, as the row writer takes them: one for each kind of answer. */
-import { COMMA, LF, QUOTE } from '../csv/bytes.js';
+import { LF } from '../csv/bytes.js';
 import type { NumberedAnswers, ResultSource } from '../results/answers.js';
 import { type PartTable, readResults } from '../results/part-table.js';
 import { takeBuffer } from '../streams/buffer-pool.js';
@@ -8,8 +8,6 @@ import { isFailure, valueBytes, valueInts } from './segment-format.js';
 
 /** The column of a table of failures. */
 export const REASON_COLUMN = 'error';
-/** Fewest fields of a row: a row of one empty field would be a blank line. */
-const MIN_FIELDS = 2;
 
 /** Answers of one kind: the successful ones of the same columns, or the failures. */
 interface Kind {
@@ -19,6 +17,9 @@ interface Kind {
   count: number;
   bytes: number;
   out: Buffer;
+  /** For each row, where it begins and ends. Not used where a row has several fields, which must be found. */
+  starts: Int32Array;
+  ends: Int32Array;
   /** For each row, the number of the record that has paid. */
   paid: Int32Array;
 }
@@ -47,11 +48,13 @@ export function answersOfLane(
     entryOf[ints[at]! - first] = at + 1;
     const kind = kinds[kindAt(at)]!;
     kind.count += 1;
-    kind.bytes += valueBytes(ints[at + 3]!) + ROOM_BYTES;
+    kind.bytes += valueBytes(ints[at + 3]!) + 1;
     count += 1;
   }
   for (const kind of kinds) {
     kind.out = takeBuffer(kind.bytes);
+    kind.starts = new Int32Array(kind.count);
+    kind.ends = new Int32Array(kind.count);
     kind.paid = new Int32Array(kind.count);
     kind.count = 0;
     kind.bytes = 0;
@@ -84,41 +87,35 @@ export function answersOfLane(
   return { numbers, answers: { sources: used, source, result, indistinct: NONE } };
 }
 
-/** Most bytes of a row besides its value. */
-const ROOM_BYTES = 4;
 const ANSWERED = [REASON_COLUMN];
 const NONE: ReadonlySet<number> = new Set();
 const NO_ORIGIN = { run: null, folio: null, part: null, answeredAt: null };
 
+const NO_NUMBERS = new Int32Array(0);
+
 function kindOf(columns: readonly string[], isFailed: boolean): Kind {
-  return { columns, isFailed, count: 0, bytes: 0, out: Buffer.alloc(0), paid: new Int32Array(0) };
+  const empty = { out: Buffer.alloc(0), starts: NO_NUMBERS, ends: NO_NUMBERS, paid: NO_NUMBERS };
+  return { columns, isFailed, count: 0, bytes: 0, ...empty };
 }
 
 function addRow(kind: Kind, bytes: Uint8Array, from: number, size: number): void {
   const { out } = kind;
   let to = kind.bytes;
+  kind.starts[kind.count] = to;
   for (let i = 0; i < size; i++) out[to++] = bytes[from + i]!;
-  if (kind.isFailed && size === 0) {
-    out[to++] = QUOTE;
-    out[to++] = QUOTE;
-  }
-  for (let field = missingFields(kind); field > 0; field--) out[to++] = COMMA;
+  kind.ends[kind.count] = to;
   out[to++] = LF;
   kind.bytes = to;
   kind.count += 1;
 }
 
-/** Empty fields behind the value. */
-function missingFields({ columns, isFailed }: Kind): number {
-  return isFailed ? 0 : Math.max(0, MIN_FIELDS - Math.max(1, columns.length));
-}
-
-function tableOf(kind: Kind): PartTable {
-  const fields = Math.max(1, kind.columns.length) + missingFields(kind);
-  const columns = Array.from({ length: fields }, (_, field) => kind.columns[field] ?? '');
-  const fileStatus = kind.isFailed ? 'FAILED' : 'SUCCESSFUL';
-  const reference = { fileStatus, part: 0, records: kind.count } as const;
-  return readResults(reference, { columns, bytes: 0 }, kind.out.subarray(0, kind.bytes));
+function tableOf({ columns, isFailed, count, bytes, out, starts, ends }: Kind): PartTable {
+  const fileStatus = isFailed ? 'FAILED' : 'SUCCESSFUL';
+  const reference = { fileStatus, part: 0, records: count } as const;
+  const rows = out.subarray(0, bytes);
+  if (columns.length > 1) return readResults(reference, { columns, bytes: 0 }, rows);
+  // A value of its own may be empty, and would be read as a blank line.
+  return { reference, columns, bytes: rows, count, fields: 1, starts, ends };
 }
 
 /** The sources in use: one for each kind and origin. */
