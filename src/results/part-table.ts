@@ -18,6 +18,8 @@ export const MAX_PART_BYTES = 0x7000_0000;
 export interface PartTable extends Table {
   readonly reference: PartReference;
   readonly columns: readonly string[];
+  /** Whether each row has one field only, which holds all columns as the output has them, with commas between them. */
+  readonly isJoined?: boolean;
 }
 
 /**

@@ -62,7 +62,14 @@ export async function openStretchMerger(
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
   // The results are loaded once: comparing and writing use the same memory.
   const tables = new TableMemory<RowsExports & EchoExports>();
-  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames }, tables);
+  const rowOptions = {
+    run: run.id,
+    layout,
+    columns,
+    sentColumns: sentNames,
+    partsFirst: run.chosen !== null,
+  };
+  const rows = createRowWriter(rowOptions, tables);
   const compare = createEchoComparer(new EchoKernel(tables));
   const answers = await openChunkAnswers(run, { columns, refetch: options.refetch, compare });
   const chosen = run.chosen;
