@@ -16,7 +16,7 @@ export type MergePartlyNeeds = MergeChunksNeeds & {
 /** Gives rows for every record of the source. */
 export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<MergedStretch> {
   const columns = await columnsSoFar(run);
-  const merger = await openStretchMerger(run, firstPosition(run.source), columns, { unanswered: 'DEADLINE' });
+  const merger = openStretchMerger(run, firstPosition(run.source), columns, { unanswered: 'DEADLINE' });
   try {
     for (;;) {
       const stretch = await merger.next(Number.MAX_SAFE_INTEGER);

@@ -55,26 +55,34 @@ export interface MergeOptions {
  * @param from the position of the first stretch.
  * @param columns the columns that the service adds, in output order.
  */
-export async function openStretchMerger(
+export function openStretchMerger(
   run: MergeChunksNeeds,
   from: ReadPosition,
   columns: readonly string[],
   options: MergeOptions = {},
-): Promise<StretchMerger> {
-  let merger = await openWithColumns(run, from, columns, options);
+): StretchMerger {
+  let merger: ColumnsMerger | undefined;
   let all = columns;
   return {
     next: async (upTo) => {
       for (;;) {
+        merger ??= await openWithColumns(
+          run,
+          all === columns ? from : firstPosition(run.source),
+          all,
+          options,
+        );
         const stretch = await merger.next(upTo);
-        const { added } = merger;
+        const { added, close } = merger;
         if (added.size === 0) return stretch;
         all = [...all, ...added];
-        await merger.close();
-        merger = await openWithColumns(run, firstPosition(run.source), all, options);
+        // That earlier results lack them is said together with the new columns.
+        for (const column of added) run.join.lacking.add(column);
+        merger = undefined;
+        await close();
       }
     },
-    close: () => merger.close(),
+    close: async () => merger?.close(),
   };
 }
 
