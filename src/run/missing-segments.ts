@@ -114,7 +114,7 @@ async function contextOf(
     files: await files.ofRun(run.id),
     chosen,
     keepsChunks: true,
-    join: { method: run.join, judged: new Set(), judging: Promise.resolve(undefined) },
+    join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
     logger,
     signal,
     at: () => undefined,

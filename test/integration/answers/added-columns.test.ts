@@ -220,5 +220,7 @@ describe('answers of an earlier night', () => {
         return enrichmentOf((isNew ? late : predictedAnswer)(sentOf(row)));
       });
       expect(reused).toBeGreaterThan(30);
+      expect(summary.columnsMissing).toEqual({ surprise: reused });
+      expect(await job.manifest()).toMatchObject({ columnsMissing: { surprise: reused } });
     }));
 });
