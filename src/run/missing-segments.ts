@@ -106,7 +106,7 @@ async function contextOf(
       },
       source: { ...source, onBadRecord: fixed('source.onBadRecord', source.onBadRecord) },
       chunks: { ...chunks, maxBytes: fixed('chunks.maxBytes', chunks.maxBytes) },
-      result: { ...result, echo: run.join?.judged?.declared ?? null, onChange: 'ignore' },
+      result: { ...result, echo: run.join?.judged?.declared ?? null, onChange: 'add' },
     },
     // The join of a run that has ended is not recorded any more.
     checkpoint: { ...checkpoint, recordJoin: async () => undefined },

@@ -2,7 +2,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import pLimit from 'p-limit';
 import { describe, expect, it } from 'vitest';
-import { collect, publish, recover, retry, submit } from '../../../pipelines/index.js';
+import { collect, InterruptedError, publish, recover, retry, submit } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { type Answer, predictedAnswer, type SentRecord } from '../../fake-service/parts.js';
 import { shuffled } from '../../fake-service/troubles.js';
@@ -15,6 +15,7 @@ import {
   type Job,
   withJob,
 } from '../../helpers/jobs/fake-service-job.js';
+import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { enrichmentOf, sentOf } from '../../helpers/jobs/sample-source.js';
 import { runCli } from '../../helpers/processes/cli.js';
@@ -222,5 +223,35 @@ describe('answers of an earlier night', () => {
       expect(reused).toBeGreaterThan(30);
       expect(summary.columnsMissing).toEqual({ surprise: reused });
       expect(await job.manifest()).toMatchObject({ columnsMissing: { surprise: reused } });
+    }));
+
+  /** Depends on what is sent alone, so that equal records have equal answers. */
+  const byAddress = (record: SentRecord): Answer => {
+    const { status, added } = predictedAnswer(record);
+    const isLate = status === 'SUCCESSFUL' && Number.parseInt(record.address!, 10) > 30;
+    return { status, added: isLate ? { ...added, surprise: `boo at ${record.address}` } : added };
+  };
+  const expectByAddress = (job: Job) => expectEnriched(job, (row) => enrichmentOf(byAddress(sentOf(row))));
+
+  it('keep a column that the run which has paid for them could not publish', () =>
+    withJob({ behaviour: { ...behaviour, answer: byAddress }, config: { reuse } }, async (job) => {
+      expect(await job.failure()).toMatchObject({ code: 'COLUMNS_CHANGED' });
+      await collect(job.config({ result: { onChange: 'fail' } })).catch(() => undefined);
+      const uploads = job.service.count('upload');
+      expect(uploads).toBe(6);
+      const summary = await job.enrich({ result }, { fresh: true });
+      expect(summary.columns).toEqual([...first, 'surprise']);
+      expect(job.service.count('upload')).toBe(uploads);
+      await expectByAddress(job);
+    }));
+
+  it('are written again with the answers of equal records, also after a kill', () =>
+    withJob({ behaviour: { ...behaviour, answer: byAddress }, config: { result } }, async (job) => {
+      const once = { reuse, upload: { duplicates: 'once' }, chunks: { maxRecords: 5 } };
+      const error = await job.failure(once, stopAt('after-columns-added-before-merge', 1));
+      expect(error).toBeInstanceOf(InterruptedError);
+      const summary = await job.enrich(once);
+      expect(summary).toMatchObject({ exitCode: 0, columns: [...first, 'surprise'] });
+      await expectByAddress(job);
     }));
 });
