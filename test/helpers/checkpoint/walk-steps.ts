@@ -80,6 +80,7 @@ export const runChanges: Readonly<Record<string, Change>> = {
   recordAllCut: (to, { run }) => to.recordAllCut(run),
   recordRoundSettled: (to, { run }, seen) => to.recordRoundSettled(run, nextRound(seen.run)),
   recordColumns: (to, { run, vary }) => to.recordColumns(run, [`code${vary}`], vary === 1),
+  recordColumnsAdded: (to, { run, vary }) => to.recordColumnsAdded(run, [`code${vary}`, 'title']),
   recordJoin: (to, { run, vary }) =>
     to.recordJoin(
       run,
