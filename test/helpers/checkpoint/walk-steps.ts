@@ -147,7 +147,10 @@ export const wrongChanges: Readonly<Record<string, Change>> = {
     return to.recordCut(target.run, sampleChunk(1, { firstRecord, lastRecord: firstRecord + 50 }));
   },
   cutInOtherRound: (to, target, seen) =>
-    to.recordCut(target.run, samplePicked(1, nextRound(seen.run) + [-2, 1, 2][target.vary]!, [900])),
+    to.recordCut(
+      target.run,
+      samplePicked(1, target.vary === 0 ? -1 : nextRound(seen.run) + target.vary, [900]),
+    ),
   cutOtherRecords: (to, target, seen) => {
     const chunk = ofRound(target, seen);
     const { firstRecord, lastRecord, records } = chunk;
