@@ -54,7 +54,9 @@ export async function runsWithoutSegment(
   const known = new Set((await checkpoint.segments()).map(({ run }) => run));
   return (await checkpoint.runs()).filter((run) => {
     const hasEnded = run.state === 'done' || run.state === 'superseded' || run.id === unfinished?.id;
-    return hasEnded && run.prunedAt === null && !known.has(run.id) && hasSentSame(run, config);
+    // A run without a chunk has bought nothing.
+    const mayHave = hasEnded && run.prunedAt === null && run.chunks !== 0;
+    return mayHave && !known.has(run.id) && hasSentSame(run, config);
   });
 }
 

@@ -115,6 +115,8 @@ it('nothing new: no upload, an output published, exit 0, and a plan of nothing',
   expect(stderr).toContain(' is done; every answer was known, and nothing was sent\n  output ');
   expect(stderr).toContain('\n  reuse     60 reused + 0 duplicates, 0 sent: 0.24 USD saved\n');
   expect(existsSync(job.output)).toBe(true);
+  await writeFile(job.source, sourceText(61));
+  expect(await json(job, 'plan')).toMatchObject({ reuse: { sent: 1, unkept: 0 } });
 });
 
 it('a plan says that reuse.maxMiss would stop the run, and that --yes passes', async () => {
