@@ -61,7 +61,9 @@ export {
   emptyTotals,
   type LedgerEntry,
   type LedgerOptions,
+  type LedgerReuse,
   type LedgerTotals,
+  ledgerReuse,
   readLedger,
 } from './report/ledger.js';
 export { type RunSummary, summarizeRun } from './report/run-summary.js';

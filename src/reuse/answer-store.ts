@@ -57,11 +57,20 @@ export interface AnswerLookup {
   /**
    * Decides for each record that was added. The first segment that holds its hash decides: its answer is taken if it is
    * of the epoch and young enough, else the record is sent.
-   * @param run keeps the choice durably under the run's id; null counts only, for a plan.
+   * @param run the choice is kept durably under its id.
    */
-  decide(terms: ReuseTerms, run: string | null): Promise<Choice>;
+  decide(terms: ReuseTerms, run: string): Promise<Choice>;
+  /** Decides in the same way, and keeps nothing. */
+  plan(terms: ReuseTerms): Promise<PlannedChoice>;
   /** Frees the temporary files. */
   close(): Promise<void>;
+}
+
+/** A choice that is not kept. It can be read when the look-up is closed. */
+export interface PlannedChoice extends Pick<ChosenAnswers, 'toSend'> {
+  readonly choice: Choice;
+  /** Records that are sent although an equal record comes earlier: what `upload.duplicates: once` would not send. */
+  readonly equal: number;
 }
 
 export interface ReuseTerms {

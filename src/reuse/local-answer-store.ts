@@ -43,7 +43,6 @@ export function createLocalAnswerStore(
     openLookup: async (options) => {
       const { segments, sentColumns } = options;
       const key = deriveKey(await openSecret(folder, segments.length > 0), sentColumns);
-      await makeFolder(choicesFolder);
       const buffers = new BlockBuffers();
       const readers: SegmentReader[] = [];
       try {
@@ -53,12 +52,12 @@ export function createLocalAnswerStore(
           const path = segmentPath(segment.id);
           readers.push(openSegmentReader(segment, path, { key, secretPath }, buffers));
         }
-        return createLookup(
-          { folder, choicePath, key, laneBits: limits.laneBits },
-          options,
-          readers,
-          buffers,
-        );
+        const newChoicePath = async (run: string) => {
+          await makeFolder(choicesFolder);
+          return choicePath(run);
+        };
+        const place = { folder, newChoicePath, key, laneBits: limits.laneBits };
+        return createLookup(place, options, readers, buffers);
       } catch (error) {
         for (const reader of readers) reader.close();
         throw error;

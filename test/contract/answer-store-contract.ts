@@ -4,12 +4,14 @@ import type { AnswerStore } from '../../src/reuse/answer-store.js';
 import type { Segment } from '../../src/types.js';
 import {
   type AnsweredFolio,
+  batchesOf,
   chooseFor,
   DAY,
   NOW,
   readChoice,
   SENT_COLUMNS,
   segmentOptions,
+  TERMS,
   writeSegment,
 } from '../helpers/reuse/nights.js';
 
@@ -177,6 +179,35 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
       ]);
       const all = await chooseFor(store, asked, { segments, duplicates: 'send' });
       expect(all).toMatchObject({ sent: 7, duplicates: 0, outdated: 2 });
+    });
+
+    it('plans without keeping the choice: the records to send, and how many of them are equal to an earlier one', async () => {
+      const segments = [await writeSegment(store, [folio([anna])])];
+      const asked = [['Carl', 'Oslo'], anna.sent, ['', ''], ['Carl', 'Oslo'], ['', ''], ['Dora', 'Oslo']];
+      for (const [duplicates, sent, equal] of [
+        ['send', [1, 3, 4, 5, 6], 1],
+        ['once', [1, 3, 5, 6], 0],
+      ] as const) {
+        const lookup = await store.openLookup({
+          fields: [1, 2],
+          delimiter: 44,
+          sentColumns: SENT_COLUMNS,
+          segments,
+          duplicates,
+        });
+        for (const batch of batchesOf(asked, ',')) await lookup.add(batch);
+        const planned = await lookup.plan(TERMS);
+        await lookup.close();
+        expect(planned).toMatchObject({ equal, choice: { sent: sent.length, reused: { successful: 1 } } });
+        const numbers = async (after: number) => {
+          const found: number[] = [];
+          for await (const list of planned.toSend(after)) found.push(...list);
+          return found;
+        };
+        expect(await numbers(0)).toEqual(sent);
+        expect(await numbers(4)).toEqual(sent.filter((number) => number > 4));
+        await expect(store.openChoice('R9', planned.choice)).rejects.toThrow();
+      }
     });
 
     it('shares one table between the origins of answers, and needs one source only without them', async () => {
