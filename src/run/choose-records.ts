@@ -154,7 +154,7 @@ async function openLookup(
  * name is known by its address, also after it has got a name. A local service is always known by its address (rule "A
  * rehearsal never looks real").
  */
-function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config): boolean {
+export function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config): boolean {
   const address = serviceAddress(config);
   const isSameService = service === address || (!rehearsal && service === serviceIdentity(config));
   return isSameService && sentColumns.join('\n') === Object.keys(config.upload.columns).join('\n');
