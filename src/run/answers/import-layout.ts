@@ -30,7 +30,7 @@ export interface ImportNames {
 
 /**
  * @param header the file's columns.
- * @throws ConfigError `IMPORT_COLUMN_MISSING`, `IMPORT_COLUMNS_UNKNOWN`.
+ * @throws ConfigError `IMPORT_COLUMN_MISSING`, `IMPORT_COLUMN_UNKNOWN`, `IMPORT_COLUMNS_UNKNOWN`.
  */
 export function importLayout(
   header: readonly string[],
@@ -47,6 +47,7 @@ export function importLayout(
   const hasLineage = isOutput && LINEAGE.every((name) => at(name) >= 0);
   const own: readonly string[] = [...STATUS, CHANGE, ...(hasLineage ? LINEAGE : [])];
   const found = answerFields(header, { ...names, prefix, own: isOutput ? own : null });
+  checkKnown(found, names.known);
   return {
     sent,
     columns: found.map(({ column }) => column),
@@ -104,6 +105,19 @@ function answerFields(
     if (field === -1) throw missing(header, column, 'the answers');
     return { column, field };
   });
+}
+
+/** @throws ConfigError `IMPORT_COLUMN_UNKNOWN`: a run would refuse the service's columns beside those of the file. */
+function checkKnown(found: readonly AnswerField[], known: readonly string[]): void {
+  const unknown = found.filter(({ column }) => !known.includes(column)).map(({ column }) => showText(column));
+  if (known.length === 0 || unknown.length === 0) return;
+  throw new ConfigError(
+    'IMPORT_COLUMN_UNKNOWN',
+    `the service does not give the columns ${unknown.join(', ')}: it gives ${known.map((name) => showText(name)).join(', ')}`,
+    {
+      hint: "say with --columns which column of the file holds which of the service's, and leave the others out",
+    },
+  );
 }
 
 /** The service's name of a column: an output renames a column whose name it needs itself. */
