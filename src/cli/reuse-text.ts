@@ -85,16 +85,13 @@ const FROM: Readonly<Record<ImportedAnswers['paidFrom'], string>> = {
 };
 
 export function importedText(imported: ImportedAnswers, config: Config, now = Date.now()): string {
-  const { run, read, successful, failed, unanswered, unusable, columns, paidAt, paidFrom, replaced } =
-    imported;
+  const { run, read, successful, failed, unanswered, blank, columns, paidAt, paidFrom, replaced } = imported;
   const { maxAge } = config.reuse;
   const lines = [
     `${run}  ${formatCount(successful)} SUCCESSFUL and ${formatCount(failed)} FAILED answers of ${countOf(read, 'row')}: ${columns.join(', ')}`,
     `paid ${dayOf(paidAt)} (${FROM[paidFrom]})`,
     ...(unanswered > 0 ? [`${countOf(unanswered, 'row')} without an answer of the service left out`] : []),
-    ...(unusable > 0
-      ? [`${countOf(unusable, 'row')} left out: blank in all sent columns, or FAILED without a reason`]
-      : []),
+    ...(blank > 0 ? [`${countOf(blank, 'row')} left out: blank in all sent columns`] : []),
     ...(replaced ? ['an earlier import of the same file is replaced'] : []),
     ...(maxAge === 0 ? ['reuse.maxAge is 0: set it, or no run takes these answers'] : []),
     ...(maxAge > 0 && paidAt + maxAge <= now

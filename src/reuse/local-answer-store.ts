@@ -79,12 +79,13 @@ export function createLocalAnswerStore(
       const key = deriveKey(await openSecret(folder, true), segment.sentColumns);
       const target = { path: segmentPath(id), id, key };
       if ('all' in unwanted) return emptySegment(segment, target);
-      const secret = { key, secretPath };
-      const reader = openSegmentReader(segment, segmentPath(segment.id), secret, new BlockBuffers());
+      const buffers = new BlockBuffers();
+      const reader = openSegmentReader(segment, segmentPath(segment.id), { key, secretPath }, buffers);
       try {
         return await rewriteSegment(reader, unwanted, target);
       } finally {
         reader.close();
+        buffers.codec.release();
       }
     },
     storedSegments: async () => storedSegments(segmentsFolder),

@@ -21,6 +21,7 @@ export function storedSegments(folder: string): StoredSegments {
     if (found === undefined) damaged.push(path);
     else segments.push(found);
   }
+  buffers.codec.release();
   return { segments, damaged };
 }
 

@@ -27,7 +27,8 @@ export function addRecover(command: Command, finish: Finish): void {
       holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
     });
     // The next run still rejects a state with a run that could not be rebuilt, and buys answers that are lost.
-    const isAnyLost = recovered.runs.some(({ found }) => found === 'lost') || recovered.answers.lost.length > 0;
+    const isAnyLost =
+      recovered.runs.some(({ found }) => found === 'lost') || recovered.answers.lost.length > 0;
     const exitCode = isAnyLost ? 2 : 0;
     if (options.json) {
       const { runs, ...rest } = recovered;

@@ -5,6 +5,7 @@ import { ConfigError } from '../../errors.js';
 import type { AnswerStore, Unwanted } from '../../reuse/answer-store.js';
 import type { Milliseconds, Segment } from '../../types.js';
 import { isUsable } from '../choose-records.js';
+import { type DroppedAnswers, dropAnswers } from './drop-answers.js';
 import { findRecords } from './find-records.js';
 
 /** Which answers to give up. */
@@ -20,12 +21,7 @@ export type ForgetWhat =
 
 export interface Forgotten {
   /** The segments that have lost answers, with what they have lost and what is left. */
-  readonly segments: readonly {
-    readonly run: string;
-    readonly successful: number;
-    readonly failed: number;
-    readonly left: number;
-  }[];
+  readonly segments: readonly DroppedAnswers[];
   /** Answers that were given up. Their records are bought again when they are in a source; equal ones count each. */
   readonly successful: number;
   readonly failed: number;
@@ -58,9 +54,9 @@ export async function forgetAnswers(
     });
   }
   const unwanted = await unwantedOf(what, config, { signal, now });
-  const segments: Forgotten['segments'][number][] = [];
+  const segments: DroppedAnswers[] = [];
   for (const segment of chosen) {
-    const found = await rewrite({ checkpoint, answers }, segment, unwanted, now);
+    const found = await dropAnswers({ checkpoint, answers }, segment, unwanted, now);
     if (found !== undefined) segments.push(found);
   }
   return {
@@ -82,29 +78,4 @@ async function unwantedOf(
 ): Promise<Unwanted> {
   if ('keys' in what) return findRecords(config, what.keys, signal);
   return 'olderThan' in what ? { before: now - what.olderThan } : { all: true };
-}
-
-/** @returns undefined if the segment holds none of the answers. */
-async function rewrite(
-  { checkpoint, answers }: Pick<ForgetContext, 'checkpoint' | 'answers'>,
-  segment: Segment,
-  unwanted: Unwanted,
-  now: number,
-): Promise<Forgotten['segments'][number] | undefined> {
-  const { run, successful, failed } = segment;
-  try {
-    const rewritten = await answers.rewriteSegment(segment, `${segment.id}.${now}`, unwanted);
-    if (rewritten === undefined) return undefined;
-    const { dropped, segment: row } = rewritten;
-    await checkpoint.recordSegment(row);
-    await answers.removeSegment(segment.id);
-    return { run, ...dropped, left: row.successful + row.failed };
-  } catch (error) {
-    // Without the secret no answer can be found and no segment can be written: this one is removed.
-    const isUseless = error instanceof ConfigError && error.code === 'REUSE_SECRET_LOST' && 'all' in unwanted;
-    if (!isUseless) throw error;
-    await checkpoint.recordSegmentsForgotten([segment.id]);
-    await answers.removeSegment(segment.id);
-    return { run, successful, failed, left: 0 };
-  }
 }

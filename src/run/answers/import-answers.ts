@@ -36,8 +36,8 @@ export interface ImportedAnswers extends ImportFacts {
   readonly failed: number;
   /** Rows that the service did not answer: unprocessed, refused, or without any value. */
   readonly unanswered: number;
-  /** Rows that are blank in all sent columns, and failures without a reason. */
-  readonly unusable: number;
+  /** Rows that are blank in all sent columns: such a record is never reused. */
+  readonly blank: number;
   readonly columns: readonly string[];
   /** Whether an earlier import of the same file was replaced. */
   readonly replaced: boolean;
@@ -92,7 +92,7 @@ export async function importAnswers(
     successful,
     failed,
     unanswered: outcomes.unanswered,
-    unusable: outcomes.successful + outcomes.failed - successful - failed,
+    blank: outcomes.successful + outcomes.failed - successful - failed,
     columns: layout.columns,
     replaced: own.replaces !== undefined,
     paidAt: Math.min(facts.paidAt, now),

@@ -81,8 +81,8 @@ async function paidIn(job: Job): Promise<number> {
 }
 
 /** A job whose first run has bought every record. */
-async function paidJob(name: string): Promise<Job> {
-  const job = await newJob(name);
+async function paidJob(name: string, settings: Readonly<Record<string, object>> = {}): Promise<Job> {
+  const job = await newJob(name, settings);
   expect(await sentBy(job)).toBe(RECORDS);
   return job;
 }
@@ -105,7 +105,7 @@ describe('reuse import', () => {
   it('of our output: the next run sends nothing and writes the same bytes', async () => {
     const job = await newJob('imported');
     const imported = await summaryOf('reuse', 'import', first.output, job.config);
-    expect(imported).toMatchObject({ read: RECORDS, paidFrom: 'manifest', replaced: false, unusable: 0 });
+    expect(imported).toMatchObject({ read: RECORDS, paidFrom: 'manifest', replaced: false, blank: 0 });
     expect(await sentBy(job)).toBe(0);
     // Equal records take the answer of the first one.
     const lines = async ({ output }: Job) =>
@@ -154,14 +154,14 @@ describe('reuse import', () => {
     await writeFile(file, `${rows.join('\n')}\n`);
     expect(await summaryOf('reuse', 'import', file, job.config)).toMatchObject({
       successful: 1,
-      failed: 1,
+      failed: 2,
       unanswered: 2,
-      unusable: 2,
+      blank: 1,
       columns: ['naics_code', 'naics_title', 'confidence'],
     });
     const source = ['A', 'B', 'C', 'D', 'E'].map((name, at) => `${at},${name},1 St,MT,n\n`);
     await writeFile(join(job.folder, 'source.csv'), `Id,BusinessName,Address,State,Note\n${source.join('')}`);
-    expect(await sentBy(job)).toBe(3);
+    expect(await sentBy(job)).toBe(2);
     const lines = (await readFile(job.output, 'utf8')).split('\n');
     expect(lines[1]).toMatch(/^0,A,1 St,MT,n,SUCCESSFUL,,,11,Crops,0.5,/);
     expect(lines[2]).toMatch(/^1,B,1 St,MT,n,FAILED,SERVICE_FAILED,no such place,/);
@@ -214,18 +214,22 @@ describe('reuse forget', () => {
     expect(await sentBy(job)).toBe(RECORDS);
   });
 
-  it('--run gives up a damaged segment; --all also answers whose secret is lost', async () => {
-    const job = await paidJob('damaged');
-    const run = await onlyRun(job);
+  it('--run gives up a damaged import', async () => {
+    const job = await newJob('damaged');
+    const { run } = await summaryOf('reuse', 'import', first.output, job.config);
     const [name] = await segmentFiles(job);
     await writeFile(join(job.segments, name!), 'x');
-    const broken = await callMain(['run', job.config, '--new', '--log-level', 'silent']);
+    const broken = await callMain(['run', job.config, '--log-level', 'silent']);
     expect(broken.stderr).toContain(`foliopipe reuse forget --run ${run}`);
-    await command('reuse', 'forget', job.config, '--run', run);
+    await command('reuse', 'forget', job.config, '--run', String(run));
     expect(await sentBy(job)).toBe(RECORDS);
+  });
 
+  it('--all gives up answers whose secret is lost', async () => {
+    const job = await newJob('secret');
+    await summaryOf('reuse', 'import', first.output, job.config);
     await rm(join(job.segments, '..', 'secret'));
-    const lost = await callMain(['run', job.config, '--new', '--log-level', 'silent']);
+    const lost = await callMain(['run', job.config, '--log-level', 'silent']);
     expect(lost.stderr).toContain('foliopipe reuse forget --all');
     await command('reuse', 'forget', job.config, '--all');
     expect(await sentBy(job)).toBe(RECORDS);
@@ -238,6 +242,14 @@ describe('reuse forget', () => {
 });
 
 describe('reuse prune', () => {
+  it('is done after a run; a run that has its results is not put into a segment again', async () => {
+    const job = await paidJob('prune-after', { reuse: { maxAge: '1ms', failedAge: '1ms', maxMiss: '100%' } });
+    expect(await sentBy(job)).toBe(RECORDS);
+    const segments = jsonLines(await command('reuse', 'show', job.config, '--json')).slice(0, -1);
+    expect(segments).toHaveLength(2);
+    expect(segments.filter(({ unused }) => unused === 'empty').length).toBeGreaterThan(0);
+  });
+
   it('removes what is too old, and nothing else', async () => {
     const job = await newJob('prune');
     await summaryOf('reuse', 'import', first.output, job.config);
