@@ -34,7 +34,7 @@ function readWhole(path: string, id: string, buffers: BlockBuffers): Segment | u
   let file: CheckedFile<SegmentDirectory> | undefined;
   try {
     file = openChecked<SegmentDirectory>(path, SEGMENT_FORMAT, undefined, { lost: damaged, damaged });
-    const { fingerprint: _, origins: _origins, blocks, ...row } = file.directory;
+    const { fingerprint: _, origins: _origins, dictionary: _dictionary, blocks, ...row } = file.directory;
     if (row.id !== id) return undefined;
     const segment = { ...row, ...file.identity };
     const reader = new SegmentReader(segment, file, damaged, buffers);
