@@ -85,6 +85,12 @@ export async function chooseForRun(
     } catch (error) {
       const id = error instanceof ConfigError ? error.facts.segment : undefined;
       const segment = (await checkpoint.segments()).find((one) => one.id === id);
+      // Another process has just pruned or forgotten it.
+      const isGone = typeof id === 'string' && segment === undefined && !repaired.has(id);
+      if (isGone) {
+        repaired.add(id);
+        continue;
+      }
       const paidBy = segment && (await checkpoint.run(segment.run));
       if (segment === undefined || paidBy === undefined || repaired.has(segment.run)) throw error;
       repaired.add(segment.run);

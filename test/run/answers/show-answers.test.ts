@@ -6,7 +6,7 @@ import type { Segment } from '../../../src/types.js';
 import { minimalWith } from '../../helpers/config/minimal-config.js';
 import { DAY, NOW } from '../../helpers/reuse/nights.js';
 
-const config = parseConfig(minimalWith({ reuse: { maxAge: '90d', failedAge: '7d', epoch: 'e1' } }));
+const config = parseConfig(minimalWith({ reuse: { maxAge: '90d', failedAge: '7d', epoch: 'e1' } }), '/base');
 const reuse = config.reuse;
 
 function segment(changes: Partial<Segment> = {}): Segment {
