@@ -29,7 +29,15 @@ export interface Decision {
   result(readers: readonly SegmentReader[]): Pick<Choice, Decided> & Pick<PlannedChoice, 'equal'>;
 }
 
-type Decided = 'segments' | 'sent' | 'reused' | 'duplicates' | 'outdated' | 'columns' | 'rehearsal';
+type Decided =
+  | 'segments'
+  | 'sent'
+  | 'reused'
+  | 'duplicates'
+  | 'outdated'
+  | 'columns'
+  | 'columnSets'
+  | 'rehearsal';
 
 /** Most of the time by which the hash shortens the age up to which an answer is taken. */
 const SPREAD = 1 / 5;

@@ -85,6 +85,12 @@ export async function chooseForRun(
     } catch (error) {
       const id = error instanceof ConfigError ? error.facts.segment : undefined;
       const segment = (await checkpoint.segments()).find((one) => one.id === id);
+      // Another process has just pruned or forgotten it.
+      const isGone = typeof id === 'string' && segment === undefined && !repaired.has(id);
+      if (isGone) {
+        repaired.add(id);
+        continue;
+      }
       const paidBy = segment && (await checkpoint.run(segment.run));
       if (segment === undefined || paidBy === undefined || repaired.has(segment.run)) throw error;
       repaired.add(segment.run);
@@ -174,7 +180,7 @@ async function openLookup(
  * name is known by its address, also after it has got a name. A local service is always known by its address (rule "A
  * rehearsal never looks real").
  */
-function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config): boolean {
+export function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config): boolean {
   const address = serviceAddress(config);
   const isSameService = service === address || (!rehearsal && service === serviceIdentity(config));
   return isSameService && sentColumns.join('\n') === Object.keys(config.upload.columns).join('\n');

@@ -84,6 +84,61 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
       expect([reused.successful, reused.oldest, reused.newest]).toEqual([0, 0, 0]);
     });
 
+    it('writes a segment again without some records, and keeps the others as they were', async () => {
+      const people = Array.from({ length: 300 }, (_, i) => ({
+        ...anna,
+        number: i + 1,
+        sent: [`P${i}`, 'Rome'],
+      }));
+      const segment = await writeSegment(store, [folio([...people, bert])]);
+      const [records] = batchesOf([people[5]!.sent, people[290]!.sent, bert.sent, ['Nobody', 'Oslo']], ';');
+      const fields = { fields: [1, 2], delimiter: 59 };
+      const rewritten = (await store.rewriteSegment(segment, 'R1-2', { records: records!, fields }))!;
+      expect(rewritten).toMatchObject({
+        dropped: { successful: 2, failed: 1 },
+        segment: { id: 'R1-2', run: 'R1', successful: 298, failed: 0, newest: segment.newest },
+      });
+      const segments = [rewritten.segment];
+      const choice = await chooseFor(
+        store,
+        [...people, bert].map(({ sent }) => sent),
+        { segments },
+      );
+      const { sent, reused } = await readChoice(store, 'R9', choice);
+      expect(sent).toEqual([6, 291, 301]);
+      for (const { number } of people.filter((_, i) => i !== 5 && i !== 290))
+        expect(reused.get(number)).toBe(rowOf('SUCCESSFUL,,,11,"Farms, large"', 1, number));
+      expect(await store.rewriteSegment(rewritten.segment, 'R1-3', { records: records!, fields })).toBe(
+        undefined,
+      );
+    });
+
+    it('writes a segment again without old answers, and without all of them', async () => {
+      const segment = await writeSegment(store, [folio([anna], 5), folio([bert], 2, 'F2')]);
+      const younger = (await store.rewriteSegment(segment, 'R1-2', { before: NOW - 3 * DAY }))!;
+      expect(younger).toMatchObject({
+        dropped: { successful: 1, failed: 0 },
+        segment: { successful: 0, failed: 1, oldest: NOW - 2 * DAY, newest: NOW - 2 * DAY },
+      });
+      await store.removeSegment('R1-2');
+      const none = (await store.rewriteSegment(younger.segment, 'R1-3', { all: true }))!;
+      expect(none).toMatchObject({
+        dropped: { failed: 1 },
+        segment: { id: 'R1-3', successful: 0, failed: 0 },
+      });
+      const choice = await chooseFor(store, [anna.sent, bert.sent], { segments: [none.segment], run: null });
+      expect(choice).toMatchObject({ sent: 2, outdated: 0 });
+    });
+
+    it('knows its segments without their rows', async () => {
+      expect(await store.storedSegments()).toEqual({ segments: [], damaged: [] });
+      const of = { successful: 1, failed: 1, unprocessed: 0 };
+      const first = await writeSegment(store, [folio([anna, bert])], { of });
+      const empty = (await store.rewriteSegment(first, 'R1-2', { all: true }))!.segment;
+      expect(await store.storedSegments()).toEqual({ segments: [first, empty], damaged: [] });
+      expect([first.of, empty.of]).toEqual([of, of]);
+    });
+
     it('keeps an old answer to compare with, and sends the record', async () => {
       const segments = [await writeSegment(store, [folio([anna], 95), folio([bert], 8, 'F2')])];
       const choice = await chooseFor(store, [anna.sent, bert.sent], { segments });

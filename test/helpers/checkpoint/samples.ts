@@ -130,6 +130,7 @@ export const sampleChoice: Choice = {
   duplicates: 3,
   outdated: 2,
   columns: ['code'],
+  columnSets: [{ columns: ['code'], records: 16 }],
   rehearsal: false,
   bytes: 500,
   sha256: 'dd',
