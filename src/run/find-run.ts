@@ -12,7 +12,7 @@ import { formatDuration } from '../quantities.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import type { Clock } from '../streams/clock.js';
-import type { Source } from '../types.js';
+import type { Choice, Source } from '../types.js';
 import { checkSource } from './check-source.js';
 import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
@@ -191,16 +191,16 @@ async function beginRun(
   frozen: Readonly<Record<string, string>>,
   unfinished: Run | undefined,
 ): Promise<FoundRun> {
-  const { config, checkpoint, service, logger } = context;
+  const { config, checkpoint, service } = context;
   const createdAt = context.clock.now();
   const id = runId(createdAt);
   const choice = await chooseForRun(context, options, source, id, createdAt);
-  if (choice !== null) {
-    logChoice(logger, id, choice);
-    await checkMiss(context, options, choice);
+  try {
+    await checkNewRun(context, options, source, id, choice, createdAt);
+  } catch (error) {
+    await context.answers.removeChoice(id);
+    throw error;
   }
-  const caps = await budgetLeft(checkpoint, config, null, createdAt);
-  checkBudget(caps, choice?.sent ?? source.records - source.rejected, logger);
   if (unfinished !== undefined) await supersede(checkpoint, unfinished, createdAt);
   await checkpoint.recordRun({
     id,
@@ -214,6 +214,24 @@ async function beginRun(
     createdAt,
   });
   return { run: (await checkpoint.run(id))!, found: 'new' };
+}
+
+/** @throws GuardError when it would send more than a guard or a budget allows. */
+async function checkNewRun(
+  context: FindRunContext,
+  options: RunOptions,
+  { records, rejected }: Source,
+  id: string,
+  choice: Choice | null,
+  now: number,
+): Promise<void> {
+  const { config, checkpoint, logger } = context;
+  if (choice !== null) {
+    logChoice(logger, id, choice);
+    await checkMiss(context, options, choice);
+  }
+  const caps = await budgetLeft(checkpoint, config, null, now);
+  checkBudget(caps, choice?.sent ?? records - rejected, logger);
 }
 
 /** A unique id that sorts by time: `20261121T031002-4f9c1a`. */

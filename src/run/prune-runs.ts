@@ -47,8 +47,9 @@ export async function* pruneRuns(context: PruneContext, limits: PruneLimits): As
     if (!limits.dryRun) {
       await context.checkpoint.verifyPaid(run.id);
       if (run.prunedAt === null) await context.checkpoint.recordPruned(run.id, limits.now);
-      await context.files.remove(run.id);
+      // The files last: they tell the next prune that this one was killed.
       if (run.choice !== null) await context.answers.removeChoice(run.id);
+      await context.files.remove(run.id);
       await removeWorkFiles(run);
       context.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
     }
