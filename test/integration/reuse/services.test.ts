@@ -1,0 +1,137 @@
+/** Whose answers a night may take: those of the same service, of all pipelines, and never those of a rehearsal. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openFakeService } from '../../fake-service/fake-service.js';
+import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
+import {
+  changedLines,
+  type Nights,
+  sampleLines,
+  textOf,
+  unknownNames,
+  withNights,
+  withNote,
+} from '../../helpers/jobs/nights.js';
+import { openServe, serveToken } from '../../helpers/service/serve.js';
+
+const A = sampleLines(60);
+const noted = (note: string) => A.map((one) => withNote(one, note));
+
+/** Runs `use` with a second service. */
+async function withOther(use: (changes: { service: object }, uploads: () => number) => Promise<void>) {
+  const other = await openFakeService();
+  try {
+    await use({ service: { baseUrl: other.url, token: other.token } }, () => other.count('upload'));
+  } finally {
+    await other.close();
+  }
+}
+
+describe('a service that has moved', () => {
+  it('without a name is another one: all is bought', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      await withOther(async (moved, uploads) => {
+        expect((await nights.badNight(noted('b'), moved)).error).toMatchObject({ code: 'REUSE_MISS' });
+        expect(uploads()).toBe(0);
+        await nights.again(moved, { yes: true });
+        expect(uploads()).toBe(6);
+      });
+    });
+  });
+
+  it('with a name is the same one', async () => {
+    await withNights({ config: { service: { name: 'predictor' } } }, async (nights) => {
+      await nights.night(A);
+      await withOther(async (moved, uploads) => {
+        await nights.night(noted('b'), moved);
+        expect(uploads()).toBe(0);
+        await expectEnriched(nights);
+      });
+    });
+  });
+
+  it('gets its name first, then moves: the answers stay, also those of before', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      const named = { service: { name: 'predictor' } };
+      expect((await nights.night(noted('b'), named)).bought).toEqual([]);
+      const B = changedLines(A, 4);
+      expect((await nights.night(B, named)).bought).toEqual(unknownNames(B, A));
+      await expectEnriched(nights);
+    });
+  });
+
+  it('under the same name never takes the answers of another name', async () => {
+    await withNights({ config: { service: { name: 'one' } } }, async (nights) => {
+      await nights.night(A);
+      const { error } = await nights.badNight(noted('b'), { service: { name: 'two' } });
+      expect(error).toMatchObject({ code: 'REUSE_MISS' });
+    });
+  });
+});
+
+describe('two pipelines', () => {
+  it('share answers', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      const other = { pipeline: 'other', output: { path: 'out/other.csv' } };
+      const B = changedLines(A, 4);
+      expect((await nights.night(B, other)).bought).toEqual(unknownNames(B, A));
+      expect((await nights.night(B.map((one) => withNote(one, 'c')))).bought).toEqual([]);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('with other sent columns do not', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      const other = {
+        pipeline: 'other',
+        output: { path: 'out/other.csv' },
+        upload: { columns: { title: 'Note' } },
+      };
+      expect((await nights.night(noted('b'), other)).bought).toHaveLength(60);
+    });
+  });
+});
+
+describe('a rehearsal', () => {
+  const rehearse = async (nights: Nights, use: (local: { service: object }) => Promise<void>) => {
+    const serve = await openServe(join(nights.folder, 'service'), {});
+    try {
+      await use({ service: { baseUrl: serve.url, token: serveToken } });
+    } finally {
+      await serve.stop();
+    }
+  };
+
+  it('gives its answers to the next rehearsal, and to no other service', async () => {
+    await withNights({}, async (nights) => {
+      await rehearse(nights, async (local) => {
+        expect(await nights.night(A, local)).toMatchObject({ rehearsal: true });
+        expect(await nights.night(noted('b'), local)).toMatchObject({
+          rehearsal: true,
+          bought: [],
+          uploads: { accepted: 0 },
+        });
+        expect(await nights.published()).toContain('enriched.csv._REHEARSAL');
+      });
+      expect((await nights.night(noted('c'), {}, { yes: true })).bought).toHaveLength(60);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('under the name of a service gives it nothing', async () => {
+    await withNights({ config: { service: { name: 'predictor' } } }, async (nights) => {
+      await rehearse(nights, async (local) => {
+        expect(await nights.night(A, local)).toMatchObject({ rehearsal: true });
+      });
+      const summary = await nights.night(noted('c'), {}, { yes: true });
+      expect(summary.bought).toHaveLength(60);
+      expect(summary.rehearsal).toBe(false);
+      await expectEnriched(nights);
+    });
+  });
+});
