@@ -8,15 +8,29 @@ import { check } from './cases/check.js';
 import { chunking } from './cases/chunking.js';
 import { client } from './cases/client.js';
 import { decoding } from './cases/decoding.js';
+import { delta } from './cases/delta.js';
 import { dialects } from './cases/dialects.js';
 import { growth } from './cases/growth.js';
 import { merging } from './cases/merging.js';
 import { resume } from './cases/resume.js';
+import { reuse } from './cases/reuse.js';
 import { start } from './cases/start.js';
 import { openLab } from './lab.js';
 import { measureSection, writeSection } from './results.js';
 
-const CASES = { chunking, merging, decoding, client, growth, resume, start, check, dialects };
+const CASES = {
+  chunking,
+  merging,
+  decoding,
+  client,
+  growth,
+  resume,
+  start,
+  check,
+  dialects,
+  reuse,
+  delta,
+};
 
 const { values } = parseArgs({
   options: {

@@ -26,10 +26,13 @@ export const failpoints = [
   'after-search-before-next',
   'after-reopened-before-retry',
   'after-last-merge-before-publishing',
+  'after-digests-before-delta',
+  'after-delta-before-publishing',
   'after-publishing-before-rename',
   'after-rename-before-manifest',
   'after-manifest-before-marker',
   'after-marker-before-done',
+  'after-base-before-done',
 ] as const;
 
 export type Failpoint = (typeof failpoints)[number];

@@ -30,6 +30,8 @@ export { rescueProblems } from './config/cross-checks.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export type { Config } from './config/schema.js';
 export { embeddedServiceFolder, Secret } from './config/service-section.js';
+export type { DeltaStore, LastPublication, StoredDigests } from './delta/delta-store.js';
+export { createLocalDeltaStore } from './delta/local-delta-store.js';
 export * from './errors.js';
 export { type AtFailpoint, type Failpoint, failpoints } from './failpoints.js';
 export { createLocalOutputStore } from './files/local-output-store.js';

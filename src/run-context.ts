@@ -2,6 +2,7 @@
 import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
+import type { DeltaStore } from './delta/delta-store.js';
 import type { FoliopipeError, UntrustedError } from './errors.js';
 import type { AtFailpoint } from './failpoints.js';
 import type { OutputStore } from './files/output-store.js';
@@ -35,6 +36,8 @@ export interface RunContext {
   readonly files: RunFiles;
   /** The store for publications. */
   readonly output: OutputStore;
+  /** What is kept of the last publications, for the deltas of the next ones. */
+  readonly deltas: DeltaStore;
   readonly api: PredictionApi;
   /** A permit for each folio open at the service: taken before a POST, released when FINISHED is committed. */
   readonly folioPermits: Permits;

@@ -184,7 +184,7 @@ export interface Segment {
   readonly successful: number;
   readonly failed: number;
   readonly bytes: Bytes;
-  /** Hash of the file, hex. */
+  /** Hash of the file's directory, which holds a checksum of each piece, hex. */
   readonly sha256: string;
   /**
    * How the records that the run has sent had ended when the segment was made; missing for an import. A run whose
@@ -217,7 +217,30 @@ export interface Choice {
   readonly columns: readonly string[];
   /** Whether a local service gave any of the reused answers. */
   readonly rehearsal: boolean;
-  /** The lists of records on the disk: their size and hash, hex. */
+  /** The file with the lists of records: its size, and the hash of its directory, which holds a checksum of each piece. */
   readonly bytes: Bytes;
+  /** Hex; empty if nothing was kept. */
   readonly sha256: string;
+}
+
+/** The delta of a publication: how its rows differ from those of the last one of the pipeline. */
+export interface PublishedDelta {
+  /** The publication that it is compared with; null: there is none, and every row is added. */
+  readonly base: { readonly publication: number; readonly sha256: string } | null;
+  /**
+   * Why there is no base: `first`, `no-delta-before` (the last publication was made without a delta) or `key` (it had
+   * another key). `columns`: the base has other columns, so all rows that are in both count as changed. Else null.
+   */
+  readonly reason: 'first' | 'no-delta-before' | 'key' | 'columns' | null;
+  /** The columns that name a record. */
+  readonly key: readonly string[];
+  /** Rows of each kind. */
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  readonly bytes: Bytes;
+  /** Hash of the delta file, hex. */
+  readonly sha256: string;
+  /** The name of the row digests of the publication. */
+  readonly digests: string;
 }

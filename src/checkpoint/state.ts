@@ -7,6 +7,7 @@ import type {
   FolioCounts,
   JoinMethod,
   Position,
+  PublishedDelta,
   Source,
   UnprocessedCause,
 } from '../types.js';
@@ -63,6 +64,8 @@ export interface Publication {
     /** Whether a delta file was written beside it. Missing: no. */
     readonly delta?: boolean;
   };
+  /** Left out if it has none. */
+  readonly delta?: PublishedDelta;
 }
 
 /** A publication before it has a number. */

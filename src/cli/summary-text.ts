@@ -40,16 +40,32 @@ function headline(summary: RunSummary, resume: string): string {
   return `${what} is done`;
 }
 
-function published({ counts, output, columns, manifest, marker, publication }: RunSummary): string[] {
+function published(summary: RunSummary): string[] {
+  const { counts, output, columns, manifest, marker, publication } = summary;
   if (output === null) return [];
   const { read, successful, failed, unprocessed, rejected } = counts;
   return [
     `  output    ${output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
     `  records   ${formatCount(read)} read = ${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`,
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.join(', ')}`,
+    ...deltaLines(summary),
     `  manifest  ${manifest}`,
     `  marker    ${marker}`,
   ];
+}
+
+const unusual = {
+  first: ': the first one, so every row is added',
+  'no-delta-before': ': the last publication was made without one, so every row is added',
+  key: ': the last publication had another source.key, so every row is added',
+  columns: ', which had other columns: every row that is in both counts as changed',
+};
+
+function deltaLines({ delta, base }: RunSummary): string[] {
+  if (delta === undefined) return [];
+  const counts = `${formatCount(delta.added)} added, ${formatCount(delta.changed)} changed, ${formatCount(delta.removed)} removed`;
+  const against = base == null ? '' : ` since publication ${base.publication}`;
+  return [`  delta     ${counts}${against}${delta.reason === null ? '' : unusual[delta.reason]}`];
 }
 
 function warnings(summary: RunSummary): string[] {

@@ -69,7 +69,15 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
       records: publication.records,
       sha256: publication.sha256,
     },
+    ...deltaOf(publication),
   };
+}
+
+/** The keys for the delta; omitted without one. The name of the row digests is of no use to a reader. */
+export function deltaOf({ delta, output }: Pick<Publication, 'delta' | 'output'>) {
+  if (delta === undefined) return {};
+  const { base, digests: _, ...facts } = delta;
+  return { base, delta: { path: deltaPath(output.path), ...facts } };
 }
 
 /** The keys for paid searches of single records; omitted if there were none. */
@@ -131,6 +139,10 @@ export function manifestPath(output: string): string {
 
 export function rejectsPath(output: string): string {
   return `${output}.rejects.csv`;
+}
+
+export function deltaPath(output: string): string {
+  return `${output}.delta.csv`;
 }
 
 /** The paths of all markers that an output may have. */

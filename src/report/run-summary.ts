@@ -2,9 +2,9 @@
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { OutputStore } from '../files/output-store.js';
 import { weakEchoText } from '../results/declared-echo.js';
-import type { Counts, Source } from '../types.js';
+import type { Counts, PublishedDelta, Source } from '../types.js';
 import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
-import { manifestPath, markerPath } from './manifest.js';
+import { deltaOf, manifestPath, markerPath } from './manifest.js';
 
 export interface RunSummary {
   readonly run: string;
@@ -47,6 +47,9 @@ export interface RunSummary {
     /** The other publication of the pipeline that is at the path now; else null. */
     readonly heldBy: { readonly publication: number; readonly run: string } | null;
   } | null;
+  /** How its rows differ from the base, the publication before; both are left out without a delta. */
+  readonly base?: PublishedDelta['base'];
+  readonly delta?: Omit<PublishedDelta, 'base' | 'digests'> & { readonly path: string };
   readonly manifest: string | null;
   readonly marker: string | null;
   readonly createdAt: number;
@@ -113,6 +116,7 @@ export async function summarizeRun(
       sha256: published.sha256,
       ...(await findOutput({ checkpoint, output }, run.pipeline, published)),
     },
+    ...(published && deltaOf(published)),
     manifest: published && manifestPath(published.output.path),
     marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
     createdAt: run.createdAt,

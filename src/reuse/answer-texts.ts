@@ -1,5 +1,7 @@
 /** The text of answers as a segment holds them: the fields of a row of the output without the source's columns. */
 import { COMMA } from '../csv/bytes.js';
+import type { RowsExports } from '../csv/kernel/rows-kernel.js';
+import { TableMemory } from '../csv/kernel/table-memory.js';
 import { scanBuffer } from '../csv/scan-records.js';
 import { fieldEnd, fieldStart, type Table } from '../csv/table.js';
 import type { Answers } from '../results/answers.js';
@@ -16,6 +18,8 @@ export interface AnswerTexts {
    * the slice, and the rows are valid during the call.
    */
   write(answers: Answers, count: number, take: (rows: Table, from: number) => void): void;
+  /** Frees the memory. After this call it must not be used. */
+  release(): void;
 }
 
 export interface AnswerTextOptions {
@@ -28,7 +32,8 @@ export interface AnswerTextOptions {
 
 export function createAnswerTexts({ run, columns, uploadColumns }: AnswerTextOptions): AnswerTexts {
   const layout = { sourceFields: [], delimiter: COMMA, sourceColumns: [], prefix: '', lineage: false };
-  const rowWriter: RowWriter = createRowWriter({ run, layout, columns, sentColumns: uploadColumns });
+  const tables = new TableMemory<RowsExports>();
+  const rowWriter: RowWriter = createRowWriter({ run, layout, columns, sentColumns: uploadColumns }, tables);
   return {
     write: (answers, count, take) => {
       const { bytes } = rowWriter.write(withoutFields(count), answers);
@@ -50,6 +55,7 @@ export function createAnswerTexts({ run, columns, uploadColumns }: AnswerTextOpt
       }
       giveBack(bytes);
     },
+    release: () => tables.release(),
   };
 }
 

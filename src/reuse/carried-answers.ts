@@ -59,10 +59,7 @@ export function openCarriedAnswers(folder: string, options: CarryOptions): Carri
           ints[entry + 1] = originOf[given]!;
           ints[entry + 2] = one.records === null ? numbers[at]! : one.records[result[at]!]!;
           ints[entry + 3] = meta;
-          if (words === 0) continue;
-          ints[entry + ANSWER_INTS + words - 1] = 0;
-          const text = new Uint8Array(ints.buffer, (entry + ANSWER_INTS) * 4, to - from);
-          for (let i = 0; i < text.length; i++) text[i] = slice.bytes[from + i]!;
+          answered.writeBytes(entry + ANSWER_INTS, slice.bytes, from, to);
         }
       });
     },
@@ -78,7 +75,13 @@ export function openCarriedAnswers(folder: string, options: CarryOptions): Carri
         if (given.length > 0) yield fixedAnswers(given, fixedSources.list);
       }
     },
-    close: () => file.close(),
+    close: () => {
+      if (file.fd < 0) return;
+      file.close();
+      answered.release();
+      fixed.release();
+      texts.release();
+    },
   };
 }
 

@@ -101,6 +101,13 @@ export class ChoiceWriter {
     return writeDirectory(this.#file, CHOICE_FORMAT, directory);
   }
 
+  /** Gives the buffers back. After this call it must not be used. */
+  release(): void {
+    for (const lanes of [this.#sent, this.reused, this.outdated, this.#byDouble, this.#byFirst]) {
+      lanes.release();
+    }
+  }
+
   #pair(lanes: LaneWriter, laneOf: number, first: number, double: number): void {
     const at = lanes.begin(laneOf >>> this.#laneBits, PAIR_INTS);
     lanes.ints[at] = first;

@@ -4,6 +4,8 @@
  */
 import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
+import { INT_BYTES } from '../kernel/kernel-memory.js';
+import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
 import { type AppendFile, bytesOfInts, readFully, type Scratch } from './append-file.js';
 
 /** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */
@@ -33,7 +35,7 @@ export class LaneWriter {
   constructor(file: AppendFile, lanes: number) {
     this.#file = file;
     this.#laneInts = Math.max(MIN_LANE_INTS, Math.min(MAX_LANE_INTS, Math.floor(MAX_INTS / lanes)));
-    this.#buffers = new Int32Array(lanes * this.#laneInts);
+    this.#buffers = takeNumbers(lanes * this.#laneInts);
     this.#filled = new Int32Array(lanes);
     this.ints = this.#buffers;
     this.lanes = Array.from({ length: lanes }, () => ({ offsets: [], sizes: [], sums: [] }));
@@ -56,9 +58,23 @@ export class LaneWriter {
     return lane * this.#laneInts + filled;
   }
 
+  /** Writes bytes at an index in `ints`, filled up with zeros to whole numbers. */
+  writeBytes(at: number, bytes: Uint8Array, from: number, to: number): void {
+    const size = to - from;
+    if (size === 0) return;
+    this.ints[at + ((size - 1) >>> 2)] = 0;
+    const target = new Uint8Array(this.ints.buffer, this.ints.byteOffset + at * INT_BYTES, size);
+    for (let i = 0; i < size; i++) target[i] = bytes[from + i]!;
+  }
+
   /** Writes what is in the buffers. */
   end(): void {
     for (let lane = 0; lane < this.lanes.length; lane++) this.flush(lane);
+  }
+
+  /** Gives the buffers back. After this call it must not be used. */
+  release(): void {
+    giveBack(this.#buffers);
   }
 
   /** Writes what is in the buffer of a lane, so that the lane can be read. */

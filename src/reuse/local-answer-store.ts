@@ -2,12 +2,13 @@
  * The answer store on the local disk: `<stateDir>/reuse/`, files 0600, folders 0700. Several processes may use it. Files
  * in it: `secret`, `segments/<id>.seg`, `choices/<run>.choice`, and temporary files.
  */
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncFolder } from '../streams/atomic-file.js';
 import { isMissing } from '../streams/system-error.js';
 import type { Milliseconds } from '../types.js';
 import type { AnswerStore } from './answer-store.js';
+import { makeFolder } from './append-file.js';
 import { openCarriedAnswers } from './carried-answers.js';
 import { LANE_BITS } from './choice-format.js';
 import { openChoiceReader } from './choice-reader.js';
@@ -37,13 +38,12 @@ export function createLocalAnswerStore(
   const secretPath = join(folder, 'secret');
   const segmentPath = (id: string) => join(segmentsFolder, `${id}.seg`);
   const choicePath = (run: string) => join(choicesFolder, `${run}.choice`);
-  const make = (path: string) => mkdirSync(path, { recursive: true, mode: 0o700 });
 
   return {
     openLookup: async (options) => {
       const { segments, sentColumns } = options;
       const key = deriveKey(await openSecret(folder, segments.length > 0), sentColumns);
-      make(choicesFolder);
+      await makeFolder(choicesFolder);
       const buffers = new BlockBuffers();
       const readers: SegmentReader[] = [];
       try {
@@ -53,7 +53,12 @@ export function createLocalAnswerStore(
           const path = segmentPath(segment.id);
           readers.push(openSegmentReader(segment, path, { key, secretPath }, buffers));
         }
-        return createLookup({ folder, choicePath, key, laneBits: limits.laneBits }, options, readers);
+        return createLookup(
+          { folder, choicePath, key, laneBits: limits.laneBits },
+          options,
+          readers,
+          buffers,
+        );
       } catch (error) {
         for (const reader of readers) reader.close();
         throw error;
@@ -63,7 +68,7 @@ export function createLocalAnswerStore(
     removeChoice: (run) => remove(choicesFolder, choicePath(run)),
     openSegment: async (options) => {
       const key = deriveKey(await openSecret(folder, false), options.sentColumns);
-      make(segmentsFolder);
+      await makeFolder(segmentsFolder);
       const target = { folder, path: segmentPath(options.id), key, limits: limits.block };
       return createSegmentWriter(target, options);
     },

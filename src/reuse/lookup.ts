@@ -16,7 +16,7 @@ import { createDecision } from './decision.js';
 import { LaneWriter, readLane, temporaryDamaged } from './lanes.js';
 import type { HashKey } from './secret.js';
 import { BUCKETS, bucketOf } from './segment-format.js';
-import type { SegmentReader } from './segment-reader.js';
+import type { BlockBuffers, SegmentReader } from './segment-reader.js';
 
 export interface LookupPlace {
   /** Folder of the store, for the temporary file. */
@@ -27,11 +27,15 @@ export interface LookupPlace {
   readonly laneBits: number;
 }
 
-/** @param readers the segments in the order in which they decide; closed with the look-up. */
+/**
+ * @param readers the segments in the order in which they decide; closed with the look-up.
+ * @param buffers which they share; released with the look-up.
+ */
 export function createLookup(
   { folder, choicePath, key, laneBits }: LookupPlace,
   { fields, delimiter, duplicates }: LookupOptions,
   readers: readonly SegmentReader[],
+  buffers: BlockBuffers,
 ): AnswerLookup {
   const file = openNameless(folder);
   const lanes = new LaneWriter(file, BUCKETS);
@@ -96,14 +100,20 @@ export function createLookup(
       }
       return writeFileAtomically(choicePath(run), 0o600, async (fd) => {
         const writer = new ChoiceWriter(new AppendFile(fd), largest + 1, laneBits);
-        const { sent, facts } = await decideAll(terms, writer);
-        return { ...facts, epoch: terms.epoch, ...writer.end(run, sent) };
+        try {
+          const { sent, facts } = await decideAll(terms, writer);
+          return { ...facts, epoch: terms.epoch, ...writer.end(run, sent) };
+        } finally {
+          writer.release();
+        }
       });
     },
     close: async () => {
       if (file.fd < 0) return;
       file.close();
       kernel.release();
+      lanes.release();
+      buffers.codec.release();
       for (const reader of readers) reader.close();
     },
   };

@@ -3,8 +3,10 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { type AppendFile, bytesOfInts, Scratch } from './append-file.js';
+import { BlockCodec } from './block-codec.js';
+import { chooseDictionary } from './dictionary.js';
 import { type Lane, readExtent, temporaryDamaged } from './lanes.js';
-import { type Blocks, compress, ENTRY_INTS, valueInts } from './segment-format.js';
+import { type Blocks, ENTRY_INTS, type SegmentDirectory, valueInts } from './segment-format.js';
 
 export interface BlockLimits {
   /** Most entries of a block. */
@@ -17,16 +19,19 @@ export const BLOCK_LIMITS: BlockLimits = { entries: 16_384, valueInts: 1024 * 10
 
 /**
  * @param fd of the file that holds the lanes, one for each bucket.
- * @returns what the directory says of the blocks.
+ * @returns what the directory says of them.
  */
 export async function writeBlocks(
   fd: number,
   lanes: readonly Lane[],
   target: AppendFile,
   limits: BlockLimits,
-): Promise<Blocks> {
+): Promise<Pick<SegmentDirectory, 'dictionary' | 'blocks'>> {
   const blocks: Blocks = { bucket: [], count: [], size: [], stored: [], hashSum: [], sum: [] };
-  const block = createBlock(limits);
+  const dictionary = chooseDictionary(fd, lanes);
+  const bytes = bytesOfInts(dictionary, dictionary.length);
+  target.append(bytes);
+  const block = createBlock(limits, dictionary);
   const scratch = new Scratch();
   for (const [bucket, lane] of lanes.entries()) {
     for (let extent = 0; extent < lane.sizes.length; extent++) {
@@ -42,15 +47,17 @@ export async function writeBlocks(
     block.write(target, blocks, bucket);
     await pause();
   }
-  return blocks;
+  block.release();
+  return { dictionary: { size: dictionary.length, sum: crc32(bytes) }, blocks };
 }
 
-function createBlock({ entries, valueInts: maxValues }: BlockLimits) {
+function createBlock({ entries, valueInts: maxValues }: BlockLimits, dictionary: Int32Array) {
   const hashes = new Int32Array(entries * HASH_INTS);
   const numbers = new Int32Array(entries);
   const origins = new Int32Array(entries);
   const metas = new Int32Array(entries);
   const whole = new Scratch();
+  const codec = new BlockCodec();
   let values = new Int32Array(64 * 1024);
   let count = 0;
   let filled = 0;
@@ -77,6 +84,7 @@ function createBlock({ entries, valueInts: maxValues }: BlockLimits) {
       filled += words;
       return from + words;
     },
+    release: () => codec.release(),
     /** Appends the block to the file and begins the next one. */
     write: (file: AppendFile, blocks: Blocks, bucket: number) => {
       if (count === 0) return;
@@ -87,7 +95,7 @@ function createBlock({ entries, valueInts: maxValues }: BlockLimits) {
       ints.set(metas.subarray(0, count), 2 * count);
       ints.set(values.subarray(0, filled), ENTRY_INTS * count);
       const plain = bytesOfInts(hashes, count * HASH_INTS);
-      const stored = compress(bytesOfInts(ints, size));
+      const stored = codec.pack(ints, size, count * ENTRY_INTS, dictionary);
       file.append(plain);
       file.append(stored);
       blocks.bucket.push(bucket);

@@ -1,12 +1,12 @@
 /**
- * The format of a segment's file: blocks, bucket by bucket, then the directory. A block is its hashes, as they are, and
- * its entries, compressed. All numbers have 32 bits and the byte order of the machine.
+ * The format of a segment's file: the dictionary, blocks, bucket by bucket, then the directory. The dictionary holds values
+ * that are often repeated. A block is its hashes, as they are, and
+ * its entries, packed (block-codec.ts). All numbers have 32 bits and the byte order of the machine.
  *
  * The entries of a block: for each its record's number (as the difference to the one before), its origin, its meta
  * number (bytes of the value, doubled, plus one if it is a failure), and behind all of them the values, each filled
  * up to whole numbers.
  */
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { FileIdentity } from './checked-file.js';
 
 export const SEGMENT_FORMAT = 'FOLIOSG1';
@@ -29,11 +29,11 @@ export interface Blocks {
   readonly bucket: number[];
   /** Entries. */
   readonly count: number[];
-  /** Numbers of the entries before compression. */
+  /** Numbers of the entries before packing. */
   readonly size: number[];
-  /** Bytes of the compressed entries. */
+  /** Bytes of the packed entries. */
   readonly stored: number[];
-  /** Checksums of the hashes and of the compressed entries. */
+  /** Checksums of the hashes and of the packed entries. */
   readonly hashSum: number[];
   readonly sum: number[];
 }
@@ -44,6 +44,8 @@ export interface SegmentDirectory {
   /** Of the key of the hashes. */
   readonly fingerprint: string;
   readonly origins: readonly Origin[];
+  /** Numbers of the dictionary, and its checksum. */
+  readonly dictionary: { readonly size: number; readonly sum: number };
   readonly blocks: Blocks;
 }
 
@@ -74,22 +76,4 @@ export function valueInts(meta: number): number {
 /** The bucket of a hash. @param first the first of its numbers. */
 export function bucketOf(first: number): number {
   return first & (BUCKETS - 1);
-}
-
-export function compress(bytes: Uint8Array): Uint8Array {
-  return deflateRawSync(bytes, { level: 1, memLevel: 9 });
-}
-
-/** @returns false if the bytes are not `into.length` compressed bytes. */
-export function decompress(bytes: Uint8Array, into: Uint8Array): boolean {
-  try {
-    const found = inflateRawSync(bytes, {
-      maxOutputLength: into.length,
-      chunkSize: Math.max(64, into.length),
-    });
-    into.set(found);
-    return found.length === into.length;
-  } catch {
-    return false;
-  }
 }

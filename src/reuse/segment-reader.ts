@@ -4,22 +4,17 @@ import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import type { Segment } from '../types.js';
 import { bytesOfInts, readFully, Scratch } from './append-file.js';
+import { BlockCodec } from './block-codec.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
 import { type HashKey, secretLost } from './secret.js';
-import {
-  BUCKETS,
-  decompress,
-  ENTRY_INTS,
-  type Origin,
-  SEGMENT_FORMAT,
-  type SegmentDirectory,
-} from './segment-format.js';
+import { BUCKETS, ENTRY_INTS, type Origin, SEGMENT_FORMAT, type SegmentDirectory } from './segment-format.js';
 
 /** The buffers for one block. Readers that are used in turn may share them. */
 export class BlockBuffers {
   readonly hashes = new Scratch();
   readonly stored = new Scratch();
   readonly entries = new Scratch();
+  readonly codec = new BlockCodec();
 }
 
 export class SegmentReader {
@@ -28,6 +23,7 @@ export class SegmentReader {
   readonly #file: CheckedFile<SegmentDirectory>;
   readonly #damaged: () => Error;
   readonly #buffers: BlockBuffers;
+  readonly #dictionary: Int32Array;
   /** Offsets of the blocks. */
   readonly #offsets: Float64Array;
   /** Index of the first block of each bucket, and behind the last of all. */
@@ -43,10 +39,13 @@ export class SegmentReader {
     this.#file = file;
     this.#damaged = damaged;
     this.#buffers = buffers;
-    const { blocks, origins } = file.directory;
+    const { blocks, origins, dictionary } = file.directory;
+    this.#dictionary = new Int32Array(dictionary.size);
+    const bytes = bytesOfInts(this.#dictionary, dictionary.size);
+    if (!readFully(file.fd, bytes, 0) || crc32(bytes) !== dictionary.sum) throw damaged();
     this.origins = origins;
     this.#offsets = new Float64Array(blocks.count.length);
-    let offset = 0;
+    let offset = bytes.length;
     for (let block = 0; block < blocks.count.length; block++) {
       this.#offsets[block] = offset;
       offset += hashBytes(blocks.count[block]!) + blocks.stored[block]!;
@@ -80,15 +79,16 @@ export class SegmentReader {
   /** The entries of a block, as segment-format.ts says; valid until the next call. @throws ConfigError `REUSE_SEGMENT_DAMAGED`. */
   entries(block: number): Int32Array {
     const { count, size, stored, sum } = this.#file.directory.blocks;
-    const compressed = bytesOfInts(
+    const packed = bytesOfInts(
       this.#buffers.stored.ints(Math.ceil(stored[block]! / 4)),
       Math.ceil(stored[block]! / 4),
     ).subarray(0, stored[block]!);
-    const isRead = readFully(this.#file.fd, compressed, this.#offsets[block]! + hashBytes(count[block]!));
-    if (!isRead || crc32(compressed) !== sum[block]) throw this.#damaged();
+    const isRead = readFully(this.#file.fd, packed, this.#offsets[block]! + hashBytes(count[block]!));
+    if (!isRead || crc32(packed) !== sum[block]) throw this.#damaged();
     const ints = this.#buffers.entries.ints(size[block]!);
-    if (size[block]! < count[block]! * ENTRY_INTS) throw this.#damaged();
-    if (!decompress(compressed, bytesOfInts(ints, size[block]!))) throw this.#damaged();
+    const small = count[block]! * ENTRY_INTS;
+    if (!this.#buffers.codec.unpack(packed, ints, size[block]!, small, this.#dictionary))
+      throw this.#damaged();
     return ints;
   }
 
@@ -112,12 +112,16 @@ export function openSegmentReader(
   const errors = { lost: (cause: unknown) => segmentLost(segment.id, path, cause), damaged };
   const file = openChecked<SegmentDirectory>(path, SEGMENT_FORMAT, segment, errors);
   const { id, fingerprint } = file.directory;
-  if (id === segment.id && fingerprint === key.fingerprint) {
+  try {
+    if (id !== segment.id) throw damaged();
+    if (fingerprint !== key.fingerprint) {
+      throw secretLost(secretPath, `is not the one with which ${path} was written`);
+    }
     return new SegmentReader(segment, file, damaged, buffers);
+  } catch (error) {
+    file.close();
+    throw error;
   }
-  file.close();
-  if (id !== segment.id) throw damaged();
-  throw secretLost(secretPath, `is not the one with which ${path} was written`);
 }
 
 function hashBytes(count: number): number {

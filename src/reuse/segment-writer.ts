@@ -81,16 +81,15 @@ export function createSegmentWriter(
     ints[at + 4] = number;
     ints[at + 5] = origin;
     ints[at + 6] = meta;
-    if (words === 0) return;
-    ints[at + HEAD_INTS + words - 1] = 0;
-    const target = new Uint8Array(ints.buffer, (at + HEAD_INTS) * 4, to - from);
-    for (let i = 0; i < target.length; i++) target[i] = bytes[from + i]!;
+    lanes.writeBytes(at + HEAD_INTS, bytes, from, to);
   };
 
   const free = () => {
+    if (file.fd < 0) return;
     file.close();
+    lanes.release();
+    texts.release();
     kernel?.release();
-    kernel = undefined;
   };
 
   return {
@@ -124,13 +123,13 @@ export function createSegmentWriter(
       lanes.end();
       const identity = await writeFileAtomically(path, 0o600, async (fd) => {
         const target = new AppendFile(fd);
-        const blocks = await writeBlocks(file.fd, lanes.lanes, target, limits);
+        const written = await writeBlocks(file.fd, lanes.lanes, target, limits);
         return writeDirectory(target, SEGMENT_FORMAT, {
           id: segment.id,
           columns: segment.columns,
           fingerprint: key.fingerprint,
           origins: origins.list,
-          blocks,
+          ...written,
         });
       });
       free();

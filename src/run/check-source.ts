@@ -4,11 +4,13 @@
  */
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
+import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
 import { scanSource } from '../source/scan-source.js';
 import { fileStamp, findFiles } from '../source/source-files.js';
 import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
+import { showText } from '../text.js';
 import type { Source } from '../types.js';
 import type { RunOptions } from './run-options.js';
 
@@ -37,11 +39,22 @@ export async function checkSource(
   return source;
 }
 
-/** @throws ConfigError `CONFIG_COLUMN_MISSING`, `OUTPUT_COLUMN_TAKEN`, for a header that does not fit the config. */
+/**
+ * @throws ConfigError `CONFIG_COLUMN_MISSING`, `OUTPUT_COLUMN_TAKEN`, `OUTPUT_KEY_MISSING`, for a header that does not
+ *   fit the config.
+ */
 export function checkColumns(header: LayoutSource, { source, upload, output }: Config): void {
   createUploadLayout(header, upload);
-  createOutputLayout(header, output);
-  for (const column of source.key ?? []) fieldOf(header.columns, column, 'source.key');
+  const { sourceColumns } = createOutputLayout(header, output);
+  for (const column of source.key ?? []) {
+    fieldOf(header.columns, column, 'source.key');
+    if (!output.delta || sourceColumns.includes(column)) continue;
+    throw new ConfigError(
+      'OUTPUT_KEY_MISSING',
+      `output.columns leaves out ${showText(column)}, which output.delta needs to name a record`,
+      { hint: 'add the columns of source.key to output.columns', facts: { column } },
+    );
+  }
 }
 
 /** Whether a run has read its source with the same `source.key`. Without a key there is nothing to check. */
@@ -54,13 +67,14 @@ async function scan(
   options: Pick<RunOptions, 'onScan'> & { readonly signal: AbortSignal },
   paths: readonly string[],
 ): Promise<Source> {
-  const { encoding, delimiter, onBadRecord } = config.source;
+  const { encoding, delimiter, onBadRecord, key } = config.source;
   return scanSource({
     paths,
     encoding,
     delimiter,
     onBadRecord,
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
+    ...(key !== null && { keyCheck: { columns: key, folder: config.stateDir } }),
     signal: options.signal,
     ...(options.onScan && { onProgress: options.onScan }),
   });

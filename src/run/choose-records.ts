@@ -2,7 +2,7 @@
  * Decides which records of a new run take answers that were bought earlier (rule "Reuse is decided once",
  * docs/architecture.md#reuse-is-decided-once).
  */
-import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { serviceAddress } from '../config/service-section.js';
 import { ConfigError, GuardError } from '../errors.js';
@@ -27,6 +27,7 @@ export interface ChooseContext {
 /**
  * Chooses for a run that begins. Before that, answers of earlier runs that are in no segment, or in a damaged one, are
  * put into one where their results are still there.
+ * @param unfinished the run that the new one replaces.
  * @throws see `chooseRecords`.
  */
 export async function chooseForRun(
@@ -35,9 +36,10 @@ export async function chooseForRun(
   source: Source,
   run: string,
   now: number,
+  unfinished: Run | undefined,
 ): Promise<Choice | null> {
   const { config, checkpoint } = context;
-  if (config.reuse.maxAge > 0) await makeMissingSegments(context);
+  if (config.reuse.maxAge > 0) await makeMissingSegments(context, unfinished);
   for (const repaired = new Set<string>(); ; ) {
     try {
       return await chooseRecords(context, options, source, run, now);
@@ -76,11 +78,17 @@ export async function chooseRecords(
   const { fields, delimiter } = createUploadLayout(source, upload);
   const isReusing = reuse.maxAge > 0 && options.reuse !== false;
   const all = (await checkpoint?.segments()) ?? [];
+  const usable = all.filter((segment) => isReusing && isUsable(segment, config));
+  // The first segment that has an answer decides. Those of other epochs are only compared with.
+  const segments = [
+    ...usable.filter(({ epoch }) => epoch === reuse.epoch),
+    ...usable.filter(({ epoch }) => epoch !== reuse.epoch),
+  ];
   const lookup = await answers.openLookup({
     fields,
     delimiter,
     sentColumns: Object.keys(upload.columns),
-    segments: isReusing ? all.filter((segment) => isUsable(segment, config)) : [],
+    segments,
     duplicates: upload.duplicates,
   });
   try {

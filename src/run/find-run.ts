@@ -194,7 +194,7 @@ async function beginRun(
   const { config, checkpoint, service } = context;
   const createdAt = context.clock.now();
   const id = runId(createdAt);
-  const choice = await chooseForRun(context, options, source, id, createdAt);
+  const choice = await chooseForRun(context, options, source, id, createdAt, unfinished);
   try {
     if (choice !== null) options.at?.('after-choice-before-run');
     await checkNewRun(context, options, source, id, choice, createdAt);

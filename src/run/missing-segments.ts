@@ -26,13 +26,17 @@ export interface SegmentContext {
 /**
  * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. A run whose
  * source has changed is left out: its records are bought again.
+ * @param unfinished a run that will be superseded.
  */
-export async function makeMissingSegments(context: SegmentContext): Promise<void> {
+export async function makeMissingSegments(
+  context: SegmentContext,
+  unfinished: Run | undefined,
+): Promise<void> {
   const { config, checkpoint, logger } = context;
   const lost: string[] = [];
   const known = new Set((await checkpoint.segments()).map(({ run }) => run));
   for (const run of await checkpoint.runs()) {
-    const hasEnded = run.state === 'done' || run.state === 'superseded';
+    const hasEnded = run.state === 'done' || run.state === 'superseded' || run.id === unfinished?.id;
     if (!hasEnded || run.prunedAt !== null || known.has(run.id) || !hasSentSame(run, config)) continue;
     if (!(await remakeSegment(context, run, undefined))) lost.push(run.id);
   }

@@ -3,6 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
+import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import { ConfigError, DeadlineError, InterruptedError, TroubleError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
@@ -68,6 +69,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     signal.throwIfAborted();
     const checkpoint = await openState(config, options, { clock, signal, logger }, releasers);
     const { files = createLocalFiles(config.stateDir), output = createLocalOutputStore() } = options;
+    const { deltas = createLocalDeltaStore(config.stateDir) } = options;
     const api = options.api ?? openApi(config, options);
     if (options.api === undefined) releasers.add(api);
 
@@ -97,6 +99,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       files: await files.ofRun(run.id),
       fileStore: files,
       output,
+      deltas,
       api,
       folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
       controller,

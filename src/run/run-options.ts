@@ -3,6 +3,7 @@ import type { PredictionApi } from '../api/prediction-api.js';
 import type { RequestLimiter } from '../api/rate-limiter.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
+import type { DeltaStore } from '../delta/delta-store.js';
 import type { AtFailpoint } from '../failpoints.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
@@ -33,6 +34,8 @@ export interface RunPorts {
   readonly answers?: AnswerStore;
   /** The store for the output, its manifest, marker and rejects. Default: local folders. */
   readonly output?: OutputStore;
+  /** What is kept of each pipeline's last publication, for `output.delta`. Default: files in `stateDir`. */
+  readonly deltas?: DeltaStore;
   /** The prediction service. Default: the HTTP client of `service.*`. */
   readonly api?: PredictionApi;
   /**

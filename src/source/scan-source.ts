@@ -8,6 +8,7 @@ import { scanRecords } from '../csv/scan-records.js';
 import { ConfigError, SourceError } from '../errors.js';
 import { showText } from '../text.js';
 import type { Source, SourceFile } from '../types.js';
+import { type KeyCheck, type KeyOptions, openKeyCheck } from './check-keys.js';
 import { checkSameColumns } from './check-same-columns.js';
 import { type InspectedFile, inspectFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
@@ -25,6 +26,8 @@ export interface ScanSourceOptions {
   readonly maxRecordBytes: number;
   /** Most records that the source may have, including rejected ones; default: the largest record number. */
   readonly maxRecords?: number;
+  /** The columns that name a record; left out if none do. The source must have them. */
+  readonly keyCheck?: KeyOptions;
   readonly signal: AbortSignal;
   /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
@@ -56,7 +59,17 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
 
   const totals: Totals = { bytes: 0, records: 0, rejected: 0 };
   const files: SourceFile[] = [];
-  for (const [index, file] of inspected.entries()) files.push(await scanFile(file, index, totals, options));
+  const keys = hasColumns(first, options.keyCheck)
+    ? openKeyCheck(options.keyCheck, first.columns)
+    : undefined;
+  try {
+    for (const [index, file] of inspected.entries()) {
+      files.push(await scanFile(file, index, totals, options, keys));
+    }
+    await keys?.end({ files, columns: first.columns }, options.maxRecordBytes);
+  } finally {
+    keys?.close();
+  }
 
   const { records, rejected } = totals;
   if (records === rejected) {
@@ -72,6 +85,11 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     });
   }
   return { files, columns: first.columns, records, rejected, sha256: hashOf(files) };
+}
+
+/** A column that the source lacks is a mistake in the config, which is reported where all of its columns are checked. */
+function hasColumns({ columns }: InspectedFile, key: KeyOptions | undefined): key is KeyOptions {
+  return key?.columns.every((column) => columns.includes(column)) ?? false;
 }
 
 /** Record numbers are signed 32-bit numbers. */
@@ -99,6 +117,7 @@ async function scanFile(
   index: number,
   totals: Totals,
   options: ScanSourceOptions,
+  keys: KeyCheck | undefined,
 ): Promise<SourceFile> {
   const { path, dialect, columns, dataStart, firstLine } = file;
   const { signal, maxRecordBytes, onProgress } = options;
@@ -129,6 +148,7 @@ async function scanFile(
   for await (const batch of batches) {
     totals.records = batch.firstRecord + batch.count - 1;
     checkCount(totals, path, options);
+    if (keys !== undefined) await keys.add(batch, file);
     onProgress?.({ bytes: totals.bytes, records: totals.records });
   }
   onProgress?.({ bytes: totals.bytes, records: totals.records });

@@ -69,9 +69,7 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
         const limit = (isFailed ? TERMS.failedAge : TERMS.maxAge) / DAY;
         const lineage = JSON.stringify([`R${at}`, folio, 1, NOW - age * DAY, number]);
         const row = (columns: readonly string[]) => {
-          const added = columns.map((column) =>
-            isFailed ? '' : (given.values[own.findIndex((name) => name === column)] ?? ''),
-          );
+          const added = columns.map((column) => (isFailed ? '' : (given.values[own.indexOf(column)] ?? '')));
           const status = isFailed ? ['FAILED', 'SERVICE_FAILED', given.reason] : ['SUCCESSFUL', '', ''];
           return `${line([...status, ...added])} ${lineage}`;
         };

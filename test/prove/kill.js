@@ -152,7 +152,7 @@ async function breakRun(job) {
       continue;
     }
     // 5 is passing trouble, which a killed service is; whatever else ends a run is a fault.
-    if (code !== 5) throw new Error(`a start ended with ${code}: ${told}`);
+    if (code !== 5) throw new Error(`a start ended with ${code}, see ${keep(work)}: ${told}`);
   }
 }
 

@@ -3,8 +3,10 @@
 export { decodeBase64, decodedEnd, textEnd } from './base64';
 export { shiftOffsets } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
+export { blankField, blankRow, digestKeys, digestRows } from './digest';
 export { differingPair, findDiffering } from './echo';
 export { hashedTo, hashNeed, hashRecords } from './hash';
+export { joinBytes, pack, splitBytes, unpack } from './pack';
 export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';
 export { count, isDoubtful, lines, next, scan } from './scan';
 export { needsRoom, outEnd, writeUpload, written } from './upload';

@@ -17,13 +17,15 @@ import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { Counts } from '../../types.js';
 import { checkAllFiles } from '../read-source.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
+import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
 import { putRejects, writeRejects } from './write-rejects.js';
 
 export type PutInPlaceNeeds = KeepAnswersNeeds &
-  Pick<RunContext, 'output' | 'clock'> & {
+  Pick<RunContext, 'output' | 'deltas' | 'clock'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       | 'run'
+      | 'runs'
       | 'tally'
       | 'nextChunk'
       | 'nextStretch'
@@ -69,6 +71,7 @@ export async function commitPublication(
     });
   }
   const { config } = run;
+  const delta = partial ? undefined : await writeDelta(run, { path, sha256: work.sha256, columns });
   const file = {
     ...work,
     records,
@@ -77,6 +80,7 @@ export async function commitPublication(
     counts,
     resultColumns: columns,
     output: config.output,
+    ...(delta && { delta }),
   };
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config));
   run.at('after-publishing-before-rename');
@@ -111,12 +115,14 @@ export async function putInPlace(
   const stamp = await putWorkFile(run, publication, isFresh);
   run.at('after-rename-before-manifest');
   await putRejects(run);
+  await putDelta(run, publication);
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
   // The run stays open after a partial publication, and its answers are not complete.
   const segment = publication.partial ? undefined : await keepAnswers(needs);
   run.at('after-marker-before-done');
+  await recordBase(run, publication);
   await run.checkpoint.recordDone(run.id, run.clock.now(), stamp, segment);
   if (!publication.partial) await removeKeptChunks(run);
 }
@@ -142,9 +148,10 @@ async function putWorkFile(
 ): Promise<string | undefined> {
   const { path, mode } = run.config.output;
   const work = workPathOf(path, run.id, publication.partial);
-  if (await isLocalFile(work)) {
+  const isComplete = isFresh || (await hasDelta(run, publication));
+  if (isComplete && (await isLocalFile(work))) {
     if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode);
-  } else {
+  } else if (isComplete) {
     const there = await run.output.identity(path);
     if (there !== undefined && (await hasContent(there, publication))) return there.stamp;
   }

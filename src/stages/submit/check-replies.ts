@@ -7,16 +7,20 @@ import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
 
 /**
- * Checks that either all replies come from a local service, or none (rule "A rehearsal never looks real",
+ * Checks that either all replies come from a local service, or none, reused answers included (rule "A rehearsal never looks real",
  * docs/architecture.md#a-rehearsal-never-looks-real). A mix means that two services answer at one address, and it is
  * unknown which answers are real and paid for.
  * @throws UntrustedError `SERVICE_MIXED`.
  */
 export async function checkOneService(
-  checkpoint: Pick<Checkpoint, 'replyKinds'>,
+  checkpoint: Pick<Checkpoint, 'run' | 'replyKinds'>,
   run: string,
 ): Promise<void> {
-  if ((await checkpoint.replyKinds(run)).mixed) throw mixedError(run, '');
+  const { other, mixed } = await checkpoint.replyKinds(run);
+  if (mixed) throw mixedError(run, '');
+  const reused = (await checkpoint.run(run))?.choice;
+  if (other && reused?.rehearsal)
+    throw mixedError(run, ', among them those to earlier runs whose answers it reuses');
 }
 
 /**

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fixedValues } from '../../../src/config/fixed-values.js';
 import { parseConfig } from '../../../src/config/load-config.js';
 import type { Config } from '../../../src/config/schema.js';
+import { createLocalDeltaStore } from '../../../src/delta/local-delta-store.js';
 import { createLocalOutputStore } from '../../../src/files/local-output-store.js';
 import { createLocalFiles } from '../../../src/files/local-run-files.js';
 import type { FileStore } from '../../../src/files/run-files.js';
@@ -101,6 +102,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     files: await fileStore.ofRun(id),
     fileStore,
     output: createLocalOutputStore(),
+    deltas: createLocalDeltaStore(config.stateDir),
     api: options.api ?? createFakeApi(),
     folioPermits: createPermits(config.concurrency.folios),
     controller,

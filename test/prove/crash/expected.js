@@ -45,7 +45,8 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
 /**
  * Failpoints that the job of the matrix never passes, and the tests that cover them. A search that may have been
  * accepted is not repeated, so the output differs from that of an uninterrupted run. A retry is another command. Parts
- * are fetched again only if the service answers wrongly. A job without reuse chooses nothing.
+ * are fetched again only if the service answers wrongly. A job without reuse chooses nothing. A delta needs an earlier
+ * publication.
  */
 export const elsewhere = {
   'after-choice-before-run': 'test/integration/reuse/killed-night.test.ts',
@@ -55,6 +56,9 @@ export const elsewhere = {
   'after-search-post-before-commit': 'test/integration/failed-records/search.test.ts',
   'after-search-before-next': 'test/integration/failed-records/search.test.ts',
   'after-reopened-before-retry': 'test/integration/failed-records/retry.test.ts',
+  'after-digests-before-delta': 'test/integration/publish/delta.test.ts',
+  'after-delta-before-publishing': 'test/integration/publish/delta.test.ts',
+  'after-base-before-done': 'test/integration/publish/delta.test.ts',
 };
 
 /**

@@ -1,0 +1,117 @@
+/** Hashes the keys and the rows of batches by their values (SipHash-2-4-128), in WebAssembly. */
+import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import type { Batch } from '../table.js';
+
+/** Bytes of the secret, and of a hash. */
+export const HASH_BYTES = 16;
+/** Numbers of 32 bits in the entry of a key: its hash, and the number of its record. */
+export const KEY_ENTRY_INTS = 5;
+/** Numbers of 32 bits in the entry of a row: the hash of its key, the hash of all its values, and its number. */
+export const ROW_ENTRY_INTS = 9;
+
+/** What assembly/digest.ts exports. */
+interface DigestExports {
+  readonly memory: WebAssembly.Memory;
+  readonly blankRow: WebAssembly.Global;
+  readonly blankField: WebAssembly.Global;
+  digestKeys(...addresses: number[]): void;
+  digestRows(...addresses: number[]): number;
+}
+
+export interface KeyDigests {
+  /** An entry for each record. */
+  readonly entries: Int32Array;
+  /** The first record with a blank key column, and which column of the key it is; else undefined. */
+  readonly blank: { readonly row: number; readonly field: number } | undefined;
+}
+
+export interface RowDigests {
+  /** An entry for each row. */
+  readonly entries: Int32Array;
+  /** For each row and each column of the key, the raw field behind its length in four bytes. */
+  readonly texts: Uint8Array;
+}
+
+/** All views that it gives are valid until the next call. */
+export class DigestKernel {
+  readonly #memory = new KernelMemory<DigestExports>();
+  readonly #keyFields: Int32Array<ArrayBuffer>;
+  /** The secret is at address 0, and the indexes of the key's fields are after it. */
+  readonly #batchAt: number;
+
+  /**
+   * @param secret `HASH_BYTES` random bytes. Only hashes with the same secret can be compared.
+   * @param keyFields indexes of the fields that make up the key.
+   */
+  constructor(secret: Uint8Array, keyFields: readonly number[]) {
+    this.#keyFields = Int32Array.from(keyFields);
+    this.#batchAt = aligned(SPARE_BYTES + this.#keyFields.byteLength + SPARE_BYTES);
+    this.#memory.reserve(this.#batchAt);
+    this.#memory.bytes.set(secret);
+    this.#memory.bytes.set(bytesOf(this.#keyFields), SPARE_BYTES);
+  }
+
+  /** Hashes the keys of records. Stops at a record with a blank key column. */
+  keys(batch: Batch): KeyDigests {
+    const { count } = batch;
+    const { table, scratch, out } = this.#load(batch, KEY_ENTRY_INTS, 0);
+    const { exports } = this.#memory;
+    exports.digestKeys(...table, scratch, out);
+    const row = exports.blankRow.value as number;
+    return {
+      entries: this.#ints(out, count * KEY_ENTRY_INTS),
+      blank: row < 0 ? undefined : { row, field: exports.blankField.value as number },
+    };
+  }
+
+  /** Hashes the keys and all values of the rows of a comma CSV. */
+  rows(batch: Batch): RowDigests {
+    const { count } = batch;
+    const textBytes = sizeOf(batch) * this.#keyFields.length + this.#lengthBytes(count);
+    const { table, scratch, out } = this.#load(batch, ROW_ENTRY_INTS, textBytes);
+    const textsAt = aligned(out + count * ROW_ENTRY_INTS * INT_BYTES);
+    const textsEnd = this.#memory.exports.digestRows(...table, scratch, out, textsAt);
+    return {
+      entries: this.#ints(out, count * ROW_ENTRY_INTS),
+      texts: this.#memory.bytes.subarray(textsAt, textsEnd),
+    };
+  }
+
+  /** Frees the memory for others. After this call it must not be used. */
+  release(): void {
+    this.#memory.release();
+  }
+
+  /** Loads a batch, with room behind it for a row, for the entries and for `textBytes` more. */
+  #load(batch: Batch, entryInts: number, textBytes: number) {
+    const { bytes, count, fields, starts, ends, firstRecord } = batch;
+    const from = starts[0]!;
+    const size = sizeOf(batch);
+    const startsAt = aligned(this.#batchAt + size + SPARE_BYTES);
+    const endsAt = aligned(startsAt + count * INT_BYTES);
+    const scratch = aligned(endsAt + count * fields * INT_BYTES);
+    const keyBytes = size * this.#keyFields.length + this.#lengthBytes(1);
+    const out = aligned(scratch + Math.max(size, keyBytes) + SPARE_BYTES);
+    this.#memory.reserve(out + count * entryInts * INT_BYTES + textBytes + 4 * SPARE_BYTES);
+    const memory = this.#memory.bytes;
+    memory.set(bytes.subarray(from, from + size), this.#batchAt);
+    memory.set(bytesOf(starts.subarray(0, count)), startsAt);
+    memory.set(bytesOf(ends.subarray(0, count * fields)), endsAt);
+    const key = [SPARE_BYTES, this.#keyFields.length];
+    const table = [this.#batchAt - from, startsAt, endsAt, count, fields, ...key, 0, firstRecord];
+    return { table, scratch, out };
+  }
+
+  #lengthBytes(rows: number): number {
+    return rows * this.#keyFields.length * INT_BYTES;
+  }
+
+  #ints(address: number, length: number): Int32Array {
+    return new Int32Array(this.#memory.bytes.buffer, address, length);
+  }
+}
+
+/** Bytes from the first row's beginning to the last row's end. */
+function sizeOf({ starts, ends, count, fields }: Batch): number {
+  return ends[count * fields - 1]! - starts[0]!;
+}

@@ -1,0 +1,120 @@
+/** Computes the delta of a complete output against the last publication of its pipeline. */
+import { createHash, randomBytes } from 'node:crypto';
+import { HASH_BYTES } from '../csv/kernel/digest-kernel.js';
+import { ConfigError } from '../errors.js';
+import type { PublishedDelta } from '../types.js';
+import { allAdded, compareRows } from './compare-rows.js';
+import { digestRows, type OutputTable, writeDeltaRows } from './delta-rows.js';
+import {
+  baseLostError,
+  type DeltaStore,
+  type LastPublication,
+  restartHint,
+  type StoredDigests,
+} from './delta-store.js';
+import {
+  createDigestWriter,
+  DamagedDigestsError,
+  type DigestReader,
+  openDigestReader,
+} from './digest-file.js';
+
+export interface DeltaOptions {
+  readonly store: DeltaStore;
+  readonly pipeline: string;
+  /** The last complete publication; undefined if there is none. */
+  readonly last: LastPublication | undefined;
+  /** The columns that name a record. */
+  readonly key: readonly string[];
+  readonly table: OutputTable;
+  /** SHA-256 of the output, hex. */
+  readonly sha256: string;
+  /** The name of the delta's last column. */
+  readonly changeColumn: string;
+  readonly signal: AbortSignal;
+  /** Called when the digests of the output are durable. */
+  readonly onDigests: () => void;
+}
+
+/**
+ * Stores the digests of the output's rows, durably, and writes the delta. Computed again with the same `last`, the delta
+ * has the same bytes.
+ * @param append gets the delta, piece by piece.
+ * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`; UntrustedError `OUTPUT_UNREADABLE`; the signal's reason.
+ */
+export async function computeDelta(
+  options: DeltaOptions,
+  append: (piece: Uint8Array) => void,
+): Promise<PublishedDelta> {
+  const { store, pipeline, last, key, table, sha256, signal, changeColumn } = options;
+  const reason = reasonOf(options);
+  const isFromBase = last !== undefined && (reason === null || reason === 'columns');
+  const opened: StoredDigests[] = [];
+  try {
+    const base = isFromBase ? await openBase(options, opened) : undefined;
+    const digests = digestsName(sha256, key);
+    await store.writeDigests(pipeline, digests, async (appendDigests) => {
+      const secret = base?.secret ?? randomBytes(HASH_BYTES);
+      await digestRows(table, secret, createDigestWriter(secret, appendDigests), signal);
+    });
+    options.onDigests();
+    const output = await openDigests(options, digests, opened);
+    const changes =
+      base === undefined
+        ? allAdded(output.rows)
+        : await compareRows(base, output, reason === 'columns').catch((error) => refuse(error, options));
+    const hash = createHash('sha256');
+    let bytes = 0;
+    const counts = await writeDeltaRows(table, changes, base, changeColumn, (piece) => {
+      hash.update(piece);
+      bytes += piece.length;
+      append(piece);
+    }).catch((error) => refuse(error, options));
+    const named = isFromBase ? { publication: last.publication, sha256: last.sha256 } : null;
+    return { base: named, reason, key, ...counts, bytes, sha256: hash.digest('hex'), digests };
+  } finally {
+    for (const stored of opened) await stored.close();
+  }
+}
+
+/** Why there is no base, or why all rows count as changed; null if neither. */
+function reasonOf({ last, key, table }: DeltaOptions): PublishedDelta['reason'] {
+  if (last === undefined) return 'first';
+  if (last.digests === null) return 'no-delta-before';
+  if (JSON.stringify(last.key) !== JSON.stringify(key)) return 'key';
+  return JSON.stringify(last.columns) === JSON.stringify(table.columns) ? null : 'columns';
+}
+
+/** The same rows with the same key have the same name, and an interrupted publication replaces nothing else. */
+function digestsName(sha256: string, key: readonly string[]): string {
+  const name = createHash('sha256').update(JSON.stringify([sha256, key]));
+  return `${name.digest('hex').slice(0, 32)}.rows`;
+}
+
+async function openBase(options: DeltaOptions, opened: StoredDigests[]): Promise<DigestReader> {
+  return openDigests(options, options.last!.digests!, opened);
+}
+
+async function openDigests(
+  options: DeltaOptions,
+  name: string,
+  opened: StoredDigests[],
+): Promise<DigestReader> {
+  const { store, pipeline, last } = options;
+  const stored = await store.openDigests(pipeline, name);
+  if (stored === undefined) {
+    throw baseLostError(pipeline, `the row digests of publication ${last?.publication} are missing`);
+  }
+  opened.push(stored);
+  return openDigestReader(stored).catch((error) => refuse(error, options));
+}
+
+function refuse(error: unknown, { pipeline, last }: DeltaOptions): never {
+  if (!(error instanceof DamagedDigestsError)) throw error;
+  const what = `the row digests of publication ${last?.publication} are damaged: ${error.message}`;
+  throw new ConfigError('DELTA_BASE_DAMAGED', `pipeline ${pipeline}: ${what}`, {
+    hint: restartHint,
+    facts: { pipeline, publication: last?.publication ?? null },
+    cause: error,
+  });
+}

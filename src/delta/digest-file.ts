@@ -1,0 +1,144 @@
+/**
+ * The format of row digests: blocks of entries by bucket (`csv/kernel/digest-kernel.ts`), blocks of the keys' texts in
+ * the order of the rows, a directory of all blocks, and a footer. Each has a checksum.
+ */
+import { crc32 } from 'node:zlib';
+import { HASH_BYTES, ROW_ENTRY_INTS, type RowDigests } from '../csv/kernel/digest-kernel.js';
+import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
+import type { StoredDigests } from './delta-store.js';
+
+/** Stands for a bucket in the blocks of texts. */
+const TEXTS = BUCKETS;
+const MAGIC = Buffer.from('FPROWS1\n');
+/** Numbers of 64 bits in the directory for each block: bucket, position, bytes, rows, checksum. */
+const BLOCK_NUMBERS = 5;
+const FOOTER_BYTES = MAGIC.length + HASH_BYTES + 4 * 8 + 4;
+
+export interface DigestWriter {
+  /** Adds the next rows. */
+  add(digests: RowDigests): void;
+  /** Writes the directory and the footer. */
+  end(): void;
+}
+
+/**
+ * @param secret of the hashes.
+ * @param append takes a piece at once; it may be overwritten after that.
+ */
+export function createDigestWriter(secret: Uint8Array, append: (piece: Uint8Array) => void): DigestWriter {
+  const directory: number[] = [];
+  let position = 0;
+  let rows = 0;
+  const writeBlock = (bucket: number, piece: Uint8Array, count: number) => {
+    directory.push(bucket, position, piece.length, count, crc32(piece));
+    append(piece);
+    position += piece.length;
+  };
+  const buckets = new HashBuckets(ROW_ENTRY_INTS, (bucket, entries) =>
+    writeBlock(bucket, bytesOf(entries), entries.length / ROW_ENTRY_INTS),
+  );
+  return {
+    add: ({ entries, texts }) => {
+      const count = entries.length / ROW_ENTRY_INTS;
+      writeBlock(TEXTS, texts, count);
+      buckets.add(entries);
+      rows += count;
+    },
+    end: () => {
+      buckets.end();
+      const numbers = bytesOf(Float64Array.from(directory));
+      append(numbers);
+      const facts = bytesOf(Float64Array.of(position, numbers.length, rows, crc32(numbers)));
+      const footer = Buffer.concat([MAGIC, secret, facts]);
+      append(footer);
+      append(bytesOf(Uint32Array.of(crc32(footer))));
+    },
+  };
+}
+
+/** The texts of the keys of consecutive rows. */
+export interface KeyTexts {
+  /** Number of the first row, from 0. */
+  readonly first: number;
+  readonly count: number;
+  /** For each row and each column of the key, the raw field behind its length in four bytes. */
+  readonly bytes: Buffer;
+}
+
+/** Digests of the rows of one output. */
+export interface DigestReader {
+  readonly secret: Uint8Array;
+  readonly rows: number;
+  /** The entries of a bucket; valid until the next one is requested. */
+  bucket(bucket: number): Promise<Int32Array>;
+  /** @param isWanted leaves out rows that are not needed: it gets the number of the first row, and how many there are. */
+  texts(isWanted: (first: number, count: number) => boolean): AsyncGenerator<KeyTexts>;
+}
+
+/** The content is not what was written. */
+export class DamagedDigestsError extends Error {}
+
+/** @throws DamagedDigestsError, also when reading from it. */
+export async function openDigestReader(stored: StoredDigests): Promise<DigestReader> {
+  const footer = Buffer.alloc(FOOTER_BYTES);
+  const footerBytes = await stored.read(Math.max(stored.size - FOOTER_BYTES, 0), footer);
+  const body = footer.subarray(0, FOOTER_BYTES - 4);
+  const isWhole =
+    footerBytes === FOOTER_BYTES &&
+    footer.subarray(0, MAGIC.length).equals(MAGIC) &&
+    footer.readUInt32LE(FOOTER_BYTES - 4) === crc32(body);
+  if (!isWhole) throw new DamagedDigestsError('its end is damaged');
+  const secret = Uint8Array.from(body.subarray(MAGIC.length, MAGIC.length + HASH_BYTES));
+  const fact = (index: number) => body.readDoubleLE(MAGIC.length + HASH_BYTES + index * 8);
+  const numbers = new Float64Array(fact(1) / 8);
+  await readChecked(stored, fact(0), fact(3), bytesOf(numbers));
+  const blocks = Array.from({ length: numbers.length / BLOCK_NUMBERS }, (_, index) => {
+    const [bucket, position, bytes, count, checksum] = numbers.subarray(index * BLOCK_NUMBERS);
+    const read = (into: Uint8Array) => readChecked(stored, position!, checksum!, into);
+    return { bucket: bucket!, bytes: bytes!, count: count!, read };
+  });
+  const byBucket = Array.from({ length: TEXTS + 1 }, (): typeof blocks => []);
+  for (const block of blocks) byBucket[block.bucket]!.push(block);
+  let kept = new Int32Array(0);
+  return {
+    secret,
+    rows: fact(2),
+    bucket: async (bucket) => {
+      const size = byBucket[bucket]!.reduce((sum, { bytes }) => sum + bytes, 0);
+      if (kept.byteLength < size) kept = new Int32Array(size / kept.BYTES_PER_ELEMENT);
+      const all = bytesOf(kept);
+      let at = 0;
+      for (const { bytes, read } of byBucket[bucket]!) {
+        await read(all.subarray(at, at + bytes));
+        at += bytes;
+      }
+      return kept.subarray(0, size / kept.BYTES_PER_ELEMENT);
+    },
+    texts: async function* (isWanted) {
+      let first = 0;
+      for (const { bytes, count, read } of byBucket[TEXTS]!) {
+        if (isWanted(first, count)) {
+          const texts = Buffer.allocUnsafe(bytes);
+          await read(texts);
+          yield { first, count, bytes: texts };
+        }
+        first += count;
+      }
+    },
+  };
+}
+
+async function readChecked(
+  stored: StoredDigests,
+  position: number,
+  checksum: number,
+  into: Uint8Array,
+): Promise<void> {
+  const bytes = await stored.read(position, into);
+  if (bytes === into.length && crc32(into) === checksum) return;
+  throw new DamagedDigestsError(`its bytes from ${position} to ${position + into.length} are damaged`);
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}

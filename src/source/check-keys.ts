@@ -1,0 +1,157 @@
+/** Checks `source.key`: no record has a blank key column, and no two records have the same key. */
+import { randomBytes } from 'node:crypto';
+import { LF } from '../csv/bytes.js';
+import { DigestKernel, HASH_BYTES, KEY_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
+import { type Batch, fieldValue } from '../csv/table.js';
+import { SourceError } from '../errors.js';
+import { BUCKETS, HashBuckets, HashIndex } from '../streams/hash-buckets.js';
+import { Spill } from '../streams/spill.js';
+import { showText } from '../text.js';
+import type { Source, SourceFile } from '../types.js';
+import { readDecoded } from './read-decoded.js';
+import { pickRecords, readRecords } from './read-records.js';
+
+export interface KeyOptions {
+  /** The columns that name a record. The source must have them. */
+  readonly columns: readonly string[];
+  /** Where a temporary file may be written; memory does not grow with the number of records. */
+  readonly folder: string;
+}
+
+type ReadSource = Pick<Source, 'files' | 'columns'>;
+type ReadFile = Pick<SourceFile, 'path' | 'dialect'>;
+
+export interface KeyCheck {
+  /** @throws SourceError `SOURCE_KEY_BLANK`. */
+  add(batch: Batch, file: ReadFile): Promise<void> | undefined;
+  /**
+   * Compares all keys that were added.
+   * @throws SourceError `SOURCE_KEY_DOUBLED`, naming the first record whose key stands before it already.
+   */
+  end(source: ReadSource, maxRecordBytes: number): Promise<void>;
+  close(): void;
+}
+
+/** @param columns the columns of the source. */
+export function openKeyCheck(key: KeyOptions, columns: readonly string[]): KeyCheck {
+  const fields = key.columns.map((column) => columns.indexOf(column));
+  const kernel = new DigestKernel(randomBytes(HASH_BYTES), fields);
+  const spill = new Spill(key.folder);
+  const blocks = Array.from(
+    { length: BUCKETS },
+    (): { ints: number; read: (into: Uint8Array) => void }[] => [],
+  );
+  const buckets = new HashBuckets(KEY_ENTRY_INTS, (bucket, entries) => {
+    const read = spill.append(new Uint8Array(entries.buffer, entries.byteOffset, entries.byteLength));
+    blocks[bucket]!.push({ ints: entries.length, read });
+  });
+  const entriesOf = (bucket: number): Int32Array => {
+    const entries = new Int32Array(blocks[bucket]!.reduce((sum, { ints }) => sum + ints, 0));
+    let at = 0;
+    for (const { ints, read } of blocks[bucket]!) {
+      read(new Uint8Array(entries.buffer, at * entries.BYTES_PER_ELEMENT, ints * entries.BYTES_PER_ELEMENT));
+      at += ints;
+    }
+    return entries;
+  };
+  return {
+    add: (batch, file) => {
+      const { entries, blank } = kernel.keys(batch);
+      if (blank !== undefined) return throwBlank(batch, file, blank.row, key.columns[blank.field]!);
+      buckets.add(entries);
+      return undefined;
+    },
+    end: async (source, maxRecordBytes) => {
+      buckets.end();
+      const doubled = firstDoubled(entriesOf);
+      if (doubled === undefined) return;
+      throw await doubledError(source, doubled, { maxRecordBytes, columns: key.columns, fields });
+    },
+    close: () => {
+      kernel.release();
+      spill.close();
+    },
+  };
+}
+
+/** The numbers of the first record whose key was there before, and of the record that had it. */
+function firstDoubled(entriesOf: (bucket: number) => Int32Array): readonly [number, number] | undefined {
+  const index = new HashIndex();
+  let doubled: readonly [number, number] | undefined;
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    const entries = entriesOf(bucket);
+    index.begin(entries, entries.length / KEY_ENTRY_INTS);
+    for (let at = 0; at < entries.length; at += KEY_ENTRY_INTS) {
+      const found = index.add(at);
+      if (found < 0) continue;
+      const record = entries[at + KEY_ENTRY_INTS - 1]!;
+      if (doubled === undefined || record < doubled[1]) {
+        doubled = [entries[found + KEY_ENTRY_INTS - 1]!, record];
+      }
+    }
+  }
+  return doubled;
+}
+
+async function throwBlank(batch: Batch, file: ReadFile, row: number, column: string): Promise<never> {
+  const record = batch.firstRecord + row;
+  const line = await lineAt(file, batch.base + batch.starts[row]!);
+  throw new SourceError(
+    'SOURCE_KEY_BLANK',
+    `${file.path}: record ${record} (line ${line}): ${showText(column)} is blank, and source.key needs a value`,
+    {
+      hint: 'fill it in the file, or name other columns in source.key',
+      facts: { file: file.path, record, line, column },
+    },
+  );
+}
+
+async function doubledError(
+  source: ReadSource,
+  [first, second]: readonly [number, number],
+  options: {
+    readonly maxRecordBytes: number;
+    readonly columns: readonly string[];
+    readonly fields: readonly number[];
+  },
+): Promise<SourceError> {
+  const { maxRecordBytes, columns, fields } = options;
+  const from = { position: { file: 0, offset: source.files[0]!.dataStart }, record: 1 };
+  const batches = readRecords(source, from, { maxRecordBytes, onBadRecord: () => undefined });
+  const places: { readonly path: string; readonly line: number; readonly values: readonly string[] }[] = [];
+  for await (const batch of pickRecords(batches, [[first], [second]])) {
+    const file = source.files[batch.file]!;
+    const values = fields.map((field) => fieldValue(batch, 0, field));
+    places.push({ path: file.path, line: await lineAt(file, batch.base + batch.starts[0]!), values });
+  }
+  const [one, other] = places;
+  const shown = columns.map((column, at) => `${column} ${showText(other?.values[at] ?? '')}`).join(', ');
+  return new SourceError(
+    'SOURCE_KEY_DOUBLED',
+    `${other?.path}: record ${second} (line ${other?.line}) has the same key as record ${first} ` +
+      `(${one?.path === other?.path ? '' : `${one?.path}, `}line ${one?.line}): ${shown}`,
+    {
+      hint: 'remove one of them from the source, or name more columns in source.key',
+      facts: {
+        file: other?.path ?? '',
+        record: second,
+        line: other?.line ?? 0,
+        otherFile: one?.path ?? '',
+        otherRecord: first,
+        otherLine: one?.line ?? 0,
+      },
+    },
+  );
+}
+
+/** The physical line of a decoded offset, from 1. Reads the file again: it is needed for an error only. */
+async function lineAt(file: ReadFile, offset: number): Promise<number> {
+  let line = 1;
+  let left = offset;
+  for await (const piece of readDecoded(file, 0, {})) {
+    for (const byte of piece.subarray(0, left)) if (byte === LF) line++;
+    left -= piece.length;
+    if (left <= 0) break;
+  }
+  return line;
+}

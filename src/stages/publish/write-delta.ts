@@ -1,0 +1,134 @@
+/**
+ * Writes `<output>.delta.csv`, how the rows differ from those of the pipeline's last complete publication. It is computed
+ * before "publishing" is committed, and put in place together with the output.
+ */
+import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
+import { computeDelta } from '../../delta/compute-delta.js';
+import { baseLostError, type LastPublication } from '../../delta/delta-store.js';
+import { hasContent } from '../../files/output-store.js';
+import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
+import { deltaPath } from '../../report/manifest.js';
+import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
+import type { RunContext } from '../../run-context.js';
+import { hashFile } from '../../streams/file-identity.js';
+import type { PublishedDelta } from '../../types.js';
+
+export type DeltaNeeds = Pick<
+  RunContext,
+  'id' | 'source' | 'config' | 'deltas' | 'output' | 'signal' | 'at'
+> & {
+  readonly checkpoint: Pick<Checkpoint, 'runs'>;
+};
+
+/**
+ * Computes the delta and writes it to the local disk; `putDelta` puts it in place later.
+ * @param columns the columns that the service adds.
+ * @returns undefined if the config wants none.
+ * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`.
+ */
+export async function writeDelta(
+  run: DeltaNeeds,
+  work: { readonly path: string; readonly sha256: string; readonly columns: readonly string[] },
+): Promise<PublishedDelta | undefined> {
+  const { pipeline, source, output } = run.config;
+  if (!output.delta || source.key === null) return undefined;
+  const last = await lastPublication(run);
+  const layout = createOutputLayout(run.source, output);
+  const columns = outputColumns(layout, work.columns);
+  const keyFields = source.key.map((column) => layout.sourceColumns.indexOf(column));
+  let delta: PublishedDelta | undefined;
+  await writeLocalFile(waitingPath(run), async (append) => {
+    const options = {
+      store: run.deltas,
+      pipeline,
+      last,
+      key: source.key!,
+      table: { path: work.path, columns, keyFields },
+      sha256: work.sha256,
+      changeColumn: changeColumn(columns, output.prefix),
+      signal: run.signal,
+      onDigests: () => run.at('after-digests-before-delta'),
+    };
+    delta = await computeDelta(options, append);
+  });
+  run.at('after-delta-before-publishing');
+  return delta;
+}
+
+/** Whether the delta of the publication waits for `putDelta`, or is in place already. */
+export async function hasDelta(
+  run: Pick<RunContext, 'id' | 'config' | 'output'>,
+  { delta }: Publication,
+): Promise<boolean> {
+  if (delta === undefined) return true;
+  const waiting = await hashFile(waitingPath(run));
+  if (waiting !== undefined) return waiting.sha256 === delta.sha256;
+  const there = await run.output.identity(deltaPath(run.config.output.path));
+  return there !== undefined && hasContent(there, delta);
+}
+
+/** Puts the delta in place. If the publication has none, removes an old file, which belongs to another output. */
+export async function putDelta(
+  run: Pick<RunContext, 'id' | 'config' | 'output'>,
+  { delta }: Publication,
+): Promise<void> {
+  const path = deltaPath(run.config.output.path);
+  if (delta === undefined) return run.output.remove(path);
+  const waiting = waitingPath(run);
+  // The file is missing if a killed process has already put it in place.
+  if (await isLocalFile(waiting)) await run.output.put(waiting, path, run.config.output.mode);
+}
+
+/**
+ * Makes a complete publication the base of the next delta. Called before the run is `done`. A pipeline that never had a
+ * delta keeps nothing.
+ */
+export async function recordBase(
+  run: Pick<RunContext, 'source' | 'config' | 'deltas' | 'at'> & {
+    readonly checkpoint: Pick<Checkpoint, 'runs'>;
+  },
+  { partial, number, sha256, resultColumns, delta }: Publication,
+): Promise<void> {
+  if (partial) return;
+  const { pipeline, output } = run.config;
+  if (delta === undefined && (await run.deltas.last(pipeline).catch(() => null)) === undefined) {
+    if (!(await hadDelta(run))) return;
+  }
+  const columns = outputColumns(createOutputLayout(run.source, output), resultColumns);
+  const { key = [], digests = null } = delta ?? {};
+  await run.deltas.recordLast(pipeline, { publication: number, sha256, key, columns, digests });
+  if (delta !== undefined) run.at('after-base-before-done');
+}
+
+/** @throws ConfigError when the store has lost the last publication that the checkpoint knows. */
+async function lastPublication(run: DeltaNeeds): Promise<LastPublication | undefined> {
+  const { pipeline } = run.config;
+  const last = await run.deltas.last(pipeline);
+  if (last === undefined && (await hadDelta(run))) {
+    throw baseLostError(pipeline, 'what is kept of its last publication for the next delta is missing');
+  }
+  const done = (await run.checkpoint.runs(pipeline)).filter(({ state }) => state === 'done');
+  const newest = Math.max(0, ...done.map(({ publication }) => publication!.number));
+  if (last !== undefined && last.publication < newest) {
+    const text = `publication ${last.publication} is kept for the next delta, but publication ${newest} came after it`;
+    throw baseLostError(pipeline, text);
+  }
+  return last;
+}
+
+/** Whether a publication of the pipeline had a delta. */
+async function hadDelta(run: Pick<DeltaNeeds, 'config' | 'checkpoint'>): Promise<boolean> {
+  const runs = await run.checkpoint.runs(run.config.pipeline);
+  return runs.some(({ state, publication }) => state === 'done' && publication?.delta !== undefined);
+}
+
+function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
+  return workPathOf(deltaPath(run.config.output.path), run.id);
+}
+
+/** A name that no column of the output has. */
+function changeColumn(columns: readonly string[], prefix: string): string {
+  let name = `${prefix}change`;
+  while (columns.includes(name)) name = `${prefix}row_${name.slice(prefix.length)}`;
+  return name;
+}
