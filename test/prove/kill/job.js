@@ -46,7 +46,9 @@ export function writeSources(folder, { records, seed, nights }) {
     '--out',
     first,
   ]);
-  const [header, ...lines] = readFileSync(first, 'utf8').trimEnd().split(/\n(?=A\d+,)/);
+  const [header, ...lines] = readFileSync(first, 'utf8')
+    .trimEnd()
+    .split(/\n(?=A\d+,)/);
   const random = createDice(seed);
   let tonight = lines.slice(0, records);
   const fresh = lines.slice(records);

@@ -7,8 +7,12 @@ import { fileURLToPath } from 'node:url';
 
 const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 
-/** Starts the service on the folder of a job. @param port 0 takes a free one. */
-export async function startService(work, port) {
+/**
+ * Starts the service on the folder of a job.
+ * @param port 0 takes a free one.
+ * @param speed records a second; 0: no limit.
+ */
+export async function startService(work, port, { speed = 1200, segmentRecords = 40 } = {}) {
   const process_ = spawn(
     process.execPath,
     [
@@ -21,9 +25,9 @@ export async function startService(work, port) {
       '--predictor',
       'hash',
       '--records-per-second',
-      '1200',
+      `${speed}`,
       '--segment-records',
-      '40',
+      `${segmentRecords}`,
       '--data',
       join(work, 'service'),
     ],
