@@ -61,6 +61,29 @@ describe('a run that is superseded', () => {
   });
 });
 
+describe('a night whose publication was interrupted', () => {
+  it.each([
+    'after-last-merge-before-publishing',
+    'after-publishing-before-rename',
+    'after-rename-before-manifest',
+    'after-marker-before-done',
+  ] as const)('%s gives its answers to the next night, whose source has taken its place', async (point) => {
+    await withNights({ config: { source: { onChange: 'supersede' } } }, async (nights) => {
+      await nights.night(A);
+      await nights.write(B);
+      const at = (here: string) => {
+        if (here === point) throw new Error('killed');
+      };
+      const error = await nights.failure({}, { ...nights.options, at });
+      expect(error).toMatchObject({ message: 'killed' });
+      const C = changedLines(B, 7);
+      const third = await nights.night(C);
+      expect(third.bought).toEqual(unknownNames(C, A, B));
+      await expectEnriched(nights);
+    });
+  });
+});
+
 describe('reuse that is turned on', () => {
   it('takes the answers of the last run, where its source is still there', async () => {
     await withNights({}, async (nights) => {
