@@ -17,6 +17,7 @@ export const failpoints = [
   'after-swap-before-removal',
   'after-downloaded-before-merge',
   'after-columns-before-merge',
+  'after-columns-added-before-merge',
   'after-work-write-before-commit',
   'after-merged-before-next',
   'after-round-answered-before-settled',

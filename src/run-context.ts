@@ -60,6 +60,8 @@ export interface RunContext {
     method: JoinMethod | null;
     /** The numbers of chunks that passed before the method was proven. */
     readonly judged: Set<number>;
+    /** Columns that a warning has named because some results lack them. */
+    readonly lacking: Set<string>;
     /** The running judgement, or the last one. It resolves to an error if a chunk did not pass. */
     judging: Promise<UntrustedError | undefined>;
   };

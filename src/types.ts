@@ -215,6 +215,8 @@ export interface Choice {
   readonly outdated: number;
   /** The columns of the reused answers: those of the newest segment first. */
   readonly columns: readonly string[];
+  /** The columns that the successful reused answers have, each set once, and how many records take such an answer. */
+  readonly columnSets: readonly { readonly columns: readonly string[]; readonly records: number }[];
   /** Whether a local service gave any of the reused answers. */
   readonly rehearsal: boolean;
   /** The file with the lists of records: its size, and the hash of its directory, which holds a checksum of each piece. */

@@ -18,7 +18,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   index: ['run', 'source', 'stages', 'report', 'delta', 'hints', ...middle, ...base, 'type run-context'],
   run: ['source', 'stages', 'report', 'delta', ...middle, ...base, 'type run-context'],
   stages: ['source', 'report', 'delta', ...middle, ...base, 'type run-context'],
-  report: ['results', 'checkpoint', 'files', 'streams', 'config', ...base, 'type run-context'],
+  report: ['reuse', 'results', 'checkpoint', 'files', 'streams', 'config', ...base, 'type run-context'],
   'run-context': ['delta', ...middle, ...base].map((name) => `type ${name}`),
   reuse: ['results', 'source', 'files', 'csv', 'streams', 'kernel', ...base],
   delta: ['csv', 'streams', 'types', 'errors'],

@@ -168,6 +168,11 @@ export interface Checkpoint extends CheckpointReader {
    * columns may change only while nothing is merged.
    */
   recordColumns(run: string, columns: readonly string[], learned: boolean): Promise<void>;
+  /**
+   * The service has added columns: fixes a longer list, which begins with the columns of the run, for the run and for
+   * the pipeline on this service. All rows become unmerged.
+   */
+  recordColumnsAdded(run: string, columns: readonly string[]): Promise<void>;
   /** Fixes the join method of the run. Later calls may only add judged columns. */
   recordJoin(run: string, join: JoinMethod): Promise<void>;
   /**

@@ -18,14 +18,6 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   checkDelta(sections, onProblem);
 }
 
-/** Reports every value that the schema knows but this release does not support, so that it is never ignored. */
-export function checkSupported({ result }: Sections, onProblem: OnProblem): void {
-  if (result?.onChange === 'add') {
-    const text = 'adding result columns to a pipeline is not supported in this release; write fail or ignore';
-    onProblem('result.onChange', text);
-  }
-}
-
 /** The sections that the search for failed records needs; invalid ones are left out. */
 export type RescueSections = Pick<Sections, 'failures' | 'upload'> & {
   readonly service?: { readonly embedded: boolean; readonly legacyBaseUrl: string | null };

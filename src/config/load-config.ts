@@ -1,6 +1,6 @@
 /** Makes the config: reads settings, merges them, replaces variables, makes paths absolute and checks everything. */
 import { dirname, isAbsolute, join, normalize, resolve } from 'node:path';
-import { checkSupported, crossCheck } from './cross-checks.js';
+import { crossCheck } from './cross-checks.js';
 import { environmentSettings, withToken } from './env-settings.js';
 import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';
@@ -87,7 +87,6 @@ function resolveConfig(
   const sections = parseSections(tree, (key) => writtenAt(written, key), onProblem);
   const onKeyProblem = (key: string, text: string) => onProblem(key.split('.'), text);
   crossCheck(sections, onKeyProblem);
-  checkSupported(sections, onKeyProblem);
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
   return { ...(sections as Config), service: service as ServiceConfig };

@@ -18,6 +18,8 @@ export interface WorkFile {
    * @returns the SHA-256 of the appended bytes, hex.
    */
   append(...pieces: Uint8Array[]): Promise<string>;
+  /** Removes all bytes, so that the file begins anew. */
+  empty(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -59,7 +61,7 @@ function splitForHash(bytes: Uint8Array): Uint8Array[] {
   );
 }
 
-function createWorkFile(file: FileHandle, from: number, { written }: KnownWork): WorkFile {
+function createWorkFile(file: FileHandle, from: number, known: KnownWork): WorkFile {
   let length = from;
   return {
     get length() {
@@ -73,10 +75,15 @@ function createWorkFile(file: FileHandle, from: number, { written }: KnownWork):
         for (const piece of pieces) hash.update(piece);
         await writing;
       };
-      await (written === undefined ? write() : written.append(file, pieces, write));
+      await (known.written === undefined ? write() : known.written.append(file, pieces, write));
       for (const piece of pieces) length += piece.length;
       await file.datasync();
       return hash.digest('hex');
+    },
+    empty: async () => {
+      await file.truncate(0);
+      length = 0;
+      known.written = createWrittenHash(file);
     },
     close: () => file.close(),
   };

@@ -7,6 +7,7 @@ import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
+import { columnsMissing } from '../reuse/columns-missing.js';
 import type { RunContext } from '../run-context.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
@@ -40,6 +41,7 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
   const tally = await run.checkpoint.tally(run.id);
   const { counts } = publication;
   const layout = createOutputLayout(run.source, run.config.output);
+  const missing = columnsMissing(row.choice, publication.resultColumns);
   return {
     manifestVersion: 1,
     publication: publication.number,
@@ -63,6 +65,7 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     indistinct: tally.counts.indistinct,
     ...(row.join?.judged?.isOnWord && { joinedOnWord: weakEchoText(row.join) }),
     columns: outputColumns(layout, publication.resultColumns),
+    ...(Object.keys(missing).length > 0 && { columnsMissing: missing }),
     output: {
       path: run.config.output.path,
       bytes: publication.bytes,

@@ -2,6 +2,7 @@
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { OutputStore } from '../files/output-store.js';
 import { weakEchoText } from '../results/declared-echo.js';
+import { columnsMissing } from '../reuse/columns-missing.js';
 import type { Counts, PublishedDelta, Source } from '../types.js';
 import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
@@ -37,6 +38,8 @@ export interface RunSummary {
   /** A warning if the join relies on the declared `result.echo` alone; else null. */
   readonly joinedOnWord: string | null;
   readonly columns: readonly string[];
+  /** Columns that reused answers lack, because the service has added them since; and how many records lack each. */
+  readonly columnsMissing: Readonly<Record<string, number>>;
   readonly output: {
     readonly path: string;
     readonly bytes: number;
@@ -86,6 +89,7 @@ export async function summarizeRun(
   const tally = await checkpoint.tally(id);
   const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
   const published = (run.state === 'done' ? run.publication : partial) ?? null;
+  const columns = published?.resultColumns ?? run.columns ?? [];
   return {
     run: id,
     pipeline: run.pipeline,
@@ -108,7 +112,8 @@ export async function summarizeRun(
         : await findLostFolios(checkpoint, id, maxLost),
     indistinct: tally.counts.indistinct,
     joinedOnWord: run.join?.judged?.isOnWord ? weakEchoText(run.join) : null,
-    columns: published?.resultColumns ?? run.columns ?? [],
+    columns,
+    columnsMissing: columnsMissing(run.choice, columns),
     output: published && {
       path: published.output.path,
       bytes: published.bytes,

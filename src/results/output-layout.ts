@@ -114,12 +114,21 @@ export function addedColumns(part: PartTable, sent: SentColumns, kinds: ColumnKi
   );
 }
 
+/** How the columns of a part differ from those of the run. */
+export interface ColumnChange {
+  /** Columns of the run that the part lacks. */
+  readonly missing: readonly string[];
+  /** Columns that only the part has, in its order. */
+  readonly unknown: readonly string[];
+}
+
 /**
- * Checks that a successful part has the run's added columns.
+ * Compares the added columns of a successful part with those of the run.
  *
  * @param columns the run's added columns.
- * @param onChange `ignore`: checks nothing. The writer then drops unknown columns and leaves missing ones empty.
- * @throws UntrustedError `COLUMNS_CHANGED` when a part lacks a column or has an unknown one.
+ * @param onChange `ignore`: compares nothing. The writer then drops unknown columns and leaves missing ones empty.
+ * @returns the difference under `add`; undefined if there is none.
+ * @throws UntrustedError `COLUMNS_CHANGED` under `fail` when a part lacks a column or has an unknown one.
  */
 export function checkAddedColumns(
   part: PartTable,
@@ -127,12 +136,13 @@ export function checkAddedColumns(
   kinds: ColumnKinds,
   columns: readonly string[],
   onChange: 'fail' | 'add' | 'ignore',
-): void {
-  if (onChange === 'ignore') return;
+): ColumnChange | undefined {
+  if (onChange === 'ignore') return undefined;
   const added = addedColumns(part, sent, kinds);
   const missing = columns.filter((column) => !added.includes(column));
   const unknown = added.filter((column) => !columns.includes(column));
-  if (missing.length === 0 && unknown.length === 0) return;
+  if (missing.length === 0 && unknown.length === 0) return undefined;
+  if (onChange === 'add') return { missing, unknown };
   const changes = [
     ...(missing.length > 0 ? [`missing: ${missing.join(', ')}`] : []),
     ...(unknown.length > 0 ? [`unknown so far: ${unknown.join(', ')}`] : []),
@@ -141,7 +151,7 @@ export function checkAddedColumns(
     'COLUMNS_CHANGED',
     `the service's result columns changed (${changes.join('; ')})`,
     {
-      hint: 'set result.columns to the columns of today, or set result.onChange: ignore, and run again: nothing is paid again',
+      hint: 'set result.onChange: add or ignore, or set result.columns to the columns of today, and run again: nothing is paid again',
       facts: { part: part.reference.part },
     },
   );

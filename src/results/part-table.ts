@@ -18,6 +18,8 @@ export const MAX_PART_BYTES = 0x7000_0000;
 export interface PartTable extends Table {
   readonly reference: PartReference;
   readonly columns: readonly string[];
+  /** Whether each row has one field only, which holds all columns as the output has them, with commas between them. */
+  readonly isJoined?: boolean;
 }
 
 /**
@@ -37,6 +39,9 @@ export function readPartTable(
   return readResults(reference, header, bytes.subarray(header.bytes));
 }
 
+/** The columns of results, and the bytes before the first one. */
+type ResultHeader = Readonly<Pick<Header, 'bytes'>> & { readonly columns: readonly string[] };
+
 /**
  * Reads results without a header.
  *
@@ -46,7 +51,7 @@ export function readPartTable(
  */
 export function readResults(
   reference: PartReference & { readonly records?: number },
-  header: Header,
+  header: ResultHeader,
   results: Buffer,
 ): PartTable {
   const fields = header.columns.length;
@@ -93,7 +98,7 @@ function parseHeader(reference: PartReference, bytes: Buffer): Header {
 }
 
 /** Options to scan the bytes after the header. */
-function scanOptions(reference: PartReference, header: Header): ScanOptions {
+function scanOptions(reference: PartReference, header: ResultHeader): ScanOptions {
   return {
     delimiter: ',',
     fields: header.columns.length,

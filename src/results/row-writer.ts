@@ -11,6 +11,7 @@ import type { Answers, FixedSource, Lineage, ResultSource } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 import { countAnswers } from './row-counts.js';
+import { splitColumns } from './split-columns.js';
 
 export interface WrittenRows {
   readonly bytes: Buffer;
@@ -25,6 +26,8 @@ export interface RowOptions {
   readonly columns: readonly string[];
   /** Names of the uploaded file's columns, the key's included. */
   readonly sentColumns: ReadonlySet<string>;
+  /** See `RowsLayout`. */
+  readonly partsFirst?: boolean;
 }
 
 export interface RowWriter {
@@ -38,12 +41,18 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
   // Reused for all chunks: they grow to the size of the largest.
   const out = new ByteWriter(64 * 1024);
   const kernel = new RowsKernel(
-    { chosen: layout.sourceFields, delimiter: layout.delimiter, numbered: layout.lineage },
+    {
+      chosen: layout.sourceFields,
+      delimiter: layout.delimiter,
+      numbered: layout.lineage,
+      ...(options.partsFirst && { partsFirst: true }),
+    },
     tables,
   );
 
   return {
-    write: (records, answers) => {
+    write: (records, given) => {
+      const answers = splitColumns(given, columns);
       const { sources, source, result } = answers;
       const reasons = sources.map((one) =>
         one.origin === 'fixed' ? [] : reasonFields(one, columns, sentColumns),
@@ -88,10 +97,12 @@ function answerPart(
   reasons: readonly number[],
   { head, end }: RowLineage,
 ): AnswerPart {
-  const { bytes, count, fields, starts, ends } = table;
-  const own = { bytes, count, fields, starts, ends, end };
-  if (table.reference.fileStatus === 'SUCCESSFUL') {
-    const answers = columns.map((column) => table.columns.indexOf(column));
+  const isSuccessful = table.reference.fileStatus === 'SUCCESSFUL';
+  const { bytes, count, fields, starts, ends, isJoined: isWritten = false } = table;
+  const own = { bytes, count, fields, starts, ends, end, isWritten };
+  if (isSuccessful) {
+    const joined = columns.length === 0 ? [] : [0];
+    const answers = isWritten ? joined : columns.map((column) => table.columns.indexOf(column));
     return { ...own, answers, lead: successLead, tail: head };
   }
   const tail = Buffer.concat([Buffer.from(','.repeat(columns.length)), head]);

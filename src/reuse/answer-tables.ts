@@ -1,30 +1,16 @@
 /** Makes the answers in a lane of a choice into tables, as the row writer takes them: one for each kind of answer. */
-import { COMMA, LF, QUOTE } from '../csv/bytes.js';
 import type { NumberedAnswers, ResultSource } from '../results/answers.js';
-import { type PartTable, readResults } from '../results/part-table.js';
-import { takeBuffer } from '../streams/buffer-pool.js';
+import type { PartTable } from '../results/part-table.js';
+import { takeNumbers } from '../streams/buffer-pool.js';
 import { ANSWER_INTS, type ChoiceDirectory } from './choice-format.js';
 import { isFailure, valueBytes, valueInts } from './segment-format.js';
 
 /** The column of a table of failures. */
 export const REASON_COLUMN = 'error';
-/** Fewest fields of a row: a row of one empty field would be a blank line. */
-const MIN_FIELDS = 2;
-
-/** Answers of one kind: the successful ones of the same columns, or the failures. */
-interface Kind {
-  readonly columns: readonly string[];
-  readonly isFailed: boolean;
-  /** Rows and bytes of the table. */
-  count: number;
-  bytes: number;
-  out: Buffer;
-  /** For each row, the number of the record that has paid. */
-  paid: Int32Array;
-}
 
 /**
- * @param ints the entries of the lane, in any order.
+ * All tables share the bytes of the lane and the places of its values: their rows are the records, in order.
+ * @param ints the entries of the lane, in any order; must not change while the answers are used.
  * @param first smallest number of the lane.
  * @param from smallest number that is wanted.
  * @param lineage whether there is a source for each origin.
@@ -38,88 +24,53 @@ export function answersOfLane(
 ): NumberedAnswers {
   // Index of the entry plus one, by number: the entries of a lane have different numbers.
   const entryOf = new Int32Array(2 ** laneBits);
-  const kinds = [...layouts.map((columns) => kindOf(columns, false)), kindOf([REASON_COLUMN], true)];
-  const failures = kinds.length - 1;
-  const kindAt = (at: number) => (isFailure(ints[at + 3]!) ? failures : origins[ints[at + 1]!]!.layout);
+  const failures = layouts.length;
   let count = 0;
   for (let at = 0; at < ints.length; at += ANSWER_INTS + valueInts(ints[at + 3]!)) {
     if (ints[at]! < from) continue;
     entryOf[ints[at]! - first] = at + 1;
-    const kind = kinds[kindAt(at)]!;
-    kind.count += 1;
-    kind.bytes += valueBytes(ints[at + 3]!) + ROOM_BYTES;
     count += 1;
-  }
-  for (const kind of kinds) {
-    kind.out = takeBuffer(kind.bytes);
-    kind.paid = new Int32Array(kind.count);
-    kind.count = 0;
-    kind.bytes = 0;
   }
   const numbers = new Int32Array(count);
   const source = new Int32Array(count);
   const result = new Int32Array(count);
-  const sources = createSources(lineage ? origins.length : 0, kinds.length);
-  const bytes = new Uint8Array(ints.buffer, ints.byteOffset, ints.byteLength);
+  const paid = new Int32Array(count);
+  const starts = takeNumbers(count);
+  const ends = takeNumbers(count);
+  const sources = createSources(lineage ? origins.length : 0, failures + 1);
   let record = 0;
   for (let index = 0; index < entryOf.length; index++) {
     const at = entryOf[index]! - 1;
     if (at < 0) continue;
-    const kindIndex = kindAt(at);
-    const kind = kinds[kindIndex]!;
+    const meta = ints[at + 3]!;
+    const origin = ints[at + 1]!;
+    const kind = isFailure(meta) ? failures : origins[origin]!.layout;
     numbers[record] = ints[at]!;
-    source[record] = sources.indexOf(kindIndex, lineage ? ints[at + 1]! : -1);
-    result[record] = kind.count;
-    kind.paid[kind.count] = ints[at + 2]!;
-    addRow(kind, bytes, (at + ANSWER_INTS) * Int32Array.BYTES_PER_ELEMENT, valueBytes(ints[at + 3]!));
+    source[record] = sources.indexOf(kind, lineage ? origin : -1);
+    result[record] = record;
+    paid[record] = ints[at + 2]!;
+    starts[record] = (at + ANSWER_INTS) * Int32Array.BYTES_PER_ELEMENT;
+    ends[record] = starts[record]! + valueBytes(meta);
     record += 1;
   }
-  const tables = kinds.map((kind) => (kind.count === 0 ? undefined : tableOf(kind)));
+  const bytes = new Uint8Array(ints.buffer, ints.byteOffset, ints.byteLength);
+  const values = { bytes, count, fields: 1, starts, ends, isJoined: true };
+  const tables = [...layouts, FAILURE_COLUMNS].map((columns, kind): PartTable => {
+    const fileStatus = kind === failures ? 'FAILED' : 'SUCCESSFUL';
+    return { ...values, columns, reference: { fileStatus, part: 0 } };
+  });
   const used = sources.list.map(({ kind, origin }): ResultSource => {
     const { run, folio, part, answeredAt } = origin < 0 ? NO_ORIGIN : origins[origin]!;
-    const records = lineage ? kinds[kind]!.paid : null;
+    const records = lineage ? paid : null;
     const table = tables[kind]!;
-    return { table, answered: ANSWERED, run, folio, part, answeredAt, records, origin: 'reused' };
+    return { table, answered: FAILURE_COLUMNS, run, folio, part, answeredAt, records, origin: 'reused' };
   });
   return { numbers, answers: { sources: used, source, result, indistinct: NONE } };
 }
 
-/** Most bytes of a row besides its value. */
-const ROOM_BYTES = 4;
-const ANSWERED = [REASON_COLUMN];
+const FAILURE_COLUMNS = [REASON_COLUMN];
 const NONE: ReadonlySet<number> = new Set();
 const NO_ORIGIN = { run: null, folio: null, part: null, answeredAt: null };
-
-function kindOf(columns: readonly string[], isFailed: boolean): Kind {
-  return { columns, isFailed, count: 0, bytes: 0, out: Buffer.alloc(0), paid: new Int32Array(0) };
-}
-
-function addRow(kind: Kind, bytes: Uint8Array, from: number, size: number): void {
-  const { out } = kind;
-  let to = kind.bytes;
-  for (let i = 0; i < size; i++) out[to++] = bytes[from + i]!;
-  if (kind.isFailed && size === 0) {
-    out[to++] = QUOTE;
-    out[to++] = QUOTE;
-  }
-  for (let field = missingFields(kind); field > 0; field--) out[to++] = COMMA;
-  out[to++] = LF;
-  kind.bytes = to;
-  kind.count += 1;
-}
-
-/** Empty fields behind the value. */
-function missingFields({ columns, isFailed }: Kind): number {
-  return isFailed ? 0 : Math.max(0, MIN_FIELDS - Math.max(1, columns.length));
-}
-
-function tableOf(kind: Kind): PartTable {
-  const fields = Math.max(1, kind.columns.length) + missingFields(kind);
-  const columns = Array.from({ length: fields }, (_, field) => kind.columns[field] ?? '');
-  const fileStatus = kind.isFailed ? 'FAILED' : 'SUCCESSFUL';
-  const reference = { fileStatus, part: 0, records: kind.count } as const;
-  return readResults(reference, { columns, bytes: 0 }, kind.out.subarray(0, kind.bytes));
-}
 
 /** The sources in use: one for each kind and origin. */
 function createSources(origins: number, kinds: number) {

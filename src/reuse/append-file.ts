@@ -76,8 +76,14 @@ export function openNameless(folder: string): AppendFile {
   return new AppendFile(fd);
 }
 
+/** Where numbers are put that are read. */
+export interface Room {
+  /** @returns an array of at least this many numbers; its content is undefined. */
+  ints(size: number): Int32Array<ArrayBuffer>;
+}
+
 /** An array for a use that repeats: it grows to the largest size that was asked for. */
-export class Scratch {
+export class Scratch implements Room {
   #numbers = new Int32Array(1024);
 
   /** @returns an array of at least this many numbers, valid until the next call; its content is undefined. */

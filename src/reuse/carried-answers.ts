@@ -3,6 +3,7 @@
  * merged, and taken when the double is. Memory holds one buffer for each lane of doubles.
  */
 import { type Answers, type FixedSource, type NumberedAnswers, statusOf } from '../results/answers.js';
+import { takeNumbers } from '../streams/buffer-pool.js';
 import type { CarriedAnswers, CarryOptions } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';
 import { createAnswerTexts, textEnd, textStart } from './answer-texts.js';
@@ -68,7 +69,7 @@ export function openCarriedAnswers(folder: string, options: CarryOptions): Carri
         answered.flush(lane);
         fixed.flush(lane);
         const first = lane * 2 ** LANE_BITS;
-        const entries = readLane(file.fd, answered.lanes[lane]!, scratch, temporaryDamaged);
+        const entries = readLane(file.fd, answered.lanes[lane]!, { ints: takeNumbers }, temporaryDamaged);
         const found = answersOfLane(entries, first, from, directory, lineage);
         if (found.numbers.length > 0) yield found;
         const given = readLane(file.fd, fixed.lanes[lane]!, scratch, temporaryDamaged);

@@ -1,10 +1,11 @@
 /** Reads the choice of a run, lane by lane. */
 import { ConfigError } from '../errors.js';
 import type { NumberedAnswers } from '../results/answers.js';
+import { takeNumbers } from '../streams/buffer-pool.js';
 import type { Choice } from '../types.js';
 import type { ChosenAnswers, DoublePairs } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';
-import { Scratch } from './append-file.js';
+import { type Room, Scratch } from './append-file.js';
 import { openChecked } from './checked-file.js';
 import { CHOICE_FORMAT, type ChoiceDirectory, PAIR_INTS } from './choice-format.js';
 import { type Lane, laneSize, readLane } from './lanes.js';
@@ -26,17 +27,19 @@ export function openChoiceReader(run: string, choice: Choice, path: string): Cho
   }
   const { laneBits } = directory;
 
-  /** The lanes that hold numbers from `from` on, with their smallest numbers. Each is read when it is asked for. */
-  const lanesFrom = function* (lanes: readonly Lane[], from: number) {
-    // A generator may wait while another one reads.
-    const scratch = new Scratch();
+  /**
+   * The lanes that hold numbers from `from` on, with their smallest numbers. Each is read when it is asked for.
+   * @param scratch of this generator alone: it may wait while another one reads.
+   */
+  const lanesFrom = function* (lanes: readonly Lane[], from: number, scratch: Room = new Scratch()) {
     for (let lane = Math.max(0, from) >>> laneBits; lane < lanes.length; lane++) {
       if (laneSize(lanes[lane]!) === 0) continue;
       yield { ints: readLane(file.fd, lanes[lane]!, scratch, damaged), first: lane * 2 ** laneBits };
     }
   };
   const answers = async function* (lanes: readonly Lane[], from: number, lineage: boolean) {
-    for (const { ints, first } of lanesFrom(lanes, from)) {
+    // The caller may still use the answers of a lane when it takes those of the next one.
+    for (const { ints, first } of lanesFrom(lanes, from, { ints: takeNumbers })) {
       const found: NumberedAnswers = answersOfLane(ints, first, from, directory, lineage);
       if (found.numbers.length > 0) yield found;
     }

@@ -44,8 +44,8 @@ interface SegmentOrigins {
 export function createDecision({ terms, sendsDoubles, join, sent, writer }: DecisionOptions): Decision {
   const { now, maxAge, failedAge, epoch } = terms;
   const counts = { sent: 0, successful: 0, failed: 0, duplicates: 0, outdated: 0 };
-  /** The segments from which answers were taken. */
-  const used = { all: new Set<SegmentReader>(), successful: new Set<SegmentReader>() };
+  /** The segments from which answers were taken, and for how many records successful ones. */
+  const used = { all: new Set<SegmentReader>(), successful: new Map<SegmentReader, number>() };
   const origins = new Map<SegmentReader, SegmentOrigins>();
   /** For the first of equal records: whether they take an old answer. */
   let reused = new Uint8Array(0);
@@ -101,7 +101,8 @@ export function createDecision({ terms, sendsDoubles, join, sent, writer }: Deci
         else counts.successful += records;
         if (isTaken) reused[head] = 1;
       }
-      if (counts.successful > before) used.successful.add(reader);
+      const successes = counts.successful - before;
+      if (successes > 0) used.successful.set(reader, (used.successful.get(reader) ?? 0) + successes);
       if (counts.successful > before || counts.failed > failedBefore) used.all.add(reader);
     },
     endBucket: () => {
@@ -131,10 +132,25 @@ export function createDecision({ terms, sendsDoubles, join, sent, writer }: Deci
         duplicates: counts.duplicates,
         outdated: counts.outdated,
         columns: [...new Set(successful.flatMap(({ segment }) => segment.columns))],
+        columnSets: columnSetsOf(
+          successful.map((reader) => [reader.segment.columns, used.successful.get(reader)!]),
+        ),
         rehearsal: giving.some(({ rehearsal }) => rehearsal),
       };
     },
   };
+}
+
+/** Adds up the records of segments with the same columns. */
+function columnSetsOf(taken: readonly (readonly [readonly string[], number])[]): Choice['columnSets'] {
+  const sets = new Map<string, { readonly columns: readonly string[]; records: number }>();
+  for (const [columns, records] of taken) {
+    const key = JSON.stringify(columns.toSorted());
+    const set = sets.get(key);
+    if (set === undefined) sets.set(key, { columns, records });
+    else set.records += records;
+  }
+  return [...sets.values()];
 }
 
 function grown(array: Uint8Array<ArrayBuffer>, size: number): Uint8Array<ArrayBuffer> {

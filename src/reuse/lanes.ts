@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import { INT_BYTES } from '../kernel/kernel-memory.js';
 import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
-import { type AppendFile, bytesOfInts, readFully, type Scratch } from './append-file.js';
+import { type AppendFile, bytesOfInts, type Room, readFully } from './append-file.js';
 
 /** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */
 export interface Lane {
@@ -115,7 +115,7 @@ export function laneSize({ sizes }: Lane): number {
 export function readLane(
   fd: number,
   lane: Lane,
-  scratch: Scratch,
+  scratch: Room,
   damaged: () => Error,
 ): Int32Array<ArrayBuffer> {
   const size = laneSize(lane);

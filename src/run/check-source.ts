@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
-import { scanSource } from '../source/scan-source.js';
+import { type ScanSourceOptions, scanSource } from '../source/scan-source.js';
 import { fileStamp, findFiles } from '../source/source-files.js';
 import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
 import { showText } from '../text.js';
@@ -28,7 +28,7 @@ export async function checkSource(
     readonly output: Pick<OutputStore, 'check'>;
     readonly signal: AbortSignal;
   },
-  options: Pick<RunOptions, 'onScan'> = {},
+  options: Pick<RunOptions, 'onScan'> & Pick<ScanSourceOptions, 'watch'> = {},
   known?: Run,
 ): Promise<Source> {
   const paths = await findFiles(config.source.path);
@@ -64,7 +64,7 @@ function wasKeyChecked(known: Run | undefined, { source: { key } }: Config): boo
 
 async function scan(
   config: Config,
-  options: Pick<RunOptions, 'onScan'> & { readonly signal: AbortSignal },
+  options: Pick<RunOptions, 'onScan'> & Pick<ScanSourceOptions, 'watch' | 'signal'>,
   paths: readonly string[],
 ): Promise<Source> {
   const { encoding, delimiter, onBadRecord, key } = config.source;
@@ -76,6 +76,7 @@ async function scan(
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
     ...(key !== null && { keyCheck: { columns: key, folder: config.stateDir } }),
     signal: options.signal,
+    ...(options.watch && { watch: options.watch }),
     ...(options.onScan && { onProgress: options.onScan }),
   });
 }

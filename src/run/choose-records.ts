@@ -8,7 +8,9 @@ import { serviceAddress } from '../config/service-section.js';
 import { ConfigError, GuardError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { formatCount, formatPercent } from '../quantities.js';
-import type { AnswerStore } from '../reuse/answer-store.js';
+import type { LayoutSource } from '../results/output-layout.js';
+import type { AnswerLookup, AnswerStore } from '../reuse/answer-store.js';
+import type { RecordWatch } from '../source/scan-source.js';
 import { createUploadLayout } from '../stages/chunk/cut-chunks.js';
 import { firstPosition, recordsFrom } from '../stages/read-source.js';
 import type { Choice, Segment, Source } from '../types.js';
@@ -24,10 +26,45 @@ export interface ChooseContext {
   readonly signal: AbortSignal;
 }
 
+/** Looks up the records of a source while it is checked. */
+export interface ChoiceWatch extends RecordWatch {
+  /** The look-up of all records; undefined if the check did not have to read them. */
+  lookup(): AnswerLookup | undefined;
+  close(): Promise<void>;
+}
+
 /**
- * Chooses for a run that begins. Before that, answers of earlier runs that are in no segment, or in a damaged one, are
- * put into one where their results are still there.
- * @param unfinished the run that the new one replaces.
+ * Answers of earlier runs that are in no segment are put into one first.
+ * @param unfinished the run that a new one would replace.
+ * @returns undefined if every record is sent and no answer is kept.
+ */
+export async function watchRecords(
+  context: SegmentContext,
+  options: Pick<RunOptions, 'reuse'>,
+  unfinished: Run | undefined,
+): Promise<ChoiceWatch | undefined> {
+  const { config } = context;
+  if (!mayChoose(config)) return undefined;
+  if (config.reuse.maxAge > 0) await makeMissingSegments(context, unfinished);
+  let lookup: AnswerLookup | undefined;
+  return {
+    begin: async (columns, delimiter) => {
+      const files = [{ dialect: { delimiter } }];
+      // A damaged segment is an error only if a new run begins: it is found again then.
+      lookup = await openLookup(context, options, { columns, files }).catch((error: unknown) => {
+        if (error instanceof ConfigError) return undefined;
+        throw error;
+      });
+    },
+    add: async (batch) => lookup?.add(batch),
+    lookup: () => lookup,
+    close: async () => lookup?.close(),
+  };
+}
+
+/**
+ * Chooses for a run that begins. A damaged segment is made again where its results are still there.
+ * @param watched the look-up of all records, if the check of the source has read them.
  * @throws see `chooseRecords`.
  */
 export async function chooseForRun(
@@ -36,12 +73,14 @@ export async function chooseForRun(
   source: Source,
   run: string,
   now: number,
-  unfinished: Run | undefined,
+  watched: AnswerLookup | undefined,
 ): Promise<Choice | null> {
   const { config, checkpoint } = context;
-  if (config.reuse.maxAge > 0) await makeMissingSegments(context, unfinished);
   for (const repaired = new Set<string>(); ; ) {
     try {
+      if (watched !== undefined && repaired.size === 0) {
+        return await watched.decide({ now, ...config.reuse }, run);
+      }
       return await chooseRecords(context, options, source, run, now);
     } catch (error) {
       const id = error instanceof ConfigError ? error.facts.segment : undefined;
@@ -67,13 +106,30 @@ export function mayChoose({ reuse, upload }: Pick<Config, 'reuse' | 'upload'>): 
  * @throws ConfigError when the store of answers is damaged or incomplete: a silent miss would pay again.
  */
 export async function chooseRecords(
-  { config, answers, checkpoint, signal }: ChooseContext,
+  context: ChooseContext,
   options: Pick<RunOptions, 'reuse'>,
   source: Source,
   run: string | null,
   now: number,
 ): Promise<Choice | null> {
-  if (!mayChoose(config)) return null;
+  if (!mayChoose(context.config)) return null;
+  const { config, signal } = context;
+  const lookup = await openLookup(context, options, source);
+  try {
+    for await (const batch of recordsFrom({ source, config, signal }, firstPosition(source))) {
+      await lookup.add(batch);
+    }
+    return await lookup.decide({ now, ...config.reuse }, run);
+  } finally {
+    await lookup.close();
+  }
+}
+
+async function openLookup(
+  { config, answers, checkpoint }: Omit<ChooseContext, 'signal'>,
+  options: Pick<RunOptions, 'reuse'>,
+  source: LayoutSource,
+): Promise<AnswerLookup> {
   const { reuse, upload } = config;
   const { fields, delimiter } = createUploadLayout(source, upload);
   const isReusing = reuse.maxAge > 0 && options.reuse !== false;
@@ -84,22 +140,13 @@ export async function chooseRecords(
     ...usable.filter(({ epoch }) => epoch === reuse.epoch),
     ...usable.filter(({ epoch }) => epoch !== reuse.epoch),
   ];
-  const lookup = await answers.openLookup({
+  return answers.openLookup({
     fields,
     delimiter,
     sentColumns: Object.keys(upload.columns),
     segments,
     duplicates: upload.duplicates,
   });
-  try {
-    for await (const batch of recordsFrom({ source, config, signal }, firstPosition(source))) {
-      await lookup.add(batch);
-    }
-    const { maxAge, failedAge, epoch } = reuse;
-    return await lookup.decide({ now, maxAge, failedAge, epoch }, run);
-  } finally {
-    await lookup.close();
-  }
 }
 
 /**

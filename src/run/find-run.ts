@@ -9,12 +9,12 @@ import type { FileStore } from '../files/run-files.js';
 import { removeLocalFile, workPathOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
-import type { AnswerStore } from '../reuse/answer-store.js';
+import type { AnswerLookup, AnswerStore } from '../reuse/answer-store.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import type { Clock } from '../streams/clock.js';
 import type { Choice, Source } from '../types.js';
 import { checkSource } from './check-source.js';
-import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
+import { checkMiss, chooseForRun, logChoice, watchRecords } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
 import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
 import type { RunOptions } from './run-options.js';
@@ -66,15 +66,21 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
     return continueRun(context, unfinished, source);
   }
   const latest = await checkpoint.latestRun(config.pipeline);
-  const source = await checkSource({ config, output, signal }, options, sameParsing(latest, frozen));
-  if (!options.fresh) {
-    const done = pickDoneRun(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
-    if (done !== undefined) {
-      await verifyPaid(context, done);
-      return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
+  const watch = await watchRecords(context, options, unfinished);
+  try {
+    const watching = { ...options, ...(watch && { watch }) };
+    const source = await checkSource({ config, output, signal }, watching, sameParsing(latest, frozen));
+    if (!options.fresh) {
+      const done = pickDoneRun(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
+      if (done !== undefined) {
+        await verifyPaid(context, done);
+        return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
+      }
     }
+    return await beginRun(context, options, source, frozen, { unfinished, lookup: watch?.lookup() });
+  } finally {
+    await watch?.close();
   }
-  return beginRun(context, options, source, frozen, unfinished);
 }
 
 /** Finds a run that exists already, to collect it, retry it or publish it again. */
@@ -184,17 +190,25 @@ async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run:
   );
 }
 
+/** What was found before a run begins. */
+interface Before {
+  /** The run that the new one replaces. */
+  readonly unfinished: Run | undefined;
+  /** See `chooseForRun`. */
+  readonly lookup: AnswerLookup | undefined;
+}
+
 async function beginRun(
   context: FindRunContext,
   options: RunOptions,
   source: Source,
   frozen: Readonly<Record<string, string>>,
-  unfinished: Run | undefined,
+  { unfinished, lookup }: Before,
 ): Promise<FoundRun> {
   const { config, checkpoint, service } = context;
   const createdAt = context.clock.now();
   const id = runId(createdAt);
-  const choice = await chooseForRun(context, options, source, id, createdAt, unfinished);
+  const choice = await chooseForRun(context, options, source, id, createdAt, lookup);
   try {
     if (choice !== null) options.at?.('after-choice-before-run');
     await checkNewRun(context, options, source, id, choice, createdAt);

@@ -106,7 +106,7 @@ async function contextOf(
       },
       source: { ...source, onBadRecord: fixed('source.onBadRecord', source.onBadRecord) },
       chunks: { ...chunks, maxBytes: fixed('chunks.maxBytes', chunks.maxBytes) },
-      result: { ...result, echo: run.join?.judged?.declared ?? null, onChange: 'ignore' },
+      result: { ...result, echo: run.join?.judged?.declared ?? null, onChange: 'add' },
     },
     // The join of a run that has ended is not recorded any more.
     checkpoint: { ...checkpoint, recordJoin: async () => undefined },
@@ -114,7 +114,7 @@ async function contextOf(
     files: await files.ofRun(run.id),
     chosen,
     keepsChunks: true,
-    join: { method: run.join, judged: new Set(), judging: Promise.resolve(undefined) },
+    join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
     logger,
     signal,
     at: () => undefined,

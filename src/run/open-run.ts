@@ -106,7 +106,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       signal,
       deferred: { error: undefined },
       uploads,
-      join: { method: run.join, judged: new Set(), judging: Promise.resolve(undefined) },
+      join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
       work: { written: undefined },
       clock,
       logger,

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type BadRecord, badRecordError } from '../csv/bad-record.js';
 import { scanRecords } from '../csv/scan-records.js';
+import type { Batch } from '../csv/table.js';
 import { ConfigError, SourceError } from '../errors.js';
 import { showText } from '../text.js';
 import type { Source, SourceFile } from '../types.js';
@@ -13,6 +14,14 @@ import { checkSameColumns } from './check-same-columns.js';
 import { type InspectedFile, inspectFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 import { fileStamp } from './source-files.js';
+
+/** Sees the records of a source while they are checked. */
+export interface RecordWatch {
+  /** Called once, before the first batch. @param delimiter one character. */
+  begin(columns: readonly string[], delimiter: string): Promise<void>;
+  /** Called for each batch, in the order of the source. The batch is valid until the promise resolves. */
+  add(batch: Batch): Promise<void>;
+}
 
 export interface ScanSourceOptions {
   /** The source's files, in order. */
@@ -29,6 +38,8 @@ export interface ScanSourceOptions {
   /** The columns that name a record; left out if none do. The source must have them. */
   readonly keyCheck?: KeyOptions;
   readonly signal: AbortSignal;
+  /** Gets every good record, so that the source need not be read again. */
+  readonly watch?: RecordWatch;
   /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
   /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
@@ -56,6 +67,7 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     throw new SourceError('SOURCE_MISSING', 'the source has no file', { hint: 'check source.path' });
   }
   for (const other of others) checkSameColumns(first, other);
+  await options.watch?.begin(first.columns, first.dialect.delimiter);
 
   const totals: Totals = { bytes: 0, records: 0, rejected: 0 };
   const files: SourceFile[] = [];
@@ -149,6 +161,7 @@ async function scanFile(
     totals.records = batch.firstRecord + batch.count - 1;
     checkCount(totals, path, options);
     if (keys !== undefined) await keys.add(batch, file);
+    if (options.watch !== undefined) await options.watch.add(batch);
     onProgress?.({ bytes: totals.bytes, records: totals.records });
   }
   onProgress?.({ bytes: totals.bytes, records: totals.records });

@@ -22,6 +22,7 @@ const done: RunSummary = {
   lost: [],
   indistinct: 0,
   joinedOnWord: null,
+  columnsMissing: {},
   columns: ['naics_code'],
   output: { path: 'out.csv', bytes: 2048, records: 1000, sha256: 'ff', inPlace: true, heldBy: null },
   manifest: 'out.csv.manifest.json',

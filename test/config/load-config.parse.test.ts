@@ -172,11 +172,6 @@ test.each([
   expect(found).toBeDefined();
 });
 
-test('a value that this release does not support is refused', async () => {
-  const problems = await problemsOf(minimalWith({ result: { onChange: 'add' } }));
-  expect(problems['result.onChange']).toMatch(/not supported in this release; write fail or ignore/);
-});
-
 test('accepts policies, caps, prices, chosen columns, no key column', () => {
   const config = parseConfig(
     minimalWith({

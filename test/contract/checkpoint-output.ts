@@ -51,6 +51,28 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.knownColumns('nightly', 'https://service.test')).toEqual(['title']);
       }));
 
+    it('adds columns behind those of the run, and unmerges all rows', () =>
+      withRun(async (checkpoint) => {
+        const added = (columns: readonly string[]) => checkpoint.recordColumnsAdded('r1', columns);
+        await expect(added(['code', 'title'])).rejects.toThrow(CheckpointStateError);
+        await checkpoint.recordColumns('r1', ['code'], false);
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
+        for (const columns of [[], ['code'], ['title'], ['title', 'code'], ['codes', 'title']]) {
+          await expect(added(columns)).rejects.toThrow(CheckpointStateError);
+        }
+        expect((await checkpoint.lastStretch('r1'))?.workEnd).toBe(100);
+        expect(await checkpoint.knownColumns('nightly', 'https://service.test')).toBeUndefined();
+
+        await added(['code', 'a "quoted", one']);
+        await added(['code', 'a "quoted", one', 'title', 'more']);
+        const all = ['code', 'a "quoted", one', 'title', 'more'];
+        expect((await checkpoint.run('r1'))?.columns).toEqual(all);
+        expect(await checkpoint.knownColumns('nightly', 'https://service.test')).toEqual(all);
+        expect(await checkpoint.lastStretch('r1')).toBeUndefined();
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 120);
+        await expect(checkpoint.recordColumnsAdded('r9', all)).rejects.toThrow(CheckpointStateError);
+      }));
+
     it('fixes one way to join', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordJoin('r1', { by: 'key', column: 'record_id', judged: null });

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { type FileHandle, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writeAll } from '../../src/files/work-file.js';
+import { type KnownWork, openWorkFile, writeAll } from '../../src/files/work-file.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
@@ -55,5 +55,23 @@ describe('writeAll', () => {
     const few = pieces.map((piece) => piece.subarray(0, most * 20));
     const all = await written(few, (file) => sparing(file, most));
     expect(all.equals(Buffer.concat(few))).toBe(true);
+  });
+});
+
+describe('a work file', () => {
+  it('that is emptied begins anew, and its hash is known again', async () => {
+    const path = join(await folder(), 'work');
+    const known: KnownWork = { written: undefined };
+    await writeFile(path, 'of another process');
+    const work = await openWorkFile(path, known, async (size) => size);
+    await work.append(Buffer.from(', longer'));
+    expect(known.written).toBeUndefined();
+    await work.empty();
+    expect(work.length).toBe(0);
+    await work.append(Buffer.from('a'), Buffer.from('new'));
+    await work.close();
+    expect(await readFile(path, 'utf8')).toBe('anew');
+    const sha256 = createHash('sha256').update('anew').digest('hex');
+    expect(known.written!.of(path)).toEqual({ bytes: 4, sha256 });
   });
 });

@@ -68,8 +68,11 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
         const isFailed = 'reason' in given;
         const limit = (isFailed ? TERMS.failedAge : TERMS.maxAge) / DAY;
         const lineage = JSON.stringify([`R${at}`, folio, 1, NOW - age * DAY, number]);
+        const names: readonly string[] = own;
         const row = (columns: readonly string[]) => {
-          const added = columns.map((column) => (isFailed ? '' : (given.values[own.indexOf(column)] ?? '')));
+          const added = columns.map((column) =>
+            isFailed ? '' : (given.values[names.indexOf(column)] ?? ''),
+          );
           const status = isFailed ? ['FAILED', 'SERVICE_FAILED', given.reason] : ['SUCCESSFUL', '', ''];
           return `${line([...status, ...added])} ${lineage}`;
         };
@@ -111,6 +114,7 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
     duplicates: all.byDouble.length,
     outdated: all.outdated.size,
     columns,
+    epoch: TERMS.epoch,
     rehearsal: segments.some(({ rehearsal }, at) => rehearsal && used.has(at)),
   };
   return { ...all, choice };

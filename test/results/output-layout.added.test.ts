@@ -35,6 +35,13 @@ describe('added columns', () => {
       exitCode: 6,
       message: expect.stringContaining(message),
     });
-    checkAddedColumns(part, sent, {}, columns, 'ignore');
+    expect(checkAddedColumns(part, sent, {}, columns, 'ignore')).toBeUndefined();
+  });
+
+  it('are told apart under add', () => {
+    const change = (columns: readonly string[]) => checkAddedColumns(part, sent, {}, columns, 'add');
+    expect(change(['score', 'title'])).toEqual({ missing: ['score'], unknown: ['code'] });
+    expect(change([])).toEqual({ missing: [], unknown: ['code', 'title'] });
+    expect(change(['title', 'code'])).toBeUndefined();
   });
 });

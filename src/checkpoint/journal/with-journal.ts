@@ -24,6 +24,7 @@ type JournaledChange =
   | 'recordSearchEnd'
   | 'recordRoundSettled'
   | 'recordColumns'
+  | 'recordColumnsAdded'
   | 'recordUnjoined'
   | 'recordPublishing'
   | 'recordDone'
@@ -143,6 +144,7 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
     ...journaled('recordMixed', () => [{ type: 'mixed' }]),
     ...journaled('recordUnjoined', () => [{ type: 'unjoined' }]),
     ...journaled('recordColumns', ([, columns, learned]) => [{ type: 'columns', columns, learned }]),
+    ...journaled('recordColumnsAdded', ([, columns]) => [{ type: 'columns', columns, learned: true }]),
     ...journaled('recordPublishing', ([, , frozen], publication) => [
       { type: 'publishing', publication, ...(frozen && { frozen }) },
     ]),

@@ -4,15 +4,20 @@ import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { UNMERGE } from './merges.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
-/** Makes `recordColumns`, `recordJoin` and `recordUnjoined`. */
+/** Makes `recordColumns`, `recordColumnsAdded`, `recordJoin` and `recordUnjoined`. */
 export function columnChanges(
   db: StateDatabase,
-): Pick<Checkpoint, 'recordColumns' | 'recordJoin' | 'recordUnjoined'> {
+): Pick<Checkpoint, 'recordColumns' | 'recordColumnsAdded' | 'recordJoin' | 'recordUnjoined'> {
   // The work file begins with the header, so the columns can change only while nothing is merged.
   const fixColumns = db.prepare(`
     UPDATE runs SET columns = @columns
     WHERE id = @run AND state <> 'superseded' AND (columns = @columns
       OR NOT EXISTS (SELECT 1 FROM stretches WHERE run = @run))`);
+  // A list in JSON begins with another if the other without its last bracket is followed by a comma.
+  const addColumns = db.prepare(`
+    UPDATE runs SET columns = @columns
+    WHERE id = @run AND state <> 'superseded' AND pruned_at IS NULL
+      AND substr(@columns, 1, length(columns)) = substr(columns, 1, length(columns) - 1) || ','`);
   const learnColumns = db.prepare(`
     INSERT INTO pipeline_columns (pipeline, service, columns)
     SELECT pipeline, service, @columns FROM runs WHERE id = @run
@@ -35,6 +40,13 @@ export function columnChanges(
       const fixed = fixColumns.run({ run, columns: JSON.stringify(columns) });
       expectOneRow(fixed, 'recordColumns', `run ${run} is superseded, or has merged rows with other columns`);
       if (learned) learnColumns.run({ run, columns: JSON.stringify(columns) });
+    }),
+    recordColumnsAdded: db.change((run: string, columns: readonly string[]) => {
+      const added = addColumns.run({ run, columns: JSON.stringify(columns) });
+      const text = `run ${run} is superseded or pruned, or its columns are not the first of these`;
+      expectOneRow(added, 'recordColumnsAdded', text);
+      learnColumns.run({ run, columns: JSON.stringify(columns) });
+      unmerge.run({ run, fromRecord: 1 });
     }),
     recordJoin: db.change((run: string, join: JoinMethod) => {
       const fixed = fixJoin.run({ run, join: JSON.stringify(join) });

@@ -8,6 +8,8 @@ import { writeField } from '../write-field.js';
 export interface AnswerPart extends Table {
   /** Indexes of the answers among a result's fields, -1 for a missing answer; null if the caller writes the answers. */
   readonly answers: readonly number[] | null;
+  /** Whether the answers are fields of an output, which are copied as they are. */
+  readonly isWritten?: boolean;
   /** Written between a record's own fields and its answers. */
   readonly lead: Uint8Array;
   /** Written after the answers. */
@@ -23,6 +25,8 @@ export interface RowsLayout {
   readonly delimiter: number;
   /** Whether each record's number stands behind its answers. */
   readonly numbered: boolean;
+  /** Whether the same parts are often used for several calls in a row, so that they are loaded once. */
+  readonly partsFirst?: boolean;
 }
 
 /** For each record: the index of its part, of its result in the part, and its number. */
@@ -61,7 +65,8 @@ export function* rowsByField(
     } else {
       out.copy(part.lead, 0, part.lead.length);
       if (part.answers.length > 0) out.byte(COMMA);
-      writeFields(out, part, order.result[row]!, part.answers, COMMA);
+      if (part.isWritten) copyFields(out, part, order.result[row]!, part.answers);
+      else writeFields(out, part, order.result[row]!, part.answers, COMMA);
       out.copy(part.tail, 0, part.tail.length);
       if (layout.numbered) out.number(order.numbers[row]!);
       out.copy(part.end, 0, part.end.length);
@@ -70,6 +75,14 @@ export function* rowsByField(
     if (out.length >= PIECE_BYTES) yield out.take();
   }
   if (out.length > 0) yield out.take();
+}
+
+/** Copies raw fields without a change. */
+function copyFields(out: ByteWriter, table: Table, row: number, chosen: readonly number[]): void {
+  for (const [i, field] of chosen.entries()) {
+    if (i > 0) out.byte(COMMA);
+    if (field >= 0) out.copy(table.bytes, fieldStart(table, row, field), fieldEnd(table, row, field));
+  }
 }
 
 function writeFields(

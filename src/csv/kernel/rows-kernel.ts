@@ -30,6 +30,8 @@ export interface RowsExports {
 
 /** Numbers of a part, as assembly/rows.ts reads them. */
 const PART_INTS = 16;
+/** The delimiter that stands for fields that are copied as they are, see assembly/field.ts. */
+const AS_IS = 0;
 /** Values of `rowsStop`: no room for the next row; the caller has to write the answer of the next row. */
 const NO_ROOM = 1;
 const OTHER_ANSWER = 2;
@@ -73,9 +75,11 @@ export class RowsKernel {
     const tables = this.#tables;
     this.#pieces = [];
     // Sources with different lineage may share a table.
-    const held = [...new Map([records, ...parts].map((table) => [table.bytes, table])).values()];
-    const [own, ...addresses] = tables.hold(held);
-    const addressOf = new Map(held.slice(1).map(({ bytes }, i) => [bytes, addresses[i]!]));
+    const all = this.#layout.partsFirst ? [...parts, records] : [records, ...parts];
+    const held = [...new Map(all.map((table) => [table.bytes, table])).values()];
+    const addresses = tables.hold(held);
+    const addressOf = new Map(held.map(({ bytes }, i) => [bytes, addresses[i]!]));
+    const own = addressOf.get(records.bytes)!;
     const runs = fieldRuns(chosen, delimiter);
     const chosenAt = tables.load(bytesOf(runs));
     const partsAt = this.#loadParts(
@@ -95,9 +99,9 @@ export class RowsKernel {
       exports.writeRows(
         row,
         records.count,
-        own!.bytes,
-        own!.starts,
-        own!.ends,
+        own.bytes,
+        own.starts,
+        own.ends,
         records.fields,
         delimiter,
         chosenAt,
@@ -158,7 +162,9 @@ export class RowsKernel {
       const tail = [this.#tables.load(part.tail), part.tail.length];
       const end = [this.#tables.load(part.end), part.end.length];
       const addresses = [at.bytes, at.starts, at.ends];
-      const numbers = [...addresses, part.fields, answers, runs.length / 2, ...lead, ...tail, ...end];
+      const delimiter = part.isWritten ? AS_IS : COMMA;
+      const texts = [...lead, ...tail, ...end];
+      const numbers = [...addresses, part.fields, answers, runs.length / 2, ...texts, delimiter];
       descriptions.set(numbers, i * PART_INTS);
     }
     return this.#tables.load(bytesOf(descriptions));

@@ -3,6 +3,9 @@
 import { COMMA, QUOTE, ZERO } from './bytes';
 import { copy, copyPlain, copyUnlessReturn } from './copy';
 
+/** In the place of a delimiter: the fields are those of an output, and need no change. */
+export const AS_IS: i32 = 0;
+
 /** Most bytes that quotes add to a field. */
 const QUOTES: i32 = 2;
 
@@ -37,6 +40,7 @@ export function exactSize(start: i32, ends: i32, runs: i32, count: i32): i64 {
  * @param start offset of the record.
  * @param ends address of its fields' ends.
  * @param runs address of the first and the last field of each run, -1 for a field that is empty.
+ * @param delimiter of the fields; `AS_IS` copies each run as it is.
  */
 export function writeRuns(
   bytes: i32,
@@ -54,6 +58,10 @@ export function writeRuns(
     const last = load<i32>(runs + (run << 3), 4);
     const from = bytes + fieldStart(start, ends, first);
     const to = bytes + load<i32>(ends + (last << 2));
+    if (delimiter === AS_IS) {
+      out = copy(from, to, out);
+      continue;
+    }
     // In a comma CSV, only a field with an unquoted CR has to be changed.
     if (delimiter === COMMA) {
       const end = copyUnlessReturn(from, to, out);

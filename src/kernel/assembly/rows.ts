@@ -13,7 +13,7 @@ export let rowsStop: i32 = 0;
 /** Bytes of room that the next row needs behind `rowsEnd`, where there was too little. */
 export let rowsNeed: i32 = 0;
 
-// Offsets in a part, as rows-kernel.ts writes it: sixteen numbers; twelve are used.
+// Offsets in a part, as rows-kernel.ts writes it: sixteen numbers; thirteen are used.
 const BYTES: usize = 0;
 const STARTS: usize = 4;
 const ENDS: usize = 8;
@@ -31,6 +31,8 @@ const TAIL_BYTES: usize = 36;
 /** Written behind the record's number, at the end of the row: address and length. */
 const END: usize = 40;
 const END_BYTES: usize = 44;
+/** The delimiter of the answers, or `AS_IS`. */
+const DELIMITER: usize = 48;
 const PART_BYTES_LOG2: i32 = 6;
 
 /**
@@ -102,7 +104,16 @@ export function writeRows(
     const lead = load<i32>(from, LEAD);
     out = copy(lead, lead + load<i32>(from, LEAD_BYTES), out);
     if (answerRuns > 0) store<u8>(out++, <u8>COMMA);
-    out = writeRuns(load<i32>(from, BYTES), resultStart, resultEnds, answers, answerRuns, COMMA, out);
+    const answersDelimiter = load<i32>(from, DELIMITER);
+    out = writeRuns(
+      load<i32>(from, BYTES),
+      resultStart,
+      resultEnds,
+      answers,
+      answerRuns,
+      answersDelimiter,
+      out,
+    );
     const tail = load<i32>(from, TAIL);
     out = copy(tail, tail + load<i32>(from, TAIL_BYTES), out);
     if (numbers !== 0) {

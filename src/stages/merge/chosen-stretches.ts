@@ -7,6 +7,7 @@ import { UntrustedError } from '../../errors.js';
 import { createAnswerBuilder, type NumberedAnswers, unprocessedAnswers } from '../../results/answers.js';
 import type { ChosenAnswers } from '../../reuse/answer-store.js';
 import type { BlockReader } from '../../source/record-block.js';
+import { giveBack } from '../../streams/buffer-pool.js';
 import type { UnprocessedCause } from '../../types.js';
 import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { ReadPosition } from '../read-source.js';
@@ -51,7 +52,7 @@ export function openChosenStretches(
     },
     release: () => {
       for (const { answers } of sent.takeFinished()) chunkAnswers.release(answers);
-      reused.takeFinished();
+      for (const { answers } of reused.takeFinished()) giveBackLane(answers);
     },
     close: async () => {
       await lanes.return(undefined);
@@ -119,6 +120,12 @@ function cursorOf(take: TakePiece): Cursor {
     },
     takeFinished: () => finished.splice(0),
   };
+}
+
+/** All tables of a lane share their arrays. */
+function giveBackLane({ sources: [one] }: NumberedAnswers['answers']): void {
+  if (one === undefined || one.origin === 'fixed') return;
+  for (const array of [one.table.bytes, one.table.starts, one.table.ends]) giveBack(array);
 }
 
 function unansweredError(run: string, record: number): UntrustedError {

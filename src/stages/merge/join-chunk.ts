@@ -13,7 +13,7 @@ import { type CompareEchoes, compareEchoes } from '../../results/echo-kinds.js';
 import type { SentColumns } from '../../results/join-method.js';
 import { joinResults } from '../../results/join-results.js';
 import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
-import { checkAddedColumns } from '../../results/output-layout.js';
+import { type ColumnChange, checkAddedColumns } from '../../results/output-layout.js';
 import { readPartTable } from '../../results/part-table.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
@@ -34,6 +34,8 @@ export interface ChunkJoiner {
 export interface ChunkJoinerOptions {
   /** The columns that the service adds; without them any added column is accepted. */
   readonly columns?: readonly string[];
+  /** Gets the difference of each part with other columns under `result.onChange: add`. Without it they are accepted. */
+  readonly onChange?: (chunk: ChunkRow, change: ColumnChange) => void;
   /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
   readonly refetch?: Refetch | undefined;
   readonly compare?: CompareEchoes;
@@ -73,7 +75,8 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
     const { kinds } = method.judged!;
     for (const table of tables) {
       if (columns === undefined || table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
-      checkAddedColumns(table, sent, kinds.SUCCESSFUL, columns, onChange);
+      const change = checkAddedColumns(table, sent, kinds.SUCCESSFUL, columns, onChange);
+      if (change !== undefined) options.onChange?.(chunk, change);
     }
     return answersFromJoin(joined, { folio: chunk.folio, answeredAt: chunk.submittedAt }, kinds.FAILED);
   };

@@ -7,7 +7,7 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { firstPosition } from '../read-source.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { type MergedStretch, openStretchMerger } from './merge-stretch.js';
-import { learnColumns, learnRetriedColumns } from './result-columns.js';
+import { expectedColumns, learnColumns, learnRetriedColumns } from './result-columns.js';
 
 export type MergePartlyNeeds = MergeChunksNeeds & {
   readonly checkpoint: Pick<Checkpoint, 'chunksIn'>;
@@ -16,7 +16,7 @@ export type MergePartlyNeeds = MergeChunksNeeds & {
 /** Gives rows for every record of the source. */
 export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<MergedStretch> {
   const columns = await columnsSoFar(run);
-  const merger = await openStretchMerger(run, firstPosition(run.source), columns, { unanswered: 'DEADLINE' });
+  const merger = openStretchMerger(run, firstPosition(run.source), columns, { unanswered: 'DEADLINE' });
   try {
     for (;;) {
       const stretch = await merger.next(Number.MAX_SAFE_INTEGER);
@@ -34,12 +34,8 @@ export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Merged
 async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   const row = (await run.checkpoint.run(run.id))!;
   if (row.columns !== null && row.columns.length > 0) return row.columns;
-  const declared = run.config.result.columns;
-  if (declared.length > 0) return declared;
-  const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
-  if (known !== undefined) return known;
-  const reused = row.choice?.columns ?? [];
-  if (reused.length > 0) return reused;
+  const expected = await expectedColumns(run, row);
+  if (expected.length > 0) return expected;
   for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded'])) {
     if (chunk.round > 0 || chunk.counts!.successful === 0) continue;
     const learned = await learnColumns(run, chunk);

@@ -57,7 +57,7 @@ export function mergeResults(
       if (refusal !== undefined) isBlocked = true;
       const added = isBlocked ? undefined : await deferOutage(() => columns.find(isEnd));
       if (added === undefined) return;
-      merger ??= await openStretchMerger(run, positionAfter(run.source, last), added, { refetch });
+      merger ??= openStretchMerger(run, positionAfter(run.source, last), added, { refetch });
       const { next } = merger;
       const upTo = await answered.upTo();
       for (;;) {

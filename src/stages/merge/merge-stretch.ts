@@ -4,14 +4,15 @@
  * size, because a chunk may hold few records of a long part of the source.
  */
 
-import type { Stretch } from '../../checkpoint/checkpoint.js';
+import type { ChunkRow, Stretch } from '../../checkpoint/checkpoint.js';
 import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
 import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
 import { createEchoComparer } from '../../results/echo-kinds.js';
-import { createOutputLayout } from '../../results/output-layout.js';
+import { type ColumnChange, createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter } from '../../results/row-writer.js';
 import { createBlockReader } from '../../source/record-block.js';
+import { showText } from '../../text.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { firstPosition, type ReadPosition, recordsFrom } from '../read-source.js';
@@ -22,11 +23,14 @@ import { sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { wholeChunks } from './whole-chunks.js';
 
-/** The rows of one whole stretch. */
+/**
+ * The rows of one whole stretch. When the service has added columns under `result.onChange: add`, the stretches begin
+ * again at the first record, with more columns.
+ */
 export interface MergedStretch extends Omit<Stretch, 'workEnd' | 'sha256'> {
   /** The stage that writes the rows returns this buffer to the pool. */
   readonly bytes: Buffer;
-  /** The columns that the service adds, fixed for the run; the header of the output names them. */
+  /** The columns that the service adds, in output order; the header of the output names them. */
   readonly columns: readonly string[];
 }
 
@@ -51,20 +55,68 @@ export interface MergeOptions {
  * @param from the position of the first stretch.
  * @param columns the columns that the service adds, in output order.
  */
-export async function openStretchMerger(
+export function openStretchMerger(
   run: MergeChunksNeeds,
   from: ReadPosition,
   columns: readonly string[],
   options: MergeOptions = {},
-): Promise<StretchMerger> {
+): StretchMerger {
+  let merger: ColumnsMerger | undefined;
+  let all = columns;
+  return {
+    next: async (upTo) => {
+      for (;;) {
+        merger ??= await openWithColumns(
+          run,
+          all === columns ? from : firstPosition(run.source),
+          all,
+          options,
+        );
+        const stretch = await merger.next(upTo);
+        const { added, close } = merger;
+        if (added.size === 0) return stretch;
+        all = [...all, ...added];
+        // That earlier results lack them is said together with the new columns.
+        for (const column of added) run.join.lacking.add(column);
+        merger = undefined;
+        await close();
+      }
+    },
+    close: async () => merger?.close(),
+  };
+}
+
+interface ColumnsMerger extends StretchMerger {
+  /** The columns that the last stretch has in addition. It must be written with them, and so must all before it. */
+  readonly added: ReadonlySet<string>;
+}
+
+async function openWithColumns(
+  run: MergeChunksNeeds,
+  from: ReadPosition,
+  columns: readonly string[],
+  options: MergeOptions,
+): Promise<ColumnsMerger> {
   const layout = createOutputLayout(run.source, run.config.output);
   const sent = sentColumns(run.config.upload);
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
   // The results are loaded once: comparing and writing use the same memory.
   const tables = new TableMemory<RowsExports & EchoExports>();
-  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames }, tables);
+  const rowOptions = {
+    run: run.id,
+    layout,
+    columns,
+    sentColumns: sentNames,
+    partsFirst: run.chosen !== null,
+  };
+  const rows = createRowWriter(rowOptions, tables);
   const compare = createEchoComparer(new EchoKernel(tables));
-  const answers = await openChunkAnswers(run, { columns, refetch: options.refetch, compare });
+  const added = new Set<string>();
+  const onChange = ({ number }: ChunkRow, { missing, unknown }: ColumnChange) => {
+    for (const column of unknown) added.add(column);
+    warnMissing(run, number, missing);
+  };
+  const answers = await openChunkAnswers(run, { columns, refetch: options.refetch, compare, onChange });
   const chosen = run.chosen;
   const hasDoubles = ((await run.checkpoint.run(run.id))!.choice?.duplicates ?? 0) > 0;
   const start = hasDoubles ? firstPosition(run.source) : from;
@@ -84,9 +136,14 @@ export async function openStretchMerger(
   while (hasDoubles && (await blocks.next(from.record - 1)) !== undefined) blocks.release();
 
   return {
+    added,
     next: async (upTo) => {
       const next = await blocks.next(upTo);
       if (next === undefined) return undefined;
+      if (added.size > 0) {
+        blocks.release();
+        return undefined;
+      }
       const { block } = next;
       const { bytes, counts } = rows.write(block, next.answers);
       blocks.release();
@@ -106,4 +163,15 @@ export async function openStretchMerger(
       await records.close();
     },
   };
+}
+
+/** Warns once of each column that the results lack. */
+function warnMissing(run: MergeChunksNeeds, chunk: number, missing: readonly string[]): void {
+  const columns = missing.filter((column) => !run.join.lacking.has(column));
+  if (columns.length === 0) return;
+  for (const column of columns) run.join.lacking.add(column);
+  run.logger.warn(
+    { run: run.id, chunk, columns },
+    `chunk ${chunk}: the service's results lack ${columns.map((name) => showText(name)).join(', ')}; where a result lacks a column, it is empty`,
+  );
 }

@@ -40,18 +40,14 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
     find: async (isEnd) => {
       if (fixed !== undefined) return fixed;
       const row = (await run.checkpoint.run(run.id))!;
-      const declared = run.config.result.columns;
-      if (declared.length > 0 && merged === 0) return fix(declared, false);
+      const expected = await expectedColumns(run, row);
+      if (run.config.result.columns.length > 0 && merged === 0) return fix(expected, false);
       // Version 0.1 recorded an empty list for a run without a success.
       if (row.columns !== null && row.columns.length > 0) {
         fixed = row.columns;
         return fixed;
       }
-      const known = await run.checkpoint.knownColumns(row.pipeline, row.service);
-      if (known !== undefined && merged === 0) return fix(known, false);
-      // The pipeline has no success yet, but takes answers that another pipeline has bought.
-      const reused = row.choice?.columns ?? [];
-      if (reused.length > 0 && merged === 0) return fix(reused, false);
+      if (expected.length > 0 && merged === 0) return fix(expected, false);
       for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, searched)) {
         if (!isAnswered(chunk)) return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
@@ -67,6 +63,24 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
       return [];
     },
   };
+}
+
+/**
+ * The columns that are expected before an answer of the run is read: the declared ones; else those that the run has;
+ * else those that the pipeline has learned; else those of the reused answers. Under `result.onChange: add` all of them,
+ * in this order, except that a run which has columns takes no more from the pipeline and from reused answers.
+ */
+export async function expectedColumns(
+  run: Pick<MergeChunksNeeds, 'config' | 'checkpoint'>,
+  row: Run,
+): Promise<readonly string[]> {
+  const { columns: declared, onChange } = run.config.result;
+  const own = row.columns ?? [];
+  const known = own.length > 0 ? [] : ((await run.checkpoint.knownColumns(row.pipeline, row.service)) ?? []);
+  // A pipeline without a success may take answers that another pipeline has bought.
+  const reused = own.length > 0 ? [] : (row.choice?.columns ?? []);
+  const lists = [declared, own, known, reused];
+  return onChange === 'add' ? [...new Set(lists.flat())] : (lists.find(({ length }) => length > 0) ?? []);
 }
 
 /**

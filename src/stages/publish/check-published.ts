@@ -62,7 +62,10 @@ function changedKeys(config: Config, row: Run, { output: published, resultColumn
   // The key decides on the rows of a delta alone.
   const key = row.frozen['source.key'] ?? 'null';
   if (output.delta && JSON.stringify(config.source.key) !== key) keys.push('source.key');
-  const declaresOtherColumns = result.columns.length > 0 && differs(result.columns, resultColumns);
+  // Under `add`, columns of the service may follow those that are declared.
+  const comparable =
+    result.onChange === 'add' ? resultColumns.slice(0, result.columns.length) : resultColumns;
+  const declaresOtherColumns = result.columns.length > 0 && differs(result.columns, comparable);
   if (declaresOtherColumns) keys.push('result.columns');
   if (isEchoChanged(config, row)) keys.push('result.echo');
   return keys;

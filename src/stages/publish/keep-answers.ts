@@ -2,10 +2,11 @@
  * Keeps the answers that a run has bought, for later runs: makes a segment of them when the run is published. Reused
  * answers stay in the segments from which they come.
  */
-import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
 import { serviceAddress } from '../../config/service-section.js';
 import { SourceError } from '../../errors.js';
+import type { ColumnChange } from '../../results/output-layout.js';
 import type { SegmentWriter } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
 import type { Segment } from '../../types.js';
@@ -51,7 +52,23 @@ export async function makeSegment(
   replaced: Segment | undefined,
 ): Promise<Segment | undefined> {
   const row = (await run.checkpoint.run(run.id))!;
-  const columns = row.columns?.length ? row.columns : await columnsOf(run);
+  for (let columns = row.columns?.length ? row.columns : await columnsOf(run); ; ) {
+    // A run that was not merged to its end may have answers with more columns than it knows.
+    const added = new Set<string>();
+    const segment = await writeSegment(run, row, replaced, columns, added);
+    if (added.size === 0) return segment;
+    columns = [...columns, ...added];
+  }
+}
+
+/** @param added gets columns that the segment lacks. It is then not made. */
+async function writeSegment(
+  run: KeepAnswersNeeds,
+  row: Run,
+  replaced: Segment | undefined,
+  columns: readonly string[],
+  added: Set<string>,
+): Promise<Segment | undefined> {
   const version = replaced === undefined ? 1 : Number(replaced.id.slice(run.id.length + 1)) + 1;
   const writer = await run.answers.openSegment({
     id: `${run.id}-${version}`,
@@ -65,8 +82,8 @@ export async function makeSegment(
     epoch: row.choice?.epoch ?? '',
   });
   try {
-    const isAny = await addChunks(run, writer, columns);
-    return isAny ? await writer.finish() : undefined;
+    const isAny = await addChunks(run, writer, columns, added);
+    return isAny && added.size === 0 ? await writer.finish() : undefined;
   } finally {
     await writer.close();
   }
@@ -89,9 +106,13 @@ async function addChunks(
   run: KeepAnswersNeeds,
   writer: SegmentWriter,
   columns: readonly string[],
+  added: Set<string>,
 ): Promise<boolean> {
   const firstField = run.config.upload.keyColumn === null ? 0 : 1;
-  const answers = await openChunkAnswers(run, { columns });
+  const onChange = (_: ChunkRow, { unknown }: ColumnChange) => {
+    for (const column of unknown) added.add(column);
+  };
+  const answers = await openChunkAnswers(run, { columns, onChange });
   let isAny = false;
   let lost = 0;
   try {

@@ -14,9 +14,13 @@ import type { MergedStretch } from '../merge/merge-stretch.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './check-complete.js';
 import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
+import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
 
-export type AppendMergedNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'at' | 'work'> & {
-  readonly checkpoint: Pick<Checkpoint, 'lastStretch' | 'recordMerged' | 'recordUnmerged'>;
+export type AppendMergedNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'at' | 'work' | 'logger'> & {
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'lastStretch' | 'recordColumnsAdded' | 'recordMerged' | 'recordUnmerged' | 'run'
+  >;
 };
 
 export type PublishOutputNeeds = AppendMergedNeeds &
@@ -60,8 +64,13 @@ async function appendStretches(
 ): Promise<void> {
   const layout = createOutputLayout(run.source, run.config.output);
   const work = await openMergedWork(run);
+  let columns: readonly string[] | undefined;
   try {
-    for await (const { bytes, columns, ...stretch } of readAhead(stretches)) {
+    for await (const { bytes, columns: wanted, ...stretch } of readAhead(stretches)) {
+      if (wanted !== columns) {
+        await addColumns(run, work, wanted);
+        columns = wanted;
+      }
       const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
       const sha256 = await work.append(...head, bytes);
       giveBack(bytes);
@@ -74,11 +83,25 @@ async function appendStretches(
   }
 }
 
+/**
+ * Adds the columns that the run lacks, and empties the work file: all rows follow once more, with all columns. The
+ * stage that writes the file does this, so that no row of before can be recorded after the change.
+ */
+async function addColumns(run: AppendMergedNeeds, work: WorkFile, wanted: readonly string[]): Promise<void> {
+  const before = (await run.checkpoint.run(run.id))!.columns ?? [];
+  if (wanted.length === before.length) return;
+  warnAddedColumns(run, before, wanted);
+  await run.checkpoint.recordColumnsAdded(run.id, wanted);
+  run.at('after-columns-added-before-merge');
+  await work.empty();
+}
+
 /** Reads the file to hash it only if another process wrote a part of it, or something may have changed it. */
 async function commitWorkFile(run: PublishOutputNeeds): Promise<Publication> {
   const tally = await run.checkpoint.tally(run.id);
   const path = workPath(run);
   const columns = (await run.checkpoint.run(run.id))!.columns ?? [];
+  await warnReusedColumns(run, columns);
   const work = { path, merged: tally.counts, columns, partial: false };
   return commitPublication(run, work, async () => run.work.written?.of(path) ?? hashWorkFile(run, path));
 }

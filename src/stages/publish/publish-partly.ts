@@ -11,6 +11,7 @@ import {
   type PutInPlaceNeeds,
   putInPlace,
 } from './put-in-place.js';
+import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
 
 export type PublishPartlyNeeds = PutInPlaceNeeds & {
   readonly checkpoint: Pick<Checkpoint, 'replyKinds'>;
@@ -29,6 +30,7 @@ export function publishPartly(
     const file = await openWorkFile(path, { written: undefined }, async () => 0);
     try {
       const { merged, columns } = await writeRows(run, file, stretches);
+      await warnReusedColumns(run, columns);
       const publication = await commitPublication(run, { path, merged, columns, partial: true });
       await putInPlace(run, publication, true);
       return publication;
@@ -39,7 +41,7 @@ export function publishPartly(
 }
 
 async function writeRows(
-  run: Pick<PublishPartlyNeeds, 'source' | 'config'>,
+  run: Pick<PublishPartlyNeeds, 'id' | 'source' | 'config' | 'logger'>,
   file: WorkFile,
   stretches: AsyncIterable<MergedStretch>,
 ): Promise<Pick<CompleteWorkFile, 'merged' | 'columns'>> {
@@ -47,7 +49,12 @@ async function writeRows(
   let merged = noRows;
   let header: readonly string[] | undefined;
   for await (const { bytes, counts, columns } of stretches) {
-    const head = header === undefined ? [outputHeader(layout, columns)] : [];
+    if (header !== undefined && header !== columns) {
+      warnAddedColumns(run, header, columns);
+      await file.empty();
+      merged = noRows;
+    }
+    const head = header === columns ? [] : [outputHeader(layout, columns)];
     header = columns;
     await file.append(...head, bytes);
     merged = addCounts(merged, counts);

@@ -80,6 +80,7 @@ export const runChanges: Readonly<Record<string, Change>> = {
   recordAllCut: (to, { run }) => to.recordAllCut(run),
   recordRoundSettled: (to, { run }, seen) => to.recordRoundSettled(run, nextRound(seen.run)),
   recordColumns: (to, { run, vary }) => to.recordColumns(run, [`code${vary}`], vary === 1),
+  recordColumnsAdded: (to, { run, vary }) => to.recordColumnsAdded(run, [`code${vary}`, 'title']),
   recordJoin: (to, { run, vary }) =>
     to.recordJoin(
       run,
@@ -146,7 +147,10 @@ export const wrongChanges: Readonly<Record<string, Change>> = {
     return to.recordCut(target.run, sampleChunk(1, { firstRecord, lastRecord: firstRecord + 50 }));
   },
   cutInOtherRound: (to, target, seen) =>
-    to.recordCut(target.run, samplePicked(1, nextRound(seen.run) + [-2, 1, 2][target.vary]!, [900])),
+    to.recordCut(
+      target.run,
+      samplePicked(1, target.vary === 0 ? -1 : nextRound(seen.run) + target.vary, [900]),
+    ),
   cutOtherRecords: (to, target, seen) => {
     const chunk = ofRound(target, seen);
     const { firstRecord, lastRecord, records } = chunk;

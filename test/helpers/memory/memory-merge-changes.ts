@@ -15,6 +15,19 @@ export function memoryMergeChanges(memory: Memory) {
       row.columns = [...columns];
       if (learned) memory.columns.set(JSON.stringify([row.pipeline, row.service]), [...columns]);
     },
+    recordColumnsAdded(id: string, columns: readonly string[]) {
+      const run = runIn(memory, 'recordColumnsAdded', id, 'open', 'publishing', 'done');
+      const { row } = run;
+      const before = row.columns ?? [];
+      must(
+        'recordColumnsAdded',
+        row.prunedAt === null && before.length > 0 && columns.length > before.length,
+      );
+      must('recordColumnsAdded', isDeepStrictEqual(columns.slice(0, before.length), before));
+      row.columns = [...columns];
+      memory.columns.set(JSON.stringify([row.pipeline, row.service]), [...columns]);
+      unmerge(run, 1);
+    },
     recordJoin(id: string, join: JoinMethod) {
       const { row } = runIn(memory, 'recordJoin', id, 'open', 'publishing', 'done');
       const way = ({ judged: _, ...rest }: JoinMethod) => rest;

@@ -30,6 +30,8 @@ export interface AnsweredFolio {
   readonly folio: string | null;
   readonly answeredAt: number;
   readonly records: readonly Answered[];
+  /** `sent` unless it is given. */
+  readonly origin?: ResultSource['origin'];
 }
 
 export function segmentOptions(changes: Partial<SegmentOptions> = {}): SegmentOptions {
@@ -56,7 +58,7 @@ export async function writeSegment(
 async function addFolio(
   writer: Awaited<ReturnType<AnswerStore['openSegment']>>,
   { columns, sentColumns }: SegmentOptions,
-  { folio, answeredAt, records }: AnsweredFolio,
+  { folio, answeredAt, records, origin = 'sent' }: AnsweredFolio,
 ): Promise<void> {
   const rows = readPartTable(
     { fileStatus: 'SUCCESSFUL', part: 1 },
@@ -72,7 +74,7 @@ async function addFolio(
     part: 1,
     answeredAt,
     records: null,
-    origin: 'sent',
+    origin,
   });
   const sources = [
     sourceOf('SUCCESSFUL', [

@@ -107,7 +107,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     folioPermits: createPermits(config.concurrency.folios),
     controller,
     deferred: { error: undefined },
-    join: { method: null, judged: new Set(), judging: Promise.resolve(undefined) },
+    join: { method: null, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
     work: { written: undefined },
     uploads: { stopped: false, inFlight: new Set() },
     signal: controller.signal,
