@@ -1,6 +1,7 @@
 /** The failpoints: named points of a run where a kill does the most harm. Tests arm one to stop a process there. */
 
 export const failpoints = [
+  'after-choice-before-run',
   'after-run-before-chunk',
   'after-cut-before-chunk-file',
   'after-cut-before-intent',

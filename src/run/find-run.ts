@@ -210,6 +210,7 @@ async function beginRun(
   const id = runId(createdAt);
   const choice = await chooseForRun(context, options, source, id, createdAt, lookup);
   try {
+    if (choice !== null) options.at?.('after-choice-before-run');
     await checkNewRun(context, options, source, id, choice, createdAt);
   } catch (error) {
     await context.answers.removeChoice(id);

@@ -2,14 +2,12 @@
  * Kills the client at random moments, and the service now and then, until each run ends. Now and then the client's
  * reader leaves or its terminal is closed instead, or the checkpoint loses its database, its log or a part of that, and
  * is recovered. Then proves that the output is that of an unbroken run, byte for byte, and that no upload went
- * unreported.
- * npm run prove:kill -- [--kills 500] [--seed 1] [--records 1500]
+ * unreported. With several nights, the source changes from night to night, and answers are reused.
+ * npm run prove:kill -- [--kills 500] [--seed 1] [--records 1500] [--nights 1]
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
+  cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -19,23 +17,22 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createDice } from '../../bench/dice.js';
-import { openSqlite } from '../../dist/src/sqlite-driver.js';
+import { acceptedBy, placeSource, writeConfig, writeSources } from './kill/job.js';
+import { kill, startClient, startService } from './kill/processes.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const cli = join(root, 'dist/bundle/cli.js');
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '500' },
     seed: { type: 'string', default: '1' },
     records: { type: 'string', default: '1500' },
+    nights: { type: 'string', default: '1' },
   },
 });
 const wanted = Number(values.kills);
+const nights = Number(values.nights);
 const random = createDice(Number(values.seed));
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-kill-'));
 const totals = {
@@ -53,19 +50,13 @@ const totals = {
 };
 
 try {
-  const source = join(folder, 'source.csv');
-  const generator = [
-    join(root, 'bench/generate.js'),
-    '--records',
-    values.records,
-    '--seed',
-    values.seed,
-    '--out',
-    source,
-  ];
-  await once(spawn(process.execPath, generator), 'exit');
-  const expected = await unbroken(source);
-  while (totals.kills < wanted) await brokenRun(source, expected, join(folder, `run-${totals.runs + 1}`));
+  const sources = writeSources(folder, {
+    records: Number(values.records),
+    seed: Number(values.seed),
+    nights,
+  });
+  const unbroken = await unbrokenNights(sources);
+  while (totals.kills < wanted) await brokenNights(unbroken, join(folder, `job-${totals.runs + 1}`));
   console.log(
     `seed ${values.seed}: ${totals.kills} kills of the client and ${totals.serviceKills} of the service in ${totals.runs} runs, ` +
       `${totals.hangUps} closed terminals and ${totals.lostReaders} readers that left, ` +
@@ -77,21 +68,49 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function unbroken(source) {
+/** The nights without a kill: the source of each, its output, and how many records it sent. */
+async function unbrokenNights(sources) {
   const work = join(folder, 'unbroken');
   const service = await startService(work, 0);
-  const config = writeConfig(work, source, service.url);
-  const { code, told } = await runClient(config);
-  if (code !== 0) throw new Error(`the unbroken run ended with ${code}: ${told}`);
+  const config = writeConfig(work, service.url, nights);
+  const outputs = [];
+  const sent = [];
+  for (const source of sources) {
+    placeSource(work, source);
+    const { code, told } = await startClient(config).exited;
+    if (code !== 0) throw new Error(`the unbroken run ended with ${code}: ${told}`);
+    outputs.push(readFileSync(join(work, 'out/enriched.csv')));
+    sent.push(sentRecords(manifestOf(work)));
+  }
   await kill(service.process, 'SIGTERM');
-  return readFileSync(join(work, 'out/enriched.csv'));
+  const { records } = acceptedBy(work);
+  if (records !== sum(sent))
+    throw new Error(`the unbroken runs sent ${sent}, and the service has ${records}`);
+  return sources.map((source, at) => ({ source, output: outputs[at], sent: sent[at] }));
 }
 
-/** One run, broken as often as chance has it, on a service of its own. */
-async function brokenRun(source, expected, work) {
-  let service = await startService(work, 0);
-  const { port } = new URL(service.url);
-  const config = writeConfig(work, source, service.url);
+/** All nights of one job, broken as often as chance has it, on a service of its own. */
+async function brokenNights(unbroken, work) {
+  const service = await startService(work, 0);
+  const job = { work, config: writeConfig(work, service.url, nights), service };
+  let before = { uploads: 0, records: 0 };
+  for (const night of unbroken) {
+    placeSource(work, night.source);
+    await breakRun(job);
+    await kill(job.service.process, 'SIGTERM');
+    const after = acceptedBy(work);
+    prove(work, night, { uploads: after.uploads - before.uploads, records: after.records - before.records });
+    before = after;
+    job.service = await startService(work, Number(new URL(job.service.url).port));
+  }
+  await kill(job.service.process, 'SIGTERM');
+  rmSync(work, { recursive: true, force: true });
+}
+
+/** Starts one run until it ends. */
+async function breakRun(job) {
+  const { work, config } = job;
+  const { port } = new URL(job.service.url);
   for (let attempt = 1; ; attempt++) {
     if (attempt > 200) throw new Error('200 starts did not end the run');
     totals.starts += 1;
@@ -105,10 +124,10 @@ async function brokenRun(source, expected, work) {
       }
       await Promise.race([sleep(time), client.exited]);
       if (random(4) === 0) {
-        await kill(service.process, 'SIGKILL');
+        await kill(job.service.process, 'SIGKILL');
         totals.serviceKills += 1;
         await sleep(random(200));
-        service = await startService(work, Number(port));
+        job.service = await startService(work, Number(port));
       }
       if (client.process.exitCode === null) {
         if (random(8) === 0) closeTerminal(client);
@@ -125,7 +144,7 @@ async function brokenRun(source, expected, work) {
     }
     // By SIGHUP itself where it came before anybody listened for it: nothing was begun yet.
     if (signal === 'SIGHUP' || code === 143) continue;
-    if (code === 0) break;
+    if (code === 0) return;
     // Whoever has left did not read why.
     const mayBeBehind = /\[CHECKPOINT_(LOST|BEHIND|DAMAGED)\]/.test(told) || client.process.stderr.destroyed;
     if (code === 2 && mayBeBehind) {
@@ -133,11 +152,8 @@ async function brokenRun(source, expected, work) {
       continue;
     }
     // 5 is passing trouble, which a killed service is; whatever else ends a run is a fault.
-    if (code !== 5) throw new Error(`a start ended with ${code}: ${told}`);
+    if (code !== 5) throw new Error(`a start ended with ${code}, see ${keep(work)}: ${told}`);
   }
-  await kill(service.process, 'SIGTERM');
-  prove(work, expected);
-  rmSync(work, { recursive: true, force: true });
 }
 
 /** What the system does when a terminal is closed: the signal, and every write fails from then on. */
@@ -184,109 +200,46 @@ async function recoverCheckpoint(config) {
   if (code !== 0) throw new Error(`recover ended with ${code}: ${told}`);
 }
 
-function prove(work, expected) {
+/** @param accepted uploads and records that the service has accepted tonight. */
+function prove(work, { output, sent }, accepted) {
   const out = join(work, 'out');
-  if (!readFileSync(join(out, 'enriched.csv')).equals(expected)) {
+  if (!readFileSync(join(out, 'enriched.csv')).equals(output)) {
     throw new Error(`the output differs from the unbroken one, see ${keep(work)}`);
   }
   const left = readdirSync(out).filter((name) => /partial|tmp$/.test(name));
   if (left.length > 0) throw new Error(`left behind: ${left.join(', ')}`);
-  const manifest = JSON.parse(readFileSync(join(out, 'enriched.csv.manifest.json'), 'utf8'));
-  const uploads = countFolios(work);
-  const more = uploads - manifest.chunks.length;
+  const manifest = manifestOf(work);
+  if (sentRecords(manifest) !== sent) {
+    throw new Error(`${sentRecords(manifest)} records sent, ${sent} without a kill, see ${keep(work)}`);
+  }
+  const { ambiguous } = manifest.uploads;
+  const more = accepted.uploads - manifest.chunks.length;
   // Not every ambiguous upload reached the service, so there may be fewer extra folios than reports, never more.
-  if (more > manifest.uploads.ambiguous) {
+  if (more > ambiguous || (more === 0 && accepted.records !== sent)) {
     throw new Error(
-      `${more} uploads too many, and only ${manifest.uploads.ambiguous} reported, see ${keep(work)}`,
+      `${more} uploads too many, and only ${ambiguous} reported; ${accepted.records} records for ${sent}, see ${keep(work)}`,
     );
   }
   totals.runs += 1;
-  totals.uploads += uploads;
+  totals.uploads += accepted.uploads;
   totals.chunks += manifest.chunks.length;
   totals.ambiguous += more;
 }
 
-function countFolios(work) {
-  const database = openSqlite(join(work, 'service/service.db'), { readonly: true });
-  try {
-    return database.prepare('SELECT count(*) AS folios FROM folios').get().folios;
-  } finally {
-    database.close();
-  }
+function manifestOf(work) {
+  return JSON.parse(readFileSync(join(work, 'out/enriched.csv.manifest.json'), 'utf8'));
+}
+
+function sentRecords({ chunks }) {
+  return sum(chunks.map(({ records }) => records));
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 function keep(work) {
   const kept = mkdtempSync(join(tmpdir(), 'foliopipe-kill-kept-'));
-  spawn('cp', ['-r', work, kept], { detached: true });
+  cpSync(work, kept, { recursive: true });
   return kept;
-}
-
-function writeConfig(work, source, baseUrl) {
-  mkdirSync(work, { recursive: true });
-  const file = join(work, 'foliopipe.yaml');
-  const config = {
-    pipeline: 'kill',
-    source: { path: source },
-    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
-    service: { baseUrl, token: 'kill', requestsPerSecond: 1000 },
-    chunks: { maxRecords: 100 },
-    concurrency: { uploads: 3, folios: 5, downloads: 2 },
-    poll: { first: '50ms', max: '200ms' },
-    retry: { first: '50ms', max: '200ms', giveUpAfter: '5s' },
-    failures: { tolerate: 1 },
-    output: { path: join(work, 'out/enriched.csv') },
-    stateDir: join(work, 'state'),
-  };
-  writeFileSync(file, JSON.stringify(config));
-  return file;
-}
-
-async function startService(work, port) {
-  const process_ = spawn(
-    process.execPath,
-    [
-      cli,
-      'serve',
-      '--port',
-      `${port}`,
-      '--token',
-      'kill',
-      '--predictor',
-      'hash',
-      '--records-per-second',
-      '1200',
-      '--segment-records',
-      '40',
-      '--data',
-      join(work, 'service'),
-    ],
-    { stdio: ['ignore', 'pipe', 'ignore'] },
-  );
-  for await (const line of createInterface({ input: process_.stdout })) {
-    const found = /listening on (\S+)/.exec(line);
-    if (found) return { process: process_, url: found[1] };
-  }
-  throw new Error('the service ended before it listened');
-}
-
-function startClient(config, command = 'run') {
-  const child = spawn(process.execPath, [cli, command, config, '--log-level', 'warn'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let told = '';
-  child.stderr.on('data', (text) => {
-    told += text;
-  });
-  return { process: child, exited: once(child, 'close').then(([code, signal]) => ({ code, signal, told })) };
-}
-
-function runClient(config) {
-  return startClient(config).exited;
-}
-
-async function kill(child, signal) {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill(signal);
-  await exited;
 }

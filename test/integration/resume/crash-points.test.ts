@@ -35,6 +35,7 @@ const passing: Readonly<Partial<Record<Failpoint, number>>> = {
 
 /** Windows that this job never passes, and the tests that cover them. */
 const elsewhere: Readonly<Partial<Record<Failpoint, string>>> = {
+  'after-choice-before-run': 'reuse/killed-night.test.ts',
   'after-columns-added-before-merge': 'answers/added-columns.test.ts',
   'after-split-before-upload': 'failed-records/splits.test.ts',
   'after-refetch-before-swap': 'resume/refetch-crash.test.ts',

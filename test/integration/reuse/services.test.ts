@@ -1,3 +1,4 @@
+/** Whose answers a night may take: those of the same service, of all pipelines, and never those of a rehearsal. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openFakeService } from '../../fake-service/fake-service.js';

@@ -45,11 +45,12 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
 /**
  * Failpoints that the job of the matrix never passes, and the tests that cover them. A search that may have been
  * accepted is not repeated, so the output differs from that of an uninterrupted run. A retry is another command. Parts
- * are fetched again, and columns added, only if the service answers otherwise than before. A delta needs an earlier
- * publication.
+ * are fetched again, and columns added, only if the service answers otherwise than before. A job without reuse chooses
+ * nothing. A delta needs an earlier publication.
  */
 export const elsewhere = {
   'after-columns-added-before-merge': 'test/integration/answers/added-columns.test.ts',
+  'after-choice-before-run': 'test/integration/reuse/killed-night.test.ts',
   'after-refetch-before-swap': 'test/integration/resume/refetch-crash.test.ts',
   'after-swap-before-removal': 'test/integration/resume/refetch-crash.test.ts',
   'after-search-intent-before-post': 'test/integration/failed-records/search.test.ts',

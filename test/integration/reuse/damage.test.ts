@@ -1,0 +1,140 @@
+/** What is kept for reuse is damaged or lost: an error that names the file and what to do, before anything is paid. */
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { InterruptedError, publish } from '../../../pipelines/index.js';
+import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
+import { stopAt } from '../../helpers/jobs/interrupted-job.js';
+import {
+  changedLines,
+  type Nights,
+  sampleLines,
+  unknownNames,
+  withNights,
+  withNote,
+} from '../../helpers/jobs/nights.js';
+
+const A = sampleLines(60);
+const B = changedLines(A, 3);
+
+/** The only file in a folder of the store. */
+async function fileIn(nights: Nights, folder: string): Promise<string> {
+  const path = join(nights.config().stateDir, 'reuse', folder);
+  const names = await readdir(path);
+  return join(path, names.sort().at(-1)!);
+}
+
+async function flip(path: string, share: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[Math.floor(share * (bytes.length - 1))]! ^= 4;
+  await writeFile(path, bytes);
+}
+
+const ways: readonly (readonly [string, (path: string) => Promise<void>])[] = [
+  ['removed', (path) => rm(path)],
+  ['empty', (path) => truncate(path)],
+  ['shortened', async (path) => truncate(path, (await readFile(path)).length - 1)],
+  ['changed at its end', (path) => flip(path, 1)],
+  ['changed before its end', (path) => flip(path, 0.95)],
+  ['changed in its middle', (path) => flip(path, 0.4)],
+  ['changed at its beginning', (path) => flip(path, 0)],
+];
+
+describe('a segment whose source has changed', () => {
+  it.each(ways)('%s ends the night before it pays', async (_, damage) => {
+    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+      await nights.night(A);
+      await damage(await fileIn(nights, 'segments'));
+      const { error, bought } = await nights.badNight(B);
+      expect(bought).toEqual([]);
+      expect(error).toMatchObject({
+        exitCode: 2,
+        code: expect.stringMatching(/^REUSE_SEGMENT_(LOST|DAMAGED)$/),
+        message: expect.stringContaining('.seg'),
+        hint: expect.stringContaining('foliopipe reuse'),
+      });
+      expect(await readdir(join(nights.config().stateDir, 'reuse/choices'))).toHaveLength(1);
+      // It goes on when the user decides to buy.
+      expect((await nights.night(B, {}, { reuse: false })).bought).toHaveLength(B.length);
+    });
+  });
+});
+
+describe('a segment whose source is unchanged', () => {
+  it.each(ways)('%s is built again from the parts of its run', async (_, damage) => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      await damage(await fileIn(nights, 'segments'));
+      expect((await nights.again({}, { fresh: true })).bought).toEqual([]);
+      await expectEnriched(nights);
+      expect((await nights.night(A.map((one) => withNote(one, 'b')))).bought).toEqual([]);
+    });
+  });
+});
+
+describe('the secret', () => {
+  it.each([
+    ['removed', (path: string) => rm(path)],
+    ['empty', (path: string) => truncate(path)],
+    ['another one', (path: string) => flip(path, 0.5)],
+  ])('%s ends the night before it pays', async (_, damage) => {
+    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+      await nights.night(A);
+      await damage(join(nights.config().stateDir, 'reuse', 'secret'));
+      const { error, bought } = await nights.badNight(B);
+      expect(bought).toEqual([]);
+      expect(error).toMatchObject({
+        exitCode: 2,
+        code: 'REUSE_SECRET_LOST',
+        message: expect.stringContaining('secret'),
+        hint: expect.stringContaining('foliopipe reuse forget'),
+      });
+    });
+  });
+});
+
+describe('the choice of an open night', () => {
+  it.each(ways)('%s ends it before it pays', async (_, damage) => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      await nights.write(B);
+      expect(await nights.failure({}, stopAt('after-run-before-chunk', 1))).toBeInstanceOf(InterruptedError);
+      const since = nights.service.folios.length;
+      await damage(await fileIn(nights, 'choices'));
+      const error = await nights.failure();
+      expect(error).toMatchObject({
+        exitCode: 2,
+        code: expect.stringMatching(/^REUSE_CHOICE_(LOST|DAMAGED)$/),
+        hint: expect.stringContaining('foliopipe'),
+      });
+      expect(nights.service.folios.length).toBe(since);
+      // The way out that the hint names.
+      expect((await nights.again({}, { fresh: true })).bought).toEqual(unknownNames(B, A));
+      await expectEnriched(nights);
+    });
+  });
+
+  it('of a night that is published is not needed by the next one', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      await nights.night(B);
+      for (const name of await readdir(join(nights.config().stateDir, 'reuse/choices'))) {
+        await rm(join(nights.config().stateDir, 'reuse/choices', name));
+      }
+      const next = B.map((one) => withNote(one, 'c'));
+      expect((await nights.night(next)).bought).toEqual([]);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('of a night that is published is needed to publish it again', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      const { run } = await nights.night(B);
+      await rm(await fileIn(nights, 'choices'));
+      await rm(nights.outputPath);
+      const error = await publish(nights.config(), run, nights.options).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ exitCode: 2, code: 'REUSE_CHOICE_LOST' });
+    });
+  });
+});

@@ -1,0 +1,162 @@
+/**
+ * A night with reuse that is killed in each window, and continued: the bytes of an unbroken night, nothing paid twice,
+ * and whole answers for the night after it.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunSummary } from '../../../pipelines/index.js';
+import type { Failpoint } from '../../../src/failpoints.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob, enrichJob, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
+import { runCli } from '../../helpers/processes/cli.js';
+import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { failPower } from '../../helpers/state/power-failure.js';
+
+/** Chunks of the first night, and of the second one. */
+const chunks = { first: 6, second: 3 };
+
+/** By window: at which passing the second night is killed. */
+const windows: Readonly<Partial<Record<Failpoint, number>>> = {
+  'after-choice-before-run': 1,
+  'after-run-before-chunk': 1,
+  'after-cut-before-chunk-file': 2,
+  'after-cut-before-intent': 2,
+  'after-intent-before-post': 2,
+  'after-post-before-commit': 2,
+  'after-accepted-before-poll': 2,
+  'after-finished-reply-before-commit': 2,
+  'after-finished-before-download': 2,
+  'after-part-file-before-commit': 2,
+  'after-part-before-downloaded': 2,
+  'after-downloaded-before-merge': 2,
+  'after-work-write-before-commit': 1,
+  'after-merged-before-next': 1,
+  'after-last-merge-before-publishing': 1,
+  'after-publishing-before-rename': 1,
+  'after-rename-before-manifest': 1,
+  'after-manifest-before-marker': 1,
+  'after-marker-before-done': 1,
+};
+
+/** Windows after changes that are not synced, so that a power failure takes them back. */
+const unsynced: readonly Failpoint[] = [
+  'after-cut-before-intent',
+  'after-part-before-downloaded',
+  'after-merged-before-next',
+  'after-last-merge-before-publishing',
+];
+
+const folder = useSharedFolder();
+const limit = pLimit(3);
+let serve: Serve;
+let dataDir: string;
+let unbroken: Buffer;
+/** By pipeline: the uploads of the second night, as its summary tells them. */
+const uploads = new Map<string, RunSummary['uploads']>();
+
+beforeAll(async () => {
+  dataDir = join(await folder(), 'service');
+  serve = await openServe(dataDir, { segmentRecords: 4 });
+  const job = await secondNight('unbroken');
+  expect(await enrichJob(job)).toMatchObject({ exitCode: 0, uploads: { accepted: chunks.second } });
+  unbroken = await readFile(job.output);
+});
+
+afterAll(() => serve.stop());
+
+describe('a night with reuse that is killed', () => {
+  it.concurrent.each(Object.entries(windows))('%s', (point, nth) =>
+    limit(async () => {
+      const job = await secondNight(point);
+      await crash(job, `${point}:${nth}`);
+      await finish(job);
+      await expectThirdNight(job);
+    }),
+  );
+
+  it.concurrent.each(unsynced)('%s, by a power failure', (point) =>
+    limit(async () => {
+      const job = await secondNight(`power-${point}`);
+      await crash(job, `${point}:${windows[point]}`);
+      await failPower(job.stateDir);
+      await finish(job);
+      await expectThirdNight(job);
+    }),
+  );
+
+  it.concurrent('with nothing to send', () =>
+    limit(async () => {
+      for (const point of [
+        'after-run-before-chunk',
+        'after-merged-before-next',
+        'after-marker-before-done',
+      ]) {
+        const job = await secondNight(`idle-${point}`);
+        await writeFile(job.source, source('first', 'tonight'));
+        await crash(job, point);
+        const summary = await enrichJob(job);
+        expect(summary).toMatchObject({ exitCode: 0, uploads: { accepted: 0 } });
+        uploads.set(`idle-${point}`, summary.uploads);
+      }
+    }));
+
+  it('has paid for no record twice', async () => {
+    await serve.stop();
+    const served = servedFolios(dataDir);
+    for (const [pipeline, { accepted, ambiguous }] of uploads) {
+      const own = served.filter(({ fileName }) => fileName.startsWith(`${pipeline}-2`));
+      expect(new Set(own.map(({ fileName }) => fileName)).size, pipeline).toBe(own.length);
+      const more = own.length - chunks.first - accepted;
+      // An upload whose reply was lost with the process is sent again, and reported.
+      expect(more, pipeline).toBeGreaterThanOrEqual(pipeline === 'after-post-before-commit' ? 1 : 0);
+      expect(more, pipeline).toBeLessThanOrEqual(ambiguous);
+    }
+    expect(uploads.size).toBe(Object.keys(windows).length + unsynced.length + 3);
+  });
+});
+
+/** A job whose first night is done, with the source of the second night. */
+async function secondNight(pipeline: string): Promise<Job> {
+  const settings = {
+    concurrency: { uploads: 1, folios: 4, downloads: 1 },
+    reuse: { maxAge: '90d' },
+  };
+  const job = await createJob(await folder(), { pipeline, baseUrl: serve.url, chunk: 5, settings });
+  await writeFile(job.source, source('first', 'first night'));
+  expect(await enrichJob(job)).toMatchObject({ exitCode: 0, uploads: { accepted: chunks.first } });
+  await writeFile(job.source, source('second', 'second night'));
+  return job;
+}
+
+/** 30 records, of which 15 are in both nights, at other places. */
+function source(night: 'first' | 'second', note: string): string {
+  const names = Array.from({ length: 30 }, (_, at) => (night === 'first' ? at : 59 - 2 * at));
+  const rows = names.map((n) => `"Shop, ""${n}""\nLtd",${n} Main St,MT,${note}`);
+  return `BusinessName,Address,State,Note\n${rows.join('\n')}\n`;
+}
+
+async function crash(job: Job, armed: string): Promise<void> {
+  const end = await runCli(['run', job.config], { env: { ...job.env, FOLIOPIPE_CRASH_AT: armed } });
+  expect(end, `${armed} is passed`).toMatchObject({ code: null, signal: 'SIGKILL' });
+}
+
+async function finish(job: Job): Promise<void> {
+  const summary = await enrichJob(job);
+  expect(summary.exitCode).toBe(0);
+  expect((await readFile(job.output)).equals(unbroken)).toBe(true);
+  expect(summary.uploads.accepted).toBe(chunks.second);
+  uploads.set(job.folder.slice(job.folder.lastIndexOf('/') + 1), summary.uploads);
+  const files = await filesUnder(job.stateDir);
+  expect(files.filter((file) => /\.(tmp|partial)$|\/chunk-/.test(file))).toEqual([]);
+  expect(files.filter((file) => file.endsWith('.seg'))).toHaveLength(2);
+}
+
+/** The answers of the killed night serve the next one. */
+async function expectThirdNight(job: Job): Promise<void> {
+  await writeFile(job.source, source('second', 'third night'));
+  expect(await enrichJob(job)).toMatchObject({ exitCode: 0, uploads: { accepted: 0 } });
+  const expected = unbroken.toString().replaceAll('second night', 'third night');
+  expect(await readFile(job.output, 'utf8')).toBe(expected);
+}

@@ -1,0 +1,148 @@
+/** Answers of runs that were not published, or that are older than `reuse.maxAge`'s being set. */
+import { describe, expect, it } from 'vitest';
+import { InterruptedError, submit } from '../../../pipelines/index.js';
+import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
+import { stopAt } from '../../helpers/jobs/interrupted-job.js';
+import {
+  changedLines,
+  expectBalance,
+  line,
+  sampleLines,
+  unknownNames,
+  withNights,
+  withNote,
+} from '../../helpers/jobs/nights.js';
+
+const A = sampleLines(60);
+const B = changedLines(A, 3);
+const noted = (note: string, lines = A) => lines.map((one) => withNote(one, note));
+
+describe('a run that is superseded', () => {
+  it('gives what it has bought to the run that replaces it', async () => {
+    await withNights({ config: { source: { onChange: 'supersede' } } }, async (nights) => {
+      await nights.write(A);
+      await submit(nights.config(), nights.options);
+      expect(nights.service.folios).toHaveLength(6);
+      const summary = await nights.night(B);
+      expect(summary.bought).toEqual(unknownNames(B, A));
+      expect(summary.exitCode).toBe(0);
+      await expectEnriched(nights);
+      expect((await nights.night(noted('c'))).bought).toEqual([]);
+    });
+  });
+
+  it('by --new gives what it has bought, too', async () => {
+    await withNights({}, async (nights) => {
+      await nights.write(A);
+      expect(await nights.failure({}, stopAt('after-part-before-downloaded', 4))).toBeInstanceOf(
+        InterruptedError,
+      );
+      const before = nights.service.folios.length;
+      const names = nights.service.folios.flatMap(({ records }) => records.map(({ name }) => name!));
+      const summary = await nights.again({}, { fresh: true });
+      expect(before).toBeGreaterThan(0);
+      expect(summary.bought.length).toBeLessThan(60);
+      expect(summary.bought.length).toBeGreaterThanOrEqual(60 - names.length);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('a second time, over several nights', async () => {
+    await withNights({ config: { source: { onChange: 'supersede' } } }, async (nights) => {
+      await nights.night(A);
+      await nights.write(B);
+      await submit(nights.config(), nights.options);
+      const C = changedLines(B, 7);
+      const third = await nights.night(C);
+      expect(third.bought).toEqual(unknownNames(C, A, B));
+      await expectEnriched(nights);
+      expect((await nights.night(noted('d', B))).bought).toEqual([]);
+    });
+  });
+});
+
+describe('a night whose publication was interrupted', () => {
+  it.each([
+    'after-last-merge-before-publishing',
+    'after-publishing-before-rename',
+    'after-rename-before-manifest',
+    'after-marker-before-done',
+  ] as const)('%s gives its answers to the next night, whose source has taken its place', async (point) => {
+    await withNights({ config: { source: { onChange: 'supersede' } } }, async (nights) => {
+      await nights.night(A);
+      await nights.write(B);
+      const at = (here: string) => {
+        if (here === point) throw new Error('killed');
+      };
+      const error = await nights.failure({}, { ...nights.options, at });
+      expect(error).toMatchObject({ message: 'killed' });
+      const C = changedLines(B, 7);
+      const third = await nights.night(C);
+      expect(third.bought).toEqual(unknownNames(C, A, B));
+      await expectEnriched(nights);
+    });
+  });
+});
+
+describe('reuse that is turned on', () => {
+  it('takes the answers of the last run, where its source is still there', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A, { reuse: { maxAge: 0 } });
+      expect((await nights.again({}, { fresh: true })).bought).toEqual([]);
+      await expectEnriched(nights);
+    });
+  });
+});
+
+describe('upload.duplicates: once', () => {
+  const once = { upload: { duplicates: 'once' } };
+  const twins = unknownNames([...new Map(A.map((one) => [key(one), one])).values()]);
+
+  it('buys equal records once, and gives the answer to all', async () => {
+    await withNights({ config: once }, async (nights) => {
+      const first = await nights.night(A);
+      expect(first.bought).toEqual(twins);
+      expect(first.bought.length).toBeLessThan(60);
+      expectBalance(first);
+      await expectEnriched(nights);
+      const second = await nights.night([...noted('b'), line('New'), line('New'), line('New')]);
+      expect(second.bought).toEqual(['New']);
+      await expectEnriched(nights);
+      expect((await nights.night(noted('c'), { upload: { duplicates: 'send' } })).bought).toEqual([]);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('without reuse, too', async () => {
+    await withNights({ config: { ...once, reuse: { maxAge: 0 } } }, async (nights) => {
+      expect((await nights.night(A)).bought).toEqual(twins);
+      await expectEnriched(nights);
+      expect((await nights.night(noted('b'))).bought).toEqual(twins);
+    });
+  });
+
+  it('follows the first through a round, which sends it once', async () => {
+    await withNights({ config: { ...once, failures: { rounds: 1 } } }, async (nights) => {
+      const summary = await nights.night([
+        line('Failing Co'),
+        line('Good'),
+        line('Failing Co'),
+        line('Failing Co'),
+      ]);
+      expect(summary.bought).toEqual(['Failing Co', 'Failing Co', 'Good']);
+      expect(summary.counts).toMatchObject({ read: 4, failed: 3, successful: 1 });
+      await expectEnriched(nights);
+    });
+  });
+
+  it('does not make equal records of blank ones', async () => {
+    await withNights({ config: once }, async (nights) => {
+      const blank = line('', '', '');
+      expect((await nights.night([blank, line('One'), blank])).bought).toEqual(['', '', 'One']);
+    });
+  });
+});
+
+function key({ record }: { readonly record: Readonly<Record<string, string>> }): string {
+  return JSON.stringify([record.Business, record.Address, record.State]);
+}

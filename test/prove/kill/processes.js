@@ -1,0 +1,60 @@
+/** The client and the service as processes that are killed. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
+
+/**
+ * Starts the service on the folder of a job.
+ * @param port 0 takes a free one.
+ * @param speed records a second; 0: no limit.
+ */
+export async function startService(work, port, { speed = 1200, segmentRecords = 40 } = {}) {
+  const process_ = spawn(
+    process.execPath,
+    [
+      cli,
+      'serve',
+      '--port',
+      `${port}`,
+      '--token',
+      'kill',
+      '--predictor',
+      'hash',
+      '--records-per-second',
+      `${speed}`,
+      '--segment-records',
+      `${segmentRecords}`,
+      '--data',
+      join(work, 'service'),
+    ],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  for await (const line of createInterface({ input: process_.stdout })) {
+    const found = /listening on (\S+)/.exec(line);
+    if (found) return { process: process_, url: found[1] };
+  }
+  throw new Error('the service ended before it listened');
+}
+
+/** @returns the child, and how it ends: what it said on stderr is `told`. */
+export function startClient(config, command = 'run') {
+  const child = spawn(process.execPath, [cli, command, config, '--log-level', 'warn'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let told = '';
+  child.stderr.on('data', (text) => {
+    told += text;
+  });
+  return { process: child, exited: once(child, 'close').then(([code, signal]) => ({ code, signal, told })) };
+}
+
+export async function kill(child, signal) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}
