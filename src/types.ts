@@ -241,6 +241,16 @@ export interface Choice {
   readonly sha256: string;
 }
 
+/** How answers that were bought again differ from the earlier ones for the same sent fields. */
+export interface Drift {
+  /** Records with both. */
+  readonly compared: number;
+  /** Records whose status or a value has changed. */
+  readonly changed: number;
+  /** By column of the service: records whose value has changed. `status`: they failed before, or fail now. */
+  readonly columns: Readonly<Record<string, number>>;
+}
+
 /** The delta of a publication: how its rows differ from those of the last one of the pipeline. */
 export interface PublishedDelta {
   /** The publication that it is compared with; null: there is none, and every row is added. */

@@ -4,6 +4,7 @@ import type {
   Chunk,
   Counts,
   Doubt,
+  Drift,
   FolioCounts,
   JoinMethod,
   Origins,
@@ -66,9 +67,13 @@ export interface Publication {
     readonly mode: number;
     /** Whether a delta file was written beside it. Missing: no. */
     readonly delta?: boolean;
+    /** Whether differences of answers that were bought again are listed beside it. Missing: no. */
+    readonly drift?: boolean;
   };
   /** Left out if it has none. */
   readonly delta?: PublishedDelta;
+  /** Missing if no answer was bought again. */
+  readonly drift?: Drift;
 }
 
 /** A publication before it has a number. */

@@ -57,6 +57,7 @@ function published(summary: RunSummary): string[] {
     `  records   ${formatCount(read)} read = ${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`,
     ...runReuseLines(summary),
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.join(', ')}`,
+    ...driftLines(summary),
     ...deltaLines(summary),
     `  manifest  ${manifest}`,
     `  marker    ${marker}`,
@@ -69,6 +70,14 @@ const unusual = {
   key: ': the last publication had another source.key, so every row is added',
   columns: ', which had other columns: every row that is in both counts as changed',
 };
+
+function driftLines({ drift }: RunSummary): string[] {
+  if (drift === undefined) return [];
+  const { compared, changed, columns } = drift;
+  const each = Object.entries(columns).map(([column, records]) => `${column} ${formatCount(records)}`);
+  const text = `${formatCount(changed)} of ${formatCount(compared)} answers that were bought again have changed`;
+  return [`  drift     ${text}${each.length === 0 ? '' : `: ${each.join(', ')}`}`];
+}
 
 function deltaLines({ delta, base }: RunSummary): string[] {
   if (delta === undefined) return [];

@@ -232,6 +232,7 @@ export const outputSchema = z.strictObject({
   lineage: flag.default(false),
   mode: fileMode.default(0o640),
   delta: flag.default(false),
+  drift: flag.default(false),
 });
 
 export const retentionSchema = z.strictObject({ results: duration.default(30 * day) });

@@ -79,6 +79,7 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
       sha256: publication.sha256,
     },
     ...deltaOf(publication),
+    ...(publication.drift && { drift: publication.drift }),
   };
 }
 
@@ -153,6 +154,11 @@ export function manifestPath(output: string): string {
 
 export function rejectsPath(output: string): string {
   return `${output}.rejects.csv`;
+}
+
+/** The list of differences between answers that were bought again and the earlier ones. */
+export function driftPath(output: string): string {
+  return `${output}.drift.csv`;
 }
 
 export function deltaPath(output: string): string {

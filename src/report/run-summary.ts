@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.js';
 import type { OutputStore } from '../files/output-store.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
-import type { Counts, Origins, PublishedDelta, Source } from '../types.js';
+import type { Counts, Drift, Origins, PublishedDelta, Source } from '../types.js';
 import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
@@ -58,6 +58,8 @@ export interface RunSummary {
     /** The other publication of the pipeline that is at the path now; else null. */
     readonly heldBy: { readonly publication: number; readonly run: string } | null;
   } | null;
+  /** How answers that were bought again differ from the earlier ones; left out if there are none. */
+  readonly drift?: Drift;
   /** How its rows differ from the base, the publication before; both are left out without a delta. */
   readonly base?: PublishedDelta['base'];
   readonly delta?: Omit<PublishedDelta, 'base' | 'digests'> & { readonly path: string };
@@ -136,6 +138,7 @@ export async function summarizeRun(
       ...(await findOutput({ checkpoint, output }, run.pipeline, published)),
     },
     ...(published && deltaOf(published)),
+    ...(published?.drift && { drift: published.drift }),
     manifest: published && manifestPath(published.output.path),
     marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
     createdAt: run.createdAt,

@@ -49,6 +49,7 @@ test('fills in every default', () => {
       lineage: false,
       mode: 0o640,
       delta: false,
+      drift: false,
     },
     retention: { results: 2_592_000_000 },
     stateDir: '/base/.foliopipe',

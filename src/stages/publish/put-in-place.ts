@@ -18,6 +18,7 @@ import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { Counts } from '../../types.js';
 import { checkAllFiles } from '../read-source.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
+import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
 import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
 import { putRejects, writeRejects } from './write-rejects.js';
 
@@ -73,6 +74,8 @@ export async function commitPublication(
   }
   const { config } = run;
   const delta = partial ? undefined : await writeDelta(run, { path, sha256: work.sha256, columns });
+  await removeWaitingDrift(run);
+  const drift = partial ? undefined : await measureDrift(run, columns);
   const file = {
     ...work,
     records,
@@ -83,6 +86,7 @@ export async function commitPublication(
     resultColumns: columns,
     output: config.output,
     ...(delta && { delta }),
+    ...(drift && { drift }),
   };
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config));
   run.at('after-publishing-before-rename');
@@ -111,13 +115,14 @@ export async function putInPlace(
   publication: Publication,
   isFresh = false,
 ): Promise<void> {
-  const output = { delta: false, ...publication.output };
+  const output = { delta: false, drift: false, ...publication.output };
   const run = { ...needs, config: { ...needs.config, output } };
   await removeMarkers(run, publication);
   const stamp = await putWorkFile(run, publication, isFresh);
   run.at('after-rename-before-manifest');
   await putRejects(run);
   await putDelta(run, publication);
+  await putDrift(run, publication);
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
