@@ -48,9 +48,14 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
       const isIdle =
         by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, row.round + 1, refetch);
       if (isIdle) {
+        const { failed } = (await run.checkpoint.tally(run.id)).counts.reused;
+        const reused =
+          failed === 0
+            ? ''
+            : `; ${failed} failures are answers of earlier runs, to ask for them again: foliopipe run --new --set reuse.failedAge=0`;
         run.logger.info(
-          { run: run.id, by },
-          `run ${run.id} has no failed record to ask for again: nothing is sent`,
+          { run: run.id, by, reused: failed },
+          `run ${run.id} has no failed record of its own to ask for again: nothing is sent${reused}`,
         );
         const publishedAgain = await publishAgain(run);
         return summarizeRun(run, run.id, run.found, { publishedAgain });

@@ -111,6 +111,37 @@ export interface ChosenAnswers {
   close(): Promise<void>;
 }
 
+/** Opens a choice only when it is read for the first time. */
+export function openLater(open: () => Promise<ChosenAnswers>): ChosenAnswers {
+  let opened: Promise<ChosenAnswers> | undefined;
+  const choice = () => {
+    opened ??= open();
+    return opened;
+  };
+  return {
+    toSend: async function* (after) {
+      yield* (await choice()).toSend(after);
+    },
+    reused: async function* (from, lineage) {
+      yield* (await choice()).reused(from, lineage);
+    },
+    outdated: async function* (from) {
+      yield* (await choice()).outdated(from);
+    },
+    byDouble: async function* (from) {
+      yield* (await choice()).byDouble(from);
+    },
+    byFirst: async function* (from) {
+      yield* (await choice()).byFirst(from);
+    },
+    close: async () => {
+      // The error was thrown where the choice was read.
+      const found = await opened?.catch(() => undefined);
+      await found?.close();
+    },
+  };
+}
+
 export interface DoublePairs {
   readonly firsts: Int32Array;
   readonly doubles: Int32Array;

@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
+import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import { ConfigError, DeadlineError, InterruptedError, TroubleError } from '../errors.js';
@@ -10,6 +11,7 @@ import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
 import { silentLogger } from '../logger.js';
 import { longestTimerMs } from '../quantities.js';
+import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
 import { type Clock, systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
@@ -83,7 +85,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
     // A pruned run keeps its figures only.
-    const chosen = run.choice && run.prunedAt === null ? await answers.openChoice(run.id, run.choice) : null;
+    const chosen = await openChosen(answers, run);
     if (chosen !== null) releasers.add(chosen);
     return {
       id: run.id,
@@ -117,6 +119,18 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     await releasers.close();
     throw error;
   }
+}
+
+/**
+ * What a run has chosen; null if it sends every record, or keeps its figures only. The choice of a done run is opened
+ * when it is needed: its output may be in place.
+ */
+async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers | null> {
+  if (run.choice === null || run.prunedAt !== null) return null;
+  const { id, choice } = run;
+  return run.state === 'done'
+    ? openLater(() => answers.openChoice(id, choice))
+    : answers.openChoice(id, choice);
 }
 
 /** Waits for the uploads in flight, because they may be paid for: their replies must be recorded. */

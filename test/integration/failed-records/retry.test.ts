@@ -66,7 +66,7 @@ describe('retry of a published run', () => {
       const info = (_: object, message: string) => void said.push(message);
       const logger = { debug: () => {}, info, warn: () => {}, error: () => {} };
       const [summary, again] = [await job.enrich(), await retry(job.config(), run, { logger })];
-      expect(said).toContain(`run ${run} has no failed record to ask for again: nothing is sent`);
+      expect(said).toContain(`run ${run} has no failed record of its own to ask for again: nothing is sent`);
       expect(again).toMatchObject({ state: 'done', exitCode: 0, uploads: summary.uploads });
       expect(again.finishedAt).toBe(summary.finishedAt);
     });
