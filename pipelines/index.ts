@@ -6,4 +6,14 @@ export { enrich } from './enrich.js';
 export { type Pruned, type PruneOptions, prune } from './prune.js';
 export { publish } from './publish.js';
 export { type RetryOptions, retry } from './retry.js';
+export {
+  type ForgetOptions,
+  forgetReuse,
+  importReuse,
+  type PrunedAnswers,
+  type PruneReuseOptions,
+  pruneReuse,
+  type ReuseOptions,
+  showReuse,
+} from './reuse.js';
 export { submit } from './submit.js';

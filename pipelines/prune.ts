@@ -3,6 +3,7 @@ import {
   type Config,
   type OpenRun,
   type PrunedRun,
+  pruneAnswers,
   pruneRuns,
   type RunOptions,
   unknownRunFolders,
@@ -42,7 +43,7 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
   });
 }
 
-/** Prunes after a run, by `retention.results`. An error is only logged. */
+/** Prunes after a run, by `retention.results` and `reuse.maxAge`. An error is only logged. */
 export async function pruneAfter(run: OpenRun): Promise<void> {
   const { pipeline, retention } = run.config;
   const { checkpoint, logger, answers, fileStore: files } = run;
@@ -55,5 +56,15 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
       logger.info({ runs: count }, `the results of ${count} old runs are removed (retention.results)`);
   } catch (error) {
     logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
+  }
+  try {
+    const removed = await pruneAnswers({ checkpoint, answers, config: run.config }, { now });
+    if (removed.length > 0)
+      logger.info(
+        { segments: removed.length },
+        `the answers of ${removed.length} old runs are removed (reuse.maxAge)`,
+      );
+  } catch (error) {
+    logger.warn({ error: String(error) }, `old answers could not be removed: ${String(error)}`);
   }
 }

@@ -61,15 +61,26 @@ export {
   emptyTotals,
   type LedgerEntry,
   type LedgerOptions,
+  type LedgerReuse,
   type LedgerTotals,
+  ledgerReuse,
   readLedger,
 } from './report/ledger.js';
 export { type RunSummary, summarizeRun } from './report/run-summary.js';
+export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
+export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
+export { pruneAnswers } from './run/answers/prune-answers.js';
+export {
+  type AnswerTotals,
+  type ShownAnswers,
+  type ShownSegment,
+  showAnswers,
+} from './run/answers/show-answers.js';
 export { type CheckedItem, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
 export { supersede } from './run/find-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
-export { type StateContext, waitForLock, withState } from './run/open-state.js';
+export { type StateContext, waitForLock, withAnswers, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
 export {
@@ -79,6 +90,7 @@ export {
   recover,
   type UploadSum,
 } from './run/recover.js';
+export type { RecoveredAnswers } from './run/recover-answers.js';
 export type { RunOptions, RunPorts, ServiceEndpoint } from './run/run-options.js';
 export { openApi, serviceIdentity } from './run/service.js';
 export type { RunContext } from './run-context.js';

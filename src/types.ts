@@ -131,6 +131,19 @@ export interface Counts {
   readonly rejected: number;
 }
 
+/** How many records of one origin there are, and how they ended. */
+export interface OriginCounts extends Pick<Counts, 'successful' | 'failed' | 'unprocessed'> {
+  /** More than the others together while some of them are not in the output yet. */
+  readonly records: number;
+}
+
+/** The records of a run by the origin of their answers: sent, taken from earlier runs, taken from equal records. */
+export interface Origins {
+  readonly sent: OriginCounts;
+  readonly reused: OriginCounts;
+  readonly duplicates: OriginCounts;
+}
+
 /**
  * What a sent column contains when it comes back. `exact`: the text that was sent. `folded`: the same text except for
  * case, blanks and Unicode form. `answer`: an answer of the service.
@@ -205,6 +218,9 @@ export interface Choice {
   readonly segments: readonly string[];
   /** `reuse.epoch` of the run: of the answers that it takes, and of those that it buys. */
   readonly epoch: string;
+  /** `reuse.maxAge` and `reuse.failedAge`: how long answers were taken. */
+  readonly maxAge: Milliseconds;
+  readonly failedAge: Milliseconds;
   /** Records that are sent. */
   readonly sent: number;
   /** Records that take an answer of an earlier run. */

@@ -6,6 +6,7 @@ import type {
   Doubt,
   FolioCounts,
   JoinMethod,
+  Origins,
   Position,
   PublishedDelta,
   Source,
@@ -51,6 +52,8 @@ export interface Publication {
   readonly partial: boolean;
   /** Kept here because the chunks lose their counts when the output is written again. */
   readonly counts: Counts;
+  /** The same by origin. Missing in publications of version 0.1, which sent every record. */
+  readonly origins?: Origins;
   /** Columns that the service adds, in output order. */
   readonly resultColumns: readonly string[];
   /** Its path and format. An interrupted publishing is finished with these values, even if the config has changed. */

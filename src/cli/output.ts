@@ -99,7 +99,7 @@ function isReaderGone(code: string, isTTY: boolean): boolean {
 }
 
 /** The types of lines with `--json`: one object a line on stdout; the last line is a `summary`. */
-type LineType = 'progress' | 'run' | 'check' | 'summary';
+type LineType = 'progress' | 'run' | 'check' | 'segment' | 'summary';
 
 /** Writes a line without waiting for the reader, because the work goes on without one. */
 export function writeJson(type: LineType, fields: object): void {

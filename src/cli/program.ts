@@ -85,6 +85,13 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./commands/recover.js')).addRecover,
   },
   {
+    name: 'reuse',
+    usage: '[options] [command]',
+    description:
+      'show, prune, forget or import the answers that later runs take instead of buying them again',
+    load: async () => (await import('./commands/reuse.js')).addReuse,
+  },
+  {
     name: 'ledger',
     usage: '[options] [file]',
     description: 'list all uploads that were, or may have been, paid for, with their sum',

@@ -91,10 +91,11 @@ export function scanText(bytes: number, records: number): string {
 
 /** A run's state in one line. @param rate records a second; null leaves out rate and time left. */
 export function progressText(run: Run, tally: Tally, rate: number | null): string {
-  const { records, rejected } = run.source;
   const cut = Object.values(tally.records).reduce((sum, count) => sum + count, 0) - tally.records.split;
-  // When failed records are sent again, more records are cut than the source has.
-  const all = cut > records ? cut : records - rejected;
+  // When failed records are sent again, more records are cut than are sent first.
+  const all = Math.max(cut, recordsToSend(run));
+  const rows = run.choice === null ? '' : `; ${rowsText(run, tally)}`;
+  if (all === 0 && run.choice !== null) return `nothing to send${rows}`;
   const done = recordsDone(tally);
   const { chunks } = tally;
   const states = [
@@ -113,7 +114,18 @@ export function progressText(run: Run, tally: Tally, rate: number | null): strin
       ? ''
       : `, ${formatCount(Math.round(rate))}/s, ${formatDuration((1000 * (all - done)) / rate)} left`;
   const total = run.chunks === null ? '' : ` of ${run.chunks}`;
-  return `${formatCount(done)} of ${formatCount(all)} records${eta}; chunks${total}: ${states.join(', ')}`;
+  const what = run.choice === null ? 'records' : 'records to send';
+  return `${formatCount(done)} of ${formatCount(all)} ${what}${eta}; chunks${total}: ${states.join(', ')}${rows}`;
+}
+
+/** Rows that take known answers are written without a chunk. */
+function rowsText({ source }: Run, { merged }: Tally): string {
+  return `${formatCount(merged.records)} of ${formatCount(source.records - source.rejected)} rows written`;
+}
+
+/** Records that the run sends once. */
+function recordsToSend({ choice, source }: Run): number {
+  return choice?.sent ?? source.records - source.rejected;
 }
 
 /** Records a second, as an average since the first call; null until a record is done. */
@@ -136,6 +148,7 @@ function recordsDone(tally: Tally): number {
 function progressFields(run: Run, tally: Tally): object {
   return {
     records: run.source.records - run.source.rejected,
+    toSend: recordsToSend(run),
     chunks: run.chunks,
     byState: tally.chunks,
     merged: tally.merged,

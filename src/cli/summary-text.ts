@@ -7,6 +7,7 @@ import {
   type RunSummary,
 } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
+import { runReuseLines } from './reuse-text.js';
 
 export interface SummaryTerms {
   /** The command that continues the run if it is not done. */
@@ -37,7 +38,14 @@ function headline(summary: RunSummary, resume: string): string {
   if (publishedAgain !== null)
     return `${what} is done already; nothing was sent. It was published again, as publication ${publication}: ${publishedAgain}`;
   if (found === 'done') return `${what} is done already; nothing was sent. --new starts over and pays again`;
+  if (isNothingSent(summary)) return `${what} is done; every answer was known, and nothing was sent`;
   return `${what} is done`;
+}
+
+/** Whether every record takes an answer that was known, and no failed one was sent again. */
+function isNothingSent({ origins, outdated, uploads, searches }: RunSummary): boolean {
+  const requests = uploads.accepted + uploads.ambiguous + searches.answered + searches.ambiguous;
+  return outdated !== null && origins.reused.records > 0 && requests === 0;
 }
 
 function published(summary: RunSummary): string[] {
@@ -47,6 +55,7 @@ function published(summary: RunSummary): string[] {
   return [
     `  output    ${output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
     `  records   ${formatCount(read)} read = ${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`,
+    ...runReuseLines(summary),
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.join(', ')}`,
     ...deltaLines(summary),
     `  manifest  ${manifest}`,
@@ -120,10 +129,10 @@ function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): st
 /** Says why the exit code is 3 (too many FAILED records, UNPROCESSED records or both), and names the next command. */
 function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
   const { read, failed, unprocessed, rejected } = counts;
-  const sent = read - rejected;
-  const isTooMany = !isTolerated(failed, sent, tolerate);
+  const records = read - rejected;
+  const isTooMany = !isTolerated(failed, records, tolerate);
   const reasons = [
-    ...(isTooMany ? [failureText(failed, sent, tolerate)] : []),
+    ...(isTooMany ? [failureText(failed, records, tolerate)] : []),
     ...(unprocessed > 0
       ? [`${countOf(unprocessed, 'record')} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`]
       : []),

@@ -3,22 +3,22 @@ import { formatPercent } from '../quantities.js';
 import type { Counts } from '../types.js';
 
 /**
- * 0 when nothing is UNPROCESSED and the share of FAILED among the records sent is tolerated, else 3.
+ * 0 when nothing is UNPROCESSED and the share of FAILED among all rows of the output is tolerated, else 3.
  * @param tolerate share from 0 to 1.
  */
 export function runExitCode(counts: Counts, tolerate: number): 0 | 3 {
-  const sent = counts.successful + counts.failed + counts.unprocessed;
-  return counts.unprocessed === 0 && isTolerated(counts.failed, sent, tolerate) ? 0 : 3;
+  const rows = counts.successful + counts.failed + counts.unprocessed;
+  return counts.unprocessed === 0 && isTolerated(counts.failed, rows, tolerate) ? 0 : 3;
 }
 
 /**
  * Whether the share of failed records is tolerated.
- * @param sent the records that were sent.
+ * @param records all that are judged: rows of the output, or records of a chunk.
  * @param tolerate share from 0 to 1.
  */
-export function isTolerated(failed: number, sent: number, tolerate: number): boolean {
+export function isTolerated(failed: number, records: number, tolerate: number): boolean {
   // Divides the counts instead of multiplying the share, because 0.29 * 100 is less than 29.
-  return failed === 0 || failed / sent <= tolerate;
+  return failed === 0 || failed / records <= tolerate;
 }
 
 /**

@@ -8,6 +8,8 @@
 import type { CheckpointReader, Run, Search, Upload } from '../checkpoint/checkpoint.js';
 import { eachSearch } from '../checkpoint/walk-run.js';
 import { dayOf, monthOf } from '../config/calendar.js';
+import type { Config } from '../config/schema.js';
+import { priceOf, publishedOrigins, type Saved, savedBy } from './origins.js';
 
 export interface LedgerOptions {
   /** `YYYY-MM` in the time zone. Default: all months. */
@@ -55,6 +57,28 @@ export interface LedgerTotals {
   /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
   readonly rehearsalRecords: number;
+}
+
+/** Records that published runs did not pay for, because their answer was known. */
+export interface LedgerReuse {
+  readonly reused: number;
+  readonly duplicates: number;
+  readonly saved: Saved;
+}
+
+/** Adds up what runs did not pay for. A run belongs to the month in which it began. Rehearsals save nothing. */
+export function ledgerReuse(
+  runs: readonly Run[],
+  options: LedgerOptions & Pick<Config['budget'], 'currency'>,
+): LedgerReuse {
+  const isWanted = createMonthFilter(options);
+  const counted = runs.flatMap(({ createdAt, publication, rehearsal }) =>
+    publication === null || rehearsal || !isWanted(createdAt) ? [] : [publishedOrigins(publication)],
+  );
+  const reused = counted.reduce((sum, origins) => sum + origins.reused.records, 0);
+  const duplicates = counted.reduce((sum, origins) => sum + origins.duplicates.records, 0);
+  const saved = savedBy({ reused: { records: reused }, duplicates: { records: duplicates } }, options);
+  return { reused, duplicates, saved };
 }
 
 /** Entries of all runs of a pipeline, or of all pipelines, oldest run first. */
@@ -184,11 +208,6 @@ export function addEntry(
     // Computed from the sum of records, because a sum of rounded prices would be less exact.
     amount: priceOf(sent, pricePerRecord),
   };
-}
-
-/** Rounded to a millionth, which removes binary fractions. */
-function priceOf(records: number, pricePerRecord: number | null): number | null {
-  return pricePerRecord === null ? null : Number((records * pricePerRecord).toFixed(6));
 }
 
 function createMonthFilter({ month, timeZone }: LedgerOptions): (at: number) => boolean {

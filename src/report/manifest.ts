@@ -9,6 +9,8 @@ import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
 import type { RunContext } from '../run-context.js';
+import type { Choice } from '../types.js';
+import { publishedOrigins, savedBy } from './origins.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk' | 'nextStretch'>;
@@ -40,6 +42,7 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
   const row = (await run.checkpoint.run(run.id))!;
   const tally = await run.checkpoint.tally(run.id);
   const { counts } = publication;
+  const origins = publishedOrigins(publication);
   const layout = createOutputLayout(run.source, run.config.output);
   const missing = columnsMissing(row.choice, publication.resultColumns);
   return {
@@ -61,6 +64,9 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
       dialect,
     })),
     counts,
+    origins,
+    saved: savedBy(origins, run.config.budget),
+    ...(row.choice !== null && { reuse: manifestReuse(row.choice) }),
     uploads: { ...tally.uploads, ...searchesOf(tally), ambiguousRecords: tally.ambiguousRecords },
     indistinct: tally.counts.indistinct,
     ...(row.join?.judged?.isOnWord && { joinedOnWord: weakEchoText(row.join) }),
@@ -81,6 +87,11 @@ export function deltaOf({ delta, output }: Pick<Publication, 'delta' | 'output'>
   if (delta === undefined) return {};
   const { base, digests: _, ...facts } = delta;
   return { base, delta: { path: deltaPath(output.path), ...facts } };
+}
+
+/** Where the reused answers come from, and how old they might be. */
+function manifestReuse({ segments, epoch, maxAge, failedAge, outdated }: Choice) {
+  return { segments, epoch, maxAge, failedAge, outdated };
 }
 
 /** The keys for paid searches of single records; omitted if there were none. */

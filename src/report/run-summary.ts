@@ -1,11 +1,13 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
 import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
+import type { Config } from '../config/schema.js';
 import type { OutputStore } from '../files/output-store.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
-import type { Counts, PublishedDelta, Source } from '../types.js';
+import type { Counts, Origins, PublishedDelta, Source } from '../types.js';
 import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
+import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
 
 export interface RunSummary {
   readonly run: string;
@@ -23,6 +25,12 @@ export interface RunSummary {
   /** Why this process has published a done run again; null if it has not. */
   readonly publishedAgain: string | null;
   readonly counts: Counts;
+  /** The records by the origin of their answers. In a run that is not published, some of them have not ended yet. */
+  readonly origins: Origins;
+  /** What was not paid for, because the answer was known. */
+  readonly saved: Saved;
+  /** Records that are sent although an older answer is known; null if the run has looked none up. */
+  readonly outdated: number | null;
   readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
   readonly uploads: Tally['uploads'];
   /** Single-record searches for failed records. */
@@ -73,6 +81,8 @@ export interface SummaryNotes {
 export interface SummarySources {
   readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications'>;
   readonly output: Pick<OutputStore, 'identity'>;
+  /** The price of a record. */
+  readonly config: Pick<Config, 'budget'>;
 }
 
 /**
@@ -80,7 +90,7 @@ export interface SummarySources {
  * @returns the summary. The figures of the output are those of its publication, even if the config has changed.
  */
 export async function summarizeRun(
-  { checkpoint, output }: SummarySources,
+  { checkpoint, output, config }: SummarySources,
   id: string,
   found: RunSummary['found'],
   { partial, publishedAgain = null }: SummaryNotes = {},
@@ -90,6 +100,7 @@ export async function summarizeRun(
   const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
   const published = (run.state === 'done' ? run.publication : partial) ?? null;
   const columns = published?.resultColumns ?? run.columns ?? [];
+  const origins = published ? publishedOrigins(published) : openOrigins(run, tally.counts);
   return {
     run: id,
     pipeline: run.pipeline,
@@ -101,6 +112,9 @@ export async function summarizeRun(
     publication: published?.number ?? null,
     publishedAgain,
     counts: published?.counts ?? countsOf(run.source, tally),
+    origins,
+    saved: savedBy(origins, config.budget),
+    outdated: run.choice?.outdated ?? null,
     chunks: { all: run.chunks, byState: tally.chunks },
     uploads: tally.uploads,
     searches: tally.searches,
@@ -131,7 +145,7 @@ export async function summarizeRun(
 
 /** Says which publication is at the output's path now. Compares stamps and sizes only; no file is read. */
 async function findOutput(
-  { checkpoint, output }: SummarySources,
+  { checkpoint, output }: Pick<SummarySources, 'checkpoint' | 'output'>,
   pipeline: string,
   { number, bytes, output: { path } }: Publication,
 ): Promise<Pick<NonNullable<RunSummary['output']>, 'inPlace' | 'heldBy'>> {

@@ -4,7 +4,7 @@
  */
 import type { Batch, Table } from '../csv/table.js';
 import type { Answers, NumberedAnswers } from '../results/answers.js';
-import type { Choice, Milliseconds, Segment } from '../types.js';
+import type { Choice, Counts, Milliseconds, Segment } from '../types.js';
 
 export interface AnswerStore {
   /**
@@ -24,6 +24,15 @@ export interface AnswerStore {
   openSegment(options: SegmentOptions): Promise<SegmentWriter>;
   /** Carries answers of a run from records to their doubles. */
   openCarried(options: CarryOptions): Promise<CarriedAnswers>;
+  /**
+   * Writes a segment again, under another id, without some of its answers. It stays the segment of its run, also if
+   * nothing is left in it: so it is known that these answers are not wanted.
+   * @returns the new row, and how many answers it lacks; undefined if it would lack none, and then nothing is written.
+   * @throws as `openLookup`; but a lost or damaged file can be written again without all of its answers.
+   */
+  rewriteSegment(segment: Segment, id: string, unwanted: Unwanted): Promise<Rewritten | undefined>;
+  /** Reads the files of all segments, whether or not the checkpoint knows them, and checks every byte. */
+  storedSegments(): Promise<StoredSegments>;
   /** Removes the file of a segment. A missing file is no error. */
   removeSegment(id: string): Promise<void>;
   /**
@@ -57,11 +66,20 @@ export interface AnswerLookup {
   /**
    * Decides for each record that was added. The first segment that holds its hash decides: its answer is taken if it is
    * of the epoch and young enough, else the record is sent.
-   * @param run keeps the choice durably under the run's id; null counts only, for a plan.
+   * @param run the choice is kept durably under its id.
    */
-  decide(terms: ReuseTerms, run: string | null): Promise<Choice>;
+  decide(terms: ReuseTerms, run: string): Promise<Choice>;
+  /** Decides in the same way, and keeps nothing. */
+  plan(terms: ReuseTerms): Promise<PlannedChoice>;
   /** Frees the temporary files. */
   close(): Promise<void>;
+}
+
+/** A choice that is not kept. It can be read when the look-up is closed. */
+export interface PlannedChoice extends Pick<ChosenAnswers, 'toSend'> {
+  readonly choice: Choice;
+  /** Records that are sent although an equal record comes earlier: what `upload.duplicates: once` would not send. */
+  readonly equal: number;
 }
 
 export interface ReuseTerms {
@@ -123,8 +141,27 @@ export interface CarriedAnswers {
   close(): void;
 }
 
+/** Which answers a segment shall lack: all of them; those from before a time; or those of some records. */
+export type Unwanted =
+  | { readonly all: true }
+  /** Epoch milliseconds. */
+  | { readonly before: number }
+  | { readonly records: Table; readonly fields: SentFields };
+
+export interface Rewritten {
+  readonly segment: Segment;
+  readonly dropped: Pick<Counts, 'successful' | 'failed'>;
+}
+
+export interface StoredSegments {
+  /** As their files say; ordered by id. */
+  readonly segments: readonly Segment[];
+  /** Paths of the files that are not as they were written. */
+  readonly damaged: readonly string[];
+}
+
 export interface SegmentOptions
-  extends Pick<Segment, 'id' | 'run' | 'service' | 'rehearsal' | 'sentColumns' | 'columns' | 'epoch'> {
+  extends Pick<Segment, 'id' | 'run' | 'service' | 'rehearsal' | 'sentColumns' | 'columns' | 'epoch' | 'of'> {
   /** Name of the key's column in the uploaded file; null if it has none. */
   readonly keyColumn: string | null;
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 import { isMissing } from '../streams/system-error.js';
 import { type AppendFile, readFully } from './append-file.js';
 
@@ -14,7 +15,7 @@ export interface FileIdentity {
   readonly sha256: string;
 }
 
-/** Name of the format, 8 characters; then the size of the directory, 8 bytes. */
+/** Name of the format, 8 characters; then the size of the directory and its checksum, 4 bytes each. */
 const FOOTER_BYTES = 16;
 
 /** Ends a file with its directory. @param format 8 characters. */
@@ -22,7 +23,8 @@ export function writeDirectory(file: AppendFile, format: string, directory: unkn
   const text = Buffer.from(JSON.stringify(directory));
   const footer = Buffer.alloc(FOOTER_BYTES);
   footer.write(format, 'latin1');
-  footer.writeBigUInt64LE(BigInt(text.length), 8);
+  footer.writeUInt32LE(text.length, 8);
+  footer.writeUInt32LE(crc32(text), 12);
   file.append(text);
   file.append(footer);
   return { bytes: file.length, sha256: createHash('sha256').update(text).digest('hex') };
@@ -32,6 +34,7 @@ export function writeDirectory(file: AppendFile, format: string, directory: unkn
 export interface CheckedFile<Directory> {
   readonly fd: number;
   readonly directory: Directory;
+  readonly identity: FileIdentity;
   close(): void;
 }
 
@@ -41,29 +44,37 @@ export interface FileErrors {
   damaged(): Error;
 }
 
-/** Opens a file and checks its size and its directory. @throws what `errors` gives. */
+/**
+ * Opens a file and checks its size and its directory.
+ * @param identity undefined if it is not known: then the directory must be whole, whatever it says.
+ * @throws what `errors` gives.
+ */
 export function openChecked<Directory>(
   path: string,
   format: string,
-  identity: FileIdentity,
+  identity: FileIdentity | undefined,
   errors: FileErrors,
 ): CheckedFile<Directory> {
   const fd = openOrThrow(path, errors);
   try {
     const { size } = fstatSync(fd);
     const footer = Buffer.alloc(FOOTER_BYTES);
-    if (size !== identity.bytes || !readFully(fd, footer, Math.max(0, size - FOOTER_BYTES))) {
+    if (
+      (identity !== undefined && size !== identity.bytes) ||
+      !readFully(fd, footer, Math.max(0, size - FOOTER_BYTES))
+    ) {
       throw errors.damaged();
     }
-    const length = Number(footer.readBigUInt64LE(8));
+    const length = footer.readUInt32LE(8);
     const isOurs = footer.toString('latin1', 0, 8) === format && length <= size - FOOTER_BYTES;
     if (!isOurs) throw errors.damaged();
     const text = Buffer.alloc(length);
     readFully(fd, text, size - FOOTER_BYTES - length);
     const sha256 = createHash('sha256').update(text).digest('hex');
-    if (sha256 !== identity.sha256) throw errors.damaged();
+    const isWritten = crc32(text) === footer.readUInt32LE(12);
+    if (!isWritten || (identity !== undefined && sha256 !== identity.sha256)) throw errors.damaged();
     const directory = JSON.parse(text.toString()) as Directory;
-    return { fd, directory, close: () => closeSync(fd) };
+    return { fd, directory, identity: { bytes: size, sha256 }, close: () => closeSync(fd) };
   } catch (error) {
     closeSync(fd);
     throw error;

@@ -68,3 +68,21 @@ export class NumberSet {
     this.#words = larger;
   }
 }
+
+/** Record numbers of a list of `toSend`. */
+export const LIST_NUMBERS = 16_384;
+
+/** Lists of the numbers that are set. @param after the numbers up to it are left out. */
+export function* numbersIn(bits: Int32Array, first: number, after: number): Generator<readonly number[]> {
+  let numbers: number[] = [];
+  for (let word = 0; word < bits.length; word++) {
+    for (let rest = bits[word]!; rest !== 0; rest &= rest - 1) {
+      const number = first + word * 32 + (31 - Math.clz32(rest & -rest));
+      if (number > after) numbers.push(number);
+    }
+    if (numbers.length < LIST_NUMBERS) continue;
+    yield numbers;
+    numbers = [];
+  }
+  if (numbers.length > 0) yield numbers;
+}

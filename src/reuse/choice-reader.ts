@@ -7,11 +7,8 @@ import type { ChosenAnswers, DoublePairs } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';
 import { type Room, Scratch } from './append-file.js';
 import { openChecked } from './checked-file.js';
-import { CHOICE_FORMAT, type ChoiceDirectory, PAIR_INTS } from './choice-format.js';
+import { CHOICE_FORMAT, type ChoiceDirectory, numbersIn, PAIR_INTS } from './choice-format.js';
 import { type Lane, laneSize, readLane } from './lanes.js';
-
-/** Record numbers of a list of `toSend`, at most. */
-const LIST_NUMBERS = 16_384;
 
 /** @throws ConfigError `REUSE_CHOICE_LOST`, `REUSE_CHOICE_DAMAGED`. */
 export function openChoiceReader(run: string, choice: Choice, path: string): ChosenAnswers {
@@ -63,21 +60,6 @@ export function openChoiceReader(run: string, choice: Choice, path: string): Cho
     byFirst: (from) => pairs(directory.byFirst, from, 0),
     close: async () => file.close(),
   };
-}
-
-/** Lists of the numbers that are set. @param after the numbers up to it are left out. */
-function* numbersIn(bits: Int32Array, first: number, after: number): Generator<readonly number[]> {
-  let numbers: number[] = [];
-  for (let word = 0; word < bits.length; word++) {
-    for (let rest = bits[word]!; rest !== 0; rest &= rest - 1) {
-      const number = first + word * 32 + (31 - Math.clz32(rest & -rest));
-      if (number > after) numbers.push(number);
-    }
-    if (numbers.length < LIST_NUMBERS) continue;
-    yield numbers;
-    numbers = [];
-  }
-  if (numbers.length > 0) yield numbers;
 }
 
 /**

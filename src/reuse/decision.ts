@@ -1,7 +1,7 @@
 /** Decides what becomes of records: which take an old answer, which are sent, which take the answer of an equal one. */
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import type { Choice } from '../types.js';
-import type { ReuseTerms } from './answer-store.js';
+import type { PlannedChoice, ReuseTerms } from './answer-store.js';
 import { ASKED_INTS, type BucketJoin } from './bucket-join.js';
 import type { NumberSet } from './choice-format.js';
 import type { ChoiceWriter } from './choice-writer.js';
@@ -26,8 +26,18 @@ export interface Decision {
   /** Decides for the records of the bucket that take no old answer. */
   endBucket(): void;
   /** What was decided. @param readers all segments, in the order in which they decide. */
-  result(readers: readonly SegmentReader[]): Omit<Choice, 'epoch' | 'bytes' | 'sha256'>;
+  result(readers: readonly SegmentReader[]): Pick<Choice, Decided> & Pick<PlannedChoice, 'equal'>;
 }
+
+type Decided =
+  | 'segments'
+  | 'sent'
+  | 'reused'
+  | 'duplicates'
+  | 'outdated'
+  | 'columns'
+  | 'columnSets'
+  | 'rehearsal';
 
 /** Most of the time by which the hash shortens the age up to which an answer is taken. */
 const SPREAD = 1 / 5;
@@ -43,7 +53,7 @@ interface SegmentOrigins {
 
 export function createDecision({ terms, sendsDoubles, join, sent, writer }: DecisionOptions): Decision {
   const { now, maxAge, failedAge, epoch } = terms;
-  const counts = { sent: 0, successful: 0, failed: 0, duplicates: 0, outdated: 0 };
+  const counts = { sent: 0, successful: 0, failed: 0, duplicates: 0, outdated: 0, equal: 0 };
   /** The segments from which answers were taken, and for how many records successful ones. */
   const used = { all: new Set<SegmentReader>(), successful: new Map<SegmentReader, number>() };
   const origins = new Map<SegmentReader, SegmentOrigins>();
@@ -115,6 +125,7 @@ export function createDecision({ terms, sendsDoubles, join, sent, writer }: Deci
         if (first === record || sendsDoubles) {
           sent.add(number);
           counts.sent += 1;
+          if (first !== record) counts.equal += 1;
         } else {
           writer?.double(asked[first * ASKED_INTS + HASH_INTS]!, number);
           counts.duplicates += 1;
@@ -131,6 +142,7 @@ export function createDecision({ terms, sendsDoubles, join, sent, writer }: Deci
         reused: { successful: counts.successful, failed: counts.failed },
         duplicates: counts.duplicates,
         outdated: counts.outdated,
+        equal: counts.equal,
         columns: [...new Set(successful.flatMap(({ segment }) => segment.columns))],
         columnSets: columnSetsOf(
           successful.map((reader) => [reader.segment.columns, used.successful.get(reader)!]),

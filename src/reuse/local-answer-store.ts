@@ -13,10 +13,12 @@ import { openCarriedAnswers } from './carried-answers.js';
 import { LANE_BITS } from './choice-format.js';
 import { openChoiceReader } from './choice-reader.js';
 import { createLookup } from './lookup.js';
+import { emptySegment, rewriteSegment } from './rewrite-segment.js';
 import { deriveKey, openSecret } from './secret.js';
 import { BLOCK_LIMITS, type BlockLimits } from './segment-blocks.js';
 import { BlockBuffers, openSegmentReader, type SegmentReader } from './segment-reader.js';
 import { createSegmentWriter } from './segment-writer.js';
+import { storedSegments } from './stored-segments.js';
 
 /** Sizes that only the memory and the speed depend on. */
 export interface StoreLimits {
@@ -43,7 +45,6 @@ export function createLocalAnswerStore(
     openLookup: async (options) => {
       const { segments, sentColumns } = options;
       const key = deriveKey(await openSecret(folder, segments.length > 0), sentColumns);
-      await makeFolder(choicesFolder);
       const buffers = new BlockBuffers();
       const readers: SegmentReader[] = [];
       try {
@@ -53,12 +54,12 @@ export function createLocalAnswerStore(
           const path = segmentPath(segment.id);
           readers.push(openSegmentReader(segment, path, { key, secretPath }, buffers));
         }
-        return createLookup(
-          { folder, choicePath, key, laneBits: limits.laneBits },
-          options,
-          readers,
-          buffers,
-        );
+        const newChoicePath = async (run: string) => {
+          await makeFolder(choicesFolder);
+          return choicePath(run);
+        };
+        const place = { folder, newChoicePath, key, laneBits: limits.laneBits };
+        return createLookup(place, options, readers, buffers);
       } catch (error) {
         for (const reader of readers) reader.close();
         throw error;
@@ -73,6 +74,20 @@ export function createLocalAnswerStore(
       return createSegmentWriter(target, options);
     },
     openCarried: async (options) => openCarriedAnswers(folder, options),
+    rewriteSegment: async (segment, id, unwanted) => {
+      const key = deriveKey(await openSecret(folder, true), segment.sentColumns);
+      const target = { path: segmentPath(id), id, key };
+      if ('all' in unwanted) return emptySegment(segment, target);
+      const buffers = new BlockBuffers();
+      const reader = openSegmentReader(segment, segmentPath(segment.id), { key, secretPath }, buffers);
+      try {
+        return await rewriteSegment(reader, unwanted, target);
+      } finally {
+        reader.close();
+        buffers.codec.release();
+      }
+    },
+    storedSegments: async () => storedSegments(segmentsFolder),
     removeSegment: (id) => remove(segmentsFolder, segmentPath(id)),
     removeLeftovers: async ({ segments, runs }) => {
       removeOld(segmentsFolder, (name) => name.endsWith('.seg') && segments.has(name.slice(0, -4)));

@@ -10,7 +10,7 @@ import type { Choice } from '../types.js';
 import type { AnswerLookup, LookupOptions, ReuseTerms } from './answer-store.js';
 import { AppendFile, openNameless, Scratch } from './append-file.js';
 import { ASKED_INTS, BucketJoin } from './bucket-join.js';
-import { NumberSet } from './choice-format.js';
+import { LIST_NUMBERS, NumberSet, numbersIn } from './choice-format.js';
 import { ChoiceWriter } from './choice-writer.js';
 import { createDecision } from './decision.js';
 import { LaneWriter, readLane, temporaryDamaged } from './lanes.js';
@@ -21,8 +21,8 @@ import type { BlockBuffers, SegmentReader } from './segment-reader.js';
 export interface LookupPlace {
   /** Folder of the store, for the temporary file. */
   readonly folder: string;
-  /** Path of the file of a run's choice. */
-  readonly choicePath: (run: string) => string;
+  /** Path for the file of a run's choice, in a folder that is there. */
+  readonly newChoicePath: (run: string) => Promise<string>;
   readonly key: HashKey;
   readonly laneBits: number;
 }
@@ -32,7 +32,7 @@ export interface LookupPlace {
  * @param buffers which they share; released with the look-up.
  */
 export function createLookup(
-  { folder, choicePath, key, laneBits }: LookupPlace,
+  { folder, newChoicePath, key, laneBits }: LookupPlace,
   { fields, delimiter, duplicates }: LookupOptions,
   readers: readonly SegmentReader[],
   buffers: BlockBuffers,
@@ -64,8 +64,9 @@ export function createLookup(
       // Signals and timers of the caller go on.
       await pause();
     }
-    const found = decision.result(readers);
-    return { sent, facts: { ...found, sent: found.sent + blanks } };
+    const { equal, ...found } = decision.result(readers);
+    const { maxAge, failedAge, epoch } = terms;
+    return { sent, equal, facts: { ...found, sent: found.sent + blanks, maxAge, failedAge, epoch } };
   };
 
   return {
@@ -92,17 +93,23 @@ export function createLookup(
       }
       largest = Math.max(largest, firstRecord + count - 1);
     },
+    plan: async (terms) => {
+      lanes.end();
+      const { sent, equal, facts } = await decideAll(terms, undefined);
+      const toSend = async function* (after: number) {
+        for (let first = 0; first <= largest; first += LIST_NUMBERS) {
+          yield* numbersIn(sent.bits(first, LIST_NUMBERS), first, after);
+        }
+      };
+      return { choice: { ...facts, bytes: 0, sha256: '' }, toSend, equal };
+    },
     decide: async (terms, run): Promise<Choice> => {
       lanes.end();
-      if (run === null) {
-        const { facts } = await decideAll(terms, undefined);
-        return { ...facts, epoch: terms.epoch, bytes: 0, sha256: '' };
-      }
-      return writeFileAtomically(choicePath(run), 0o600, async (fd) => {
+      return writeFileAtomically(await newChoicePath(run), 0o600, async (fd) => {
         const writer = new ChoiceWriter(new AppendFile(fd), largest + 1, laneBits);
         try {
           const { sent, facts } = await decideAll(terms, writer);
-          return { ...facts, epoch: terms.epoch, ...writer.end(run, sent) };
+          return { ...facts, ...writer.end(run, sent) };
         } finally {
           writer.release();
         }

@@ -27,7 +27,7 @@ export async function writeBlocks(
   target: AppendFile,
   limits: BlockLimits,
 ): Promise<Pick<SegmentDirectory, 'dictionary' | 'blocks'>> {
-  const blocks: Blocks = { bucket: [], count: [], size: [], stored: [], hashSum: [], sum: [] };
+  const blocks = noBlocks();
   const dictionary = chooseDictionary(fd, lanes);
   const bytes = bytesOfInts(dictionary, dictionary.length);
   target.append(bytes);
@@ -51,7 +51,12 @@ export async function writeBlocks(
   return { dictionary: { size: dictionary.length, sum: crc32(bytes) }, blocks };
 }
 
-function createBlock({ entries, valueInts: maxValues }: BlockLimits, dictionary: Int32Array) {
+export function noBlocks(): Blocks {
+  return { bucket: [], count: [], size: [], stored: [], hashSum: [], sum: [] };
+}
+
+/** The block that is being filled. */
+export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dictionary: Int32Array) {
   const hashes = new Int32Array(entries * HASH_INTS);
   const numbers = new Int32Array(entries);
   const origins = new Int32Array(entries);

@@ -7,7 +7,7 @@
  * number (bytes of the value, doubled, plus one if it is a failure), and behind all of them the values, each filled
  * up to whole numbers.
  */
-import type { FileIdentity } from './checked-file.js';
+import type { Segment } from '../types.js';
 
 export const SEGMENT_FORMAT = 'FOLIOSG1';
 /** The hashes are sorted into so many buckets, by their first byte. */
@@ -38,20 +38,14 @@ export interface Blocks {
   readonly sum: number[];
 }
 
-export interface SegmentDirectory {
-  readonly id: string;
-  readonly columns: readonly string[];
+/** Everything of the segment's row but what the file's own bytes say: a lost row is made again from it. */
+export interface SegmentDirectory extends Omit<Segment, 'bytes' | 'sha256'> {
   /** Of the key of the hashes. */
   readonly fingerprint: string;
   readonly origins: readonly Origin[];
   /** Numbers of the dictionary, and its checksum. */
   readonly dictionary: { readonly size: number; readonly sum: number };
   readonly blocks: Blocks;
-}
-
-/** A segment's file, as the checkpoint knows it. */
-export interface SegmentFile extends FileIdentity {
-  readonly id: string;
 }
 
 /** The meta number of a value of so many bytes. */

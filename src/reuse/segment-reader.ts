@@ -7,7 +7,14 @@ import { bytesOfInts, readFully, Scratch } from './append-file.js';
 import { BlockCodec } from './block-codec.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
 import { type HashKey, secretLost } from './secret.js';
-import { BUCKETS, ENTRY_INTS, type Origin, SEGMENT_FORMAT, type SegmentDirectory } from './segment-format.js';
+import {
+  type Blocks,
+  BUCKETS,
+  ENTRY_INTS,
+  type Origin,
+  SEGMENT_FORMAT,
+  type SegmentDirectory,
+} from './segment-format.js';
 
 /** The buffers for one block. Readers that are used in turn may share them. */
 export class BlockBuffers {
@@ -78,18 +85,33 @@ export class SegmentReader {
 
   /** The entries of a block, as segment-format.ts says; valid until the next call. @throws ConfigError `REUSE_SEGMENT_DAMAGED`. */
   entries(block: number): Int32Array {
-    const { count, size, stored, sum } = this.#file.directory.blocks;
-    const packed = bytesOfInts(
-      this.#buffers.stored.ints(Math.ceil(stored[block]! / 4)),
-      Math.ceil(stored[block]! / 4),
-    ).subarray(0, stored[block]!);
-    const isRead = readFully(this.#file.fd, packed, this.#offsets[block]! + hashBytes(count[block]!));
-    if (!isRead || crc32(packed) !== sum[block]) throw this.#damaged();
+    const { count, size } = this.#file.directory.blocks;
+    const packed = this.stored(block);
     const ints = this.#buffers.entries.ints(size[block]!);
     const small = count[block]! * ENTRY_INTS;
     if (!this.#buffers.codec.unpack(packed, ints, size[block]!, small, this.#dictionary))
       throw this.#damaged();
     return ints;
+  }
+
+  /** The entries of a block as they are in the file, compressed; valid until the next call. */
+  stored(block: number): Uint8Array {
+    const { count, stored, sum } = this.#file.directory.blocks;
+    const ints = Math.ceil(stored[block]! / 4);
+    const bytes = bytesOfInts(this.#buffers.stored.ints(ints), ints).subarray(0, stored[block]!);
+    const isRead = readFully(this.#file.fd, bytes, this.#offsets[block]! + hashBytes(count[block]!));
+    if (!isRead || crc32(bytes) !== sum[block]) throw this.#damaged();
+    return bytes;
+  }
+
+  /** Numbers that the values of the blocks may repeat. */
+  get dictionary(): Int32Array {
+    return this.#dictionary;
+  }
+
+  /** What the file says of its blocks. */
+  get blocks(): Blocks {
+    return this.#file.directory.blocks;
   }
 
   close(): void {
@@ -108,8 +130,8 @@ export function openSegmentReader(
   { key, secretPath }: { readonly key: HashKey; readonly secretPath: string },
   buffers: BlockBuffers,
 ): SegmentReader {
-  const damaged = () => segmentDamaged(segment.id, path);
-  const errors = { lost: (cause: unknown) => segmentLost(segment.id, path, cause), damaged };
+  const damaged = () => segmentDamaged(segment, path);
+  const errors = { lost: (cause: unknown) => segmentLost(segment, path, cause), damaged };
   const file = openChecked<SegmentDirectory>(path, SEGMENT_FORMAT, segment, errors);
   const { id, fingerprint } = file.directory;
   try {
@@ -128,21 +150,21 @@ function hashBytes(count: number): number {
   return count * HASH_INTS * Int32Array.BYTES_PER_ELEMENT;
 }
 
-function segmentLost(id: string, path: string, cause: unknown): ConfigError {
+function segmentLost({ id, run }: Segment, path: string, cause: unknown): ConfigError {
   return new ConfigError('REUSE_SEGMENT_LOST', `${path}: the stored answers of ${id} are missing`, {
-    hint: hintFor(path, id),
+    hint: hintFor(path, run),
     facts: { segment: id, file: path },
     cause,
   });
 }
 
-function segmentDamaged(id: string, path: string): ConfigError {
+function segmentDamaged({ id, run }: Segment, path: string): ConfigError {
   return new ConfigError('REUSE_SEGMENT_DAMAGED', `${path}: the stored answers of ${id} are damaged`, {
-    hint: hintFor(path, id),
+    hint: hintFor(path, run),
     facts: { segment: id, file: path },
   });
 }
 
-function hintFor(path: string, id: string): string {
-  return `restore ${path} from a backup, or give its answers up with foliopipe reuse forget --run ${id.replace(/-\d+$/, '')}: they are bought again then`;
+function hintFor(path: string, run: string): string {
+  return `restore ${path} from a backup, or give its answers up with foliopipe reuse forget --run ${run}: they are bought again then`;
 }

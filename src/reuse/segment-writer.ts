@@ -22,6 +22,7 @@ import {
   metaOf,
   type Origin,
   SEGMENT_FORMAT,
+  type SegmentDirectory,
   valueInts,
 } from './segment-format.js';
 
@@ -39,7 +40,7 @@ export function createSegmentWriter(
   { folder, path, key, limits }: SegmentTarget,
   options: SegmentOptions,
 ): SegmentWriter {
-  const { keyColumn, ...segment } = options;
+  const { keyColumn, of, ...segment } = options;
   const file = openNameless(folder);
   const lanes = new LaneWriter(file, BUCKETS);
   const uploadColumns = new Set([...(keyColumn === null ? [] : [keyColumn]), ...segment.sentColumns]);
@@ -121,19 +122,16 @@ export function createSegmentWriter(
     finish: async () => {
       if (file.fd < 0) throw new Error(`the segment ${segment.id} is closed`);
       lanes.end();
+      const row = { ...segment, ...(of && { of }), ...counts, ...spanOf(origins.list) };
       const identity = await writeFileAtomically(path, 0o600, async (fd) => {
         const target = new AppendFile(fd);
         const written = await writeBlocks(file.fd, lanes.lanes, target, limits);
-        return writeDirectory(target, SEGMENT_FORMAT, {
-          id: segment.id,
-          columns: segment.columns,
-          fingerprint: key.fingerprint,
-          origins: origins.list,
-          ...written,
-        });
+        const { fingerprint } = key;
+        const directory: SegmentDirectory = { ...row, fingerprint, origins: origins.list, ...written };
+        return writeDirectory(target, SEGMENT_FORMAT, directory);
       });
       free();
-      return { ...segment, ...counts, ...identity, ...spanOf(origins.list) } satisfies Segment;
+      return { ...row, ...identity } satisfies Segment;
     },
     close: async () => free(),
   };
@@ -162,7 +160,8 @@ function createOrigins(ownRun: string) {
   };
 }
 
-function spanOf(origins: readonly Origin[]): Pick<Segment, 'oldest' | 'newest'> {
+/** When the oldest and the newest of the answers were paid for. */
+export function spanOf(origins: readonly Origin[]): Pick<Segment, 'oldest' | 'newest'> {
   let oldest = Number.POSITIVE_INFINITY;
   let newest = 0;
   for (const { answeredAt } of origins) {

@@ -9,7 +9,7 @@ import { ConfigError, GuardError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { formatCount, formatPercent } from '../quantities.js';
 import type { LayoutSource } from '../results/output-layout.js';
-import type { AnswerLookup, AnswerStore } from '../reuse/answer-store.js';
+import type { AnswerLookup, AnswerStore, PlannedChoice } from '../reuse/answer-store.js';
 import type { RecordWatch } from '../source/scan-source.js';
 import { createUploadLayout } from '../stages/chunk/cut-chunks.js';
 import { firstPosition, recordsFrom } from '../stages/read-source.js';
@@ -85,6 +85,12 @@ export async function chooseForRun(
     } catch (error) {
       const id = error instanceof ConfigError ? error.facts.segment : undefined;
       const segment = (await checkpoint.segments()).find((one) => one.id === id);
+      // Another process has just pruned or forgotten it.
+      const isGone = typeof id === 'string' && segment === undefined && !repaired.has(id);
+      if (isGone) {
+        repaired.add(id);
+        continue;
+      }
       const paidBy = segment && (await checkpoint.run(segment.run));
       if (segment === undefined || paidBy === undefined || repaired.has(segment.run)) throw error;
       repaired.add(segment.run);
@@ -100,7 +106,6 @@ export function mayChoose({ reuse, upload }: Pick<Config, 'reuse' | 'upload'>): 
 
 /**
  * Looks up every record of the source, and keeps the choice under the run's id.
- * @param run null only counts, for a plan.
  * @param now epoch milliseconds.
  * @returns null if every record is sent and no answer is kept.
  * @throws ConfigError when the store of answers is damaged or incomplete: a silent miss would pay again.
@@ -109,17 +114,38 @@ export async function chooseRecords(
   context: ChooseContext,
   options: Pick<RunOptions, 'reuse'>,
   source: Source,
-  run: string | null,
+  run: string,
   now: number,
 ): Promise<Choice | null> {
-  if (!mayChoose(context.config)) return null;
-  const { config, signal } = context;
+  const { config } = context;
+  if (!mayChoose(config)) return null;
+  return lookUp(context, options, source, (lookup) => lookup.decide({ now, ...config.reuse }, run));
+}
+
+/** Looks up every record of the source like `chooseRecords`, and keeps nothing: for a plan. */
+export async function planChoice(
+  context: ChooseContext,
+  options: Pick<RunOptions, 'reuse'>,
+  source: Source,
+  now: number,
+): Promise<PlannedChoice | null> {
+  const { config } = context;
+  if (!mayChoose(config)) return null;
+  return lookUp(context, options, source, (lookup) => lookup.plan({ now, ...config.reuse }));
+}
+
+async function lookUp<T>(
+  context: ChooseContext,
+  options: Pick<RunOptions, 'reuse'>,
+  source: Source,
+  decide: (lookup: AnswerLookup) => Promise<T>,
+): Promise<T> {
   const lookup = await openLookup(context, options, source);
   try {
-    for await (const batch of recordsFrom({ source, config, signal }, firstPosition(source))) {
+    for await (const batch of recordsFrom({ source, ...context }, firstPosition(source))) {
       await lookup.add(batch);
     }
-    return await lookup.decide({ now, ...config.reuse }, run);
+    return await decide(lookup);
   } finally {
     await lookup.close();
   }
@@ -154,7 +180,7 @@ async function openLookup(
  * name is known by its address, also after it has got a name. A local service is always known by its address (rule "A
  * rehearsal never looks real").
  */
-function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config): boolean {
+export function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config): boolean {
   const address = serviceAddress(config);
   const isSameService = service === address || (!rehearsal && service === serviceIdentity(config));
   return isSameService && sentColumns.join('\n') === Object.keys(config.upload.columns).join('\n');
@@ -166,26 +192,40 @@ function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config):
  * @throws GuardError `REUSE_MISS`.
  */
 export async function checkMiss(
-  { config, checkpoint }: Pick<ChooseContext, 'config' | 'checkpoint'>,
+  context: Pick<ChooseContext, 'config' | 'checkpoint'>,
   options: Pick<RunOptions, 'reuse' | 'yes'>,
   choice: Choice,
 ): Promise<void> {
-  const { pipeline, reuse } = config;
-  if (reuse.maxAge === 0 || options.reuse === false || options.yes) return;
-  const { sent, reused, duplicates } = choice;
-  const records = sent + reused.successful + reused.failed + duplicates;
-  if (sent / records <= reuse.maxMiss) return;
-  const runs = (await checkpoint?.runs(pipeline)) ?? [];
-  if (!runs.some(({ state }) => state === 'done')) return;
+  if (!(await isMiss(context, options, choice))) return;
+  const { sent, outdated } = choice;
+  const { maxMiss } = context.config.reuse;
+  const records = recordsOf(choice);
   const share = formatPercent(sent / records, 1);
   throw new GuardError(
     'REUSE_MISS',
-    `${formatCount(sent)} of ${formatCount(records)} records (${share}) have no answer that can be reused, and reuse.maxMiss is ${formatPercent(reuse.maxMiss, 3)}`,
+    `${formatCount(sent)} of ${formatCount(records)} records (${share}) have no answer that can be reused, and reuse.maxMiss is ${formatPercent(maxMiss, 3)}`,
     {
       hint: 'nothing was sent; if they are to be bought, add --yes; else check what has changed: the sent columns, reuse.epoch, reuse.maxAge, service.name (foliopipe reuse show)',
-      facts: { sent, records, maxMiss: reuse.maxMiss, outdated: choice.outdated },
+      facts: { sent, records, maxMiss, outdated },
     },
   );
+}
+
+/** Whether `checkMiss` stops the run. */
+export async function isMiss(
+  { config, checkpoint }: Pick<ChooseContext, 'config' | 'checkpoint'>,
+  options: Pick<RunOptions, 'reuse' | 'yes'>,
+  choice: Choice,
+): Promise<boolean> {
+  const { pipeline, reuse } = config;
+  if (reuse.maxAge === 0 || options.reuse === false || options.yes) return false;
+  if (choice.sent === 0 || choice.sent / recordsOf(choice) <= reuse.maxMiss) return false;
+  const runs = (await checkpoint?.runs(pipeline)) ?? [];
+  return runs.some(({ state }) => state === 'done');
+}
+
+function recordsOf({ sent, reused, duplicates }: Choice): number {
+  return sent + reused.successful + reused.failed + duplicates;
 }
 
 /** Logs how many records are sent and how many are not. */

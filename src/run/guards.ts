@@ -51,7 +51,7 @@ export function checkBudget(caps: readonly BudgetLeft[], records: number, logger
     if (cap === 'perRun') {
       throw new GuardError(
         'BUDGET_TOO_SMALL',
-        `budget.perRun is ${limit} records, and the source has ${records} to send`,
+        `budget.perRun is ${limit} records, and the run has ${records} to send`,
         {
           hint: 'nothing was sent; raise budget.perRun, or make the source smaller',
           facts: { cap, limit, records },

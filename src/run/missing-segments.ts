@@ -2,7 +2,7 @@
  * Makes segments of the answers of earlier runs that have none: runs from before `reuse` was set, and runs that were
  * superseded before they were published.
  */
-import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { serviceAddress } from '../config/service-section.js';
 import { FoliopipeError } from '../errors.js';
@@ -34,17 +34,30 @@ export async function makeMissingSegments(
 ): Promise<void> {
   const { config, checkpoint, logger } = context;
   const lost: string[] = [];
-  const known = new Set((await checkpoint.segments()).map(({ run }) => run));
-  for (const run of await checkpoint.runs()) {
-    const hasEnded = run.state === 'done' || run.state === 'superseded' || run.id === unfinished?.id;
-    if (!hasEnded || run.prunedAt !== null || known.has(run.id) || !hasSentSame(run, config)) continue;
+  const isFirst = (await checkpoint.segments()).length === 0;
+  for (const run of await runsWithoutSegment(checkpoint, config, unfinished)) {
     if (!(await remakeSegment(context, run, undefined))) lost.push(run.id);
   }
-  if (lost.length === 0 || known.size > 0) return;
+  if (lost.length === 0 || !isFirst) return;
   logger.warn(
     { runs: lost },
     `the answers of ${formatCount(lost.length)} earlier runs cannot be reused, because their sources have changed; their outputs can be imported: foliopipe reuse import FILE`,
   );
+}
+
+/** Runs that have ended and may have answers that could be reused, and that are in no segment. */
+export async function runsWithoutSegment(
+  checkpoint: Pick<CheckpointReader, 'runs' | 'segments'>,
+  config: Config,
+  unfinished: Run | undefined,
+): Promise<readonly Run[]> {
+  const known = new Set((await checkpoint.segments()).map(({ run }) => run));
+  return (await checkpoint.runs()).filter((run) => {
+    const hasEnded = run.state === 'done' || run.state === 'superseded' || run.id === unfinished?.id;
+    // A run without a chunk has bought nothing.
+    const mayHave = hasEnded && run.prunedAt === null && run.chunks !== 0;
+    return mayHave && !known.has(run.id) && hasSentSame(run, config);
+  });
 }
 
 /**

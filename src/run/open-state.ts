@@ -66,6 +66,33 @@ export async function withState<T>(
   }
 }
 
+export interface AnswersState {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly checkpoint: Checkpoint;
+  readonly answers: AnswerStore;
+}
+
+/**
+ * Runs a body with the stored answers and their rows. Takes no lock: all pipelines share the answers, and each change of
+ * a row is one transaction.
+ */
+export async function withAnswers<T>(
+  { stateDir }: Pick<Config, 'stateDir'>,
+  options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint' | 'answers'>,
+  body: (state: AnswersState) => Promise<T>,
+): Promise<T> {
+  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
+  const { answers = openAnswers({ stateDir }) } = options;
+  const checkpoint = options.checkpoint ?? (await openSqliteCheckpoint(stateDir));
+  try {
+    return await body({ clock, logger, signal, checkpoint, answers });
+  } finally {
+    if (options.checkpoint === undefined) await checkpoint.close();
+  }
+}
+
 /** The answers of earlier runs on the local disk. */
 export function openAnswers({ stateDir }: Pick<Config, 'stateDir'>): AnswerStore {
   return createLocalAnswerStore(join(stateDir, 'reuse'));

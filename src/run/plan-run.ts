@@ -1,10 +1,11 @@
-/** Plans a run: what it would do and cost. Uses no network, takes no lock and changes nothing. */
+/** Plans a run: what it would do, cost and save. Uses no network, takes no lock and changes nothing. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
+import { pickRecords } from '../source/read-records.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPosition, recordsFrom } from '../stages/read-source.js';
@@ -12,6 +13,7 @@ import type { Source } from '../types.js';
 import { checkSource } from './check-source.js';
 import { pickDoneRun, prunedError } from './done-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
+import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import type { RunOptions } from './run-options.js';
 import { serviceIdentity } from './service.js';
 
@@ -19,8 +21,10 @@ export interface Plan {
   readonly pipeline: string;
   readonly service: string;
   readonly source: Source;
-  /** The whole source cut into chunks: their number and sums. */
+  /** The records that the run sends, cut into chunks: their number and sums. Of a done run: of the whole source. */
   readonly chunks: { readonly count: number; readonly records: number; readonly bytes: number };
+  /** What the run would not send; null if it sends every record, or nothing. */
+  readonly reuse: PlannedReuse | null;
   /** The next step of `foliopipe run`. */
   readonly next: PlannedStep;
   /** Null if no price is configured. */
@@ -43,29 +47,40 @@ export interface PlannedStep {
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
 export async function planRun(
   config: Config,
-  options: Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'reuse' | 'yes'> & {
+  options: Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'answers' | 'reuse' | 'yes'> & {
     readonly signal: AbortSignal;
   },
 ): Promise<Plan> {
-  const { output = createLocalOutputStore() } = options;
-  const source = await checkSource({ config, output, signal: options.signal }, options);
+  const { output = createLocalOutputStore(), fresh, signal } = options;
+  const source = await checkSource({ config, output, signal }, options);
   const service = serviceIdentity(config);
   const reader = await openCheckpointReader(config.stateDir);
   try {
-    const begun = options.fresh ? undefined : await reader?.unfinishedRun(config.pipeline);
+    const found = fresh ? begins : await findNext({ config, output }, service, source, reader);
+    const { kind, run, publishedAgain } = found;
+    const begun = kind === 'continue' ? run! : undefined;
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
-    const chunks = await planChunks(config, source, canary, options.signal);
-    const next = await nextStep(
-      { config, output },
-      service,
-      source,
-      chunks,
-      options.fresh ? undefined : reader,
-    );
+    const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, source, canary, toSend, signal);
+    const context = { config, checkpoint: reader, signal, now: Date.now() };
+    const sends = kind === 'begin' || kind === 'continue';
+    const { chunks, reuse } = await (kind === 'done'
+      ? { chunks: await cut(undefined), reuse: null }
+      : withPlannedRecords(context, options, source, begun, async (planned) => ({
+          chunks: await cut(planned.toSend),
+          reuse: sends ? planned.reuse : null,
+        })));
+    const all = { chunks: chunks.count, records: chunks.records };
+    const next: PlannedStep = {
+      kind,
+      run: run?.id ?? null,
+      ...(begun === undefined ? all : await leftOf(reader!, begun, chunks)),
+      ...(!sends && { chunks: 0, records: 0 }),
+      ...(publishedAgain !== undefined && { publishedAgain }),
+    };
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
-    const budget = await budgetLeft(reader, config, next.run, Date.now());
-    return { pipeline: config.pipeline, service, source, chunks, next, cost, budget };
+    const budget = await budgetLeft(reader, config, next.run, context.now);
+    return { pipeline: config.pipeline, service, source, chunks, reuse, next, cost, budget };
   } finally {
     await reader?.close();
   }
@@ -75,10 +90,12 @@ async function planChunks(
   config: Config,
   source: Source,
   canary: number,
+  toSend: PlannedRecords['toSend'],
   signal: AbortSignal,
 ): Promise<Plan['chunks']> {
   const total = { count: 0, records: 0, bytes: 0 };
-  const records = recordsFrom({ source, config, signal }, firstPosition(source));
+  const all = recordsFrom({ source, config, signal }, firstPosition(source));
+  const records = toSend === undefined ? all : pickRecords(all, toSend(0));
   const layout = createUploadLayout(source, config.upload);
   for await (const { chunk } of cutChunks(records, layout, { ...config.chunks, canary })) {
     total.count += 1;
@@ -88,42 +105,47 @@ async function planChunks(
   return total;
 }
 
-async function nextStep(
+/** The kind of the next step, and the run that it is about. */
+interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain'> {
+  readonly run: Run | null;
+}
+
+const begins: FoundStep = { kind: 'begin', run: null };
+
+async function findNext(
   { config, output: store }: { readonly config: Config; readonly output: OutputStore },
   service: string,
   source: Source,
-  all: Plan['chunks'],
   reader: CheckpointReader | undefined,
-): Promise<PlannedStep> {
-  const begin: PlannedStep = { kind: 'begin', run: null, chunks: all.count, records: all.records };
-  if (reader === undefined) return begin;
+): Promise<FoundStep> {
+  if (reader === undefined) return begins;
+  const frozen = fixedValues(config, service);
   const unfinished = await reader.unfinishedRun(config.pipeline);
   if (unfinished !== undefined) {
-    checkFixedValues(unfinished.frozen, fixedValues(config, service), unfinished.id);
-    const same = unfinished.source.sha256 === source.sha256;
-    return same
-      ? continuing(reader, unfinished, all)
-      : { kind: 'changed', run: unfinished.id, chunks: 0, records: 0 };
+    checkFixedValues(unfinished.frozen, frozen, unfinished.id);
+    const isSame = unfinished.source.sha256 === source.sha256;
+    return { kind: isSame ? 'continue' : 'changed', run: unfinished };
   }
-  const frozen = fixedValues(config, service);
   const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
-  if (done === undefined) return begin;
+  if (done === undefined) return begins;
   const output = await checkPublished({ config, output: store, checkpoint: reader }, done);
   const publishedAgain = output.kind === 'publish' ? output.why : null;
   if (publishedAgain !== null && done.prunedAt !== null) throw prunedError(done, publishedAgain);
-  return { kind: 'done', run: done.id, chunks: 0, records: 0, publishedAgain };
+  return { kind: 'done', run: done, publishedAgain };
 }
 
-async function continuing(reader: CheckpointReader, run: Run, all: Plan['chunks']): Promise<PlannedStep> {
+/** What an open run has still to send. @param all what it sends in all. */
+async function leftOf(
+  reader: CheckpointReader,
+  run: Run,
+  all: Plan['chunks'],
+): Promise<Pick<PlannedStep, 'chunks' | 'records'>> {
   const tally = await reader.tally(run.id);
   const toSend = (of: Tally['chunks']) => of.cut + of.uploading + of.ambiguous;
-  const kind = 'continue';
   // Once the source is cut to its end, its chunks are counted, including those of rounds.
-  if (run.chunks !== null) {
-    return { kind, run: run.id, chunks: toSend(tally.chunks), records: toSend(tally.records) };
-  }
+  if (run.chunks !== null) return { chunks: toSend(tally.chunks), records: toSend(tally.records) };
   const settled = (of: Tally['chunks']) =>
     of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
   const chunks = Math.max(all.count - settled(tally.chunks), 0);
-  return { kind, run: run.id, chunks, records: all.records - settled(tally.records) };
+  return { chunks, records: all.records - settled(tally.records) };
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { RunState } from '../checkpoint/checkpoint.js';
 import { isBehind } from '../checkpoint/journal/compare-journal.js';
-import { journalPath, runsWithFiles } from '../checkpoint/journal/journal-folder.js';
+import { journalPath, runsWithFiles, segmentFiles } from '../checkpoint/journal/journal-folder.js';
 import { hasJournal, readJournal } from '../checkpoint/journal/read-journal.js';
 import { rebuildRun } from '../checkpoint/recovery/rebuild-run.js';
 import type { RebuiltRun } from '../checkpoint/recovery/rebuilt-run.js';
@@ -21,6 +21,7 @@ import { silentLogger } from '../logger.js';
 import { systemClock } from '../streams/clock.js';
 import { findParts } from './find-parts.js';
 import { waitForLock } from './open-state.js';
+import { NO_ANSWERS, type RecoveredAnswers, recoverAnswers } from './recover-answers.js';
 import type { RunOptions } from './run-options.js';
 
 export interface RecoverOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
@@ -65,6 +66,7 @@ export interface Recovered {
   /** The state in which the checkpoint was found. */
   readonly base: BaseState;
   readonly runs: readonly RecoveredRun[];
+  readonly answers: RecoveredAnswers;
   /** Whether a rebuilt checkpoint has replaced it. */
   readonly replaced: boolean;
   /** Paths under which the files of the old checkpoint are kept; the database comes first, if there was one. */
@@ -85,7 +87,12 @@ export async function recover(
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   const ids = runsWithFiles(stateDir);
   const path = join(stateDir, 'checkpoint.db');
-  if (ids.length === 0 && !existsSync(path) && !existsSync(`${path}-wal`)) {
+  if (
+    ids.length === 0 &&
+    segmentFiles(stateDir).length === 0 &&
+    !existsSync(path) &&
+    !existsSync(`${path}-wal`)
+  ) {
     throw new ConfigError('STATE_MISSING', `${stateDir} holds no state: there is nothing to recover`, {
       hint: 'name the folder with --state-dir; begin with: foliopipe run',
     });
@@ -145,10 +152,11 @@ async function rebuild(
   await database.putPublications(rebuilt);
   const { base } = database;
   const isNeeded = rebuilt.length > 0 || base !== 'whole';
+  const answers = isNeeded ? await recoverAnswers(database, stateDir, rebuilt) : NO_ANSWERS;
   if (!isNeeded || at === null) database.discard();
   const aside = isNeeded && at !== null ? await database.putInPlace(at) : [];
   const mayLackPruned = base !== 'whole' && hadNoJournals(stateDir, ids);
-  return { base, runs, replaced: isNeeded && at !== null, aside, mayLackPruned };
+  return { base, runs, answers, replaced: isNeeded && at !== null, aside, mayLackPruned };
 }
 
 /** Whether an older version kept no journals: a copy of its database is there, or a run has no journal. */

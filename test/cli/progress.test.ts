@@ -10,7 +10,7 @@ import {
 } from '../../src/cli/progress.js';
 import { silentLogger } from '../../src/logger.js';
 import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
-import { sampleRun } from '../helpers/checkpoint/samples.js';
+import { sampleChoice, sampleRun } from '../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 
 const hour = 3_600_000;
@@ -84,9 +84,23 @@ describe('progressText', () => {
     const text = async (rate: number | null) =>
       progressText((await checkpoint.run('r1'))!, await checkpoint.tally('r1'), rate);
     const states = '1 ambiguous, 1 open folios, 1 downloaded, 0 merged';
-    expect(await text(null)).toBe(`10 of 29 records; chunks: ${states}`);
+    expect(await text(null)).toBe(`10 of 30 records; chunks: ${states}`);
     await checkpoint.recordAllCut('r1');
-    expect(await text(2)).toBe(`10 of 29 records, 2/s, 10s left; chunks of 3: ${states}`);
+    expect(await text(2)).toBe(`10 of 30 records, 2/s, 10s left; chunks of 3: ${states}`);
+  });
+
+  it('of a run with known answers is about what is sent, and about the rows', async () => {
+    const checkpoint = createMemoryCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1', { choice: { ...sampleChoice, sent: 19 } }));
+    await addChunk(checkpoint, 'r1', 1, 'downloaded');
+    const text = async (id: string) =>
+      progressText((await checkpoint.run(id))!, await checkpoint.tally(id), 3);
+    expect(await text('r1')).toBe(
+      '10 of 19 records to send, 3/s, 3s left; chunks: 0 open folios, 1 downloaded, 0 merged; 0 of 29 rows written',
+    );
+    await checkpoint.recordSuperseded('r1', 1);
+    await checkpoint.recordRun(sampleRun('r2', { choice: { ...sampleChoice, sent: 0 } }));
+    expect(await text('r2')).toBe('nothing to send; 0 of 29 rows written');
   });
 
   it('shows the check of the source', () => {

@@ -3,6 +3,7 @@ import { summaryText } from '../../src/cli/summary-text.js';
 import type { RunSummary } from '../../src/report/run-summary.js';
 import { nothingTallied } from '../helpers/checkpoint/samples.js';
 
+const none = { records: 0, successful: 0, failed: 0, unprocessed: 0 };
 const done: RunSummary = {
   run: 'r1',
   pipeline: 'nightly',
@@ -14,6 +15,13 @@ const done: RunSummary = {
   publication: 7,
   publishedAgain: null,
   counts: { read: 1010, successful: 900, failed: 100, unprocessed: 0, rejected: 10 },
+  origins: {
+    sent: { records: 1000, successful: 900, failed: 100, unprocessed: 0 },
+    reused: none,
+    duplicates: none,
+  },
+  saved: { records: 0, amount: null, currency: 'USD' },
+  outdated: null,
   chunks: { all: 3, byState: { ...nothingTallied, downloaded: 3 } },
   uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
   searches: { answered: 0, ambiguous: 0 },
@@ -122,6 +130,27 @@ describe('summaryText', () => {
     expect(textOf({ chunks })).toContain(
       '  2 records refused by the service, one by one: FAILED with RECORD_REFUSED',
     );
+  });
+  it('says how many records took a known answer, and what that saved', () => {
+    const reused = { records: 900, successful: 900, failed: 0, unprocessed: 0 };
+    const duplicates = { records: 60, successful: 0, failed: 60, unprocessed: 0 };
+    const sent = { records: 40, successful: 0, failed: 40, unprocessed: 0 };
+    const saved = { records: 960, amount: 3.84, currency: 'USD' };
+    const changes = { origins: { sent, reused, duplicates }, saved, outdated: 7 };
+    expect(textOf(changes)).toContain(
+      '\n  reuse     900 reused + 60 duplicates, 40 sent (7 with an outdated answer): 3.84 USD saved\n',
+    );
+    expect(textOf({ ...changes, rehearsal: true })).toContain(': 3.84 USD would be saved\n');
+    expect(textOf({ ...changes, saved: { ...saved, amount: null } })).toContain('outdated answer)\n');
+    expect(textOf({})).not.toContain('reuse');
+  });
+  it('says that nothing was sent where every answer was known', () => {
+    const origins = { sent: none, reused: { ...none, records: 1000, successful: 1000 }, duplicates: none };
+    const uploads = { accepted: 0, ambiguous: 0, resubmitted: 0 };
+    const text = textOf({ origins, uploads, outdated: 0 });
+    expect(text).toMatch(/^run r1 is done; every answer was known, and nothing was sent\n/);
+    expect(text).toContain('1,000 reused + 0 duplicates, 0 sent\n');
+    expect(textOf({ origins, outdated: 0 })).toMatch(/^run r1 is done\n/);
   });
   it('warns of results that cannot be assigned to a record', () => {
     expect(textOf({ indistinct: 2 })).toMatch(/2 records have equal echoed columns/);

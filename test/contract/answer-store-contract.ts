@@ -4,12 +4,14 @@ import type { AnswerStore } from '../../src/reuse/answer-store.js';
 import type { Segment } from '../../src/types.js';
 import {
   type AnsweredFolio,
+  batchesOf,
   chooseFor,
   DAY,
   NOW,
   readChoice,
   SENT_COLUMNS,
   segmentOptions,
+  TERMS,
   writeSegment,
 } from '../helpers/reuse/nights.js';
 
@@ -80,6 +82,61 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
     it('leaves out what the service did not answer in this run', async () => {
       const reused = await writeSegment(store, [{ ...folio([anna]), origin: 'reused' }]);
       expect([reused.successful, reused.oldest, reused.newest]).toEqual([0, 0, 0]);
+    });
+
+    it('writes a segment again without some records, and keeps the others as they were', async () => {
+      const people = Array.from({ length: 300 }, (_, i) => ({
+        ...anna,
+        number: i + 1,
+        sent: [`P${i}`, 'Rome'],
+      }));
+      const segment = await writeSegment(store, [folio([...people, bert])]);
+      const [records] = batchesOf([people[5]!.sent, people[290]!.sent, bert.sent, ['Nobody', 'Oslo']], ';');
+      const fields = { fields: [1, 2], delimiter: 59 };
+      const rewritten = (await store.rewriteSegment(segment, 'R1-2', { records: records!, fields }))!;
+      expect(rewritten).toMatchObject({
+        dropped: { successful: 2, failed: 1 },
+        segment: { id: 'R1-2', run: 'R1', successful: 298, failed: 0, newest: segment.newest },
+      });
+      const segments = [rewritten.segment];
+      const choice = await chooseFor(
+        store,
+        [...people, bert].map(({ sent }) => sent),
+        { segments },
+      );
+      const { sent, reused } = await readChoice(store, 'R9', choice);
+      expect(sent).toEqual([6, 291, 301]);
+      for (const { number } of people.filter((_, i) => i !== 5 && i !== 290))
+        expect(reused.get(number)).toBe(rowOf('SUCCESSFUL,,,11,"Farms, large"', 1, number));
+      expect(await store.rewriteSegment(rewritten.segment, 'R1-3', { records: records!, fields })).toBe(
+        undefined,
+      );
+    });
+
+    it('writes a segment again without old answers, and without all of them', async () => {
+      const segment = await writeSegment(store, [folio([anna], 5), folio([bert], 2, 'F2')]);
+      const younger = (await store.rewriteSegment(segment, 'R1-2', { before: NOW - 3 * DAY }))!;
+      expect(younger).toMatchObject({
+        dropped: { successful: 1, failed: 0 },
+        segment: { successful: 0, failed: 1, oldest: NOW - 2 * DAY, newest: NOW - 2 * DAY },
+      });
+      await store.removeSegment('R1-2');
+      const none = (await store.rewriteSegment(younger.segment, 'R1-3', { all: true }))!;
+      expect(none).toMatchObject({
+        dropped: { failed: 1 },
+        segment: { id: 'R1-3', successful: 0, failed: 0 },
+      });
+      const choice = await chooseFor(store, [anna.sent, bert.sent], { segments: [none.segment], run: null });
+      expect(choice).toMatchObject({ sent: 2, outdated: 0 });
+    });
+
+    it('knows its segments without their rows', async () => {
+      expect(await store.storedSegments()).toEqual({ segments: [], damaged: [] });
+      const of = { successful: 1, failed: 1, unprocessed: 0 };
+      const first = await writeSegment(store, [folio([anna, bert])], { of });
+      const empty = (await store.rewriteSegment(first, 'R1-2', { all: true }))!.segment;
+      expect(await store.storedSegments()).toEqual({ segments: [first, empty], damaged: [] });
+      expect([first.of, empty.of]).toEqual([of, of]);
     });
 
     it('keeps an old answer to compare with, and sends the record', async () => {
@@ -177,6 +234,35 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
       ]);
       const all = await chooseFor(store, asked, { segments, duplicates: 'send' });
       expect(all).toMatchObject({ sent: 7, duplicates: 0, outdated: 2 });
+    });
+
+    it('plans without keeping the choice: the records to send, and how many of them are equal to an earlier one', async () => {
+      const segments = [await writeSegment(store, [folio([anna])])];
+      const asked = [['Carl', 'Oslo'], anna.sent, ['', ''], ['Carl', 'Oslo'], ['', ''], ['Dora', 'Oslo']];
+      for (const [duplicates, sent, equal] of [
+        ['send', [1, 3, 4, 5, 6], 1],
+        ['once', [1, 3, 5, 6], 0],
+      ] as const) {
+        const lookup = await store.openLookup({
+          fields: [1, 2],
+          delimiter: 44,
+          sentColumns: SENT_COLUMNS,
+          segments,
+          duplicates,
+        });
+        for (const batch of batchesOf(asked, ',')) await lookup.add(batch);
+        const planned = await lookup.plan(TERMS);
+        await lookup.close();
+        expect(planned).toMatchObject({ equal, choice: { sent: sent.length, reused: { successful: 1 } } });
+        const numbers = async (after: number) => {
+          const found: number[] = [];
+          for await (const list of planned.toSend(after)) found.push(...list);
+          return found;
+        };
+        expect(await numbers(0)).toEqual(sent);
+        expect(await numbers(4)).toEqual(sent.filter((number) => number > 4));
+        await expect(store.openChoice('R9', planned.choice)).rejects.toThrow();
+      }
     });
 
     it('shares one table between the origins of answers, and needs one source only without them', async () => {

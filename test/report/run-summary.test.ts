@@ -20,6 +20,8 @@ it('a summary says what was read, bought and published, and nothing of an output
     marker: null,
     finishedAt: null,
     counts: { read: 6, successful: 0, failed: 0, unprocessed: 0, rejected: 0 },
+    origins: { sent: { records: 6, successful: 0 }, reused: { records: 0 }, duplicates: { records: 0 } },
+    outdated: null,
     chunks: { all: 3, byState: { downloaded: 3 } },
     uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
   });
@@ -32,6 +34,8 @@ it('a summary says what was read, bought and published, and nothing of an output
     exitCode: 0,
     rehearsal: false,
     counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
+    origins: { sent: { records: 6, successful: 6 }, reused: { records: 0 }, duplicates: { records: 0 } },
+    saved: { records: 0 },
     columns: ['code'],
     output: { path, bytes: publication.bytes, records: 6, sha256: publication.sha256, inPlace: true },
     manifest: `${path}.manifest.json`,

@@ -64,7 +64,7 @@ describe('the secret', () => {
     };
     const lookups = await Promise.all(stores.map((one) => one.openLookup(options)));
     await Promise.all(lookups.map((one) => one.close()));
-    expect(readdirSync(folder).sort()).toEqual(['choices', 'secret']);
+    expect(readdirSync(folder).sort()).toEqual(['secret']);
   });
 
   it.each([

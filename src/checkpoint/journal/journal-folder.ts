@@ -1,4 +1,4 @@
-/** The paths of journals, and the runs that have files in the state folder. Does not use the database. */
+/** The paths of journals, and what has files in the state folder: runs and segments. Does not use the database. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -18,6 +18,16 @@ export function runsWithFiles(stateDir: string): readonly string[] {
   return namesIn(runs)
     .filter((run) => namesIn(join(runs, run)).some((name) => RUN_FILE.test(name)))
     .sort();
+}
+
+/** The folder in which the answer store keeps its segments. */
+export function segmentsFolder(stateDir: string): string {
+  return join(stateDir, 'reuse', 'segments');
+}
+
+/** The names of the segments' files. */
+export function segmentFiles(stateDir: string): readonly string[] {
+  return namesIn(segmentsFolder(stateDir)).filter((name) => name.endsWith('.seg'));
 }
 
 /** The names in a folder; empty if the folder does not exist. */

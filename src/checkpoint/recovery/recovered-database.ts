@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { syncFolder } from '../../streams/atomic-file.js';
+import type { Segment } from '../../types.js';
 import { type Compared, journalComparison } from '../journal/compare-journal.js';
 import { writeJournalFile } from '../journal/journal-file.js';
 import { journalPath } from '../journal/journal-folder.js';
@@ -17,6 +18,7 @@ import { makeJournals } from '../journal/run-journals.js';
 import { migrate, refuseNewer } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
 import { openPrivateDatabase } from '../sqlite/open-private-database.js';
+import { segmentInsertion } from '../sqlite/segments.js';
 import { createStateDatabase } from '../sqlite/state-database.js';
 import { type DamagedLine, damageCheck } from './damaged-lines.js';
 import { type FoundParts, publicationInsertion, runInsertion } from './insert-run.js';
@@ -42,6 +44,9 @@ export interface RecoveredDatabase {
   put(run: RebuiltRun, partsOf: ReadonlyMap<number, FoundParts>): Promise<void>;
   /** Must be called after `put` of all runs. */
   putPublications(runs: readonly RebuiltRun[]): Promise<void>;
+  /** The rows of the segments in the old checkpoint. */
+  readonly segments: readonly Segment[];
+  putSegments(segments: readonly Segment[]): Promise<void>;
   /**
    * Replaces the old checkpoint, and writes missing journals.
    * @param at epoch milliseconds, part of the names under which the old files are kept.
@@ -72,6 +77,7 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
   const doubtOf = damageCheck(db);
   const linesOf = linesFromDatabase(db);
   const putPublications = publicationInsertion(db);
+  const putSegment = segmentInsertion(db);
   return {
     base,
     known: connection.prepare<[], string>('SELECT id FROM runs ORDER BY rowid').pluck().all(),
@@ -91,6 +97,12 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
     },
     put,
     putPublications,
+    segments: connection
+      .prepare<[], string>('SELECT segment FROM segments')
+      .pluck()
+      .all()
+      .map((json) => JSON.parse(json) as Segment),
+    putSegments: db.change((segments) => segments.forEach(putSegment)),
     putInPlace: async (at) => {
       makeJournals(connection, stateDir);
       // Makes it a single file, without a log beside it.

@@ -1,25 +1,27 @@
 /**
- * Refuses a state folder that has files of runs, but no checkpoint or no rows for these runs. Going on would pay for
+ * Refuses a state folder that has files of runs or stored answers, but no checkpoint or no rows for these runs. Going on would pay for
  * their records again.
  */
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.js';
-import { runsWithFiles } from '../journal/journal-folder.js';
+import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/journal-folder.js';
 import type { StateDatabase } from './state-database.js';
 
 /**
  * Must be called before SQLite opens the file, because SQLite deletes a log without a database.
  * @param path the path of the checkpoint's file.
- * @throws ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log or files of runs are there.
+ * @throws ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log, files of runs or stored answers are there.
  */
 export async function refuseLost(path: string): Promise<void> {
   const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(() => undefined)));
   if ((file?.size ?? 0) > 0) return;
   const runs = runsWithFiles(dirname(path)).length;
+  const answers = segmentFiles(dirname(path)).length;
   const beside = [
     ...((log?.size ?? 0) > 0 ? [`${path}-wal is there`] : []),
     ...(runs > 0 ? [`${join(dirname(path), 'runs')} holds what ${runs} runs have bought`] : []),
+    ...(answers > 0 ? [`${segmentsFolder(dirname(path))} holds answers that were bought`] : []),
   ];
   if (beside.length === 0) return;
   throw new ConfigError(

@@ -7,7 +7,9 @@ import {
   ConfigError,
   emptyTotals,
   type LedgerEntry,
+  type LedgerReuse,
   type LedgerTotals,
+  ledgerReuse,
   readLedger,
 } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
@@ -50,21 +52,23 @@ function checkUsage({ month, csv, json }: Options): void {
 }
 
 async function printLedger(config: Config, options: Options): Promise<void> {
-  const { timeZone, pricePerRecord } = config.budget;
+  const { timeZone, pricePerRecord, currency } = config.budget;
   const { month } = options;
+  const pipeline = options.all ? undefined : config.pipeline;
   const format = chooseFormat(config, options);
   const state = await openState(config);
   try {
     stdout.write(format.head);
     let totals = emptyTotals(pricePerRecord);
     const ledgerOptions = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
-    for await (const entry of readLedger(state, options.all ? undefined : config.pipeline, ledgerOptions)) {
+    for await (const entry of readLedger(state, pipeline, ledgerOptions)) {
       if (stdout.lost !== undefined) break;
       stdout.write(format.entry(entry));
       await stdout.drained();
       totals = addEntry(totals, entry, pricePerRecord);
     }
-    await print(format.end(totals));
+    const reuse = ledgerReuse(await state.runs(pipeline), { ...ledgerOptions, currency });
+    await print(format.end(totals, reuse));
   } finally {
     await state.close();
   }
@@ -79,7 +83,7 @@ function chooseFormat({ budget: { timeZone, currency } }: Config, { csv, json }:
 export interface LedgerFormat {
   readonly head: string;
   readonly entry: (entry: LedgerEntry) => string;
-  readonly end: (totals: LedgerTotals) => string;
+  readonly end: (totals: LedgerTotals, reuse: LedgerReuse) => string;
 }
 
 /** Times are in the time zone; the columns are wide enough for usual values. */
@@ -100,7 +104,7 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const answer = entry.kind === 'search' ? '' : (folio ?? '?');
       return row([clock.format(at), pipeline, run, ...numbers, cost, answer, `${file}${remarks}`]);
     },
-    end: ({ uploads, searches, records, possiblyTwice, amount, rehearsalRecords }) => {
+    end: ({ uploads, searches, records, possiblyTwice, amount, rehearsalRecords }, { saved }) => {
       const cost =
         amount === null ? 'unknown: set budget.pricePerRecord' : `${amount.toFixed(2)} ${currency}`;
       const lines = [
@@ -110,6 +114,11 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
           : []),
         ...(rehearsalRecords > 0
           ? [`${countOf(rehearsalRecords, 'record')} in rehearsals cost nothing`]
+          : []),
+        ...(saved.records > 0
+          ? [
+              `${countOf(saved.records, 'record')} took a known answer${saved.amount === null ? '' : `: ${saved.amount.toFixed(2)} ${currency} not paid`}`,
+            ]
           : []),
       ];
       return `${lines.join('\n')}\n`;
@@ -151,6 +160,6 @@ function jsonLedger(currency: string): LedgerFormat {
   return {
     head: '',
     entry: ({ at, kind, ...rest }) => line(kind, { ...rest, time: new Date(at).toISOString() }),
-    end: (totals) => line('summary', { ...totals, currency, exitCode: 0 }),
+    end: (totals, reuse) => line('summary', { ...totals, ...reuse, currency, exitCode: 0 }),
   };
 }

@@ -1,7 +1,7 @@
 /** `foliopipe plan`: shows what a run would do, without using the network. */
 import type { Command } from 'commander';
 import { type Plan, planRun } from '../../../pipelines/index.js';
-import { formatBytes, formatCount } from '../../quantities.js';
+import { countOf, formatBytes, formatCount } from '../../quantities.js';
 import {
   type BeginOptions,
   beginOptions,
@@ -13,6 +13,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
+import { reuseText } from '../reuse-text.js';
 import { listenForStop } from '../stop-signals.js';
 
 interface Options extends CommonOptions, BeginOptions {}
@@ -39,7 +40,7 @@ export async function printPlan(options: Options, file: string | undefined): Pro
   }
 }
 
-function planText({ pipeline, service, source, chunks, next, cost, budget }: Plan): string {
+function planText({ pipeline, service, source, chunks, reuse, next, cost, budget }: Plan): string {
   const files = source.files.map(({ path, bytes, records, dialect }) => {
     const { encoding, delimiter, newline, gzip, bom } = dialect;
     const format = [
@@ -57,6 +58,7 @@ function planText({ pipeline, service, source, chunks, next, cost, budget }: Pla
     ...files,
     `  ${source.columns.length} columns: ${source.columns.join(', ')}`,
     ...(source.rejected > 0 ? [`  ${formatCount(source.rejected)} bad records would be rejected`] : []),
+    ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),
     `chunks\n  ${formatCount(chunks.count)} of ${formatCount(chunks.records)} records, ${formatBytes(chunks.bytes)} to upload`,
     `cost\n  ${cost === null ? 'unknown: set budget.pricePerRecord' : `${cost.amount.toFixed(2)} ${cost.currency}`}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
@@ -65,11 +67,34 @@ function planText({ pipeline, service, source, chunks, next, cost, budget }: Pla
   return `${lines.join('\n')}\n`;
 }
 
+function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {
+  const { reused, duplicates, sent, outdated, equal, unkept, stops } = reuse;
+  return [
+    reuseText(
+      { reused: reused.successful + reused.failed, duplicates, sent, outdated, saved: reuse.saved },
+      false,
+    ),
+    ...(equal > 0
+      ? [
+          `${countOf(equal, 'record')} to send ${equal === 1 ? 'is' : 'are'} equal to an earlier one: upload.duplicates: once sends each only once`,
+        ]
+      : []),
+    ...(unkept > 0
+      ? [
+          `the answers of ${countOf(unkept, 'earlier run')} are not in the store yet: foliopipe run adds them first where it can, and may send fewer records`,
+        ]
+      : []),
+    ...(stops === null
+      ? []
+      : [`more than reuse.maxMiss is new: foliopipe run would end with ${stops}, exit 9; --yes passes`]),
+  ];
+}
+
 function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records: number): string {
   const state = `${cap}: ${formatCount(spent)} of ${formatCount(limit)} records spent`;
   if (records <= left) return `${state}, enough is left`;
   return cap === 'perRun'
-    ? `${state}: too small for this source, foliopipe run would end with exit 9`
+    ? `${state}: too small for this run, foliopipe run would end with exit 9`
     : `${state}: foliopipe run would stop after ${formatCount(left)} records with exit 9`;
 }
 

@@ -26,8 +26,10 @@ export function addRecover(command: Command, finish: Finish): void {
       logger: createLogger(options, []),
       holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
     });
-    // The next run still rejects a state with a run that could not be rebuilt.
-    const exitCode = recovered.runs.some(({ found }) => found === 'lost') ? 2 : 0;
+    // The next run still rejects a state with a run that could not be rebuilt, and buys answers that are lost.
+    const isAnyLost =
+      recovered.runs.some(({ found }) => found === 'lost') || recovered.answers.lost.length > 0;
+    const exitCode = isAnyLost ? 2 : 0;
     if (options.json) {
       const { runs, ...rest } = recovered;
       for (const run of runs) await printJson('run', run);
@@ -38,7 +40,7 @@ export function addRecover(command: Command, finish: Finish): void {
 }
 
 function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
-  const { base, runs, replaced, aside, mayLackPruned } = recovered;
+  const { base, runs, answers, replaced, aside, mayLackPruned } = recovered;
   const rebuilt = runs.filter(({ found }) => found === 'rebuilt');
   const lost = runs.filter(({ found }) => found === 'lost');
   const done = replaced ? 'rebuilt' : 'would be rebuilt';
@@ -46,6 +48,7 @@ function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
     baseText(base, rebuilt.length + lost.length),
     ...runs.map(runText),
     ...(rebuilt.length > 0 || base !== 'whole' ? [`${countOf(rebuilt.length, 'run')} ${done}`] : []),
+    ...answersText(answers, done),
     ...asideText(aside),
     ...(mayLackPruned
       ? [
@@ -62,6 +65,17 @@ function baseText(base: Recovered['base'], lacking: number): string {
   if (lacking === 0) return 'the checkpoint is whole';
   const parts = lacking === 1 ? 'a part of it' : 'parts of them';
   return `checkpoint.db can be read, but lacks ${countOf(lacking, 'run')} or ${parts}`;
+}
+
+function answersText({ segments, successful, failed, lost }: Recovered['answers'], done: string): string[] {
+  const count = formatCount(successful + failed);
+  return [
+    ...(segments > 0 ? [`stored answers of ${countOf(segments, 'run')} ${done}: ${count}`] : []),
+    ...lost.map(
+      (path) =>
+        `${path} is damaged: its answers are bought again, unless you restore it from a copy and run foliopipe recover again; else move it away`,
+    ),
+  ];
 }
 
 /** Empty when there was no old database. */

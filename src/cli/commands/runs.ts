@@ -38,7 +38,8 @@ export function addRuns(command: Command, finish: Finish): void {
 }
 
 function runFields(run: Run) {
-  const { id, pipeline, service, label, state, source, publication, rehearsal, createdAt, prunedAt } = run;
+  const { id, pipeline, service, label, state, source, choice, publication, rehearsal } = run;
+  const { createdAt, prunedAt } = run;
   return {
     run: id,
     pipeline,
@@ -47,6 +48,9 @@ function runFields(run: Run) {
     state,
     rehearsal,
     records: source.records,
+    sent: choice?.sent ?? source.records - source.rejected,
+    reused: choice === null ? 0 : choice.reused.successful + choice.reused.failed,
+    duplicates: choice?.duplicates ?? 0,
     exitCode: publication?.exitCode ?? null,
     publication: publication?.number ?? null,
     createdAt: new Date(createdAt).toISOString(),
@@ -55,13 +59,13 @@ function runFields(run: Run) {
 }
 
 function runText(run: Run): string {
-  const { id, pipeline, state, source, publication, rehearsal, label } = run;
+  const { id, pipeline, state, source, choice, publication, rehearsal, label } = run;
   const ended = publication === null ? state : `${state}, exit ${publication.exitCode}`;
   const pruned = run.prunedAt !== null;
   return [
     id,
     pipeline,
-    `${formatCount(source.records)} records`,
+    `${formatCount(source.records)} records${choice === null ? '' : `, ${formatCount(choice.sent)} sent`}`,
     pruned ? `${ended}, pruned` : ended,
     ...(rehearsal ? ['rehearsal'] : []),
     ...(label === null ? [] : [label]),

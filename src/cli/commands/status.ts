@@ -21,6 +21,7 @@ import {
 import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
 import { resumeCommand } from '../resume-command.js';
+import { runReuseLines } from '../reuse-text.js';
 import { openState } from '../session.js';
 import { summaryText } from '../summary-text.js';
 
@@ -36,7 +37,7 @@ export function addStatus(command: Command, finish: Finish): void {
     try {
       const run = await chooseRun(state, config.pipeline, options.run);
       const summary = await summarizeRun(
-        { checkpoint: state, output: createLocalOutputStore() },
+        { checkpoint: state, output: createLocalOutputStore(), config },
         run.id,
         'continued',
       );
@@ -65,17 +66,15 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
 }
 
 /** The state of an unfinished run, with its open folios. */
-async function openText(
-  state: CheckpointReader,
-  run: Run,
-  { adoptable, lost }: Pick<RunSummary, 'adoptable' | 'lost'>,
-): Promise<string> {
+async function openText(state: CheckpointReader, run: Run, summary: RunSummary): Promise<string> {
+  const { adoptable, lost } = summary;
   const tally = await state.tally(run.id);
   const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
   const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
   const lines = [
     `run ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
     `  ${progressText(run, tally, null)}`,
+    ...runReuseLines(summary),
     ...folios.map(
       (c) =>
         `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}`,

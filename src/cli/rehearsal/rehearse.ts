@@ -139,8 +139,8 @@ async function measure(config: Config, signal: AbortSignal): Promise<SourceSize>
 }
 
 /** The size when the run began. The run itself finds later changes. */
-function sizeOf({ source, chunks }: Run): SourceSize {
-  return { records: source.records - source.rejected, chunks: chunks ?? 0 };
+function sizeOf({ source, choice, chunks }: Run): SourceSize {
+  return { records: choice?.sent ?? source.records - source.rejected, chunks: chunks ?? 0 };
 }
 
 /** @param nth number of the folio, in the order in which they finish. */

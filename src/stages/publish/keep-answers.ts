@@ -36,36 +36,43 @@ export async function keepAnswers(run: KeepAnswersNeeds): Promise<Segment | unde
   };
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
   if (known?.of !== undefined && isSame(known.of, of)) return undefined;
-  const made = await makeSegment(run, known);
-  return made && { ...made, of };
+  return makeSegment(run, known, of);
 }
 
 /**
  * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Chunks whose
  * kept file is lost and whose source has changed are left out, and that is logged.
  * @param replaced the segment of the run that the new one replaces.
+ * @param of how the run's sent records have ended; undefined if it has not been published.
  * @returns undefined if there is no answer.
  * @throws SourceError when the source of a run without kept files has changed.
  */
 export async function makeSegment(
   run: KeepAnswersNeeds,
   replaced: Segment | undefined,
+  of?: Segment['of'],
 ): Promise<Segment | undefined> {
   const row = (await run.checkpoint.run(run.id))!;
   for (let columns = row.columns?.length ? row.columns : await columnsOf(run); ; ) {
     // A run that was not merged to its end may have answers with more columns than it knows.
     const added = new Set<string>();
-    const segment = await writeSegment(run, row, replaced, columns, added);
+    const segment = await writeSegment(run, { row, replaced, of }, columns, added);
     if (added.size === 0) return segment;
     columns = [...columns, ...added];
   }
 }
 
+/** What stands in a segment besides its answers; see `makeSegment`. */
+interface SegmentTerms {
+  readonly row: Run;
+  readonly replaced: Segment | undefined;
+  readonly of: Segment['of'] | undefined;
+}
+
 /** @param added gets columns that the segment lacks. It is then not made. */
 async function writeSegment(
   run: KeepAnswersNeeds,
-  row: Run,
-  replaced: Segment | undefined,
+  { row, replaced, of }: SegmentTerms,
   columns: readonly string[],
   added: Set<string>,
 ): Promise<Segment | undefined> {
@@ -80,6 +87,7 @@ async function writeSegment(
     columns,
     // A run from before `reuse` was set has no epoch.
     epoch: row.choice?.epoch ?? '',
+    ...(of && { of }),
   });
   try {
     const isAny = await addChunks(run, writer, columns, added);

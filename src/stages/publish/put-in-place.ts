@@ -12,6 +12,7 @@ import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf } from '../../files/work-file.js';
 import { runExitCode } from '../../report/exit-code.js';
 import { markerPaths, writeManifest, writeMarker } from '../../report/manifest.js';
+import { originsOf } from '../../report/origins.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { Counts } from '../../types.js';
@@ -78,6 +79,7 @@ export async function commitPublication(
     exitCode: partial ? deadlineExitCode : runExitCode(counts, config.failures.tolerate),
     partial,
     counts,
+    origins: originsOf(merged),
     resultColumns: columns,
     output: config.output,
     ...(delta && { delta }),

@@ -8,7 +8,7 @@ import type {
   RowCounts,
 } from '../../../src/checkpoint/checkpoint.js';
 import { noRows } from '../../../src/results/row-counts.js';
-import type { Segment, Source, StoredPart } from '../../../src/types.js';
+import type { Choice, Segment, Source, StoredPart } from '../../../src/types.js';
 
 export function sampleSource(stamp = 'stamp-1', sha256 = 'aa'): Source {
   const dialect = { encoding: 'utf8', bom: false, delimiter: ',', newline: 'LF', gzip: false } as const;
@@ -118,6 +118,23 @@ export function sampleSegment(id: string, run: string, newest: number): Segment 
     newest,
   };
 }
+
+/** Of the 29 records of a sample source. */
+export const sampleChoice: Choice = {
+  segments: ['r0-1'],
+  epoch: '',
+  maxAge: 8_000,
+  failedAge: 4_000,
+  sent: 9,
+  reused: { successful: 16, failed: 1 },
+  duplicates: 3,
+  outdated: 2,
+  columns: ['code'],
+  columnSets: [{ columns: ['code'], records: 16 }],
+  rehearsal: false,
+  bytes: 500,
+  sha256: 'dd',
+};
 
 export const samplePublication: NewPublication = {
   bytes: 4_000_000_000,

@@ -136,7 +136,8 @@ export async function chooseFor(
   });
   try {
     for (const batch of batchesOf(records, delimiter)) await lookup.add(batch);
-    return await lookup.decide({ ...TERMS, ...terms }, run);
+    const wanted = { ...TERMS, ...terms };
+    return run === null ? (await lookup.plan(wanted)).choice : await lookup.decide(wanted, run);
   } finally {
     await lookup.close();
   }

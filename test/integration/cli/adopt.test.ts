@@ -79,6 +79,9 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
       records: 0,
       possiblyTwice: 0,
       amount: 0,
+      reused: 0,
+      duplicates: 0,
+      saved: { records: 0, amount: 0, currency: 'USD' },
       currency: 'USD',
       exitCode: 0,
     };

@@ -41,7 +41,7 @@ describe('a done run', () => {
       const outputs = async (run: string) => {
         const reader = (await openCheckpointReader(job.config().stateDir))!;
         const { output } = await summarizeRun(
-          { checkpoint: reader, output: createLocalOutputStore() },
+          { checkpoint: reader, output: createLocalOutputStore(), config: job.config() },
           run,
           'continued',
         ).finally(() => reader.close());

@@ -3,6 +3,8 @@ import { appendFile, readdir, readFile, rm, stat, truncate, utimes, writeFile } 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Publication } from '../../../src/checkpoint/checkpoint.js';
+import { originsOf } from '../../../src/report/origins.js';
+import { noRows } from '../../../src/results/row-counts.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { publishOutput, workPath } from '../../../src/stages/publish/publish-output.js';
 import { putInPlace } from '../../../src/stages/publish/put-in-place.js';
@@ -54,6 +56,7 @@ describe('publishing', () => {
       exitCode: 0,
       partial: false,
       counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
+      origins: originsOf({ ...noRows, successful: 6 }),
       resultColumns: ['code'],
       output: run.config.output,
     });
@@ -72,9 +75,13 @@ describe('publishing', () => {
       status: 'SUCCESS',
       complete: true,
       counts: { read: 6, successful: 6, failed: 0, unprocessed: 0, rejected: 0 },
+      origins: { sent: { records: 6 }, reused: { records: 0 }, duplicates: { records: 0 } },
+      saved: { records: 0 },
       uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
       output: { bytes: whole.length, records: 6, sha256: publication.sha256 },
     });
+    // Only a run that looks up known answers has it.
+    expect(manifest.reuse).toBeUndefined();
     expect(
       manifest.chunks.map(({ chunk, successful }: Record<string, number>) => [chunk, successful]),
     ).toEqual([

@@ -1,0 +1,82 @@
+/** Looks after the answers that later runs take: shows, removes, gives up and imports them. */
+import {
+  type Config,
+  type ForgetWhat,
+  type Forgotten,
+  forgetAnswers,
+  type ImportedAnswers,
+  type ImportOptions,
+  importAnswers,
+  openCheckpointReader,
+  pruneAnswers,
+  type RunOptions,
+  type ShownAnswers,
+  showAnswers,
+  withAnswers,
+} from '../src/index.js';
+
+export type ReuseOptions = Pick<RunOptions, 'signal' | 'logger' | 'clock' | 'checkpoint' | 'answers'>;
+
+/** Reports on all stored answers of the state folder. Changes nothing, takes no lock, and needs no service. */
+export async function showReuse(
+  config: Config,
+  { checkpoint, clock }: Pick<ReuseOptions, 'checkpoint' | 'clock'> = {},
+): Promise<ShownAnswers> {
+  const now = clock?.now() ?? Date.now();
+  if (checkpoint !== undefined) return showAnswers(config, checkpoint, now);
+  const reader = await openCheckpointReader(config.stateDir);
+  try {
+    return await showAnswers(config, reader, now);
+  } finally {
+    await reader?.close();
+  }
+}
+
+export interface PruneReuseOptions extends ReuseOptions {
+  /** Only report what would be removed. */
+  readonly dryRun?: boolean;
+}
+
+export interface PrunedAnswers {
+  /** Ids of the runs and imports whose answers were removed. */
+  readonly runs: readonly string[];
+  readonly successful: number;
+  readonly failed: number;
+  readonly bytes: number;
+}
+
+/**
+ * Removes the segments of this pipeline in which every answer is older than `reuse.maxAge`, or `reuse.failedAge` for
+ * FAILED ones, and what interrupted processes have left. A run does this when it is done.
+ */
+export async function pruneReuse(config: Config, options: PruneReuseOptions = {}): Promise<PrunedAnswers> {
+  return withAnswers(config, options, async ({ checkpoint, answers, clock }) => {
+    const terms = { now: clock.now(), dryRun: options.dryRun ?? false };
+    const removed = await pruneAnswers({ checkpoint, answers, config }, terms);
+    return {
+      runs: removed.map(({ run }) => run),
+      successful: removed.reduce((sum, { successful }) => sum + successful, 0),
+      failed: removed.reduce((sum, { failed }) => sum + failed, 0),
+      bytes: removed.reduce((sum, { bytes }) => sum + bytes, 0),
+    };
+  });
+}
+
+export type ForgetOptions = ReuseOptions & { readonly what: ForgetWhat };
+
+/** Gives up stored answers: their records are bought again when they are in a source. */
+export async function forgetReuse(config: Config, { what, ...options }: ForgetOptions): Promise<Forgotten> {
+  return withAnswers(config, options, async ({ checkpoint, answers, clock, signal }) =>
+    forgetAnswers({ checkpoint, answers, signal, now: clock.now() }, config, what),
+  );
+}
+
+/** Imports answers that were bought before: an output of foliopipe, or any CSV with the sent columns and the answers. */
+export async function importReuse(
+  config: Config,
+  options: ReuseOptions & ImportOptions,
+): Promise<ImportedAnswers> {
+  return withAnswers(config, options, async ({ checkpoint, answers, clock, signal }) =>
+    importAnswers({ checkpoint, answers, signal, now: clock.now() }, config, options),
+  );
+}

@@ -1,0 +1,203 @@
+/** `foliopipe reuse`: shows, removes, gives up and imports the answers that later runs take. */
+import type { Command } from 'commander';
+import { ConfigError, forgetReuse, importReuse, pruneReuse, showReuse } from '../../../pipelines/index.js';
+import { parseDuration } from '../../quantities.js';
+import { forgottenText, importedText, prunedText, shownText } from '../answers-text.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { print, printJson } from '../output.js';
+import { listenForStop } from '../stop-signals.js';
+
+export function addReuse(command: Command, finish: Finish): void {
+  addShow(command, finish);
+  addPrune(command, finish);
+  addForget(command, finish);
+  addImport(command, finish);
+}
+
+function addShow(reuse: Command, finish: Finish): void {
+  const command = reuse
+    .command('show')
+    .description('list the stored answers: whose, how many, how old, and whether a run would take them')
+    .argument('[file]', 'config file');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (file: string | undefined, options: CommonOptions) => {
+      const config = await readConfig(options, file);
+      const shown = await showReuse(config);
+      if (options.json) {
+        for (const segment of shown.segments) await printJson('segment', segment);
+        await printJson('summary', { taken: shown.taken, all: shown.all, exitCode: 0 });
+      } else await print(shownText(shown, config));
+      finish(0);
+    },
+  );
+}
+
+interface PruneOptions extends CommonOptions {
+  readonly dryRun?: boolean;
+}
+
+function addPrune(reuse: Command, finish: Finish): void {
+  const command = reuse
+    .command('prune')
+    .description(
+      'remove answers of this pipeline that are too old to be taken; every run does this at its end',
+    )
+    .argument('[file]', 'config file')
+    .option('--dry-run', 'only show what would be removed');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (file: string | undefined, options: PruneOptions) => {
+      const config = await readConfig(options, file);
+      const { dryRun = false } = options;
+      const pruned = await pruneReuse(config, { dryRun });
+      if (options.json) await printJson('summary', { ...pruned, dryRun, exitCode: 0 });
+      else await print(prunedText(pruned, config, dryRun));
+      finish(0);
+    },
+  );
+}
+
+interface ForgetFlags extends CommonOptions {
+  readonly run?: string;
+  readonly key?: readonly string[];
+  readonly olderThan?: string;
+  readonly all?: boolean;
+}
+
+function addForget(reuse: Command, finish: Finish): void {
+  const command = reuse
+    .command('forget')
+    .description('give up stored answers, so that their records are bought again; asks nothing')
+    .argument('[file]', 'config file')
+    .option('--run <run>', 'the answers of a run or an import')
+    .option(
+      '--key <value>',
+      'the answer of one record of the source, by the value of source.key; of several columns: a line of CSV; repeatable',
+      (value: string, before: readonly string[] = []) => [...before, value],
+    )
+    .option('--older-than <time>', 'the answers that were paid for longer ago than this, such as 30d')
+    .option('--all', 'every answer of every pipeline in the state folder');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (file: string | undefined, options: ForgetFlags) => {
+      const what = whatToForget(options);
+      const config = await readConfig(options, file);
+      const forgotten = await untilStopped(options, (given) => forgetReuse(config, { ...given, what }));
+      if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
+      else await print(forgottenText(forgotten, config));
+      finish(0);
+    },
+  );
+}
+
+/** @throws ConfigError `USAGE` unless exactly one of the flags is given. */
+function whatToForget({ run, key, olderThan, all }: ForgetFlags): Parameters<typeof forgetReuse>[1]['what'] {
+  const chosen = [
+    ...(run === undefined ? [] : [{ run }]),
+    ...(key === undefined ? [] : [{ keys: key }]),
+    ...(olderThan === undefined ? [] : [{ olderThan: parseAge(olderThan) }]),
+    ...(all ? [{ all } as const] : []),
+  ];
+  const [what, ...others] = chosen;
+  if (what !== undefined && others.length === 0) return what;
+  throw new ConfigError('USAGE', 'reuse forget needs one of --run, --key, --older-than and --all', {
+    hint: 'see what there is with: foliopipe reuse show',
+  });
+}
+
+interface ImportFlags extends CommonOptions {
+  readonly paidAt?: string;
+  readonly columns?: string;
+  readonly encoding?: string;
+  readonly delimiter?: string;
+}
+
+function addImport(reuse: Command, finish: Finish): void {
+  const command = reuse
+    .command('import')
+    .description(
+      'take over answers that were bought before: an enriched output, or any CSV with sent columns and answers',
+    )
+    .argument('<csv>', 'the file of answers')
+    .argument('[file]', 'config file')
+    .option(
+      '--paid-at <date>',
+      "when they were paid for, such as 2026-10-31; default: the manifest's or the file's time",
+    )
+    .option(
+      '--columns <list>',
+      "the answers' columns, such as code=naics_code: first the service's name, then the file's",
+    )
+    .option('--encoding <name>', 'as source.encoding; default: auto')
+    .option('--delimiter <character>', 'as source.delimiter; default: auto');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (path: string, file: string | undefined, options: ImportFlags) => {
+      const { encoding, delimiter } = options;
+      const wishes = {
+        path,
+        ...(options.paidAt !== undefined && { paidAt: parseDate(options.paidAt) }),
+        ...(options.columns !== undefined && { columns: parseColumns(options.columns) }),
+        ...(encoding !== undefined && { encoding }),
+        ...(delimiter !== undefined && { delimiter }),
+      };
+      const config = await readConfig(options, file);
+      const imported = await untilStopped(options, (given) => importReuse(config, { ...given, ...wishes }));
+      if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
+      else await print(importedText(imported, config));
+      finish(0);
+    },
+  );
+}
+
+/** Does the work with a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. */
+async function untilStopped<T>(
+  options: CommonOptions,
+  work: (given: { signal: AbortSignal; logger: ReturnType<typeof createLogger> }) => Promise<T>,
+): Promise<T> {
+  const stop = listenForStop(() => undefined);
+  try {
+    return await work({ signal: stop.signal, logger: createLogger(options, []) });
+  } finally {
+    stop.close();
+  }
+}
+
+function parseAge(text: string): number {
+  const age = parseDuration(text);
+  if (age !== undefined) return age;
+  throw new ConfigError('USAGE', `--older-than ${text}: expected a duration`, { hint: 'such as 30d' });
+}
+
+/** A date is its beginning in UTC: an answer is never taken to be younger than it is. */
+function parseDate(text: string): number {
+  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) {
+    throw new ConfigError('USAGE', `--paid-at ${text}: expected a date or a time with its zone`, {
+      hint: 'such as 2026-10-31 or 2026-10-31T03:10:00Z',
+    });
+  }
+  if (time > Date.now()) {
+    throw new ConfigError('USAGE', `--paid-at ${text} is in the future`, {
+      hint: 'name the day of the purchase',
+    });
+  }
+  return time;
+}
+
+function parseColumns(text: string): Record<string, string> {
+  const pairs = text.split(',').map((pair) => {
+    const [name = '', column = name] = pair.split('=').map((part) => part.trim());
+    return [name, column] as const;
+  });
+  const names = new Set(pairs.map(([name]) => name));
+  if (names.size === pairs.length && !pairs.some((pair) => pair.includes('')))
+    return Object.fromEntries(pairs);
+  throw new ConfigError('USAGE', `--columns ${text}: expected names, each once`, {
+    hint: 'such as --columns code=naics_code,title=naics_title',
+  });
+}

@@ -1,0 +1,208 @@
+/**
+ * Writes a segment again without some of its answers. Blocks that lose nothing are copied as they are, so that one
+ * record is forgotten as fast as the disk copies.
+ */
+import { setImmediate as pause } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
+import { writeFileAtomically } from '../streams/atomic-file.js';
+import type { Segment } from '../types.js';
+import type { Rewritten, Unwanted } from './answer-store.js';
+import { AppendFile, bytesOfInts } from './append-file.js';
+import { writeDirectory } from './checked-file.js';
+import type { HashKey } from './secret.js';
+import { createBlock, noBlocks } from './segment-blocks.js';
+import {
+  type Blocks,
+  ENTRY_INTS,
+  isFailure,
+  type Origin,
+  SEGMENT_FORMAT,
+  type SegmentDirectory,
+  valueInts,
+} from './segment-format.js';
+import type { SegmentReader } from './segment-reader.js';
+import { spanOf } from './segment-writer.js';
+
+export interface RewriteTarget {
+  readonly path: string;
+  readonly id: string;
+  readonly key: HashKey;
+}
+
+/**
+ * @param reader of the segment; closed by the caller.
+ * @returns undefined if no answer is dropped: then no file is written.
+ */
+export async function rewriteSegment(
+  reader: SegmentReader,
+  unwanted: Exclude<Unwanted, { readonly all: true }>,
+  { path, id, key }: RewriteTarget,
+): Promise<Rewritten | undefined> {
+  const isUnwanted = selectEntries(reader, unwanted, key);
+  const dropped = { successful: 0, failed: 0 };
+  const found: number[][] = [];
+  for (let block = 0; block < reader.blocks.count.length; block++) {
+    const entries = isUnwanted(block);
+    found.push(entries);
+    if (entries.length === 0) continue;
+    const count = reader.count(block);
+    const ints = reader.entries(block);
+    for (const entry of entries) {
+      if (isFailure(ints[2 * count + entry]!)) dropped.failed += 1;
+      else dropped.successful += 1;
+    }
+    await pause();
+  }
+  const lacking = dropped.successful + dropped.failed;
+  if (lacking === 0) return undefined;
+  const { segment, origins } = reader;
+  const row = without(segment, id, dropped);
+  const left =
+    'before' in unwanted ? origins.filter(({ answeredAt }) => answeredAt >= unwanted.before) : origins;
+  const span = row.successful + row.failed === 0 || left.length === 0 ? {} : spanOf(left);
+  return {
+    segment: await write({ ...row, ...span }, path, key, origins, (target) =>
+      copyBlocks(reader, found, target),
+    ),
+    dropped,
+  };
+}
+
+/** Writes a segment without any answer; the old file is not needed. */
+export async function emptySegment(
+  segment: Segment,
+  { path, id, key }: RewriteTarget,
+): Promise<Rewritten | undefined> {
+  const { successful, failed } = segment;
+  if (successful + failed === 0) return undefined;
+  const row = without(segment, id, segment);
+  return {
+    segment: await write(row, path, key, [], async () => ({
+      dictionary: { size: 0, sum: 0 },
+      blocks: noBlocks(),
+    })),
+    dropped: { successful, failed },
+  };
+}
+
+type Row = Omit<Segment, 'bytes' | 'sha256'>;
+type Content = Pick<SegmentDirectory, 'dictionary' | 'blocks'>;
+
+function without(segment: Segment, id: string, dropped: Rewritten['dropped']): Row {
+  const { bytes: _, sha256: _hash, ...row } = segment;
+  const successful = segment.successful - dropped.successful;
+  return { ...row, id, successful, failed: segment.failed - dropped.failed };
+}
+
+async function write(
+  row: Row,
+  path: string,
+  { fingerprint }: HashKey,
+  origins: readonly Origin[],
+  writeContent: (target: AppendFile) => Promise<Content>,
+): Promise<Segment> {
+  const identity = await writeFileAtomically(path, 0o600, async (fd) => {
+    const target = new AppendFile(fd);
+    const content = await writeContent(target);
+    const directory: SegmentDirectory = { ...row, fingerprint, origins, ...content };
+    return writeDirectory(target, SEGMENT_FORMAT, directory);
+  });
+  return { ...row, ...identity };
+}
+
+/** Makes a function that gives the indexes of the unwanted entries of a block, ascending. */
+function selectEntries(
+  reader: SegmentReader,
+  unwanted: Exclude<Unwanted, { readonly all: true }>,
+  key: HashKey,
+): (block: number) => number[] {
+  if ('before' in unwanted) {
+    const isOld = reader.origins.map(({ answeredAt }) => answeredAt < unwanted.before);
+    if (!isOld.includes(true)) return () => [];
+    return (block) => {
+      const count = reader.count(block);
+      const ints = reader.entries(block);
+      return indexes(count, (entry) => isOld[ints[count + entry]!]!);
+    };
+  }
+  const { records, fields } = unwanted;
+  const kernel = new HashKernel(key.bytes, fields.fields, fields.delimiter);
+  const wanted = kernel.hash(records);
+  const hashes = new Set(Array.from({ length: records.count }, (_, record) => textOf(wanted, record)));
+  kernel.release();
+  return (block) => {
+    const ints = reader.hashes(block);
+    return indexes(reader.count(block), (entry) => hashes.has(textOf(ints, entry)));
+  };
+}
+
+function indexes(count: number, isChosen: (entry: number) => boolean): number[] {
+  const chosen: number[] = [];
+  for (let entry = 0; entry < count; entry++) if (isChosen(entry)) chosen.push(entry);
+  return chosen;
+}
+
+function textOf(hashes: Int32Array, at: number): string {
+  return hashes.subarray(at * HASH_INTS, (at + 1) * HASH_INTS).join(' ');
+}
+
+/** @param dropped the indexes of the entries that each block loses. */
+async function copyBlocks(
+  reader: SegmentReader,
+  dropped: readonly (readonly number[])[],
+  target: AppendFile,
+): Promise<Content> {
+  const { bucket, count, size, stored, hashSum, sum } = reader.blocks;
+  const blocks = noBlocks();
+  const { dictionary } = reader;
+  const bytes = bytesOfInts(dictionary, dictionary.length);
+  target.append(bytes);
+  for (const [block, lost] of dropped.entries()) {
+    if (lost.length > 0) {
+      copyEntries(reader, block, new Set(lost), target, blocks);
+    } else {
+      target.append(bytesOfInts(reader.hashes(block), count[block]! * HASH_INTS));
+      target.append(reader.stored(block));
+      blocks.bucket.push(bucket[block]!);
+      blocks.count.push(count[block]!);
+      blocks.size.push(size[block]!);
+      blocks.stored.push(stored[block]!);
+      blocks.hashSum.push(hashSum[block]!);
+      blocks.sum.push(sum[block]!);
+    }
+    await pause();
+  }
+  return { dictionary: { size: dictionary.length, sum: crc32(bytes) }, blocks };
+}
+
+function copyEntries(
+  reader: SegmentReader,
+  block: number,
+  lost: ReadonlySet<number>,
+  target: AppendFile,
+  blocks: Blocks,
+): void {
+  const count = reader.count(block);
+  const hashes = reader.hashes(block);
+  const ints = reader.entries(block);
+  // One block gives one: it only gets smaller.
+  const kept = createBlock({ entries: count, valueInts: ints.length }, reader.dictionary);
+  let number = 0;
+  let value = ENTRY_INTS * count;
+  for (let entry = 0; entry < count; entry++) {
+    number = (number + ints[entry]!) | 0;
+    const meta = ints[2 * count + entry]!;
+    const words = valueInts(meta);
+    if (!lost.has(entry)) {
+      const whole = new Int32Array(HASH_INTS + ENTRY_INTS + words);
+      whole.set(hashes.subarray(entry * HASH_INTS, (entry + 1) * HASH_INTS));
+      whole.set([number, ints[count + entry]!, meta], HASH_INTS);
+      whole.set(ints.subarray(value, value + words), HASH_INTS + ENTRY_INTS);
+      kept.add(whole, 0, words);
+    }
+    value += words;
+  }
+  kept.write(target, blocks, reader.blocks.bucket[block]!);
+  kept.release();
+}

@@ -1,0 +1,81 @@
+/** Gives up stored answers, so that their records are bought again. */
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import { ConfigError } from '../../errors.js';
+import type { AnswerStore, Unwanted } from '../../reuse/answer-store.js';
+import type { Milliseconds, Segment } from '../../types.js';
+import { isUsable } from '../choose-records.js';
+import { type DroppedAnswers, dropAnswers } from './drop-answers.js';
+import { findRecords } from './find-records.js';
+
+/** Which answers to give up. */
+export type ForgetWhat =
+  /** Those of a run or an import. */
+  | { readonly run: string }
+  /** Those that count for the config and were paid for longer ago than this. */
+  | { readonly olderThan: Milliseconds }
+  /** Those of the source's records with these values of `source.key`. Values of several columns are a line of CSV. */
+  | { readonly keys: readonly string[] }
+  /** Those of every pipeline in the state folder. */
+  | { readonly all: true };
+
+export interface Forgotten {
+  /** The segments that have lost answers, with what they have lost and what is left. */
+  readonly segments: readonly DroppedAnswers[];
+  /** Answers that were given up. Their records are bought again when they are in a source; equal ones count each. */
+  readonly successful: number;
+  readonly failed: number;
+}
+
+export interface ForgetContext {
+  readonly checkpoint: Pick<Checkpoint, 'segments' | 'recordSegment' | 'recordSegmentsForgotten'>;
+  readonly answers: AnswerStore;
+  readonly signal: AbortSignal;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Writes each segment again without the answers, commits its row, and removes the old file. A segment without any answer
+ * stays: it says that the answers of its run are not wanted.
+ * @throws ConfigError `REUSE_RUN_UNKNOWN`, `REUSE_KEY_MISSING`, `REUSE_KEY_UNKNOWN`: then nothing is given up.
+ */
+export async function forgetAnswers(
+  { checkpoint, answers, signal, now }: ForgetContext,
+  config: Config,
+  what: ForgetWhat,
+): Promise<Forgotten> {
+  const all = await checkpoint.segments();
+  const chosen = all.filter((segment) => isMeant(segment, what, config));
+  if ('run' in what && chosen.length === 0) {
+    throw new ConfigError('REUSE_RUN_UNKNOWN', `there are no stored answers of ${what.run}`, {
+      hint: 'see the runs and imports that have some with: foliopipe reuse show',
+      facts: { run: what.run },
+    });
+  }
+  const unwanted = await unwantedOf(what, config, { signal, now });
+  const segments: DroppedAnswers[] = [];
+  for (const segment of chosen) {
+    const found = await dropAnswers({ checkpoint, answers }, segment, unwanted, now);
+    if (found !== undefined) segments.push(found);
+  }
+  return {
+    segments,
+    successful: segments.reduce((sum, one) => sum + one.successful, 0),
+    failed: segments.reduce((sum, one) => sum + one.failed, 0),
+  };
+}
+
+function isMeant(segment: Segment, what: ForgetWhat, config: Config): boolean {
+  if ('all' in what) return true;
+  return 'run' in what ? segment.run === what.run : isUsable(segment, config);
+}
+
+async function unwantedOf(
+  what: ForgetWhat,
+  config: Config,
+  { signal, now }: Pick<ForgetContext, 'signal' | 'now'>,
+): Promise<Unwanted> {
+  if ('keys' in what) return findRecords(config, what.keys, signal);
+  return 'olderThan' in what ? { before: now - what.olderThan } : { all: true };
+}

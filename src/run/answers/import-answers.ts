@@ -1,0 +1,192 @@
+/** Makes a segment of a file of answers that were bought before, so that they count from the first night on. */
+import { createHash } from 'node:crypto';
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import { MAX_CHUNK_BYTES } from '../../config/sections.js';
+import { serviceAddress } from '../../config/service-section.js';
+import { ConfigError } from '../../errors.js';
+import type { AnswerStore, SegmentWriter } from '../../reuse/answer-store.js';
+import { readRecords } from '../../source/read-records.js';
+import { scanSource } from '../../source/scan-source.js';
+import { fileStamp } from '../../source/source-files.js';
+import { firstPosition, sourceChanged } from '../../stages/read-source.js';
+import type { Segment, Source } from '../../types.js';
+import { serviceIdentity } from '../service.js';
+import { type ImportFacts, importFacts } from './import-facts.js';
+import { type ImportLayout, importLayout } from './import-layout.js';
+import { createImportedRows, NUMBER_COLUMN, type RowOutcomes } from './imported-rows.js';
+import { IMPORT } from './show-answers.js';
+
+export interface ImportOptions {
+  readonly path: string;
+  /** When the answers were paid for, where the rows do not say it; epoch milliseconds. */
+  readonly paidAt?: number;
+  /** The answers' columns: the service's name, and the name in the file. */
+  readonly columns?: Readonly<Record<string, string>>;
+  /** As `source.encoding` and `source.delimiter`; default: `auto`. */
+  readonly encoding?: string;
+  readonly delimiter?: string;
+}
+
+export interface ImportedAnswers extends ImportFacts {
+  /** The id of the import. */
+  readonly run: string;
+  readonly read: number;
+  readonly successful: number;
+  readonly failed: number;
+  /** Rows that the service did not answer: unprocessed, refused, or without any value. */
+  readonly unanswered: number;
+  /** Rows that are blank in all sent columns: such a record is never reused. */
+  readonly blank: number;
+  readonly columns: readonly string[];
+  /** Whether an earlier import of the same file was replaced. */
+  readonly replaced: boolean;
+}
+
+export interface ImportContext {
+  readonly checkpoint: Pick<Checkpoint, 'segments' | 'recordSegment' | 'knownColumns'>;
+  readonly answers: Pick<AnswerStore, 'openSegment' | 'removeSegment'>;
+  readonly signal: AbortSignal;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Reads the whole file twice: to check it, and to take its answers. An import of the same file for the same service and
+ * sent columns replaces the earlier one.
+ * @throws SourceError as `scanSource` does; ConfigError as `importLayout` and `importFacts` do; `IMPORT_NOTHING` when no
+ *   row holds an answer.
+ */
+export async function importAnswers(
+  context: ImportContext,
+  config: Config,
+  options: ImportOptions,
+): Promise<ImportedAnswers> {
+  const { checkpoint, signal, now } = context;
+  const { path, encoding = 'auto', delimiter = 'auto' } = options;
+  const maxRecordBytes = MAX_CHUNK_BYTES;
+  const source = await scanSource({
+    paths: [path],
+    encoding,
+    delimiter,
+    onBadRecord: 'fail',
+    maxRecordBytes,
+    signal,
+  });
+  const facts = await importFacts({ path, sha256: source.sha256 }, config, options.paidAt);
+  const known = await knownColumns(config, checkpoint);
+  const layout = importLayout(source.columns, config, {
+    known,
+    ...(options.columns && { columns: options.columns }),
+  });
+  const own = await identify(context, config, source);
+  const outcomes = { successful: 0, failed: 0, unanswered: 0 };
+  const segment = await writeSegment(context, config, { source, layout, facts, own, outcomes });
+  await checkpoint.recordSegment(segment);
+  if (own.replaces !== undefined) await context.answers.removeSegment(own.replaces.id);
+  const { successful, failed } = segment;
+  return {
+    run: own.run,
+    ...facts,
+    read: source.records,
+    successful,
+    failed,
+    unanswered: outcomes.unanswered,
+    blank: outcomes.successful + outcomes.failed - successful - failed,
+    columns: layout.columns,
+    replaced: own.replaces !== undefined,
+    paidAt: Math.min(facts.paidAt, now),
+  };
+}
+
+async function knownColumns(
+  config: Config,
+  checkpoint: Pick<Checkpoint, 'knownColumns'>,
+): Promise<readonly string[]> {
+  if (config.result.columns.length > 0) return config.result.columns;
+  return (await checkpoint.knownColumns(config.pipeline, serviceIdentity(config))) ?? [];
+}
+
+interface Identity {
+  readonly run: string;
+  readonly id: string;
+  /** The segment of an earlier import of the same file. */
+  readonly replaces: Segment | undefined;
+}
+
+async function identify(
+  { checkpoint, now }: Pick<ImportContext, 'checkpoint' | 'now'>,
+  config: Config,
+  source: Source,
+): Promise<Identity> {
+  const what = [source.sha256, serviceIdentity(config), ...Object.keys(config.upload.columns)];
+  const hash = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 12);
+  const replaces = (await checkpoint.segments()).find(
+    ({ run }) => run.startsWith(IMPORT) && run.endsWith(`-${hash}`),
+  );
+  const time = new Date(now).toISOString().replaceAll(/[-:]|\..*/g, '');
+  const run = replaces?.run ?? `${IMPORT}${time}-${hash}`;
+  return { run, id: `${run}-${now}`, replaces };
+}
+
+interface SegmentParts {
+  readonly source: Source;
+  readonly layout: ImportLayout;
+  readonly facts: ImportFacts;
+  readonly own: Identity;
+  readonly outcomes: RowOutcomes;
+}
+
+async function writeSegment(
+  context: ImportContext,
+  config: Config,
+  { source, layout, facts, own, outcomes }: SegmentParts,
+): Promise<Segment> {
+  const rehearsal = config.service.embedded;
+  const writer = await context.answers.openSegment({
+    id: own.id,
+    run: own.run,
+    service: rehearsal ? serviceAddress(config) : serviceIdentity(config),
+    rehearsal,
+    sentColumns: Object.keys(config.upload.columns),
+    keyColumn: NUMBER_COLUMN,
+    columns: layout.columns,
+    epoch: config.reuse.epoch,
+  });
+  try {
+    await addRows(context, writer, { source, layout, facts, outcomes });
+    if (outcomes.successful + outcomes.failed === 0) throw nothing(source);
+    return await writer.finish();
+  } finally {
+    await writer.close();
+  }
+}
+
+async function addRows(
+  { signal, now }: Pick<ImportContext, 'signal' | 'now'>,
+  writer: SegmentWriter,
+  { source, layout, facts, outcomes }: Omit<SegmentParts, 'own'>,
+): Promise<void> {
+  const { path, dialect, stamp } = source.files[0]!;
+  const times = { paidAt: Math.min(facts.paidAt, now), now };
+  const read = createImportedRows(layout, dialect.delimiter.charCodeAt(0), times, outcomes);
+  const batches = readRecords(source, firstPosition(source), {
+    maxRecordBytes: MAX_CHUNK_BYTES,
+    signal,
+    onBadRecord: (bad) => {
+      throw sourceChanged(path, bad.message);
+    },
+  });
+  for await (const batch of batches) {
+    const { rows, numbers, answers } = read(batch);
+    await writer.add(rows, 1, numbers, answers);
+  }
+  if ((await fileStamp(path)).stamp !== stamp) throw sourceChanged(path, 'it was written to');
+}
+
+function nothing(source: Source): ConfigError {
+  return new ConfigError('IMPORT_NOTHING', `none of the ${source.records} rows holds an answer`, {
+    hint: 'check --columns, and output.prefix if the file is an output of foliopipe',
+    facts: { file: source.files[0]!.path, records: source.records },
+  });
+}

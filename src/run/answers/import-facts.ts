@@ -1,0 +1,74 @@
+/** What the files beside an output say of it: when it was paid for, by which service, and whether that was a local one. */
+import { existsSync, readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { Config } from '../../config/schema.js';
+import { serviceAddress } from '../../config/service-section.js';
+import { ConfigError } from '../../errors.js';
+import { manifestPath, markerPath } from '../../report/manifest.js';
+import { isMissing } from '../../streams/system-error.js';
+import { serviceIdentity } from '../service.js';
+
+/** From where the time is: given, from the manifest, or of the file's last change. */
+export type PaidFrom = 'given' | 'manifest' | 'file';
+
+export interface ImportFacts {
+  /** When the answers were paid for, if their rows do not say; epoch milliseconds. */
+  readonly paidAt: number;
+  readonly paidFrom: PaidFrom;
+}
+
+interface Manifest {
+  readonly status?: string;
+  readonly service?: string;
+  readonly createdAt?: string;
+  readonly output?: { readonly sha256?: string };
+}
+
+/**
+ * @param file with its hash; a manifest that describes another file is not asked for the time.
+ * @param given epoch milliseconds; undefined if nobody has said it.
+ * @throws ConfigError `IMPORT_REHEARSAL` when a local service gave the answers and the config names another;
+ *   `IMPORT_OTHER_SERVICE` when another service gave them.
+ */
+export async function importFacts(
+  file: { readonly path: string; readonly sha256: string },
+  config: Config,
+  given: number | undefined,
+): Promise<ImportFacts> {
+  const { path } = file;
+  const manifest = readManifest(manifestPath(path));
+  const isRehearsal = manifest?.status === 'REHEARSAL' || existsSync(markerPath(path, true, 0));
+  if (isRehearsal && !config.service.embedded) {
+    throw new ConfigError('IMPORT_REHEARSAL', `${path} holds answers of a local service`, {
+      hint: 'import the output of a run with the real service; answers of a rehearsal are never taken for it',
+      facts: { file: path },
+    });
+  }
+  const services = [serviceIdentity(config), serviceAddress(config)];
+  const service = manifest?.service;
+  if (service !== undefined && !isRehearsal && !services.includes(service)) {
+    throw new ConfigError('IMPORT_OTHER_SERVICE', `${path}: these answers are of ${service}`, {
+      hint: `the config names ${services[0]}; if it is the same service, give both the same service.name, or copy the file without its manifest`,
+      facts: { file: path, service },
+    });
+  }
+  if (given !== undefined) return { paidAt: given, paidFrom: 'given' };
+  const createdAt =
+    manifest?.output?.sha256 === file.sha256 ? Date.parse(manifest.createdAt ?? '') : Number.NaN;
+  if (!Number.isNaN(createdAt)) return { paidAt: createdAt, paidFrom: 'manifest' };
+  return { paidAt: Math.floor((await stat(path)).mtimeMs), paidFrom: 'file' };
+}
+
+/** @throws ConfigError `IMPORT_MANIFEST` when there is one that cannot be read. */
+function readManifest(path: string): Manifest | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+  } catch (cause) {
+    if (isMissing(cause)) return undefined;
+    throw new ConfigError('IMPORT_MANIFEST', `${path}: the manifest cannot be read`, {
+      hint: 'restore it, or copy the file without it to another folder and import that, with --paid-at',
+      facts: { file: path },
+      cause,
+    });
+  }
+}

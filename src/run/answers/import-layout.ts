@@ -1,0 +1,138 @@
+/** Finds in the header of a file of answers what was sent, what was answered, and how. */
+import type { Config } from '../../config/schema.js';
+import { ConfigError } from '../../errors.js';
+import { showText } from '../../text.js';
+
+/** Indexes of columns in the file. */
+export interface ImportLayout {
+  /** The sent columns, in the order in which they are sent. */
+  readonly sent: readonly number[];
+  /** Names of the answers' columns as the service has them. */
+  readonly columns: readonly string[];
+  readonly answers: readonly number[];
+  /** How rows ended; null if the file does not say: then a row is an answer if it has any value. */
+  readonly status: { readonly status: number; readonly code: number; readonly error: number } | null;
+  /** Who has paid for a row, and when; null if the file does not say. */
+  readonly lineage: Readonly<Record<(typeof LINEAGE)[number], number>> | null;
+}
+
+const STATUS = ['status', 'error_code', 'error'] as const;
+const LINEAGE = ['run', 'folio', 'part', 'record', 'answered_at'] as const;
+/** The column by which a file of changes differs from an output. */
+const CHANGE = 'change';
+
+export interface ImportNames {
+  /** The answers' columns and their names in the file; undefined: they are found by the names of the others. */
+  readonly columns?: Readonly<Record<string, string>>;
+  /** The columns that the service is known to add. */
+  readonly known: readonly string[];
+}
+
+/**
+ * @param header the file's columns.
+ * @throws ConfigError `IMPORT_COLUMN_MISSING`, `IMPORT_COLUMN_UNKNOWN`, `IMPORT_COLUMNS_UNKNOWN`.
+ */
+export function importLayout(
+  header: readonly string[],
+  { upload, output: { prefix } }: Pick<Config, 'upload' | 'output'>,
+  names: ImportNames,
+): ImportLayout {
+  const at = (name: string) => header.indexOf(prefix + name);
+  const sent = Object.entries(upload.columns).map(([name, column]) => {
+    const field = header.includes(column) ? header.indexOf(column) : header.indexOf(name);
+    if (field === -1) throw missing(header, column, `upload.columns.${name}`);
+    return field;
+  });
+  const isOutput = STATUS.every((name) => at(name) >= 0);
+  const hasLineage = isOutput && LINEAGE.every((name) => at(name) >= 0);
+  const own: readonly string[] = [...STATUS, CHANGE, ...(hasLineage ? LINEAGE : [])];
+  const found = answerFields(header, { ...names, prefix, own: isOutput ? own : null });
+  checkKnown(found, names.known);
+  return {
+    sent,
+    columns: found.map(({ column }) => column),
+    answers: found.map(({ field }) => field),
+    status: isOutput ? { status: at('status'), code: at('error_code'), error: at('error') } : null,
+    lineage: hasLineage
+      ? {
+          run: at('run'),
+          folio: at('folio'),
+          part: at('part'),
+          record: at('record'),
+          answered_at: at('answered_at'),
+        }
+      : null,
+  };
+}
+
+interface AnswerField {
+  readonly column: string;
+  readonly field: number;
+}
+
+/** @param own names after the prefix that are no answers; null if the file is not an output. */
+function answerFields(
+  header: readonly string[],
+  {
+    columns,
+    known,
+    prefix,
+    own,
+  }: ImportNames & { readonly prefix: string; readonly own: readonly string[] | null },
+): readonly AnswerField[] {
+  if (columns !== undefined) {
+    return Object.entries(columns).map(([column, name]) => {
+      const field = header.indexOf(name);
+      if (field === -1) throw missing(header, name, `--columns ${column}=${name}`);
+      return { column, field };
+    });
+  }
+  if (own !== null) {
+    return header.flatMap((name, field) => {
+      const column = name.slice(prefix.length);
+      return !name.startsWith(prefix) || own.includes(column)
+        ? []
+        : [{ column: serviceName(column, own), field }];
+    });
+  }
+  if (known.length === 0) {
+    throw new ConfigError('IMPORT_COLUMNS_UNKNOWN', 'it is unknown which columns of the file are answers', {
+      hint: 'name them with --columns, such as --columns code=naics_code,title=naics_title: first the name that the service gives, then the name in the file',
+    });
+  }
+  return known.map((column) => {
+    const field = header.includes(prefix + column) ? header.indexOf(prefix + column) : header.indexOf(column);
+    if (field === -1) throw missing(header, column, 'the answers');
+    return { column, field };
+  });
+}
+
+/** @throws ConfigError `IMPORT_COLUMN_UNKNOWN`: a run would refuse the service's columns beside those of the file. */
+function checkKnown(found: readonly AnswerField[], known: readonly string[]): void {
+  const unknown = found.filter(({ column }) => !known.includes(column)).map(({ column }) => showText(column));
+  if (known.length === 0 || unknown.length === 0) return;
+  throw new ConfigError(
+    'IMPORT_COLUMN_UNKNOWN',
+    `the service does not give the columns ${unknown.join(', ')}: it gives ${known.map((name) => showText(name)).join(', ')}`,
+    {
+      hint: "say with --columns which column of the file holds which of the service's, and leave the others out",
+    },
+  );
+}
+
+/** The service's name of a column: an output renames a column whose name it needs itself. */
+function serviceName(column: string, own: readonly string[]): string {
+  const name = column.replace(/^(service_)+/, '');
+  return own.includes(name) ? name : column;
+}
+
+function missing(header: readonly string[], column: string, key: string): ConfigError {
+  return new ConfigError(
+    'IMPORT_COLUMN_MISSING',
+    `${key}: the file has no column ${showText(column)}; it has ${header.map((name) => showText(name)).join(', ')}`,
+    {
+      hint: 'name the columns of the answers with --columns; the sent columns need their names of the config',
+      facts: { key, column },
+    },
+  );
+}

@@ -1,0 +1,132 @@
+/** Turns rows of a file of answers into answers as a segment takes them. */
+import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
+import { type Batch, fieldEnd, fieldStart, fieldValue, type Table } from '../../csv/table.js';
+import type { AnswerSource, Answers, Lineage } from '../../results/answers.js';
+import { type PartTable, readResults } from '../../results/part-table.js';
+import type { FileStatus } from '../../types.js';
+import type { ImportLayout } from './import-layout.js';
+
+/** What becomes of the rows. */
+export interface RowOutcomes {
+  successful: number;
+  failed: number;
+  /** Rows that ended without an answer of the service: UNPROCESSED, refused, or without any value. */
+  unanswered: number;
+}
+
+export interface ImportedRows {
+  /** The sent columns behind the record's number, as an upload holds them. */
+  readonly rows: Table;
+  readonly numbers: Int32Array;
+  readonly answers: Answers;
+}
+
+/** The column of the records' numbers. No column of a file has this name. */
+export const NUMBER_COLUMN = '';
+const REASON_COLUMN = 'error';
+const MAX_BYTES = 0x7000_0000;
+const NO_ANSWER: AnswerSource = {
+  origin: 'fixed',
+  status: 'UNPROCESSED',
+  code: 'DEADLINE',
+  reason: '',
+  run: null,
+  folio: null,
+  part: null,
+  answeredAt: null,
+};
+
+/**
+ * @param delimiter of the file, a byte.
+ * @param paidAt when rows were paid for that do not say it; also the latest time for those that do.
+ * @param outcomes are added up.
+ */
+export function createImportedRows(
+  { sent, columns, answers, status, lineage }: ImportLayout,
+  delimiter: number,
+  { paidAt, now }: { readonly paidAt: number; readonly now: number },
+  outcomes: RowOutcomes,
+): (batch: Batch) => ImportedRows {
+  const copy = (fields: readonly number[]) =>
+    new UploadKernel({ header: Buffer.alloc(0), hasKey: true, fields, delimiter });
+  const sentKernel = copy(sent);
+  const valueKernel = copy(answers);
+  const reasonKernel = status === null ? undefined : copy([status.error]);
+
+  const statusOf = (batch: Batch, row: number): FileStatus | undefined => {
+    if (status === null)
+      return answers.some((field) => hasValue(batch, row, field)) ? 'SUCCESSFUL' : undefined;
+    const text = fieldValue(batch, row, status.status);
+    if (text === 'SUCCESSFUL') return text;
+    const isFailure = text === 'FAILED' && fieldValue(batch, row, status.code) === 'SERVICE_FAILED';
+    return isFailure ? text : undefined;
+  };
+
+  const lineageOf = (batch: Batch, row: number): Lineage => {
+    if (lineage === null) return { run: null, folio: null, part: null, answeredAt: paidAt };
+    const value = (field: number) => fieldValue(batch, row, field) || null;
+    const part = value(lineage.part);
+    const at = Date.parse(value(lineage.answered_at) ?? '');
+    return {
+      run: value(lineage.run),
+      folio: value(lineage.folio),
+      part: part === null ? null : Number(part),
+      answeredAt: Number.isNaN(at) ? paidAt : Math.min(at, now),
+    };
+  };
+
+  return (batch) => {
+    const { count } = batch;
+    const numbers = Int32Array.from({ length: count }, (_, row) => batch.firstRecord + row);
+    const rows = tableOf(sentKernel, batch, 'SUCCESSFUL', sent.map(String));
+    const values = tableOf(valueKernel, batch, 'SUCCESSFUL', columns);
+    const reasons = reasonKernel && tableOf(reasonKernel, batch, 'FAILED', [REASON_COLUMN]);
+    const records =
+      lineage === null
+        ? numbers
+        : numbers.map((number, row) => Number(fieldValue(batch, row, lineage.record)) || number);
+    const sources: AnswerSource[] = [NO_ANSWER];
+    const indexes = new Map<string, number>();
+    const source = new Int32Array(count);
+    for (let row = 0; row < count; row++) {
+      const found = statusOf(batch, row);
+      if (found === undefined) {
+        outcomes.unanswered += 1;
+        continue;
+      }
+      if (found === 'SUCCESSFUL') outcomes.successful += 1;
+      else outcomes.failed += 1;
+      const of = lineageOf(batch, row);
+      const key = `${found}\n${of.run}\n${of.folio}\n${of.part}\n${of.answeredAt}`;
+      let index = indexes.get(key);
+      if (index === undefined) {
+        const table = found === 'SUCCESSFUL' ? values : reasons!;
+        index = sources.push({ origin: 'sent', ...of, table, answered: [REASON_COLUMN], records }) - 1;
+        indexes.set(key, index);
+      }
+      source[row] = index;
+    }
+    const result = Int32Array.from({ length: count }, (_, row) => row);
+    return { rows, numbers, answers: { sources, source, result, indistinct: NONE } };
+  };
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** The chosen fields of all rows, behind the record's number. */
+function tableOf(
+  kernel: UploadKernel,
+  batch: Batch,
+  fileStatus: FileStatus,
+  columns: readonly string[],
+): PartTable {
+  kernel.clear();
+  kernel.write(batch, 0, batch.count, true, MAX_BYTES);
+  const reference = { fileStatus, part: 0, records: batch.count };
+  return readResults(reference, { columns: [NUMBER_COLUMN, ...columns], bytes: 0 }, kernel.file);
+}
+
+function hasValue(batch: Batch, row: number, field: number): boolean {
+  const size = fieldEnd(batch, row, field) - fieldStart(batch, row, field);
+  return size > 2 || (size > 0 && fieldValue(batch, row, field).trim() !== '');
+}

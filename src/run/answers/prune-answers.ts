@@ -1,0 +1,67 @@
+/** Removes stored answers that are too old to be taken, and what interrupted processes have left. */
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import type { AnswerStore } from '../../reuse/answer-store.js';
+import type { Segment } from '../../types.js';
+import { isUsable } from '../choose-records.js';
+import { dropAnswers } from './drop-answers.js';
+import { IMPORT, isExpired } from './show-answers.js';
+
+export interface PruneAnswersContext {
+  readonly checkpoint: Pick<Checkpoint, 'segments' | 'runs' | 'recordSegment' | 'recordSegmentsForgotten'>;
+  readonly answers: Pick<AnswerStore, 'rewriteSegment' | 'removeSegment' | 'removeLeftovers'>;
+  readonly config: Config;
+}
+
+export interface PruneAnswersTerms {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Only report what would be removed. */
+  readonly dryRun?: boolean;
+}
+
+/**
+ * Removes the segments in which every answer is too old: those that runs of this pipeline have bought, and the imports
+ * that count for it. Segments of another epoch stay until then, because new answers are compared with them. Without
+ * `reuse.maxAge` nothing is too old. A run that still has its results keeps its row with an empty segment: else the next
+ * run would make the segment again. Rows change first; files that a kill leaves go with a later prune.
+ * @returns the segments as they were.
+ */
+export async function pruneAnswers(
+  { checkpoint, answers, config }: PruneAnswersContext,
+  { now, dryRun = false }: PruneAnswersTerms,
+): Promise<readonly Segment[]> {
+  const own = new Map((await checkpoint.runs(config.pipeline)).map((run) => [run.id, run]));
+  const isOurs = (segment: Segment) =>
+    own.has(segment.run) || (segment.run.startsWith(IMPORT) && isUsable(segment, config));
+  const all = config.reuse.maxAge === 0 ? [] : await checkpoint.segments();
+  const pruned: Segment[] = [];
+  for (const segment of all) {
+    if (!isOurs(segment) || !isExpired(segment, config.reuse, now)) continue;
+    const hasResults = own.get(segment.run)?.prunedAt === null;
+    if (hasResults && segment.successful + segment.failed === 0) continue;
+    pruned.push(segment);
+    if (dryRun) continue;
+    if (hasResults) await dropAnswers({ checkpoint, answers }, segment, { all: true }, now);
+    else {
+      await checkpoint.recordSegmentsForgotten([segment.id]);
+      await answers.removeSegment(segment.id);
+    }
+  }
+  if (!dryRun) await removeLeftovers(checkpoint, answers);
+  return pruned;
+}
+
+async function removeLeftovers(
+  checkpoint: PruneAnswersContext['checkpoint'],
+  answers: PruneAnswersContext['answers'],
+): Promise<void> {
+  const segments = (await checkpoint.segments()).map(({ id }) => id);
+  const runs = (await checkpoint.runs()).filter(
+    ({ choice, prunedAt }) => choice !== null && prunedAt === null,
+  );
+  await answers.removeLeftovers({
+    segments: new Set(segments),
+    runs: new Set(runs.map(({ id }) => id)),
+  });
+}
