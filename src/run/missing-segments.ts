@@ -71,8 +71,9 @@ export async function remakeSegment(
   replaced: Segment | undefined,
 ): Promise<boolean> {
   const { answers, checkpoint, logger } = context;
-  const chosen = run.choice && (await answers.openChoice(run.id, run.choice));
+  let chosen: KeepAnswersNeeds['chosen'] = null;
   try {
+    chosen = run.choice && (await answers.openChoice(run.id, run.choice));
     const stages = await contextOf(context, run, chosen);
     const segment = await makeSegment(stages, replaced);
     if (segment === undefined) return false;

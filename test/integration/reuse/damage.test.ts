@@ -17,11 +17,13 @@ import {
 const A = sampleLines(60);
 const B = changedLines(A, 3);
 
-/** The only file in a folder of the store. */
-async function fileIn(nights: Nights, folder: string): Promise<string> {
+/** The file in a folder of the store that belongs to a run: to the only one that has a file, or to a later one. */
+async function fileIn(nights: Nights, folder: string, ...earlier: readonly string[]): Promise<string> {
   const path = join(nights.config().stateDir, 'reuse', folder);
   const names = await readdir(path);
-  return join(path, names.sort().at(-1)!);
+  const [name, ...others] = names.filter((one) => !earlier.some((run) => one.startsWith(run)));
+  expect(others).toEqual([]);
+  return join(path, name!);
 }
 
 async function flip(path: string, share: number): Promise<void> {
@@ -96,11 +98,11 @@ describe('the secret', () => {
 describe('the choice of an open night', () => {
   it.each(ways)('%s ends it before it pays', async (_, damage) => {
     await withNights({}, async (nights) => {
-      await nights.night(A);
+      const { run } = await nights.night(A);
       await nights.write(B);
       expect(await nights.failure({}, stopAt('after-run-before-chunk', 1))).toBeInstanceOf(InterruptedError);
       const since = nights.service.folios.length;
-      await damage(await fileIn(nights, 'choices'));
+      await damage(await fileIn(nights, 'choices', run));
       const error = await nights.failure();
       expect(error).toMatchObject({
         exitCode: 2,
@@ -129,9 +131,9 @@ describe('the choice of an open night', () => {
 
   it('of a night that is published is needed to publish it again', async () => {
     await withNights({}, async (nights) => {
-      await nights.night(A);
+      const first = await nights.night(A);
       const { run } = await nights.night(B);
-      await rm(await fileIn(nights, 'choices'));
+      await rm(await fileIn(nights, 'choices', first.run));
       await rm(nights.outputPath);
       const error = await publish(nights.config(), run, nights.options).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ exitCode: 2, code: 'REUSE_CHOICE_LOST' });
