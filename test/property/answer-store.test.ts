@@ -81,16 +81,25 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
     }
   }
   const used = new Set<number>();
-  const successful = new Set<number>();
+  const successful = new Map<number, number>();
   const counts = { successful: 0, failed: 0 };
   for (const values of asked) {
     const found = known.get(JSON.stringify(values));
     if (!found?.isTaken) continue;
     used.add(found.segment);
-    if (!found.isFailed) successful.add(found.segment);
+    if (!found.isFailed) successful.set(found.segment, (successful.get(found.segment) ?? 0) + 1);
     counts[found.isFailed ? 'failed' : 'successful'] += 1;
   }
   const columns = [...new Set(segments.flatMap((one, at) => (successful.has(at) ? one.columns : [])))];
+  // Segments with the same columns, in whatever order, count as one.
+  const columnSets: { columns: readonly string[]; records: number }[] = [];
+  for (const [at, one] of segments.entries()) {
+    const records = successful.get(at) ?? 0;
+    const key = JSON.stringify(one.columns.toSorted());
+    const same = columnSets.find((set) => JSON.stringify(set.columns.toSorted()) === key);
+    if (same !== undefined) same.records += records;
+    else if (records > 0) columnSets.push({ columns: one.columns, records });
+  }
   const all: Chosen = { sent: [], reused: new Map(), outdated: new Map(), byDouble: [], byFirst: [] };
   const firsts = new Map<string, number>();
   for (const [at, values] of asked.entries()) {
@@ -114,6 +123,7 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
     duplicates: all.byDouble.length,
     outdated: all.outdated.size,
     columns,
+    columnSets: columnSets.filter(({ records }) => records > 0),
     epoch: TERMS.epoch,
     rehearsal: segments.some(({ rehearsal }, at) => rehearsal && used.has(at)),
   };

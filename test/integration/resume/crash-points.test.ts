@@ -37,6 +37,9 @@ const passing: Readonly<Partial<Record<Failpoint, number>>> = {
 const elsewhere: Readonly<Partial<Record<Failpoint, string>>> = {
   'after-choice-before-run': 'reuse/killed-night.test.ts',
   'after-columns-added-before-merge': 'answers/added-columns.test.ts',
+  'after-digests-before-delta': 'publish/delta.test.ts',
+  'after-delta-before-publishing': 'publish/delta.test.ts',
+  'after-base-before-done': 'publish/delta.test.ts',
   'after-split-before-upload': 'failed-records/splits.test.ts',
   'after-refetch-before-swap': 'resume/refetch-crash.test.ts',
   'after-swap-before-removal': 'resume/refetch-crash.test.ts',
