@@ -13,6 +13,7 @@ import type { AnswerLookup, AnswerStore } from '../reuse/answer-store.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import type { Clock } from '../streams/clock.js';
 import type { Choice, Source } from '../types.js';
+import { checkDisk } from './check-disk.js';
 import { checkSource } from './check-source.js';
 import { checkMiss, chooseForRun, logChoice, watchRecords } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
@@ -235,7 +236,7 @@ async function beginRun(
 async function checkNewRun(
   context: FindRunContext,
   options: RunOptions,
-  { records, rejected }: Source,
+  source: Source,
   id: string,
   choice: Choice | null,
   now: number,
@@ -244,9 +245,10 @@ async function checkNewRun(
   if (choice !== null) {
     logChoice(logger, id, choice);
     await checkMiss(context, options, choice);
+    await checkDisk(config, source, choice);
   }
   const caps = await budgetLeft(checkpoint, config, null, now);
-  checkBudget(caps, choice?.sent ?? records - rejected, logger);
+  checkBudget(caps, choice?.sent ?? source.records - source.rejected, logger);
 }
 
 /** A unique id that sorts by time: `20261121T031002-4f9c1a`. */
