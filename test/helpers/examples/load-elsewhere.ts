@@ -16,17 +16,17 @@ import {
   trackFolios,
 } from '../../../pipelines/index.js';
 
-/** Gives the rows to `load`, chunk after chunk in the order of the source, instead of writing a file. */
+/** Gives the rows to `load`, stretch after stretch in the order of the source, instead of writing a file. */
 export async function loadElsewhere(
   config: Config,
-  load: (chunk: MergedStretch) => Promise<void>,
+  load: (stretch: MergedStretch) => Promise<void>,
   options?: RunOptions,
 ): Promise<void> {
   const run = await openRun(config, options);
   const warehouse = new Writable({
     objectMode: true,
-    write: (chunk: MergedStretch, _encoding, done) => {
-      load(chunk).then(() => done(), done);
+    write: (stretch: MergedStretch, _encoding, done) => {
+      load(stretch).then(() => done(), done);
     },
   });
   try {
