@@ -1,6 +1,7 @@
 /** Removes the results of a pipeline's old runs, by command or after a run. */
 import {
   type Config,
+  longestAges,
   type OpenRun,
   type PrunedRun,
   pruneAnswers,
@@ -58,7 +59,9 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
     logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
   }
   try {
-    const removed = await pruneAnswers({ checkpoint, answers, config: run.config }, { now });
+    const reuse = longestAges(run.config.reuse, await checkpoint.runs());
+    const config = { ...run.config, reuse };
+    const removed = await pruneAnswers({ checkpoint, answers, config }, { now });
     if (removed.length > 0)
       logger.info(
         { segments: removed.length },

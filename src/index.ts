@@ -69,7 +69,7 @@ export {
 export { type RunSummary, summarizeRun } from './report/run-summary.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
-export { pruneAnswers } from './run/answers/prune-answers.js';
+export { longestAges, pruneAnswers } from './run/answers/prune-answers.js';
 export {
   type AnswerTotals,
   type ShownAnswers,

@@ -1,5 +1,5 @@
 /** Removes stored answers that are too old to be taken, and what interrupted processes have left. */
-import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import type { Segment } from '../../types.js';
@@ -50,6 +50,22 @@ export async function pruneAnswers(
   }
   if (!dryRun) await removeLeftovers(checkpoint, answers);
   return pruned;
+}
+
+/**
+ * The longest ages with which any retained run has taken answers, for a prune that nobody has asked for: a value that was
+ * set for one run, or for one pipeline, must not remove what other runs still take.
+ */
+export function longestAges(
+  { maxAge, failedAge, ...rest }: Config['reuse'],
+  runs: readonly Pick<Run, 'choice' | 'prunedAt'>[],
+): Config['reuse'] {
+  const kept = runs.flatMap(({ choice, prunedAt }) => (choice === null || prunedAt !== null ? [] : [choice]));
+  return {
+    ...rest,
+    maxAge: maxAge === 0 ? 0 : Math.max(maxAge, ...kept.map((choice) => choice.maxAge)),
+    failedAge: Math.max(failedAge, ...kept.map((choice) => choice.failedAge)),
+  };
 }
 
 async function removeLeftovers(
