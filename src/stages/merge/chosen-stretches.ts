@@ -17,7 +17,7 @@ import type { MergeChunksNeeds } from './merge-needs.js';
 import type { AnsweredBlocks } from './whole-chunks.js';
 
 /** Most records of a stretch, and most of their bytes: few, so that memory stays flat whatever share is sent. */
-const STRETCH = { records: 16_384, bytes: 4 * 1024 * 1024 };
+const STRETCH = { records: 8_192, bytes: 2 * 1024 * 1024 };
 
 /**
  * @param from the position of the first stretch.
