@@ -5,10 +5,11 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { readHeader } from '../../csv/read-header.js';
 import { scanBuffer } from '../../csv/scan-records.js';
-import { readWhole } from '../../files/run-files.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
+import { giveBack, takeBuffer, takeNumbers } from '../../streams/buffer-pool.js';
+import type { UploadContent } from '../../types.js';
 import { checkSameRecords, type RecordsOfChunkNeeds, recordsOfChunk } from '../read-source.js';
 import { restoreChunk } from './save-chunk.js';
 
@@ -50,15 +51,32 @@ export function sentFields({
   }));
 }
 
+/**
+ * Returns the buffers of a block that was read from a chunk's file to the pool. Other blocks are left alone.
+ * @param block must not be used after this call, except its `numbers`.
+ */
+export function releaseBlock({ bytes, starts, ends }: RecordBlock): void {
+  for (const buffer of [bytes, starts, ends]) giveBack(buffer);
+}
+
+async function readIntoPool(content: UploadContent): Promise<Buffer> {
+  const file = takeBuffer(content.bytes);
+  let length = 0;
+  for await (const piece of content.open()) {
+    file.set(piece, length);
+    length += piece.length;
+  }
+  return file;
+}
+
 async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
   await restoreChunk(run, chunk);
-  const content = await run.files.chunkContent(chunk.number);
-  const file = await readWhole(content.open());
+  const file = await readIntoPool(await run.files.chunkContent(chunk.number));
   const { columns, bytes: start } = readHeader(file, ',');
   const rows = file.subarray(start);
   const fields = columns.length;
-  const starts = new Int32Array(chunk.records);
-  const ends = new Int32Array(chunk.records * fields);
+  const starts = takeNumbers(chunk.records);
+  const ends = takeNumbers(chunk.records * fields);
   let count = 0;
   const options = {
     delimiter: ',',

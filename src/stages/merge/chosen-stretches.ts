@@ -9,7 +9,7 @@ import type { ChosenAnswers } from '../../reuse/answer-store.js';
 import type { BlockReader } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import type { UnprocessedCause } from '../../types.js';
-import { readChunkBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import type { ReadPosition } from '../read-source.js';
 import type { ChunkAnswers } from './chunk-answers.js';
 import type { DoubleAnswers } from './double-answers.js';
@@ -80,7 +80,9 @@ function sentPieces(
       last = chunk.lastRecord;
       if (unanswered !== undefined && !isAnswered(chunk)) continue;
       const block = await readChunkBlock(run, chunk);
-      return { numbers: block.numbers, answers: await answers.forChunk(chunk, block) };
+      const piece = { numbers: block.numbers, answers: await answers.forChunk(chunk, block) };
+      releaseBlock(block);
+      return piece;
     }
   };
 }

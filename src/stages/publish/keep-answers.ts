@@ -10,7 +10,7 @@ import type { ColumnChange } from '../../results/output-layout.js';
 import type { SegmentWriter } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
 import type { Segment } from '../../types.js';
-import { readChunkBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { learnColumns } from '../merge/result-columns.js';
@@ -134,6 +134,7 @@ async function addChunks(
       const found = await answers.forChunk(chunk, block);
       await writer.add(block, firstField, block.numbers, found);
       answers.release(found);
+      releaseBlock(block);
       isAny = true;
     }
   } finally {

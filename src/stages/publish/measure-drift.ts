@@ -12,7 +12,7 @@ import { type Answers, type NumberedAnswers, statusOf } from '../../results/answ
 import { splitColumns } from '../../results/split-columns.js';
 import type { RunContext } from '../../run-context.js';
 import type { Drift } from '../../types.js';
-import { readChunkBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 
@@ -86,6 +86,7 @@ async function compareAll(
         }
       }
       answers.release(found);
+      releaseBlock(block);
       if (differences.length > 0) onDifferences(differences);
     }
   } finally {
