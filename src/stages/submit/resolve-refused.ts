@@ -1,7 +1,8 @@
 /**
  * Decides about a chunk that the service refuses: it is split in two, or its only record is given up, or the run stops.
  * Splitting goes on until each refused record is alone in a chunk. Invariant: no record is given up before the service
- * has accepted an upload of the run, because until then the service may be refusing everything.
+ * has accepted an upload of the run, or has answered records that the run reuses: until then the service may be refusing
+ * everything.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { RefusedError } from '../../errors.js';
@@ -19,10 +20,13 @@ export async function resolveRefused(
   error: RefusedError,
   anyUploadEnds: () => Promise<boolean>,
 ): Promise<readonly ChunkRow[]> {
+  const { choice } = (await run.checkpoint.run(run.id))!;
+  const reused = choice === null ? 0 : choice.reused.successful + choice.reused.failed;
   const decide = async () => {
     const { uploads, chunks } = await run.checkpoint.tally(run.id);
     const { status } = error.facts;
-    const known = { status, records: chunk.records, accepted: uploads.accepted, splits: chunks.split };
+    const { accepted } = uploads;
+    const known = { status, records: chunk.records, accepted, reused, splits: chunks.split };
     return decideRefusal(known, run.config.failures.maxSplits);
   };
   let decision = await decide();
@@ -40,6 +44,8 @@ export interface Refusal {
   readonly records: number;
   /** Uploads of the run that were accepted. */
   readonly accepted: number;
+  /** Records of the run with an earlier answer of the same service for the same sent columns. */
+  readonly reused: number;
   /** Chunks of the run that were split. */
   readonly splits: number;
 }
@@ -52,13 +58,13 @@ export type RefusalDecision = 'split' | 'give-up' | 'nothing-accepted' | 'too-ma
  * is searched for with at most `maxSplits` splits in a run. Splits because of size count towards this limit.
  */
 export function decideRefusal(
-  { status, records, accepted, splits }: Refusal,
+  { status, records, accepted, reused, splits }: Refusal,
   maxSplits: number,
 ): RefusalDecision {
   const tooLarge = status === 413;
   if (!tooLarge && status !== 400 && status !== 422) return 'final';
   if (tooLarge && records > 1) return 'split';
-  if (accepted === 0) return 'nothing-accepted';
+  if (accepted === 0 && reused === 0) return 'nothing-accepted';
   if (records === 1) return 'give-up';
   return splits < maxSplits ? 'split' : 'too-many';
 }

@@ -1,5 +1,5 @@
 /** A refused file is halved until each refused record is alone; all other records are bought once. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RefusedError } from '../../../pipelines/index.js';
@@ -133,6 +133,22 @@ describe('a file that the service refuses', () => {
     await withLocalJob({ names: spoilt(1, 1), rules: [refusing(422)] }, async (job) => {
       expect(await job.failure()).toMatchObject({ exitCode: 7, code: 'SERVICE_REFUSED' });
       expect((await job.kept()).tally.chunks).toMatchObject({ cut: 1, refused: 0 });
+    });
+  });
+
+  it('is searched before anything was accepted in a run that reuses answers', async () => {
+    const config = { reuse: { maxAge: '90d' }, concurrency: one };
+    await withLocalJob({ names: spoilt(30, 25), rules: [refusing(422)], config }, async (job) => {
+      expect(await job.enrich()).toMatchObject({ exitCode: 0, counts: { successful: 29, failed: 1 } });
+      const source = await readFile(job.source, 'utf8');
+      await writeFile(job.source, `${source}New One,1 Main St,\nNew Two,1 Main St,\n`);
+      const second = await job.enrich();
+      expect(second).toMatchObject({ exitCode: 0, counts: { successful: 31, failed: 1 } });
+      expect(second.origins.sent).toMatchObject({ records: 3, successful: 2, failed: 1 });
+      // The refused record is the only one that is sent.
+      const third = await job.enrich({}, { fresh: true });
+      expect(third).toMatchObject({ exitCode: 0, uploads: { accepted: 0 }, counts: { failed: 1 } });
+      expect(third.origins.sent).toMatchObject({ records: 1, failed: 1 });
     });
   });
 

@@ -22,7 +22,18 @@ describe('a refusal', () => {
   ])(
     'with %s of %i records, %i uploads accepted, %i splits: %s',
     (status, records, accepted, splits, decision) => {
-      expect(decideRefusal({ status, records, accepted, splits }, 3)).toBe(decision);
+      expect(decideRefusal({ status, records, accepted, reused: 0, splits }, 3)).toBe(decision);
     },
   );
+
+  it.each<[number, number, number, RefusalDecision]>([
+    // status, records, splits
+    [422, 2, 0, 'split'],
+    [422, 1, 0, 'give-up'],
+    [422, 2, 3, 'too-many'],
+    [413, 1, 0, 'give-up'],
+    [401, 2, 0, 'final'],
+  ])('with %i of %i records, %i splits, when answers are reused: %s', (status, records, splits, decision) => {
+    expect(decideRefusal({ status, records, accepted: 0, reused: 1, splits }, 3)).toBe(decision);
+  });
 });

@@ -1,0 +1,139 @@
+/** Drift: how answers that are bought again differ from the earlier ones for the same sent fields. */
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import type { Behaviour } from '../../fake-service/behaviour.js';
+import { DAY, line, type Nights, withNights, withNote } from '../../helpers/jobs/nights.js';
+
+const names = Array.from({ length: 40 }, (_, at) => `Shop ${at}`);
+const lines = names.map((name) => line(name));
+const noted = (note: string) => lines.map((one) => withNote(one, note));
+const drifting = { output: { drift: true } };
+
+/** What the service says of some names: a code, or null for a failure. The others have the code `same`. */
+type Said = Readonly<Record<string, string | null>>;
+
+/** A service whose answers a test can change. */
+function changing(): { said: Said; readonly behaviour: Behaviour } {
+  const service = {
+    said: {} as Said,
+    behaviour: {
+      answer: ({ name }: Readonly<Record<string, string>>) => {
+        const code = name! in service.said ? service.said[name!]! : 'same';
+        return code === null
+          ? ({ status: 'FAILED', added: { reason: 'none' } } as const)
+          : ({ status: 'SUCCESSFUL', added: { code, label: `label of ${code}` } } as const);
+      },
+    },
+  };
+  return service;
+}
+
+/** The list of differences, and undefined without one. */
+async function listed({ outputPath }: Nights): Promise<string[][] | undefined> {
+  const path = `${outputPath}.drift.csv`;
+  return existsSync(path) ? parse(await readFile(path, 'utf8')) : undefined;
+}
+
+async function manifestDrift({ outputPath }: Nights): Promise<unknown> {
+  return JSON.parse(await readFile(`${outputPath}.manifest.json`, 'utf8')).drift;
+}
+
+describe('drift', () => {
+  it('counts the changed values of answers that a new epoch buys again, and lists them', async () => {
+    const service = changing();
+    await withNights({ behaviour: service.behaviour, config: drifting }, async (nights) => {
+      expect((await nights.night(lines)).drift).toBeUndefined();
+      service.said = { 'Shop 3': 'other', 'Shop 20': 'more, "quoted"' };
+      const summary = await nights.night(noted('b'), { reuse: { epoch: '2', maxMiss: '100%' } });
+      const drift = { compared: 40, changed: 2, columns: { code: 2, label: 2 } };
+      expect(summary).toMatchObject({ drift, origins: { sent: { records: 40 } } });
+      expect(await manifestDrift(nights)).toEqual(drift);
+      expect(await listed(nights)).toEqual([
+        ['record', 'column', 'before', 'now'],
+        ['4', 'code', 'same', 'other'],
+        ['4', 'label', 'label of same', 'label of other'],
+        ['21', 'code', 'same', 'more, "quoted"'],
+        ['21', 'label', 'label of same', 'label of more, "quoted"'],
+      ]);
+      expect((await stat(`${nights.outputPath}.drift.csv`)).mode & 0o777).toBe(0o640);
+    });
+  });
+
+  it('counts a record that fails now, or failed before, as a changed status', async () => {
+    const service = changing();
+    await withNights({ behaviour: service.behaviour, config: drifting }, async (nights) => {
+      service.said = { 'Shop 1': null, 'Shop 2': null };
+      await nights.night(lines);
+      service.said = { 'Shop 2': null, 'Shop 5': null };
+      const { drift } = await nights.night(noted('b'), { reuse: { epoch: '2', maxMiss: '100%' } });
+      expect(drift).toEqual({ compared: 40, changed: 2, columns: { status: 2 } });
+      expect(await listed(nights)).toEqual([
+        ['record', 'column', 'before', 'now'],
+        ['2', 'status', 'FAILED', 'SUCCESSFUL'],
+        ['6', 'status', 'SUCCESSFUL', 'FAILED'],
+      ]);
+    });
+  });
+
+  it('compares what has expired only: failures after failedAge, all after maxAge', async () => {
+    const service = changing();
+    await withNights({ behaviour: service.behaviour }, async (nights) => {
+      const all = { reuse: { maxMiss: '100%' } };
+      service.said = { 'Shop 1': null };
+      await nights.night(lines);
+      service.said = { 'Shop 1': 'found', 'Shop 2': 'other' };
+      nights.pass(8 * DAY);
+      const second = await nights.night(noted('b'));
+      expect(second).toMatchObject({ bought: ['Shop 1'], outdated: 1 });
+      expect(second.drift).toEqual({ compared: 1, changed: 1, columns: { status: 1 } });
+      nights.pass(90 * DAY);
+      const third = await nights.night(noted('c'), all);
+      expect(third).toMatchObject({ outdated: 40, drift: { compared: 40, changed: 1 } });
+      expect(third.drift!.columns).toEqual({ code: 1, label: 1 });
+    });
+  });
+
+  it('is not measured for new records, and not where nothing was compared', async () => {
+    const service = changing();
+    await withNights({ behaviour: service.behaviour, config: drifting }, async (nights) => {
+      await nights.night(lines);
+      const summary = await nights.night([...noted('b'), line('New One')]);
+      expect(summary).toMatchObject({ bought: ['New One'], outdated: 0 });
+      expect(summary.drift).toBeUndefined();
+      expect(await manifestDrift(nights)).toBeUndefined();
+      expect(await listed(nights)).toBeUndefined();
+    });
+  });
+
+  it('removes the list of an earlier night that it would contradict', async () => {
+    const service = changing();
+    await withNights({ behaviour: service.behaviour, config: drifting }, async (nights) => {
+      const second = { reuse: { epoch: '2', maxMiss: '100%' } };
+      await nights.night(lines);
+      await nights.night(noted('b'), second);
+      expect(await listed(nights)).toEqual([['record', 'column', 'before', 'now']]);
+      await nights.night(noted('c'), second);
+      expect(await listed(nights)).toBeUndefined();
+    });
+  });
+
+  it('counts a record that is sent for several equal ones once', async () => {
+    const service = changing();
+    const config = { upload: { duplicates: 'once' } };
+    await withNights({ behaviour: service.behaviour, config }, async (nights) => {
+      const doubled = [...lines, ...lines];
+      await nights.night(doubled);
+      service.said = { 'Shop 7': 'other' };
+      const summary = await nights.night(
+        doubled.map((one) => withNote(one, 'b')),
+        {
+          reuse: { epoch: '2', maxMiss: '100%' },
+        },
+      );
+      expect(summary.bought).toHaveLength(40);
+      expect(summary.drift).toEqual({ compared: 40, changed: 1, columns: { code: 1, label: 1 } });
+    });
+  });
+});
