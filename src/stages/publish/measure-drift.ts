@@ -33,6 +33,7 @@ export async function measureDrift(run: DriftNeeds, columns: readonly string[]):
     append(Buffer.from(stringify([['record', 'column', 'before', 'now']])));
     drift = await compareAll(run, columns, (rows) => append(Buffer.from(stringify([...rows]))));
   });
+  if (drift === undefined) await removeWaitingDrift(run);
   return drift;
 }
 
@@ -64,7 +65,7 @@ async function compareAll(
   run: DriftNeeds,
   columns: readonly string[],
   onDifferences: (rows: readonly Difference[]) => void,
-): Promise<Drift> {
+): Promise<Drift | undefined> {
   const answers = await openChunkAnswers(run, { columns });
   const earlier = earlierAnswers(run.chosen!.outdated(1));
   const drift = { compared: 0, changed: 0, columns: new Map<string, number>() };
@@ -93,7 +94,8 @@ async function compareAll(
     await answers.close();
     await earlier.close();
   }
-  return { ...drift, columns: Object.fromEntries(drift.columns) };
+  // All of them may be in chunks that were given up.
+  return drift.compared === 0 ? undefined : { ...drift, columns: Object.fromEntries(drift.columns) };
 }
 
 /** The answer of one record. */

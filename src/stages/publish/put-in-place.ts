@@ -15,7 +15,7 @@ import { markerPaths, writeManifest, writeMarker } from '../../report/manifest.j
 import { originsOf } from '../../report/origins.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
-import type { Counts } from '../../types.js';
+import type { Choice, Counts, Origins } from '../../types.js';
 import { checkAllFiles } from '../read-source.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
 import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
@@ -64,6 +64,9 @@ export async function commitPublication(
   const counts = { read, successful, failed, unprocessed, rejected };
   const records = successful + failed + unprocessed;
   if (read !== records + rejected) throw unbalancedError(run.id, counts);
+  const origins = originsOf(merged);
+  const { choice } = (await run.checkpoint.run(run.id))!;
+  if (choice !== null && !isAsChosen(origins, choice)) throw otherOriginsError(run.id, origins, choice);
   await checkAllFiles(run.source);
   await writeRejects(run);
   const work = await hash();
@@ -82,7 +85,7 @@ export async function commitPublication(
     exitCode: partial ? deadlineExitCode : runExitCode(counts, config.failures.tolerate),
     partial,
     counts,
-    origins: originsOf(merged),
+    origins,
     resultColumns: columns,
     output: config.output,
     ...(delta && { delta }),
@@ -101,6 +104,30 @@ function unbalancedError(run: string, counts: Counts): UntrustedError {
     'RUN_UNBALANCED',
     `run ${run}: ${read} records were read, and ${successful} successful, ` +
       `${failed} failed, ${unprocessed} unprocessed and ${rejected} rejected do not add up to them`,
+    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
+  );
+}
+
+/** Whether as many records of each origin are in the output as were chosen before anything was paid. */
+function isAsChosen({ sent, reused, duplicates }: Origins, choice: Choice): boolean {
+  return (
+    sent.records === choice.sent &&
+    reused.successful === choice.reused.successful &&
+    reused.failed === choice.reused.failed &&
+    duplicates.records === choice.duplicates
+  );
+}
+
+function otherOriginsError(
+  run: string,
+  { sent, reused, duplicates }: Origins,
+  choice: Choice,
+): UntrustedError {
+  const chosen = choice.reused.successful + choice.reused.failed;
+  return new UntrustedError(
+    'RUN_UNBALANCED',
+    `run ${run}: of ${choice.sent} records to send, ${chosen} with reused answers and ${choice.duplicates} duplicates, ` +
+      `the output has ${sent.records}, ${reused.records} and ${duplicates.records}`,
     { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
   );
 }
