@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { measureCommand } from './measure.js';
+import { measureCommand, measureNode } from './measure.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
@@ -27,6 +27,13 @@ export function openLab({ pairs, records }) {
       ]);
       made.set(path, true);
       return path;
+    },
+    /** A source for the reuse of answers (reuse-source.js), and how many of its records are changed. */
+    reuseSource: async (count, name, ...options) => {
+      const path = join(folder, name);
+      const args = ['--records', `${count}`, '--out', path, ...options];
+      const { changed } = await measureNode([join(here, 'reuse-source.js'), ...args]);
+      return { path, changed };
     },
     path: (name) => join(folder, name),
     /** An empty folder of that name. */

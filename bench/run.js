@@ -12,6 +12,7 @@ import { delta } from './cases/delta.js';
 import { dialects } from './cases/dialects.js';
 import { growth } from './cases/growth.js';
 import { merging } from './cases/merging.js';
+import { nights } from './cases/nights.js';
 import { resume } from './cases/resume.js';
 import { reuse } from './cases/reuse.js';
 import { start } from './cases/start.js';
@@ -29,6 +30,7 @@ const CASES = {
   check,
   dialects,
   reuse,
+  nights,
   delta,
 };
 
