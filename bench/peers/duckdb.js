@@ -2,12 +2,20 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { timed } from '../timed.js';
 
-/** Runs one statement, whose answer is a number of records, and tells it with the time that it took. */
-export function runDuckDb(sql) {
-  return timed(async () => ({ records: await answer(sql) }));
+/**
+ * Runs one statement, whose answer is a number of records, and tells it with the time that it took.
+ * @param afterwards what belongs to the work, too.
+ */
+export function runDuckDb(sql, afterwards) {
+  return timed(async () => {
+    const records = await answer(sql);
+    afterwards?.();
+    return { records };
+  });
 }
 
-async function answer(sql) {
+/** The number that a statement answers. */
+export async function answer(sql) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
   const reader = await connection.runAndReadAll(sql);
