@@ -5,7 +5,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { openSqlite } from '../../dist/src/sqlite-driver.js';
 import { answerOf, SENT_FIELDS } from '../bought-answers.js';
 import { timed } from '../timed.js';
 import { readBatches } from './read-batches.js';
@@ -15,7 +15,7 @@ const CACHE_KIB = 256 * 1024;
 
 const [way, folder, source, hits] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
-const database = new Database(join(folder, 'known.db'));
+const database = openSqlite(join(folder, 'known.db'));
 database.pragma('journal_mode = WAL');
 database.pragma('synchronous = NORMAL');
 database.pragma(`cache_size = -${CACHE_KIB}`);
