@@ -92,7 +92,8 @@ export class UploadKernel {
     let at = first;
     for (;;) {
       exports.writeUpload(
-        this.#batchAt,
+        // Offsets count from the beginning of the batch's bytes, which may lie before what is loaded.
+        this.#batchAt - batch.starts[0]!,
         this.#startsAt,
         this.#endsAt,
         batch.fields,
@@ -129,12 +130,15 @@ export class UploadKernel {
 
   #load(batch: Batch): void {
     const { bytes, count, fields, starts, ends } = batch;
-    const size = ends[count * fields - 1]!;
+    // A slice of a batch has the bytes of the whole batch.
+    const first = starts[0]!;
+    const end = ends[count * fields - 1]!;
+    const size = end - first;
     this.#startsAt = aligned(this.#batchAt + size + SPARE_BYTES);
     this.#endsAt = this.#startsAt + count * INT_BYTES;
     this.#memory.reserve(this.#endsAt + count * fields * INT_BYTES);
     const memory = this.#memory.bytes;
-    memory.set(bytes.subarray(0, size), this.#batchAt);
+    memory.set(bytes.subarray(first, end), this.#batchAt);
     memory.set(bytesOf(starts.subarray(0, count)), this.#startsAt);
     memory.set(bytesOf(ends.subarray(0, count * fields)), this.#endsAt);
     this.#loaded = batch;
