@@ -7,6 +7,9 @@ import type { CarriedAnswers, ChosenAnswers, DoublePairs } from '../../reuse/ans
 import type { RunContext } from '../../run-context.js';
 import { sentColumns } from './join-chunk.js';
 
+/** Most answers that are kept at once: one record may have any number of doubles. */
+const MAX_KEPT = 4_096;
+
 export interface DoubleAnswers {
   /** Adds the answers of doubles in a stretch, and keeps the answers of its records for later doubles. */
   addTo(builder: AnswerBuilder, numbers: Int32Array): Promise<void>;
@@ -49,12 +52,17 @@ export async function openDoubleAnswers(
         const piece = { numbers: Int32Array.from(near, ({ double }) => double), answers };
         builder.addDoubles(piece, new Map(near.map(({ first, double }) => [double, first])));
       }
-      const later = (await byFirst.upTo(last)).filter(({ double }) => double > last);
-      if (later.length === 0) return;
-      carried.keep(
-        builder.pick(later.map(({ first }) => first)),
-        Int32Array.from(later, ({ double }) => double),
-      );
+      for (;;) {
+        const pairs = await byFirst.upTo(last, MAX_KEPT);
+        const later = pairs.filter(({ double }) => double > last);
+        if (later.length > 0) {
+          carried.keep(
+            builder.pick(later.map(({ first }) => first)),
+            Int32Array.from(later, ({ double }) => double),
+          );
+        }
+        if (pairs.length < MAX_KEPT) return;
+      }
     },
     close: async () => {
       carried.close();
@@ -74,8 +82,8 @@ function pairsOf(lists: AsyncGenerator<DoublePairs>, sortedBy: keyof DoublePairs
   let list: DoublePairs | undefined;
   let next = 0;
   return {
-    /** The next pairs up to this number. */
-    upTo: async (record: number): Promise<Pair[]> => {
+    /** The next pairs up to this number, at most `limit` of them. */
+    upTo: async (record: number, limit = Number.POSITIVE_INFINITY): Promise<Pair[]> => {
       const pairs: Pair[] = [];
       for (;;) {
         if (list === undefined || next === list[sortedBy].length) {
@@ -84,7 +92,7 @@ function pairsOf(lists: AsyncGenerator<DoublePairs>, sortedBy: keyof DoublePairs
           if (list === undefined) return pairs;
         }
         for (; next < list[sortedBy].length; next++) {
-          if (list[sortedBy][next]! > record) return pairs;
+          if (list[sortedBy][next]! > record || pairs.length === limit) return pairs;
           pairs.push({ first: list.firsts[next]!, double: list.doubles[next]! });
         }
       }
