@@ -85,13 +85,19 @@ const FROM: Readonly<Record<ImportedAnswers['paidFrom'], string>> = {
 };
 
 export function importedText(imported: ImportedAnswers, config: Config, now = Date.now()): string {
-  const { run, read, successful, failed, unanswered, blank, columns, paidAt, paidFrom, replaced } = imported;
+  const { run, read, successful, failed, unanswered, blank, columns, checked, paidAt, paidFrom, replaced } =
+    imported;
   const { maxAge } = config.reuse;
   const lines = [
     `${run}  ${formatCount(successful)} SUCCESSFUL and ${formatCount(failed)} FAILED answers of ${countOf(read, 'row')}: ${columns.join(', ')}`,
     `paid ${dayOf(paidAt)} (${FROM[paidFrom]})`,
     ...(unanswered > 0 ? [`${countOf(unanswered, 'row')} without an answer of the service left out`] : []),
     ...(blank > 0 ? [`${countOf(blank, 'row')} left out: blank in all sent columns`] : []),
+    ...(checked
+      ? []
+      : [
+          'the names of these columns are not checked: neither result.columns nor a run says which the service gives; --columns sets others',
+        ]),
     ...(replaced ? ['an earlier import of the same file is replaced'] : []),
     ...(maxAge === 0 ? ['reuse.maxAge is 0: set it, or no run takes these answers'] : []),
     ...(maxAge > 0 && paidAt + maxAge <= now

@@ -166,5 +166,5 @@ function segmentDamaged({ id, run }: Segment, path: string): ConfigError {
 }
 
 function hintFor(path: string, run: string): string {
-  return `restore ${path} from a backup, or give its answers up with foliopipe reuse forget --run ${run}: they are bought again then`;
+  return `restore ${path} from a backup, or give its answers up with foliopipe reuse forget --run ${run}: they are bought again then, unless they are imported from an output: foliopipe reuse import FILE`;
 }

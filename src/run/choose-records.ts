@@ -8,6 +8,7 @@ import { serviceAddress } from '../config/service-section.js';
 import { ConfigError, GuardError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { formatCount, formatPercent } from '../quantities.js';
+import { priceOf } from '../report/origins.js';
 import type { LayoutSource } from '../results/output-layout.js';
 import type { AnswerLookup, AnswerStore, PlannedChoice } from '../reuse/answer-store.js';
 import type { RecordWatch } from '../source/scan-source.js';
@@ -198,15 +199,21 @@ export async function checkMiss(
 ): Promise<void> {
   if (!(await isMiss(context, options, choice))) return;
   const { sent, outdated } = choice;
-  const { maxMiss } = context.config.reuse;
+  const { reuse, budget } = context.config;
   const records = recordsOf(choice);
   const share = formatPercent(sent / records, 1);
+  const price = priceOf(sent, budget.pricePerRecord);
+  const cost = price === null ? '' : ` for ${price.toFixed(2)} ${budget.currency}`;
+  const outdatedText =
+    outdated === 0
+      ? ''
+      : `; ${formatCount(outdated)} of them have one that is too old or of another reuse.epoch`;
   throw new GuardError(
     'REUSE_MISS',
-    `${formatCount(sent)} of ${formatCount(records)} records (${share}) have no answer that can be reused, and reuse.maxMiss is ${formatPercent(maxMiss, 3)}`,
+    `${formatCount(sent)} of ${formatCount(records)} records (${share}) have no answer that can be reused, and reuse.maxMiss is ${formatPercent(reuse.maxMiss, 3)}${outdatedText}`,
     {
-      hint: 'nothing was sent; if they are to be bought, add --yes; else check what has changed: the sent columns, reuse.epoch, reuse.maxAge, service.name (foliopipe reuse show)',
-      facts: { sent, records, maxMiss, outdated },
+      hint: `nothing was sent; to buy them${cost}, add --yes; else check what has changed: the sent columns and how the source writes them, reuse.epoch, reuse.maxAge, service.baseUrl, service.name (foliopipe reuse show)`,
+      facts: { sent, records, maxMiss: reuse.maxMiss, outdated },
     },
   );
 }

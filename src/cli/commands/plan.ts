@@ -86,7 +86,9 @@ function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {
       : []),
     ...(stops === null
       ? []
-      : [`more than reuse.maxMiss is new: foliopipe run would end with ${stops}, exit 9; --yes passes`]),
+      : [
+          `more than reuse.maxMiss is new: foliopipe run ${unkept > 0 ? `ends with ${stops}, exit 9, unless those answers change it` : `would end with ${stops}, exit 9`}; --yes passes`,
+        ]),
   ];
 }
 

@@ -112,7 +112,7 @@ function whatToForget({ run, key, olderThan, all }: ForgetFlags): Parameters<typ
 
 interface ImportFlags extends CommonOptions {
   readonly paidAt?: string;
-  readonly columns?: string;
+  readonly columns?: readonly string[];
   readonly encoding?: string;
   readonly delimiter?: string;
 }
@@ -131,7 +131,8 @@ function addImport(reuse: Command, finish: Finish): void {
     )
     .option(
       '--columns <list>',
-      "the answers' columns, such as code=naics_code: first the service's name, then the file's",
+      "the answers' columns, such as code=naics_code: first the service's name, then the file's; repeatable",
+      (value: string, before: readonly string[] = []) => [...before, value],
     )
     .option('--encoding <name>', 'as source.encoding; default: auto')
     .option('--delimiter <character>', 'as source.delimiter; default: auto');
@@ -141,7 +142,7 @@ function addImport(reuse: Command, finish: Finish): void {
       const wishes = {
         path,
         ...(options.paidAt !== undefined && { paidAt: parseDate(options.paidAt) }),
-        ...(options.columns !== undefined && { columns: parseColumns(options.columns) }),
+        ...(options.columns !== undefined && { columns: parseColumns(options.columns.join(',')) }),
         ...(encoding !== undefined && { encoding }),
         ...(delimiter !== undefined && { delimiter }),
       };

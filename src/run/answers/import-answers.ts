@@ -39,6 +39,8 @@ export interface ImportedAnswers extends ImportFacts {
   /** Rows that are blank in all sent columns: such a record is never reused. */
   readonly blank: number;
   readonly columns: readonly string[];
+  /** Whether the columns of the service were known, so that these could be compared with them. */
+  readonly checked: boolean;
   /** Whether an earlier import of the same file was replaced. */
   readonly replaced: boolean;
 }
@@ -94,6 +96,7 @@ export async function importAnswers(
     unanswered: outcomes.unanswered,
     blank: outcomes.successful + outcomes.failed - successful - failed,
     columns: layout.columns,
+    checked: known.length > 0,
     replaced: own.replaces !== undefined,
     paidAt: Math.min(facts.paidAt, now),
   };

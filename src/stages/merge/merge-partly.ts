@@ -29,7 +29,8 @@ export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Merged
 }
 
 /**
- * The columns that the run has fixed, or else declared or known columns, or else those of any success; may be empty.
+ * The columns that the run has fixed, or else declared or known columns, or else those of any success, or else those of the
+ * reused answers; may be empty.
  */
 async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   const row = (await run.checkpoint.run(run.id))!;
@@ -41,5 +42,5 @@ async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
     const learned = await learnColumns(run, chunk);
     if (learned !== undefined) return learned;
   }
-  return (await learnRetriedColumns(run, row))?.columns ?? [];
+  return (await learnRetriedColumns(run, row))?.columns ?? row.choice?.columns ?? [];
 }

@@ -59,6 +59,9 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
       if (!isEnd || row.chunks === null) return undefined;
       const retried = merged === 0 ? await learnRetriedColumns(run, row, refetch) : undefined;
       if (retried !== undefined) return fix(retried.columns, retried.learned);
+      // The service has told nothing in this run: the reused answers are all that is known.
+      const reused = merged === 0 ? (row.choice?.columns ?? []) : [];
+      if (reused.length > 0) return fix(reused, false);
       // No success: the rows have no added columns, and later successes may still add some.
       return [];
     },
@@ -67,8 +70,9 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
 
 /**
  * The columns that are expected before an answer of the run is read: the declared ones; else those that the run has;
- * else those that the pipeline has learned; else those of the reused answers. Under `result.onChange: add` all of them,
- * in this order, except that a run which has columns takes no more from the pipeline and from reused answers.
+ * else those that the pipeline has learned. Under `result.onChange: add` all of them and those of the reused answers, in
+ * this order, except that a run which has columns takes no more from the pipeline and from reused answers. Elsewhere
+ * what the service answers in this run comes before reused answers: an import may have been given wrong columns.
  */
 export async function expectedColumns(
   run: Pick<MergeChunksNeeds, 'config' | 'checkpoint'>,
@@ -79,8 +83,8 @@ export async function expectedColumns(
   const known = own.length > 0 ? [] : ((await run.checkpoint.knownColumns(row.pipeline, row.service)) ?? []);
   // A pipeline without a success may take answers that another pipeline has bought.
   const reused = own.length > 0 ? [] : (row.choice?.columns ?? []);
-  const lists = [declared, own, known, reused];
-  return onChange === 'add' ? [...new Set(lists.flat())] : (lists.find(({ length }) => length > 0) ?? []);
+  if (onChange === 'add') return [...new Set([...declared, ...own, ...known, ...reused])];
+  return [declared, own, known].find(({ length }) => length > 0) ?? [];
 }
 
 /**

@@ -138,6 +138,22 @@ describe('reuse import', () => {
     expect(imported).toMatchObject({ successful: 40, failed: 0, unanswered: 20, paidFrom: 'file' });
   });
 
+  it('with wrong columns does not stop a run that buys: the service says which there are', async () => {
+    const job = await newJob('wrong-columns');
+    const [header, ...rows] = (await readFile(first.output, 'utf8')).split('\n');
+    const file = join(job.folder, 'half.csv');
+    await writeFile(file, [header, ...rows.slice(0, 30)].join('\n') + '\n');
+    const columns = ['--columns', 'code=prediction_naics_code', '--columns', 'title=prediction_naics_title'];
+    const text = await command('reuse', 'import', file, job.config, ...columns);
+    expect(text).toContain('the names of these columns are not checked');
+    const sent = await sentBy(job);
+    expect(sent).toBeGreaterThan(0);
+    expect(sent).toBeLessThan(RECORDS);
+    const [names] = (await readFile(job.output, 'utf8')).split('\n');
+    expect(names).toBe(header);
+    expect(await summaryOf('reuse', 'import', first.output, job.config)).toMatchObject({ checked: true });
+  });
+
   it('takes no UNPROCESSED and no refused rows, and failures with their reason', async () => {
     const job = await newJob('statuses');
     const status = 'prediction_status,prediction_error_code,prediction_error';
