@@ -17,7 +17,7 @@ import { learnColumns } from '../merge/result-columns.js';
 
 export type KeepAnswersNeeds = MergeChunksNeeds &
   Pick<RunContext, 'answers'> & {
-    readonly checkpoint: Pick<Checkpoint, 'segments'>;
+    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'segments'>;
   };
 
 /**
@@ -35,8 +35,16 @@ export async function keepAnswers(run: KeepAnswersNeeds): Promise<Segment | unde
     unprocessed: counts.unprocessed - duplicates.unprocessed,
   };
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
-  if (known?.of !== undefined && isSame(known.of, of)) return undefined;
-  return makeSegment(run, known, of);
+  const isKept = known?.of !== undefined && isSame(known.of, of) && !(await hasNewerRound(run, known));
+  return isKept ? undefined : makeSegment(run, known, of);
+}
+
+/** Whether records were asked for again since the segment was made. They may have failed again, which counts as newer. */
+async function hasNewerRound(run: KeepAnswersNeeds, { newest }: Segment): Promise<boolean> {
+  for await (const { round, submittedAt } of eachChunk(run.checkpoint, run.id, ['downloaded'])) {
+    if (round > 0 && submittedAt !== null && submittedAt > newest) return true;
+  }
+  return false;
 }
 
 /**

@@ -83,6 +83,19 @@ describe('a retry', () => {
     });
   });
 
+  it('that fails again counts as newer: failedAge begins again', async () => {
+    await withNights({ behaviour: stubborn(() => true) }, async (nights) => {
+      const { run, counts } = await nights.night(A);
+      nights.pass(6 * DAY);
+      const retried = await retry(nights.config(), run, nights.options);
+      expect(retried.counts).toEqual(counts);
+      nights.pass(2 * DAY);
+      expect((await nights.night(noted('b'))).bought).toEqual([]);
+      nights.pass(6 * DAY);
+      expect((await nights.night(noted('c'))).bought).toHaveLength(counts.failed);
+    });
+  });
+
   it('of a night with reuse asks again for what failed tonight', async () => {
     const isGood = { value: false };
     await withNights({ behaviour: stubborn(() => !isGood.value) }, async (nights) => {
