@@ -85,12 +85,17 @@ const FROM: Readonly<Record<ImportedAnswers['paidFrom'], string>> = {
 };
 
 export function importedText(imported: ImportedAnswers, config: Config, now = Date.now()): string {
-  const { run, read, successful, failed, unanswered, blank, columns, checked, paidAt, paidFrom, replaced } =
-    imported;
+  const { run, read, successful, failed, unanswered, blank, columns, checked, replaced } = imported;
+  const { paidAt, paidFrom, reusedRows } = imported;
   const { maxAge } = config.reuse;
   const lines = [
     `${run}  ${formatCount(successful)} SUCCESSFUL and ${formatCount(failed)} FAILED answers of ${countOf(read, 'row')}: ${columns.join(', ')}`,
     `paid ${dayOf(paidAt)} (${FROM[paidFrom]})`,
+    ...(reusedRows > 0
+      ? [
+          `${countOf(reusedRows, 'row')} of the file had reused answers, which are older than that: --paid-at names the oldest day; with output.lineage: true each row has its own`,
+        ]
+      : []),
     ...(unanswered > 0 ? [`${countOf(unanswered, 'row')} without an answer of the service left out`] : []),
     ...(blank > 0 ? [`${countOf(blank, 'row')} left out: blank in all sent columns`] : []),
     ...(checked

@@ -90,6 +90,8 @@ export async function importAnswers(
   return {
     run: own.run,
     ...facts,
+    // With lineage each row has its own time.
+    reusedRows: layout.lineage === null ? facts.reusedRows : 0,
     read: source.records,
     successful,
     failed,

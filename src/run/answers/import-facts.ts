@@ -15,6 +15,8 @@ export interface ImportFacts {
   /** When the answers were paid for, if their rows do not say; epoch milliseconds. */
   readonly paidAt: number;
   readonly paidFrom: PaidFrom;
+  /** Rows whose answers the file's own run had reused, as its manifest says: they were paid for before `paidAt`. */
+  readonly reusedRows: number;
 }
 
 interface Manifest {
@@ -22,6 +24,7 @@ interface Manifest {
   readonly service?: string;
   readonly createdAt?: string;
   readonly output?: { readonly sha256?: string };
+  readonly origins?: { readonly reused?: { readonly records?: number } };
 }
 
 /**
@@ -52,11 +55,13 @@ export async function importFacts(
       facts: { file: path, service },
     });
   }
-  if (given !== undefined) return { paidAt: given, paidFrom: 'given' };
+  if (given !== undefined) return { paidAt: given, paidFrom: 'given', reusedRows: 0 };
   const createdAt =
     manifest?.output?.sha256 === file.sha256 ? Date.parse(manifest.createdAt ?? '') : Number.NaN;
-  if (!Number.isNaN(createdAt)) return { paidAt: createdAt, paidFrom: 'manifest' };
-  return { paidAt: Math.floor((await stat(path)).mtimeMs), paidFrom: 'file' };
+  if (Number.isNaN(createdAt)) {
+    return { paidAt: Math.floor((await stat(path)).mtimeMs), paidFrom: 'file', reusedRows: 0 };
+  }
+  return { paidAt: createdAt, paidFrom: 'manifest', reusedRows: manifest?.origins?.reused?.records ?? 0 };
 }
 
 /** @throws ConfigError `IMPORT_MANIFEST` when there is one that cannot be read. */

@@ -122,6 +122,16 @@ describe('reuse import', () => {
     expect(await segmentFiles(job)).toHaveLength(1);
   });
 
+  it('warns that rows without lineage which were reused themselves are older than the file', async () => {
+    const old = await paidJob('without-lineage', { output: { path: 'out.csv' } });
+    const job = await newJob('takes-old', { output: { path: 'out.csv' } });
+    expect(await sentBy(old)).toBe(0);
+    const warning = '60 rows of the file had reused answers, which are older than that';
+    expect(await command('reuse', 'import', old.output, job.config)).toContain(warning);
+    const told = await command('reuse', 'import', old.output, job.config, '--paid-at', '2026-01-02');
+    expect(told).not.toContain('had reused answers');
+  });
+
   it('of any CSV: other columns, another dialect, rows without an answer', async () => {
     const [header, ...records] = numbered(sourceText(RECORDS));
     const value = (at: number) => (at < 40 ? `code-${at}` : '');
@@ -142,7 +152,7 @@ describe('reuse import', () => {
     const job = await newJob('wrong-columns');
     const [header, ...rows] = (await readFile(first.output, 'utf8')).split('\n');
     const file = join(job.folder, 'half.csv');
-    await writeFile(file, [header, ...rows.slice(0, 30)].join('\n') + '\n');
+    await writeFile(file, `${[header, ...rows.slice(0, 30)].join('\n')}\n`);
     const columns = ['--columns', 'code=prediction_naics_code', '--columns', 'title=prediction_naics_title'];
     const text = await command('reuse', 'import', file, job.config, ...columns);
     expect(text).toContain('the names of these columns are not checked');
