@@ -3,6 +3,9 @@
 import { BLOCK_BYTES, bitsBefore, bitsOf } from './block';
 import { COMMA, CR, LF, QUOTE } from './bytes';
 
+/** Room that is kept behind what is written: more bytes than `copy` writes behind its end. */
+export const SPARE: i32 = 80;
+
 /** Copies [from, to) to `out`, and returns the address behind the copy. */
 export function copy(from: i32, to: i32, out: i32): i32 {
   let at = from;

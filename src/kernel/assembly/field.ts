@@ -1,7 +1,7 @@
 // Writes raw fields of a record, and its number, as fields of a comma CSV with LF, by the rule of csv/write-field.ts.
 
 import { COMMA, QUOTE, ZERO } from './bytes';
-import { copy, copyPlain, copyUnlessReturn } from './copy';
+import { copy, copyPlain, copyUnlessReturn, SPARE } from './copy';
 
 /** In the place of a delimiter: the fields are those of an output, and need no change. */
 export const AS_IS: i32 = 0;
@@ -31,6 +31,28 @@ export function exactSize(start: i32, ends: i32, runs: i32, count: i32): i64 {
     size += <i64>bytes + <i64>(last - first + 1) * QUOTES;
   }
   return size;
+}
+
+/**
+ * The bytes of room that the chosen fields of a record may need, if those between `out` and `room` may not be enough; else
+ * 0. The exact size is only summed up where the quick limit does not fit.
+ *
+ * @param more bytes that the caller writes besides the fields.
+ */
+export function missingRoom(
+  start: i32,
+  ends: i32,
+  fields: i32,
+  chosen: i32,
+  runs: i32,
+  more: i32,
+  out: i32,
+  room: i32,
+): i32 {
+  const bytes = load<i32>(ends + ((fields - 1) << 2)) - start;
+  if (<i64>out + roughSize(bytes, fields, runs) + more + SPARE <= <i64>room) return 0;
+  const need = exactSize(start, ends, chosen, runs) + more + SPARE;
+  return <i64>out + need > <i64>room ? <i32>min(need, <i64>i32.MAX_VALUE) : 0;
 }
 
 /**

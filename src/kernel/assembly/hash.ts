@@ -1,7 +1,7 @@
 // Hashes records of a batch: the bytes that an uploaded file holds for them, without the number and the line feed.
 
 import { COMMA, CR, LF, QUOTE } from './bytes';
-import { exactSize, roughSize, writeRuns } from './field';
+import { missingRoom, writeRuns } from './field';
 import { sipHash } from './siphash';
 
 /** Index of the record at which the last call stopped. */
@@ -11,8 +11,6 @@ export let hashNeed: i32 = 0;
 
 /** Bytes of a hash. */
 const HASH_BYTES: i32 = 16;
-/** More bytes than `copy` writes behind its end. */
-const SPARE: i32 = 80;
 const SPACE: i32 = 0x20;
 const TAB: i32 = 0x09;
 
@@ -46,14 +44,8 @@ export function hashRecords(
   for (; at < last; at++) {
     const start = load<i32>(starts + (at << 2));
     const recordEnds = ends + ((at * fields) << 2);
-    const raw = load<i32>(recordEnds + ((fields - 1) << 2)) - start;
-    if (<i64>scratch + roughSize(raw, fields, runs) + SPARE > <i64>room) {
-      const need = exactSize(start, recordEnds, chosen, runs) + SPARE;
-      if (<i64>scratch + need > <i64>room) {
-        hashNeed = <i32>min(need, <i64>i32.MAX_VALUE);
-        break;
-      }
-    }
+    hashNeed = missingRoom(start, recordEnds, fields, chosen, runs, 0, scratch, room);
+    if (hashNeed !== 0) break;
     const end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, scratch);
     const hash = out + at * HASH_BYTES;
     if (isBlank(scratch, end)) v128.store(hash, i64x2.splat(0));

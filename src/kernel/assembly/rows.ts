@@ -1,7 +1,7 @@
 // Writes rows of the output: a record's own fields, and the answer of its result.
 
 import { COMMA, LF } from './bytes';
-import { copy } from './copy';
+import { copy, SPARE } from './copy';
 import { DIGITS, exactSize, roughSize, writeNumber, writeRuns } from './field';
 
 /** Index of the next row. */
@@ -126,6 +126,3 @@ export function writeRows(
   nextRow = row;
   rowsEnd = out;
 }
-
-/** More bytes than `copy` writes behind its end. */
-const SPARE: i32 = 80;

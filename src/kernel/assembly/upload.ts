@@ -1,7 +1,7 @@
 // Writes records of a batch as records of an uploaded file: the record's number, the chosen fields, LF.
 
 import { COMMA, LF, QUOTE } from './bytes';
-import { DIGITS, exactSize, roughSize, writeNumber, writeRuns } from './field';
+import { DIGITS, missingRoom, writeNumber, writeRuns } from './field';
 
 /** Records written by the last call. */
 export let written: i32 = 0;
@@ -43,14 +43,8 @@ export function writeUpload(
   for (; at < last; at++, next++) {
     const start = load<i32>(starts + (at << 2));
     const recordEnds = ends + ((at * fields) << 2);
-    const raw = load<i32>(recordEnds + ((fields - 1) << 2)) - start;
-    if (<i64>out + roughSize(raw, fields, runs) + DIGITS + SPARE > <i64>room) {
-      const need = exactSize(start, recordEnds, chosen, runs) + DIGITS + SPARE;
-      if (<i64>out + need > <i64>room) {
-        needsRoom = <i32>min(need, <i64>i32.MAX_VALUE);
-        break;
-      }
-    }
+    needsRoom = missingRoom(start, recordEnds, fields, chosen, runs, DIGITS, out, room);
+    if (needsRoom !== 0) break;
     let end = number < 0 ? out : writeNumber(<u64>next, out);
     if (number >= 0 && runs > 0) store<u8>(end++, <u8>COMMA);
     end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, end);
@@ -66,6 +60,3 @@ export function writeUpload(
   written = at - first;
   outEnd = out;
 }
-
-/** More bytes than `copy` writes behind its end. */
-const SPARE: i32 = 80;
