@@ -1,23 +1,16 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
-import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { checkFixedValues, fixedOutputPath, fixedValues, isOutputValue } from '../config/fixed-values.js';
+import { checkFixedValues, fixedValues, isOutputValue } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
-import type { FileStore } from '../files/run-files.js';
-import { removeLocalFile, workPathOf } from '../files/work-file.js';
-import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
-import type { AnswerLookup, AnswerStore } from '../reuse/answer-store.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
-import type { Clock } from '../streams/clock.js';
-import type { Choice, Source } from '../types.js';
-import { checkDisk } from './check-disk.js';
+import type { Source } from '../types.js';
+import { type BeginRunContext, beginRun } from './begin-run.js';
 import { checkSource } from './check-source.js';
-import { checkMiss, chooseForRun, logChoice, watchRecords } from './choose-records.js';
+import { watchRecords } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
-import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
 import type { RunOptions } from './run-options.js';
 
 export interface FoundRun {
@@ -29,17 +22,8 @@ export interface FoundRun {
   readonly found: 'new' | 'continued' | 'publishing' | 'outdated' | 'done';
 }
 
-export interface FindRunContext {
-  readonly config: Config;
-  /** The service's identity: results are never reused for another service. */
-  readonly service: string;
-  readonly checkpoint: Checkpoint;
+export interface FindRunContext extends BeginRunContext {
   readonly output: OutputStore;
-  readonly answers: AnswerStore;
-  readonly files: FileStore;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**
@@ -78,7 +62,8 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
         return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
       }
     }
-    return await beginRun(context, options, source, frozen, { unfinished, lookup: watch?.lookup() });
+    const before = { unfinished, lookup: watch?.lookup() };
+    return { run: await beginRun(context, options, source, frozen, before), found: 'new' };
   } finally {
     await watch?.close();
   }
@@ -189,84 +174,4 @@ async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run:
     { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },
     `continuing run ${run.id} of ${age} ago, ${left} left, ${chunks.submitted} folios open at the service`,
   );
-}
-
-/** What was found before a run begins. */
-interface Before {
-  /** The run that the new one replaces. */
-  readonly unfinished: Run | undefined;
-  /** See `chooseForRun`. */
-  readonly lookup: AnswerLookup | undefined;
-}
-
-async function beginRun(
-  context: FindRunContext,
-  options: RunOptions,
-  source: Source,
-  frozen: Readonly<Record<string, string>>,
-  { unfinished, lookup }: Before,
-): Promise<FoundRun> {
-  const { config, checkpoint, service } = context;
-  const createdAt = context.clock.now();
-  const id = runId(createdAt);
-  const choice = await chooseForRun(context, options, source, id, createdAt, lookup);
-  try {
-    if (choice !== null) options.at?.('after-choice-before-run');
-    await checkNewRun(context, options, source, id, choice, createdAt);
-  } catch (error) {
-    await context.answers.removeChoice(id);
-    throw error;
-  }
-  if (unfinished !== undefined) await supersede(checkpoint, unfinished, createdAt);
-  await checkpoint.recordRun({
-    id,
-    pipeline: config.pipeline,
-    service,
-    label: options.label ?? null,
-    source,
-    frozen,
-    canary: await canaryRecords(config, service, source, checkpoint),
-    choice,
-    createdAt,
-  });
-  return { run: (await checkpoint.run(id))!, found: 'new' };
-}
-
-/** @throws GuardError when it would send more than a guard or a budget allows. */
-async function checkNewRun(
-  context: FindRunContext,
-  options: RunOptions,
-  source: Source,
-  id: string,
-  choice: Choice | null,
-  now: number,
-): Promise<void> {
-  const { config, checkpoint, logger } = context;
-  if (choice !== null) {
-    logChoice(logger, id, choice);
-    await checkMiss(context, options, choice);
-    await checkDisk(config, source, choice);
-  }
-  const caps = await budgetLeft(checkpoint, config, null, now);
-  checkBudget(caps, choice?.sent ?? source.records - source.rejected, logger);
-}
-
-/** A unique id that sorts by time: `20261121T031002-4f9c1a`. */
-function runId(at: number): string {
-  const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d+Z/g, '');
-  return `${time}-${randomBytes(3).toString('hex')}`;
-}
-
-/**
- * Ends an unfinished run because a newer run replaces it. Stored results stay; the unfinished output is removed.
- * @param at epoch milliseconds.
- */
-export async function supersede(
-  checkpoint: Pick<Checkpoint, 'recordSuperseded'>,
-  run: Pick<Run, 'id' | 'frozen'>,
-  at: number,
-): Promise<void> {
-  await checkpoint.recordSuperseded(run.id, at);
-  const output = fixedOutputPath(run.frozen);
-  if (output !== null) await removeLocalFile(workPathOf(output, run.id));
 }

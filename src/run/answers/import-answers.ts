@@ -11,6 +11,7 @@ import { scanSource } from '../../source/scan-source.js';
 import { fileStamp } from '../../source/source-files.js';
 import { firstPosition, sourceChanged } from '../../stages/read-source.js';
 import type { Segment, Source } from '../../types.js';
+import { timeInId } from '../begin-run.js';
 import { serviceIdentity } from '../service.js';
 import { type ImportFacts, importFacts } from './import-facts.js';
 import { type ImportLayout, importLayout } from './import-layout.js';
@@ -129,8 +130,7 @@ async function identify(
   const replaces = (await checkpoint.segments()).find(
     ({ run }) => run.startsWith(IMPORT) && run.endsWith(`-${hash}`),
   );
-  const time = new Date(now).toISOString().replaceAll(/[-:]|\..*/g, '');
-  const run = replaces?.run ?? `${IMPORT}${time}-${hash}`;
+  const run = replaces?.run ?? `${IMPORT}${timeInId(now)}-${hash}`;
   return { run, id: `${run}-${now}`, replaces };
 }
 

@@ -1,0 +1,109 @@
+/** Begins a new run: after its records are chosen and every guard has passed, before anything is paid. */
+import { randomBytes } from 'node:crypto';
+import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import { fixedOutputPath } from '../config/fixed-values.js';
+import { removeLocalFile, workPathOf } from '../files/work-file.js';
+import type { AnswerLookup } from '../reuse/answer-store.js';
+import type { Clock } from '../streams/clock.js';
+import type { Choice, Source } from '../types.js';
+import { checkDisk } from './check-disk.js';
+import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
+import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
+import type { SegmentContext } from './missing-segments.js';
+import type { RunOptions } from './run-options.js';
+
+export interface BeginRunContext extends SegmentContext {
+  /** The service's identity: results are never reused for another service. */
+  readonly service: string;
+  readonly clock: Clock;
+}
+
+/** What was found before a run begins. */
+interface Before {
+  /** The run that the new one replaces. */
+  readonly unfinished: Run | undefined;
+  /** See `chooseForRun`. */
+  readonly lookup: AnswerLookup | undefined;
+}
+
+/**
+ * Chooses which records are sent, checks the guards and the budget, and records the run. If a check fails, nothing of
+ * the run stays.
+ * @param frozen the values of the config that are fixed for the run.
+ * @throws GuardError, TroubleError when the run must not begin; ConfigError when stored answers are damaged.
+ */
+export async function beginRun(
+  context: BeginRunContext,
+  options: RunOptions,
+  source: Source,
+  frozen: Readonly<Record<string, string>>,
+  { unfinished, lookup }: Before,
+): Promise<Run> {
+  const { config, checkpoint, service } = context;
+  const createdAt = context.clock.now();
+  const id = runId(createdAt);
+  const choice = await chooseForRun(context, options, source, id, createdAt, lookup);
+  try {
+    if (choice !== null) options.at?.('after-choice-before-run');
+    await checkNewRun(context, options, source, id, choice, createdAt);
+  } catch (error) {
+    await context.answers.removeChoice(id);
+    throw error;
+  }
+  if (unfinished !== undefined) await supersede(checkpoint, unfinished, createdAt);
+  await checkpoint.recordRun({
+    id,
+    pipeline: config.pipeline,
+    service,
+    label: options.label ?? null,
+    source,
+    frozen,
+    canary: await canaryRecords(config, service, source, checkpoint),
+    choice,
+    createdAt,
+  });
+  return (await checkpoint.run(id))!;
+}
+
+/** @throws GuardError when it would send more than a guard or a budget allows. */
+async function checkNewRun(
+  context: BeginRunContext,
+  options: RunOptions,
+  source: Source,
+  id: string,
+  choice: Choice | null,
+  now: number,
+): Promise<void> {
+  const { config, checkpoint, logger } = context;
+  if (choice !== null) {
+    logChoice(logger, id, choice);
+    await checkMiss(context, options, choice);
+    await checkDisk(config, source, choice);
+  }
+  const caps = await budgetLeft(checkpoint, config, null, now);
+  checkBudget(caps, choice?.sent ?? source.records - source.rejected, logger);
+}
+
+/** A unique id that sorts by time: `20261121T031002-4f9c1a`. */
+function runId(at: number): string {
+  return `${timeInId(at)}-${randomBytes(3).toString('hex')}`;
+}
+
+/** A time to the second, in UTC, as ids of runs and imports have it. @param at epoch milliseconds. */
+export function timeInId(at: number): string {
+  return new Date(at).toISOString().replaceAll(/[-:]|\.\d+Z/g, '');
+}
+
+/**
+ * Ends an unfinished run because a newer run replaces it. Stored results stay; the unfinished output is removed.
+ * @param at epoch milliseconds.
+ */
+export async function supersede(
+  checkpoint: Pick<Checkpoint, 'recordSuperseded'>,
+  run: Pick<Run, 'id' | 'frozen'>,
+  at: number,
+): Promise<void> {
+  await checkpoint.recordSuperseded(run.id, at);
+  const output = fixedOutputPath(run.frozen);
+  if (output !== null) await removeLocalFile(workPathOf(output, run.id));
+}
