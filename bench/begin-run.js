@@ -1,13 +1,12 @@
 /** Runs as the cases need them: begun, with the source checked and nothing of it chunked yet. */
-import { readdirSync, writeFileSync } from 'node:fs';
-import { jobConfig } from './job.js';
+import { readdirSync } from 'node:fs';
+import { NO_SERVICE, writeJob } from './job.js';
 import { program } from './lab.js';
 import { measureNode } from './measure.js';
 
 /** @returns the config's path; the state is in `work`, an empty folder. */
 export async function beginRun(work, source, encoding) {
-  const config = `${work}/config.json`;
-  writeFileSync(config, JSON.stringify(jobConfig({ source, work, baseUrl: 'http://127.0.0.1:1', encoding })));
+  const config = writeJob({ source, work, baseUrl: NO_SERVICE, encoding });
   await measureNode([program('ours/begin.js'), config]);
   return config;
 }

@@ -5,11 +5,10 @@
  * `--write` puts the figures under that title into RESULTS.md.
  */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alternate } from './alternate.js';
-import { jobConfig } from './job.js';
+import { NO_SERVICE, writeJob } from './job.js';
 import { openLab } from './lab.js';
 import { measureNode } from './measure.js';
 import { measureClient } from './measure-client.js';
@@ -80,8 +79,7 @@ async function compare() {
 }
 
 function measurePlan(work, source, path) {
-  const config = `${work}/config.json`;
-  writeFileSync(config, JSON.stringify(jobConfig({ source, work, baseUrl: 'http://127.0.0.1:1' })));
+  const config = writeJob({ source, work, baseUrl: NO_SERVICE });
   return measureNode([path, 'plan', config, '--log-level', 'warn']);
 }
 

@@ -1,16 +1,27 @@
 /** The one job that all cases do: three of the source's seven columns and the record's number are sent. */
+import { writeFileSync } from 'node:fs';
 
 export const COLUMNS = { name: 'BusinessName', address: 'Address', state: 'State' };
 export const KEY = 'record_id';
 export const CHUNK_RECORDS = 10_000;
 export const TOKEN = 'bench';
 
+/** Where no service is: for what asks none. */
+export const NO_SERVICE = 'http://127.0.0.1:1';
+
+/** Writes the config of the job into `work`. @returns its path. */
+export function writeJob(job) {
+  const config = `${job.work}/config.json`;
+  writeFileSync(config, JSON.stringify(jobConfig(job)));
+  return config;
+}
+
 /** A config as YAML would give it. `work` holds the state and the output. */
-export function jobConfig({ source, work, baseUrl, encoding = 'auto' }) {
+export function jobConfig({ source, work, baseUrl, encoding = 'auto', columns = COLUMNS }) {
   return {
     pipeline: 'bench',
     source: { path: source, encoding },
-    upload: { columns: COLUMNS, keyColumn: KEY },
+    upload: { columns, keyColumn: KEY },
     service: { baseUrl, token: TOKEN, requestsPerSecond: 1000 },
     chunks: { maxRecords: CHUNK_RECORDS },
     poll: { first: '50ms' },

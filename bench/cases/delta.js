@@ -1,12 +1,13 @@
 /** What the delta adds to a publication, and `source.key` to the check of the source. */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { alternate } from '../alternate.js';
 import { beginRun, onlyRun } from '../begin-run.js';
-import { jobConfig } from '../job.js';
+import { writeJob } from '../job.js';
 import { measureNode } from '../measure.js';
+import { measureClient } from '../measure-client.js';
 import { of, shareOf, within } from '../rows.js';
-import { cli, withService } from '../service.js';
+import { cli } from '../service.js';
 
 const KEY = ['--set', 'source.key=[Account]'];
 const DELTA = [...KEY, '--set', 'output.delta=true'];
@@ -69,12 +70,8 @@ export const delta = {
 /** A run that is done and has all its parts on the disk. */
 async function finishedRun(lab, source, name) {
   const work = lab.emptyFolder(name);
-  const config = `${work}/config.json`;
-  await withService(`${work}/service`, (baseUrl) => {
-    writeFileSync(config, JSON.stringify(jobConfig({ source, work, baseUrl })));
-    return measureNode([cli, 'run', config, '--log-level', 'warn']);
-  });
-  return { work, config, run: basename(onlyRun(work)) };
+  await measureClient(work, source);
+  return { work, config: `${work}/config.json`, run: basename(onlyRun(work)) };
 }
 
 /** The same run with a state and an output of its own. */
@@ -82,7 +79,5 @@ function copyOf(lab, source, { work: from, config: fromConfig, run }, name) {
   const work = lab.emptyFolder(name);
   cpSync(`${from}/state`, `${work}/state`, { recursive: true });
   const { baseUrl } = JSON.parse(readFileSync(fromConfig, 'utf8')).service;
-  const config = `${work}/config.json`;
-  writeFileSync(config, JSON.stringify(jobConfig({ source, work, baseUrl })));
-  return { work, config, run };
+  return { work, config: writeJob({ source, work, baseUrl }), run };
 }

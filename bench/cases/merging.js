@@ -1,14 +1,13 @@
 /** Source and results to the enriched output, in the source's order. */
-import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { alternate } from '../alternate.js';
 import { onlyRun } from '../begin-run.js';
-import { jobConfig } from '../job.js';
 import { program } from '../lab.js';
 import { measureNode } from '../measure.js';
+import { measureClient } from '../measure-client.js';
 import { timesFaster, timesFasterInAll } from '../rows.js';
 import { checkSame } from '../same-files.js';
-import { cli, withService } from '../service.js';
+import { cli } from '../service.js';
 
 export const merging = {
   title: 'Merging',
@@ -55,10 +54,6 @@ export const merging = {
 /** A run that is done and has all its parts on the disk. */
 async function finishedRun(lab, source) {
   const work = lab.emptyFolder('merging');
-  const config = `${work}/config.json`;
-  await withService(`${work}/service`, (baseUrl) => {
-    writeFileSync(config, JSON.stringify(jobConfig({ source, work, baseUrl })));
-    return measureNode([cli, 'run', config, '--log-level', 'warn']);
-  });
-  return { config, folder: onlyRun(work), published: `${work}/out.csv` };
+  await measureClient(work, source);
+  return { config: `${work}/config.json`, folder: onlyRun(work), published: `${work}/out.csv` };
 }

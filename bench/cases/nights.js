@@ -1,7 +1,7 @@
 /** Nights with and without reuse: what a second night costs, beside writing its output again. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { alternate } from '../alternate.js';
-import { jobConfig } from '../job.js';
+import { writeJob } from '../job.js';
 import { measureNode } from '../measure.js';
 import { of, shareOf, within } from '../rows.js';
 import { checkSame } from '../same-files.js';
@@ -103,9 +103,7 @@ function measureNights(work, { records, known, asked, expected }) {
 /** A pipeline with a state of its own, in `work`. */
 function openJob(work, baseUrl, settings) {
   mkdirSync(work, { recursive: true });
-  const config = `${work}/config.json`;
-  const { upload, ...job } = jobConfig({ source: '', work, baseUrl });
-  writeFileSync(config, JSON.stringify({ ...job, upload: { ...upload, columns: COLUMNS } }));
+  const config = writeJob({ source: '', work, baseUrl, columns: COLUMNS });
   const measure = async (source, ...args) => {
     const options = ['--config', config, '--source', source, ...settings, '--log-level', 'warn'];
     const measured = await measureNode([cli, ...args, ...options]);

@@ -1,9 +1,9 @@
 /** A run killed when most of it is done: how soon the next one asks for something new. */
 import { spawn } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCheckpointReader } from '../../dist/src/checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { CHUNK_RECORDS, jobConfig } from '../job.js';
+import { CHUNK_RECORDS, writeJob } from '../job.js';
 import { ended } from '../measure.js';
 import { openProxy } from '../proxy.js';
 import { within } from '../rows.js';
@@ -20,8 +20,7 @@ export const resume = {
     const { seconds, readMB, allReadMB } = await withService(`${work}/service`, async (serviceUrl) => {
       const proxy = await openProxy(serviceUrl);
       try {
-        const config = `${work}/config.json`;
-        writeFileSync(config, JSON.stringify(jobConfig({ source, work, baseUrl: proxy.url })));
+        const config = writeJob({ source, work, baseUrl: proxy.url });
         const first = startClient(config);
         const end = ended(first);
         await merged(`${work}/state`, Math.floor((DONE_SHARE * records) / CHUNK_RECORDS), first);

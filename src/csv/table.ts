@@ -53,15 +53,15 @@ export interface Batch extends Table {
   readonly count: number;
 }
 
-/** Bytes from the start of record `from` to the end of record `to - 1`, line ends between them included. */
-export function bytesBetween({ starts, ends, fields }: Batch, from: number, to: number): number {
+/** Bytes from the start of row `from` to the end of row `to - 1`, line ends between them included. */
+export function bytesBetween({ starts, ends, fields }: Offsets, from: number, to: number): number {
   return ends[to * fields - 1]! - starts[from]!;
 }
 
-/** Index after the last of the records `from` to `to` (exclusive) that fits into `maxBytes`; `from` if none fits. */
-export function endOfFitting(batch: Batch, from: number, to: number, maxBytes: number): number {
-  if (to === from || bytesBetween(batch, from, to) <= maxBytes) return to;
+/** Index after the last of the rows `from` to `to` (exclusive) that fits into `maxBytes`; `from` if none fits. */
+export function endOfFitting(table: Offsets, from: number, to: number, maxBytes: number): number {
+  if (to === from || bytesBetween(table, from, to) <= maxBytes) return to;
   let end = from;
-  while (bytesBetween(batch, from, end + 1) <= maxBytes) end++;
+  while (bytesBetween(table, from, end + 1) <= maxBytes) end++;
   return end;
 }

@@ -13,7 +13,6 @@ export interface OutputIdentity {
   sha256(): Promise<string | undefined>;
 }
 
-/** A name is `output.path` of the config, or made from it (manifest, marker, rejects). */
 /** Whether this is the content that was published; it is read only if its length fits. */
 export async function hasContent(
   found: OutputIdentity,
@@ -22,6 +21,7 @@ export async function hasContent(
   return found.bytes === bytes && (await found.sha256()) === sha256;
 }
 
+/** A name is `output.path` of the config, or made from it (manifest, marker, rejects). */
 export interface OutputStore {
   /**
    * Moves a complete, synced local file to a name, and replaces an old file there. Once the promise has resolved, the

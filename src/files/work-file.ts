@@ -134,12 +134,13 @@ export function workPathOf(name: string, run: string, partial = false): string {
 /**
  * Writes a file that appears whole or not at all, with mode 0600.
  * @param fill calls its parameter to append a piece; the piece may be overwritten after that call.
+ * @returns what `fill` returns.
  */
-export async function writeLocalFile(
+export async function writeLocalFile<T>(
   path: string,
-  fill: (append: (piece: string | Uint8Array) => void) => Promise<void>,
-): Promise<void> {
-  await writeFileAtomically(path, 0o600, (file) => fill((piece) => writeFileSync(file, piece)));
+  fill: (append: (piece: string | Uint8Array) => void) => Promise<T>,
+): Promise<T> {
+  return writeFileAtomically(path, 0o600, (file) => fill((piece) => writeFileSync(file, piece)));
 }
 
 export async function isLocalFile(path: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** Hashes the keys and the rows of batches by their values (SipHash-2-4-128), in WebAssembly. */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
-import type { Batch } from '../table.js';
+import { type Batch, bytesBetween } from '../table.js';
 
 /** Bytes of the secret, and of a hash. */
 export const HASH_BYTES = 16;
@@ -67,7 +67,7 @@ export class DigestKernel {
   /** Hashes the keys and all values of the rows of a comma CSV. */
   rows(batch: Batch): RowDigests {
     const { count } = batch;
-    const textBytes = sizeOf(batch) * this.#keyFields.length + this.#lengthBytes(count);
+    const textBytes = bytesBetween(batch, 0, count) * this.#keyFields.length + this.#lengthBytes(count);
     const { table, scratch, out } = this.#load(batch, ROW_ENTRY_INTS, textBytes);
     const textsAt = aligned(out + count * ROW_ENTRY_INTS * INT_BYTES);
     const textsEnd = this.#memory.exports.digestRows(...table, scratch, out, textsAt);
@@ -86,7 +86,7 @@ export class DigestKernel {
   #load(batch: Batch, entryInts: number, textBytes: number) {
     const { bytes, count, fields, starts, ends, firstRecord } = batch;
     const from = starts[0]!;
-    const size = sizeOf(batch);
+    const size = bytesBetween(batch, 0, count);
     const startsAt = aligned(this.#batchAt + size + SPARE_BYTES);
     const endsAt = aligned(startsAt + count * INT_BYTES);
     const scratch = aligned(endsAt + count * fields * INT_BYTES);
@@ -109,9 +109,4 @@ export class DigestKernel {
   #ints(address: number, length: number): Int32Array {
     return new Int32Array(this.#memory.bytes.buffer, address, length);
   }
-}
-
-/** Bytes from the first row's beginning to the last row's end. */
-function sizeOf({ starts, ends, count, fields }: Batch): number {
-  return ends[count * fields - 1]! - starts[0]!;
 }

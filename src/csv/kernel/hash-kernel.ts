@@ -3,7 +3,7 @@
  * number and its line feed. The same bytes in an uploaded file and in a source of any delimiter give the same hash.
  */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
-import type { Table } from '../table.js';
+import { bytesBetween, endOfFitting, type Table } from '../table.js';
 import { fieldRuns } from '../write-field.js';
 
 /** What assembly/hash.ts exports. */
@@ -55,14 +55,9 @@ export class HashKernel {
    * @throws ConfigError `MEMORY_LIMIT` when a row does not fit.
    */
   hash(table: Table): Int32Array {
-    const { count, fields, starts, ends } = table;
+    const { count } = table;
     for (let first = 0; first < count; ) {
-      const limit = starts[first]! + this.#sliceBytes;
-      let last = count;
-      if (ends[count * fields - 1]! > limit) {
-        last = first + 1;
-        while (ends[(last + 1) * fields - 1]! <= limit) last++;
-      }
+      const last = Math.max(first + 1, endOfFitting(table, first, count, this.#sliceBytes));
       this.#hashSlice(table, first, last);
       first = last;
     }
@@ -74,9 +69,10 @@ export class HashKernel {
     this.#memory.release();
   }
 
-  #hashSlice({ bytes, count, fields, starts, ends }: Table, first: number, last: number): void {
+  #hashSlice(table: Table, first: number, last: number): void {
+    const { bytes, count, fields, starts, ends } = table;
     const base = starts[first]!;
-    const size = ends[last * fields - 1]! - base;
+    const size = bytesBetween(table, first, last);
     const bytesAt = aligned(this.#hashesAt + count * HASH_INTS * INT_BYTES);
     const startsAt = aligned(bytesAt + size + SPARE_BYTES);
     const endsAt = startsAt + (last - first) * INT_BYTES;

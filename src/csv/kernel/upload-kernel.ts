@@ -1,6 +1,6 @@
 /** Writes the records of batches into the CSV of an uploaded file, in WebAssembly. */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
-import type { Batch } from '../table.js';
+import { type Batch, bytesBetween } from '../table.js';
 import { fieldRuns } from '../write-field.js';
 
 /** What assembly/upload.ts exports. */
@@ -132,13 +132,12 @@ export class UploadKernel {
     const { bytes, count, fields, starts, ends } = batch;
     // A slice of a batch has the bytes of the whole batch.
     const first = starts[0]!;
-    const end = ends[count * fields - 1]!;
-    const size = end - first;
+    const size = bytesBetween(batch, 0, count);
     this.#startsAt = aligned(this.#batchAt + size + SPARE_BYTES);
     this.#endsAt = this.#startsAt + count * INT_BYTES;
     this.#memory.reserve(this.#endsAt + count * fields * INT_BYTES);
     const memory = this.#memory.bytes;
-    memory.set(bytes.subarray(first, end), this.#batchAt);
+    memory.set(bytes.subarray(first, first + size), this.#batchAt);
     memory.set(bytesOf(starts.subarray(0, count)), this.#startsAt);
     memory.set(bytesOf(ends.subarray(0, count * fields)), this.#endsAt);
     this.#loaded = batch;

@@ -28,10 +28,9 @@ export async function measureDrift(run: DriftNeeds, columns: readonly string[]):
   const { choice } = (await run.checkpoint.run(run.id))!;
   if (run.chosen === null || choice === null || choice.outdated === 0) return undefined;
   if (!run.config.output.drift) return compareAll(run, columns, () => undefined);
-  let drift: Drift | undefined;
-  await writeLocalFile(waitingPath(run), async (append) => {
-    append(Buffer.from(stringify([['record', 'column', 'before', 'now']])));
-    drift = await compareAll(run, columns, (rows) => append(Buffer.from(stringify([...rows]))));
+  const drift = await writeLocalFile(waitingPath(run), (append) => {
+    append(stringify([['record', 'column', 'before', 'now']]));
+    return compareAll(run, columns, (rows) => append(stringify([...rows])));
   });
   if (drift === undefined) await removeWaitingDrift(run);
   return drift;

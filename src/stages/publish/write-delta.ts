@@ -36,21 +36,18 @@ export async function writeDelta(
   const layout = createOutputLayout(run.source, output);
   const columns = outputColumns(layout, work.columns);
   const keyFields = source.key.map((column) => layout.sourceColumns.indexOf(column));
-  let delta: PublishedDelta | undefined;
-  await writeLocalFile(waitingPath(run), async (append) => {
-    const options = {
-      store: run.deltas,
-      pipeline,
-      last,
-      key: source.key!,
-      table: { path: work.path, columns, keyFields },
-      sha256: work.sha256,
-      changeColumn: changeColumn(columns, output.prefix),
-      signal: run.signal,
-      onDigests: () => run.at('after-digests-before-delta'),
-    };
-    delta = await computeDelta(options, append);
-  });
+  const options = {
+    store: run.deltas,
+    pipeline,
+    last,
+    key: source.key,
+    table: { path: work.path, columns, keyFields },
+    sha256: work.sha256,
+    changeColumn: changeColumn(columns, output.prefix),
+    signal: run.signal,
+    onDigests: () => run.at('after-digests-before-delta'),
+  };
+  const delta = await writeLocalFile(waitingPath(run), (append) => computeDelta(options, append));
   run.at('after-delta-before-publishing');
   return delta;
 }

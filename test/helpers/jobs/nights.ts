@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'vitest';
 import type { RunOptions, RunSummary } from '../../../pipelines/index.js';
 import { systemClock } from '../../../src/streams/clock.js';
+import type { OriginCounts } from '../../../src/types.js';
 import { scramble, shuffled } from '../csv/generated-csv.js';
 import { type Changes, type Job, type JobSetup, withJob } from './fake-service-job.js';
 import { readRaw, sentOf, sourceColumns, sourceText } from './sample-source.js';
@@ -120,12 +121,21 @@ export function unknownNames(lines: readonly Line[], ...earlier: readonly (reado
     .sort();
 }
 
-function sentKey({ record }: Line): string {
+/** What is sent of a record, as one text. */
+export function sentKey({ record }: Line): string {
   return JSON.stringify(sentOf(record));
 }
 
 /** Expects the counts of a run to balance, by their origin too. */
-export function expectBalance({ counts }: RunSummary): void {
+export function expectBalance({ counts, origins }: RunSummary): void {
   const { read, successful, failed, unprocessed, rejected } = counts;
   expect(successful + failed + unprocessed + rejected).toBe(read);
+  const sumOf = (count: keyof OriginCounts) =>
+    Object.values(origins).reduce((sum, of: OriginCounts) => sum + of[count], 0);
+  expect({
+    successful: sumOf('successful'),
+    failed: sumOf('failed'),
+    unprocessed: sumOf('unprocessed'),
+    records: sumOf('records'),
+  }).toEqual({ successful, failed, unprocessed, records: read - rejected });
 }

@@ -217,7 +217,6 @@ describe('records without an answer', () => {
     await withNights({ config: hold }, async (nights) => {
       await nights.night(A);
       const since = nights.service.folios.length;
-      nights.service.behaviour = { trouble: firstUploadOf([1], { kind: 'lose', share: 0 }) };
       let lost = true;
       nights.service.behaviour = {
         trouble: ({ operation }) => {

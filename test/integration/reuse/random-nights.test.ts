@@ -11,6 +11,7 @@ import { scramble, shuffled } from '../../helpers/csv/generated-csv.js';
 import type { Changes } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { DAY, type Line, line, type Nights, withNights } from '../../helpers/jobs/nights.js';
+import { sentOf } from '../../helpers/jobs/sample-source.js';
 
 const MAX_AGE = 90 * DAY;
 const FAILED_AGE = 7 * DAY;
@@ -66,12 +67,6 @@ function createModel(seed: number) {
 function keyOf({ name, address, state }: SentRecord): string {
   return JSON.stringify([name, address, state]);
 }
-
-const sent = ({ record }: Line): SentRecord => ({
-  name: record.Business!,
-  address: record.Address!,
-  state: record.State!,
-});
 
 describe('random nights', () => {
   it.each([1, 2, 3, 4])('are those of a map, seed %i', async (seed) => {
@@ -135,14 +130,14 @@ async function compareNight(
 ): Promise<void> {
   await nights.write(lines);
   const before = new Map(model.known);
-  const taken = new Map(lines.map((one) => [keyOf(sent(one)), model.isTaken(sent(one))]));
+  const taken = new Map(lines.map((one) => [keyOf(sentOf(one.record)), model.isTaken(sentOf(one.record))]));
   // A run that was stopped is collected first: what it has bought counts.
   const summary = await nights.again({ reuse });
   const accepted = summary.bought.filter((name) => name !== '');
   const rows = await nights.rows();
   expect(rows).toHaveLength(lines.length);
   for (const [at, one] of lines.entries()) {
-    const record = sent(one);
+    const record = sentOf(one.record);
     if (record.name === '') continue;
     const key = keyOf(record);
     const isSent = accepted.includes(record.name!);

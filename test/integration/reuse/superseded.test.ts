@@ -8,6 +8,7 @@ import {
   expectBalance,
   line,
   sampleLines,
+  sentKey,
   unknownNames,
   withNights,
   withNote,
@@ -96,7 +97,7 @@ describe('reuse that is turned on', () => {
 
 describe('upload.duplicates: once', () => {
   const once = { upload: { duplicates: 'once' } };
-  const twins = unknownNames([...new Map(A.map((one) => [key(one), one])).values()]);
+  const twins = unknownNames([...new Map(A.map((one) => [sentKey(one), one])).values()]);
 
   it('buys equal records once, and gives the answer to all', async () => {
     await withNights({ config: once }, async (nights) => {
@@ -142,7 +143,3 @@ describe('upload.duplicates: once', () => {
     });
   });
 });
-
-function key({ record }: { readonly record: Readonly<Record<string, string>> }): string {
-  return JSON.stringify([record.Business, record.Address, record.State]);
-}
