@@ -6,7 +6,7 @@ import { unmergeAll } from './publish-again.js';
 import { withReadyRun } from './with-ready-run.js';
 
 /**
- * @param id a run of the config's pipeline; its source must be unchanged.
+ * @param id names a run of the config's pipeline (see `namedRun`); its source must be unchanged.
  * @throws ConfigError when there is no such run; GuardError `RUN_PRUNED` when its results are removed; TroubleError
  *   when it is not complete yet.
  */

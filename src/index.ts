@@ -79,6 +79,7 @@ export {
 export { supersede } from './run/begin-run.js';
 export { type CheckedItem, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
+export { namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
 export { type StateContext, waitForLock, withAnswers, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';

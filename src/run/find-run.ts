@@ -11,6 +11,7 @@ import { type BeginRunContext, beginRun } from './begin-run.js';
 import { checkSource } from './check-source.js';
 import { watchRecords } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
+import { namedRun } from './named-run.js';
 import type { RunOptions } from './run-options.js';
 
 export interface FoundRun {
@@ -78,7 +79,7 @@ async function findExisting(
   const { config, checkpoint, output, service, signal } = context;
   const run = await (wanted === true
     ? checkpoint.unfinishedRun(config.pipeline).then((open) => open ?? checkpoint.latestRun(config.pipeline))
-    : checkpoint.run(wanted));
+    : namedRun(checkpoint, config.pipeline, wanted));
   if (run === undefined || run.pipeline !== config.pipeline || run.state === 'superseded') {
     const what = wanted === true ? 'no run' : `no run ${wanted} that is open or done`;
     throw new ConfigError('RUN_UNKNOWN', `pipeline ${config.pipeline} has ${what}`, {

@@ -58,7 +58,7 @@ export interface RunOptions extends RunPorts {
   readonly reuse?: false;
   /** Passes the guards that ask before a run pays, such as `reuse.maxMiss`. */
   readonly yes?: boolean;
-  /** Never begin a run: use the run with this id. `true` uses the unfinished run, or else the last one. */
+  /** Never begin a run: use the run with this name (see `namedRun`). `true` uses the unfinished run, or else the last one. */
   readonly existing?: true | string;
   /** Epoch milliseconds at which the run stops with a `DeadlineError`; it can be resumed. */
   readonly deadline?: number;

@@ -15,7 +15,7 @@ export function addAdopt(command: Command, finish: Finish): void {
   command
     .argument('<folio>', 'as the service shows it')
     .argument('[file]', 'config file')
-    .requiredOption('--run <id>', 'the run that the chunk belongs to')
+    .requiredOption('--run <id>', 'the run that the chunk belongs to: an id, the beginning of one, or last')
     .requiredOption('--chunk <number>', "its number, as in the uploaded file's name", chunkNumber);
   withOutputOptions(withTimeOptions(withConfigOptions(command))).action(
     async (folio: string, file: string | undefined, options: Options) => {

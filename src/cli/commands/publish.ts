@@ -11,7 +11,9 @@ import {
 import { runJob } from '../session.js';
 
 export function addPublish(command: Command, finish: Finish): void {
-  command.argument('<run>', 'id of the run, see: foliopipe runs').argument('[file]', 'config file');
+  command
+    .argument('<run>', 'id of the run, the beginning of one, or last; see: foliopipe runs')
+    .argument('[file]', 'config file');
   withOutputOptions(withConfigOptions(command)).action(
     async (run: string, file: string | undefined, options: CommonOptions) => {
       refuseFileAsRun('publish', run, file);

@@ -17,7 +17,7 @@ interface Options extends CommonOptions, TimeOptions {
 
 export function addRetry(command: Command, finish: Finish): void {
   command
-    .argument('<run>', 'id of the run, see: foliopipe runs')
+    .argument('<run>', 'id of the run, the beginning of one, or last; see: foliopipe runs')
     .argument('[file]', 'config file')
     .addOption(
       new Option(

@@ -6,6 +6,7 @@ import {
   ConfigError,
   createLocalOutputStore,
   lostFolioText,
+  namedRun,
   type Run,
   type RunSummary,
   summarizeRun,
@@ -30,7 +31,9 @@ interface Options extends CommonOptions {
 }
 
 export function addStatus(command: Command, finish: Finish): void {
-  command.argument('[file]', 'config file').option('--run <id>', 'this run in place of the newest');
+  command
+    .argument('[file]', 'config file')
+    .option('--run <id>', 'this run in place of the newest: an id, the beginning of one, or last');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file);
     const state = await openState(config);
@@ -54,7 +57,7 @@ export function addStatus(command: Command, finish: Finish): void {
 }
 
 async function chooseRun(state: CheckpointReader, pipeline: string, id: string | undefined): Promise<Run> {
-  const run = await (id === undefined ? state.latestRun(pipeline) : state.run(id));
+  const run = await (id === undefined ? state.latestRun(pipeline) : namedRun(state, pipeline, id));
   if (run !== undefined) return run;
   throw new ConfigError(
     'RUN_UNKNOWN',

@@ -5,12 +5,13 @@ import { ConfigError } from '../../errors.js';
 import type { AnswerStore, Unwanted } from '../../reuse/answer-store.js';
 import type { Milliseconds, Segment } from '../../types.js';
 import { isUsable } from '../choose-records.js';
+import { beginningWith } from '../named-run.js';
 import { type DroppedAnswers, dropAnswers } from './drop-answers.js';
 import { findRecords } from './find-records.js';
 
 /** Which answers to give up. */
 export type ForgetWhat =
-  /** Those of a run or an import. */
+  /** Those of a run or an import: its id, or the beginning of exactly one. */
   | { readonly run: string }
   /** Those that count for the config and were paid for longer ago than this. */
   | { readonly olderThan: Milliseconds }
@@ -38,7 +39,7 @@ export interface ForgetContext {
 /**
  * Writes each segment again without the answers, commits its row, and removes the old file. A segment without any answer
  * stays: it says that the answers of its run are not wanted.
- * @throws ConfigError `REUSE_RUN_UNKNOWN`, `REUSE_KEY_MISSING`, `REUSE_KEY_UNKNOWN`: then nothing is given up.
+ * @throws ConfigError `REUSE_RUN_UNKNOWN`, `RUN_AMBIGUOUS`, `REUSE_KEY_MISSING`, `REUSE_KEY_UNKNOWN`: then nothing is given up.
  */
 export async function forgetAnswers(
   { checkpoint, answers, signal, now }: ForgetContext,
@@ -46,7 +47,10 @@ export async function forgetAnswers(
   what: ForgetWhat,
 ): Promise<Forgotten> {
   const all = await checkpoint.segments();
-  const chosen = all.filter((segment) => isMeant(segment, what, config));
+  const run = 'run' in what ? beginningWith(what.run, [...new Set(all.map((one) => one.run))]) : undefined;
+  const chosen = all.filter((segment) =>
+    'run' in what ? segment.run === run : isMeant(segment, what, config),
+  );
   if ('run' in what && chosen.length === 0) {
     throw new ConfigError('REUSE_RUN_UNKNOWN', `there are no stored answers of ${what.run}`, {
       hint: 'see the runs and imports that have some with: foliopipe reuse show',
@@ -67,8 +71,7 @@ export async function forgetAnswers(
 }
 
 function isMeant(segment: Segment, what: ForgetWhat, config: Config): boolean {
-  if ('all' in what) return true;
-  return 'run' in what ? segment.run === what.run : isUsable(segment, config);
+  return 'all' in what || isUsable(segment, config);
 }
 
 async function unwantedOf(
