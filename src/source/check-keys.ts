@@ -45,14 +45,17 @@ export function openKeyCheck(key: KeyOptions, columns: readonly string[]): KeyCh
     const read = spill.append(new Uint8Array(entries.buffer, entries.byteOffset, entries.byteLength));
     blocks[bucket]!.push({ ints: entries.length, read });
   });
+  let kept = new Int32Array(0);
+  /** The entries of a bucket; valid until the next call. */
   const entriesOf = (bucket: number): Int32Array => {
-    const entries = new Int32Array(blocks[bucket]!.reduce((sum, { ints }) => sum + ints, 0));
+    const size = blocks[bucket]!.reduce((sum, { ints }) => sum + ints, 0);
+    if (kept.length < size) kept = new Int32Array(Math.ceil(size * 1.25));
     let at = 0;
     for (const { ints, read } of blocks[bucket]!) {
-      read(new Uint8Array(entries.buffer, at * entries.BYTES_PER_ELEMENT, ints * entries.BYTES_PER_ELEMENT));
+      read(new Uint8Array(kept.buffer, at * kept.BYTES_PER_ELEMENT, ints * kept.BYTES_PER_ELEMENT));
       at += ints;
     }
-    return entries;
+    return kept.subarray(0, size);
   };
   return {
     add: (batch, file) => {

@@ -50,6 +50,7 @@ export class Spill {
     const file = openSync(path, 'wx+', 0o600);
     rmSync(path);
     for (const piece of this.#kept) writeFileSync(file, piece);
+    this.#kept = [];
     return file;
   }
 }
