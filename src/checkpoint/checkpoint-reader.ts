@@ -18,7 +18,7 @@ export interface CheckpointReader {
   unfinishedRun(pipeline: string): Promise<Run | undefined>;
   /** The newest run of a pipeline that is not `superseded`. */
   latestRun(pipeline: string): Promise<Run | undefined>;
-  /** The `done` runs of a pipeline on a service whose source had this content, newest first. */
+  /** The `done` and `withheld` runs of a pipeline on a service whose source had this content, newest first. */
   doneRuns(pipeline: string, service: string, sourceSha256: string): Promise<readonly Run[]>;
   run(id: string): Promise<Run | undefined>;
   /** Newest first; of one pipeline or of all. */

@@ -27,6 +27,7 @@ import type {
   Publication,
   Stretch,
   Upload,
+  Withheld,
 } from './state.js';
 
 export type { CheckpointReader } from './checkpoint-reader.js';
@@ -102,8 +103,8 @@ export interface Checkpoint extends CheckpointReader {
    * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost, to
    * `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous attempt, or else
    * to the newest accepted one. Parts of another folio are deleted. Rows from this chunk on become unmerged; all rows
-   * do if the run has no columns yet. The chunk's round and the rounds after it are open again. A `done` run becomes
-   * `open`.
+   * do if the run has no columns yet. The chunk's round and the rounds after it are open again. A `done` or `withheld`
+   * run becomes `open`.
    */
   recordAdopted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
   /**
@@ -190,7 +191,13 @@ export interface Checkpoint extends CheckpointReader {
   recordUnmerged(run: string, fromRecord: number): Promise<void>;
 
   /**
-   * `open` or `publishing`, or `done` when the output is written again, to `publishing`. Gives the publication the
+   * `open` to `withheld`: the output is complete and is not published. Once more `withheld` when its rows were written
+   * again.
+   * @param segment the answers that the run has bought; replaces an older segment of the run.
+   */
+  recordWithheld(run: string, withheld: Withheld, at: number, segment?: Segment): Promise<void>;
+  /**
+   * `open`, `publishing` or `withheld`, or `done` when the output is written again, to `publishing`. Gives the publication the
    * pipeline's next number, which is never used twice; the same file committed again keeps its number.
    * @param values replace the run's frozen values with the same keys.
    */
@@ -210,11 +217,11 @@ export interface Checkpoint extends CheckpointReader {
    * not after a partial publication, which has its own work file.
    */
   recordUnpublished(run: string): Promise<void>;
-  /** `done` back to `open`, without its publication, to send failed records again. */
+  /** `done` or `withheld` back to `open`, without its publication, to send failed records again. */
   recordReopened(run: string): Promise<void>;
   /**
-   * Deletes the chunks and parts of a `done` or `superseded` run, and the values of its searches. Keeps its uploads,
-   * its searches and what was paid for them.
+   * Deletes the chunks and parts of a `done`, `withheld` or `superseded` run, and the values of its searches. Keeps its
+   * uploads, its searches and what was paid for them.
    */
   recordPruned(run: string, at: number): Promise<void>;
 

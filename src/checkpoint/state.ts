@@ -16,9 +16,10 @@ import type {
 
 /**
  * `open`: in progress, or can be resumed. `publishing`: the output is complete and hashed, and is being put in place.
- * `done`: published. `superseded`: replaced by a newer run, never resumed.
+ * `done`: published. `withheld`: complete, and not published, because too many records failed (`failures.onExceeded`).
+ * `superseded`: replaced by a newer run, never resumed.
  */
-export type RunState = 'open' | 'publishing' | 'done' | 'superseded';
+export type RunState = 'open' | 'publishing' | 'done' | 'withheld' | 'superseded';
 
 export interface NewRun {
   /** Sortable by time and unique: `20261121T031002-4f9c`. */
@@ -76,6 +77,14 @@ export interface Publication {
   readonly drift?: Drift;
 }
 
+/** Why a complete run is withheld: how its records have ended, which the chunks no longer tell after a prune. */
+export interface Withheld {
+  readonly counts: Counts;
+  readonly origins: Origins;
+  /** `failures.tolerate` at that time: a share from 0 to 1. */
+  readonly tolerate: number;
+}
+
 /** A publication before it has a number. */
 export type NewPublication = Omit<Publication, 'number'>;
 
@@ -99,7 +108,9 @@ export interface Run extends NewRun {
   /** Whether any reply came from a local service (docs/architecture.md#a-rehearsal-never-looks-real). */
   readonly rehearsal: boolean;
   readonly publication: Publication | null;
-  /** Epoch milliseconds at which it was published or superseded. */
+  /** Null in all states but `withheld`. */
+  readonly withheld: Withheld | null;
+  /** Epoch milliseconds at which it was published, withheld or superseded. */
   readonly finishedAt: number | null;
   /** Epoch milliseconds at which its results were removed; its uploads stay in the ledger. */
   readonly prunedAt: number | null;

@@ -13,6 +13,7 @@ import { runContract } from './checkpoint-runs.js';
 import { searchContract } from './checkpoint-searches.js';
 import { splitContract } from './checkpoint-splits.js';
 import { uploadContract } from './checkpoint-uploads.js';
+import { withheldContract } from './checkpoint-withheld.js';
 
 /** Calls `use` with an empty checkpoint, closed afterwards. */
 export type WithCheckpoint = (use: (checkpoint: Checkpoint) => Promise<void>) => Promise<void>;
@@ -31,6 +32,7 @@ export function checkpointContract(name: string, withCheckpoint: WithCheckpoint)
     searchContract(withCheckpoint);
     outputContract(withCheckpoint);
     publicationContract(withCheckpoint);
+    withheldContract(withCheckpoint);
     pruningContract(withCheckpoint);
   });
 }

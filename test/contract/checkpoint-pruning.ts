@@ -12,9 +12,13 @@ import {
   samplePicked,
   samplePublication,
   sampleRun,
+  sampleWithheld,
 } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused, stateOf } from './refuses.js';
+
+const ended = ['done', 'withheld', 'superseded'] as const;
+type Ended = (typeof ended)[number];
 
 export function pruningContract(withCheckpoint: WithCheckpoint): void {
   const search = (checkpoint: Checkpoint, run: string, record: number) =>
@@ -40,14 +44,15 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
       await checkpoint.recordSearchEnd('r1', 9, { state: 'dropped' });
       await use(checkpoint);
     });
-  const finish = async (checkpoint: Checkpoint, as: 'done' | 'superseded') => {
+  const finish = async (checkpoint: Checkpoint, as: Ended) => {
+    if (as === 'withheld') return checkpoint.recordWithheld('r1', sampleWithheld, 8);
     if (as === 'superseded') return checkpoint.recordSuperseded('r1', 8);
     await checkpoint.recordPublishing('r1', samplePublication);
     await checkpoint.recordDone('r1', 8);
   };
 
   describe('pruning', () => {
-    it.each(['done', 'superseded'] as const)('forgets the results of a run that is %s', (as) =>
+    it.each(ended)('forgets the results of a run that is %s', (as) =>
       withRun(async (checkpoint) => {
         await finish(checkpoint, as);
         const before = await checkpoint.run('r1');
@@ -105,7 +110,7 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
         await expectRefused(checkpoint, 'r1', prune);
       }));
 
-    it.each(['done', 'superseded'] as const)('ends a run that is %s for good', (as) =>
+    it.each(ended)('ends a run that is %s for good', (as) =>
       withRun(async (checkpoint) => {
         await finish(checkpoint, as);
         await checkpoint.recordPruned('r1', 99);

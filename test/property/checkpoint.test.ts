@@ -95,6 +95,15 @@ const ways: readonly Step[] = [
   ...way('r1', 'recordSearchIntent 1', 'recordSearchAnswered 1 1', 'recordSearchIntent 2'),
   ...way('r1', 'recordSearchDropped 2', 'recordSearchIntent 3', 'recordSearchAmbiguous 3', 'recordUnmerged'),
   ...way('r1', 'recordPublishing', 'recordDone', 'recordReopened', 'recordPublishing', 'recordDone', 'close'),
+  ...way(
+    'r1',
+    'recordReopened',
+    'recordWithheld 1 1',
+    'recordWithheld',
+    'recordPublishing',
+    'recordUnpublished',
+  ),
+  ...way('r1', 'recordWithheld', 'recordReopened', 'recordWithheld 1 2', 'close', 'recordSourceStamp 1 1'),
   ...way('r1', 'recordSegment', 'recordSegment 1 1', 'recordSegmentsForgotten 1 1', 'recordPruned'),
   ...way('r2', 'recordRun', 'recordCut', 'recordIntent', 'recordAmbiguous', 'recordHeld', 'recordMerged'),
   ...way(

@@ -117,8 +117,9 @@ export function addToSummary(summary: JournalSummary, line: JournalLine): void {
     case 'done':
       summary.state = summary.isPartial ? 'open' : 'done';
       break;
+    case 'withheld':
     case 'superseded':
-      summary.state = 'superseded';
+      summary.state = line.type;
       break;
     case 'unpublished':
     case 'reopened':

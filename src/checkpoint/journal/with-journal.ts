@@ -28,6 +28,7 @@ type JournaledChange =
   | 'recordUnjoined'
   | 'recordPublishing'
   | 'recordDone'
+  | 'recordWithheld'
   | 'recordUnpublished'
   | 'recordReopened'
   | 'recordSuperseded';
@@ -149,6 +150,7 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
       { type: 'publishing', publication, ...(frozen && { frozen }) },
     ]),
     ...journaled('recordDone', ([, at]) => [{ type: 'done', at }], true),
+    ...journaled('recordWithheld', ([, withheld, at]) => [{ type: 'withheld', withheld, at }], true),
     ...journaled('recordUnpublished', () => [{ type: 'unpublished' }]),
     ...journaled('recordReopened', () => [{ type: 'reopened' }]),
     ...journaled('recordSuperseded', ([, at]) => [{ type: 'superseded', at }]),

@@ -4,7 +4,7 @@ import type { RebuiltChunk, RunBuilder } from './rebuilt-run.js';
 
 /** Opens the run again: its publication, if any, is no longer valid. */
 export function reopenRun(run: RunBuilder): void {
-  Object.assign(run, { state: 'open', publication: null, finishedAt: null });
+  Object.assign(run, { state: 'open', publication: null, withheld: null, finishedAt: null });
 }
 
 export function changeChunk(run: RunBuilder, chunk: number, values: Partial<RebuiltChunk>): void {
@@ -41,7 +41,7 @@ export function bindFolio(
 export function reopenForAnswer(run: RunBuilder, chunk: number): void {
   const round = run.chunks.get(chunk)?.round ?? 0;
   if (round > 0) run.round = Math.min(run.round, round - 1);
-  if (run.state === 'done') reopenRun(run);
+  if (run.state === 'done' || run.state === 'withheld') reopenRun(run);
 }
 
 export function endUpload(

@@ -23,6 +23,7 @@ const FREE: ReadonlySet<string> = new Set<JournalLine['type']>([
   'unjoined',
   'rehearsal',
   'done',
+  'withheld',
   'unpublished',
   'reopened',
 ]);

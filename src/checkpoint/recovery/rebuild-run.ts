@@ -34,6 +34,7 @@ function emptyRun(head: RunLine): RunBuilder {
     columns: null,
     isLearned: false,
     publication: null,
+    withheld: null,
     published: [],
     finishedAt: null,
     prunedAt: null,
@@ -111,7 +112,17 @@ function apply(run: RunBuilder, line: Exclude<JournalLine, RunLine>): void {
 
 type EndLines = Extract<
   JournalLine,
-  { type: 'published' | 'publishing' | 'done' | 'superseded' | 'pruned' | 'unpublished' | 'reopened' }
+  {
+    type:
+      | 'published'
+      | 'publishing'
+      | 'done'
+      | 'withheld'
+      | 'superseded'
+      | 'pruned'
+      | 'unpublished'
+      | 'reopened';
+  }
 >;
 
 function applyEnd(run: RunBuilder, line: EndLines): void {
@@ -122,6 +133,7 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
     case 'publishing':
       run.state = 'publishing';
       run.publication = line.publication;
+      run.withheld = null;
       run.published.push(fileOf(line.publication));
       run.head = { ...run.head, frozen: { ...run.head.frozen, ...line.frozen } };
       return;
@@ -129,6 +141,9 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
       if (run.publication === null) return;
       if (run.publication.partial) reopenRun(run);
       else Object.assign(run, { state: 'done', finishedAt: line.at });
+      return;
+    case 'withheld':
+      Object.assign(run, { state: 'withheld', withheld: line.withheld, finishedAt: line.at });
       return;
     case 'superseded':
       run.state = 'superseded';

@@ -20,7 +20,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
       successful = NULL, failed = NULL
     WHERE run = @run AND number = @chunk
       AND (state = 'ambiguous' OR state = 'unprocessed' AND cause IN ('AMBIGUOUS_HELD', 'FOLIO_LOST'))
-      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done'))
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done', 'withheld'))
     RETURNING round, first_record AS first`);
   const forgetOtherParts = db.prepare(`
     DELETE FROM parts WHERE run = @run AND chunk = @chunk AND NOT EXISTS
@@ -36,11 +36,13 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
     UPDATE chunks SET state = 'submitted', cause = NULL, successful = NULL, failed = NULL
     WHERE run = @run AND number = @chunk AND state = 'unprocessed' AND cause = 'FOLIO_LOST'
       AND folio IS NOT NULL
-      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done') AND pruned_at IS NULL)
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done', 'withheld')
+        AND pruned_at IS NULL)
     RETURNING round, first_record AS first`);
   const unmerge = db.prepare(UNMERGE_FOR_ANSWER);
   const reopen = db.prepare(`
-    UPDATE runs SET state = 'open', publication = NULL, finished_at = NULL WHERE id = @run AND state = 'done'`);
+    UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, finished_at = NULL
+    WHERE id = @run AND state IN ('done', 'withheld')`);
   const unsettleRounds = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');
   const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
 
@@ -54,7 +56,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
   return {
     recordAdopted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
       const { folio, serviceRecords, rehearsal } = reply;
-      const missing = `no chunk ${chunk} of run ${run}, open or done, that may have been accepted or was lost`;
+      const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted or was lost`;
       forgetOtherParts.run({ run, chunk, folio });
       const adopted = submit.get({ run, chunk, folio, at });
       if (adopted === undefined) throw new CheckpointStateError('recordAdopted', missing);
@@ -66,7 +68,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
     recordFound: db.change((run: string, chunk: number) => {
       const found = submitAgain.get({ run, chunk });
       if (found === undefined) {
-        const missing = `no chunk ${chunk} of run ${run}, open or done, whose folio was lost`;
+        const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, whose folio was lost`;
         throw new CheckpointStateError('recordFound', missing);
       }
       reopenForAnswer(run, found);

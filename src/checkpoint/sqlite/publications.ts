@@ -1,21 +1,26 @@
 /**
- * The publication of a run: it is being put in place, is in place, or is undone to be written again (rule "A file
- * appears whole", docs/architecture.md#a-file-appears-whole).
+ * The publication of a run: it is being put in place, is in place, is withheld, or is undone to be written again (rule
+ * "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
 import type { Segment } from '../../types.js';
-import type { Checkpoint, NewPublication, Publication, Run } from '../checkpoint.js';
+import type { Checkpoint, NewPublication, Publication, Run, Withheld } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { UNMERGE } from './merges.js';
 import { segmentInsertion } from './segments.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
-type PublicationMethod = 'recordPublishing' | 'recordDone' | 'recordUnpublished' | 'recordReopened';
+type PublicationMethod =
+  | 'recordPublishing'
+  | 'recordDone'
+  | 'recordWithheld'
+  | 'recordUnpublished'
+  | 'recordReopened';
 
-/** Makes the four changes of the publication. */
+/** Makes the five changes of the publication. */
 export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
   const publishable = db.prepare<[string], Pick<Run, 'pipeline' | 'state'> & { publication: string | null }>(`
     SELECT pipeline, state, publication FROM runs
-    WHERE id = ? AND state IN ('open', 'publishing', 'done') AND pruned_at IS NULL`);
+    WHERE id = ? AND state IN ('open', 'publishing', 'done', 'withheld') AND pruned_at IS NULL`);
   const nextNumber = db
     .prepare<[string], number>('SELECT coalesce(max(number), 0) + 1 FROM publications WHERE pipeline = ?')
     .pluck();
@@ -23,7 +28,8 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
     VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)`);
   const publish = db.prepare(`
-    UPDATE runs SET state = 'publishing', publication = @publication, frozen = json_patch(frozen, @frozen)
+    UPDATE runs SET state = 'publishing', publication = @publication, withheld = NULL,
+      frozen = json_patch(frozen, @frozen)
     WHERE id = @run`);
   const stampFile = db.prepare(`
     UPDATE publications SET stamp = @stamp
@@ -36,9 +42,13 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     .pluck();
   const finish = db.prepare(`
     UPDATE runs SET state = 'done', finished_at = @at WHERE id = @run AND state = 'publishing'`);
-  const reopen = db.prepare(`
-    UPDATE runs SET state = 'open', publication = NULL, finished_at = NULL
-    WHERE id = @run AND state = @state AND pruned_at IS NULL`);
+  const withhold = db.prepare(`
+    UPDATE runs SET state = 'withheld', withheld = @withheld, finished_at = @at
+    WHERE id = @run AND state IN ('open', 'withheld') AND pruned_at IS NULL`);
+  const open = `UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, finished_at = NULL
+    WHERE id = @run AND pruned_at IS NULL`;
+  const unpublish = db.prepare(`${open} AND state = 'publishing'`);
+  const reopen = db.prepare(`${open} AND state IN ('done', 'withheld')`);
   const unmerge = db.prepare(UNMERGE);
   const addSegment = segmentInsertion(db);
 
@@ -46,7 +56,7 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     recordPublishing: db.change((run: string, file: NewPublication, values: Run['frozen'] = {}) => {
       const row = publishable.get(run);
       if (row === undefined) {
-        const missing = `no run ${run} that is open, publishing or done and keeps its results`;
+        const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
         throw new CheckpointStateError('recordPublishing', missing);
       }
       const { pipeline } = row;
@@ -62,20 +72,24 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     recordDone: db.change((run: string, at: number, stamp: string | null = null, segment?: Segment) => {
       stampFile.run({ run, stamp });
       if (segment !== undefined) addSegment(segment);
-      const ended = isPartial.get({ run })
-        ? reopen.run({ run, state: 'publishing' })
-        : finish.run({ run, at });
+      const ended = isPartial.get({ run }) ? unpublish.run({ run }) : finish.run({ run, at });
       expectOneRow(ended, 'recordDone', `no run ${run} that is publishing`);
+    }),
+    recordWithheld: db.change((run: string, withheld: Withheld, at: number, segment?: Segment) => {
+      const held = withhold.run({ run, at, withheld: JSON.stringify(withheld) });
+      expectOneRow(held, 'recordWithheld', `no run ${run} that is open or withheld and keeps its results`);
+      if (segment !== undefined) addSegment(segment);
     }),
     recordUnpublished: db.change((run: string) => {
       const partial = isPartial.get({ run });
-      const reopened = reopen.run({ run, state: 'publishing' });
+      const reopened = unpublish.run({ run });
       expectOneRow(reopened, 'recordUnpublished', `no run ${run} that is publishing`);
       if (!partial) unmerge.run({ run, fromRecord: 1 });
     }),
     recordReopened: db.change((run: string) => {
-      const reopened = reopen.run({ run, state: 'done' });
-      expectOneRow(reopened, 'recordReopened', `no run ${run} that is done and keeps its results`);
+      const reopened = reopen.run({ run });
+      const missing = `no run ${run} that is done or withheld and keeps its results`;
+      expectOneRow(reopened, 'recordReopened', missing);
     }),
   };
 }

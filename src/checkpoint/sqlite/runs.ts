@@ -10,6 +10,7 @@ import type {
   PublishedFile,
   Run,
   RunState,
+  Withheld,
 } from '../checkpoint.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
@@ -71,6 +72,7 @@ interface RunRow {
   round: number;
   rehearsal: number;
   publication: string | null;
+  withheld: string | null;
   finished_at: number | null;
   pruned_at: number | null;
 }
@@ -90,8 +92,8 @@ export function runReads(
   const latest = db.prepare<[string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND state <> 'superseded' ${NEWEST_FIRST} LIMIT 1`);
   const done = db.prepare<[string, string, string], RunRow>(`
-    SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ? AND state = 'done'
-    ${NEWEST_FIRST}`);
+    SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ?
+      AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
   const published = db.prepare<[string], PublishedFile>(`
     SELECT number, run, path, bytes, sha256, stamp FROM publications WHERE pipeline = ? ORDER BY number DESC`);
 
@@ -131,6 +133,7 @@ function toRun(row: RunRow): Run {
     round: row.round,
     rehearsal: row.rehearsal === 1,
     publication: toPublication(row.publication),
+    withheld: parseOrNull<Withheld>(row.withheld),
     finishedAt: row.finished_at,
     prunedAt: row.pruned_at,
   };
@@ -154,7 +157,7 @@ function parseOrNull<T>(json: string | null): T | null {
 export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'> {
   const prune = db.prepare(`
     UPDATE runs SET pruned_at = @at
-    WHERE id = @run AND state IN ('done', 'superseded') AND pruned_at IS NULL`);
+    WHERE id = @run AND state IN ('done', 'withheld', 'superseded') AND pruned_at IS NULL`);
   const forget = [
     ...['parts', 'picked_records', 'chunks', 'stretches'].map(
       (table) => `DELETE FROM ${table} WHERE run = @run`,
@@ -164,7 +167,7 @@ export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'>
 
   return {
     recordPruned: db.change((run: string, at: number) => {
-      const missing = `no run ${run} that is done or superseded and keeps its results`;
+      const missing = `no run ${run} that is done, withheld or superseded and keeps its results`;
       expectOneRow(prune.run({ run, at }), 'recordPruned', missing);
       for (const statement of forget) statement.run({ run });
     }),

@@ -2,6 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrate, refuseOlder, schemaVersion } from '../../../src/checkpoint/sqlite/migrate.js';
+import { withheldRuns } from '../../../src/checkpoint/sqlite/migrations/0006-withheld-runs.js';
 import { migrations } from '../../../src/checkpoint/sqlite/migrations/index.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 
@@ -77,6 +78,36 @@ describe('migrate', () => {
       { number: 1, output: { path: '/o.csv' } },
       null,
     ]);
+  });
+
+  it('lets runs be withheld, and keeps every run, their order and what refers to them', () => {
+    database.pragma('foreign_keys = ON');
+    const before = migrations.slice(0, migrations.indexOf(withheldRuns));
+    migrate(database, before);
+    const states = ['done', 'superseded', 'publishing', 'open'];
+    // Ids that descend, so that only the order of insertion gives the order of the runs.
+    for (const [at, state] of states.entries()) {
+      database.exec(`
+        INSERT INTO runs (id, pipeline, service, source, frozen, created_at, state, label, round, finished_at)
+        VALUES ('r${9 - at}', 'nightly', 's', '{}', '{"a":1}', 1, '${state}', 'note ${at}', ${at}, 7);
+        INSERT INTO searches (run, record, state, started_at, day) VALUES ('r${9 - at}', 1, 'intent', 1, 'd')`);
+    }
+    const rows = () =>
+      database
+        .prepare('SELECT id, pipeline, frozen, state, label, round, finished_at FROM runs ORDER BY rowid')
+        .all();
+    const old = rows();
+    const withhold = () => database.exec("UPDATE runs SET state = 'withheld' WHERE id = 'r9'");
+    expect(withhold).toThrow('CHECK');
+
+    migrate(database, migrations);
+    expect(rows()).toEqual(old);
+    expect(database.pragma('foreign_key_check')).toEqual([]);
+    expect(database.pragma('quick_check', { simple: true })).toBe('ok');
+    withhold();
+    expect(rows()[0]).toMatchObject({ id: 'r9', state: 'withheld' });
+    expect(() => database.exec("UPDATE runs SET state = 'unknown'")).toThrow('CHECK');
+    expect(() => database.exec("DELETE FROM runs WHERE id = 'r8'")).toThrow('FOREIGN KEY');
   });
 
   it('refuses a file with more migrations than are known', () => {

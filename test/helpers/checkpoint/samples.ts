@@ -6,6 +6,7 @@ import type {
   NewPublication,
   NewRun,
   RowCounts,
+  Withheld,
 } from '../../../src/checkpoint/checkpoint.js';
 import { noRows } from '../../../src/results/row-counts.js';
 import type { Choice, Segment, Source, StoredPart } from '../../../src/types.js';
@@ -145,6 +146,18 @@ export const samplePublication: NewPublication = {
   counts: { read: 30, successful: 30, failed: 0, unprocessed: 0, rejected: 0 },
   resultColumns: ['code'],
   output: { path: '/out/enriched.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
+};
+
+const noneEnded = { records: 0, successful: 0, failed: 0, unprocessed: 0 };
+
+export const sampleWithheld: Withheld = {
+  counts: { read: 30, successful: 20, failed: 9, unprocessed: 0, rejected: 1 },
+  origins: {
+    sent: { records: 29, successful: 20, failed: 9, unprocessed: 0 },
+    reused: noneEnded,
+    duplicates: noneEnded,
+  },
+  tolerate: 0.05,
 };
 
 export const allSuccessful: RowCounts = { ...noRows, successful: 10 };

@@ -13,6 +13,7 @@ import {
   sampleRun,
   sampleSegment,
   sampleSource,
+  sampleWithheld,
 } from './samples.js';
 import { nextRound, type StateBefore, type StepTarget } from './walk-target.js';
 
@@ -98,6 +99,13 @@ export const runChanges: Readonly<Record<string, Change>> = {
     ),
   recordPublishingPartly: (to, { run }) => to.recordPublishing(run, partly),
   recordDone: (to, { run, vary }) => to.recordDone(run, vary, vary === 0 ? undefined : `stamp-${vary}`),
+  recordWithheld: (to, { run, vary }) =>
+    to.recordWithheld(
+      run,
+      { ...sampleWithheld, tolerate: vary / 10 },
+      vary,
+      vary === 0 ? undefined : sampleSegment(`${run}-${vary}`, run, vary),
+    ),
   recordUnpublished: (to, { run }) => to.recordUnpublished(run),
   recordReopened: (to, { run }) => to.recordReopened(run),
   recordPruned: (to, { run, vary }) => to.recordPruned(run, vary),

@@ -77,8 +77,8 @@ const CHUNK_STATES_BEFORE: Readonly<Record<string, readonly ChunkState[]>> = {
 const RUN_STATES_BEFORE: Readonly<Record<string, readonly RunState[]>> = {
   recordDone: ['publishing'],
   recordUnpublished: ['publishing'],
-  recordReopened: ['done'],
-  recordPruned: ['done', 'superseded'],
+  recordReopened: ['done', 'withheld'],
+  recordPruned: ['done', 'withheld', 'superseded'],
 };
 
 /** Whether a chunk that is in the right state also has what the change needs. */

@@ -8,7 +8,7 @@ import { chunksInOrder, type Memory, must, runIn, unmerge } from './memory-state
 export function memoryMergeChanges(memory: Memory) {
   return {
     recordColumns(id: string, columns: readonly string[], learned: boolean) {
-      const { row, stretches } = runIn(memory, 'recordColumns', id, 'open', 'publishing', 'done');
+      const { row, stretches } = runIn(memory, 'recordColumns', id, 'open', 'publishing', 'done', 'withheld');
       const nothingMerged = stretches.length === 0;
       const same = isDeepStrictEqual(row.columns, columns);
       must('recordColumns', same || nothingMerged);
@@ -16,7 +16,7 @@ export function memoryMergeChanges(memory: Memory) {
       if (learned) memory.columns.set(JSON.stringify([row.pipeline, row.service]), [...columns]);
     },
     recordColumnsAdded(id: string, columns: readonly string[]) {
-      const run = runIn(memory, 'recordColumnsAdded', id, 'open', 'publishing', 'done');
+      const run = runIn(memory, 'recordColumnsAdded', id, 'open', 'publishing', 'done', 'withheld');
       const { row } = run;
       const before = row.columns ?? [];
       must(
@@ -29,13 +29,13 @@ export function memoryMergeChanges(memory: Memory) {
       unmerge(run, 1);
     },
     recordJoin(id: string, join: JoinMethod) {
-      const { row } = runIn(memory, 'recordJoin', id, 'open', 'publishing', 'done');
+      const { row } = runIn(memory, 'recordJoin', id, 'open', 'publishing', 'done', 'withheld');
       const way = ({ judged: _, ...rest }: JoinMethod) => rest;
       must('recordJoin', row.join === null || isDeepStrictEqual(way(row.join), way(join)));
       row.join = structuredClone(join);
     },
     recordUnjoined(id: string) {
-      const run = runIn(memory, 'recordUnjoined', id, 'open', 'publishing', 'done');
+      const run = runIn(memory, 'recordUnjoined', id, 'open', 'publishing', 'done', 'withheld');
       must('recordUnjoined', run.row.prunedAt === null);
       Object.assign(run.row, { join: null, columns: null });
       memory.columns.delete(JSON.stringify([run.row.pipeline, run.row.service]));

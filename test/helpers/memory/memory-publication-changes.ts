@@ -1,9 +1,15 @@
-/** The model's end of a run: an output in its place, whole or partial, and the results forgotten. */
-import type { NewPublication, Publication, PublishedFile, Run } from '../../../src/checkpoint/checkpoint.js';
+/** The model's end of a run: an output in its place, whole or partial, or withheld, and the results forgotten. */
+import type {
+  NewPublication,
+  Publication,
+  PublishedFile,
+  Run,
+  Withheld,
+} from '../../../src/checkpoint/checkpoint.js';
 import type { Segment } from '../../../src/types.js';
 import { type Memory, type Mutable, must, runIn, unmerge } from './memory-state.js';
 
-const REOPENED = { state: 'open', publication: null, finishedAt: null };
+const REOPENED = { state: 'open', publication: null, withheld: null, finishedAt: null };
 
 export function memoryPublicationChanges(memory: Memory) {
   const filesOf = (pipeline: string): Mutable<PublishedFile>[] => {
@@ -11,9 +17,12 @@ export function memoryPublicationChanges(memory: Memory) {
     memory.published.set(pipeline, files);
     return files;
   };
+  const keepSegment = (segment: Segment) => {
+    memory.segments = [...memory.segments.filter(({ run }) => run !== segment.run), segment];
+  };
   return {
     recordPublishing(id: string, file: NewPublication, values: Run['frozen'] = {}): Publication {
-      const { row } = runIn(memory, 'recordPublishing', id, 'open', 'publishing', 'done');
+      const { row } = runIn(memory, 'recordPublishing', id, 'open', 'publishing', 'done', 'withheld');
       must('recordPublishing', row.prunedAt === null);
       const files = filesOf(row.pipeline);
       const { bytes, sha256, output } = file;
@@ -24,16 +33,20 @@ export function memoryPublicationChanges(memory: Memory) {
       if (!isSame) files.push({ ...fields, number, stamp: null });
       const publication = { ...structuredClone(file), number };
       const frozen = { ...row.frozen, ...values };
-      Object.assign(row, { state: 'publishing', publication, frozen });
+      Object.assign(row, { state: 'publishing', publication, withheld: null, frozen });
       return publication;
     },
     recordDone(id: string, at: number, stamp: string | null = null, segment?: Segment) {
       const { row } = runIn(memory, 'recordDone', id, 'publishing');
-      if (segment !== undefined) {
-        memory.segments = [...memory.segments.filter(({ run }) => run !== segment.run), segment];
-      }
+      if (segment !== undefined) keepSegment(segment);
       filesOf(row.pipeline).find(({ number }) => number === row.publication!.number)!.stamp = stamp;
       Object.assign(row, row.publication!.partial ? REOPENED : { state: 'done', finishedAt: at });
+    },
+    recordWithheld(id: string, withheld: Withheld, at: number, segment?: Segment) {
+      const { row } = runIn(memory, 'recordWithheld', id, 'open', 'withheld');
+      must('recordWithheld', row.prunedAt === null);
+      if (segment !== undefined) keepSegment(segment);
+      Object.assign(row, { state: 'withheld', withheld: structuredClone(withheld), finishedAt: at });
     },
     recordUnpublished(id: string) {
       const run = runIn(memory, 'recordUnpublished', id, 'publishing');
@@ -41,12 +54,12 @@ export function memoryPublicationChanges(memory: Memory) {
       Object.assign(run.row, REOPENED);
     },
     recordReopened(id: string) {
-      const { row } = runIn(memory, 'recordReopened', id, 'done');
+      const { row } = runIn(memory, 'recordReopened', id, 'done', 'withheld');
       must('recordReopened', row.prunedAt === null);
       Object.assign(row, REOPENED);
     },
     recordPruned(id: string, at: number) {
-      const run = runIn(memory, 'recordPruned', id, 'done', 'superseded');
+      const run = runIn(memory, 'recordPruned', id, 'done', 'withheld', 'superseded');
       must('recordPruned', run.row.prunedAt === null);
       run.row.prunedAt = at;
       run.chunks.clear();

@@ -40,7 +40,7 @@ export function memoryReads(memory: Memory) {
     doneRuns: (pipeline: string, service: string, sourceSha256: string): Run[] =>
       newestFirst().filter(
         (run) =>
-          run.state === 'done' &&
+          (run.state === 'done' || run.state === 'withheld') &&
           isDeepStrictEqual(
             [run.pipeline, run.service, run.source.sha256],
             [pipeline, service, sourceSha256],

@@ -16,6 +16,7 @@ export function memoryRunChanges(memory: Memory) {
         round: 0,
         rehearsal: run.choice?.rehearsal === true,
         publication: null,
+        withheld: null,
         finishedAt: null,
         prunedAt: null,
       };
@@ -30,7 +31,7 @@ export function memoryRunChanges(memory: Memory) {
       memory.runs.set(run.id, { row, ...nothing });
     },
     recordSourceStamp(id: string, source: Source) {
-      const { row } = runIn(memory, 'recordSourceStamp', id, 'open', 'publishing', 'done');
+      const { row } = runIn(memory, 'recordSourceStamp', id, 'open', 'publishing', 'done', 'withheld');
       must('recordSourceStamp', row.source.sha256 === source.sha256);
       row.source = structuredClone(source);
     },

@@ -70,7 +70,7 @@ export function memoryUploadChanges(memory: Memory) {
       run.row.rehearsal = true;
     },
     recordAdopted(id: string, number: number, reply: AcceptedReply, at: number) {
-      const run = runIn(memory, 'recordAdopted', id, 'open', 'done');
+      const run = runIn(memory, 'recordAdopted', id, 'open', 'done', 'withheld');
       const chunk = chunkIn(memory, 'recordAdopted', id, number, 'ambiguous', 'unprocessed');
       const { row } = chunk;
       const { folio, serviceRecords, rehearsal: local } = reply;
@@ -88,7 +88,7 @@ export function memoryUploadChanges(memory: Memory) {
       if (reply.rehearsal) run.row.rehearsal = true;
     },
     recordFound(id: string, number: number) {
-      const run = runIn(memory, 'recordFound', id, 'open', 'done');
+      const run = runIn(memory, 'recordFound', id, 'open', 'done', 'withheld');
       const { row } = chunkIn(memory, 'recordFound', id, number, 'unprocessed');
       must('recordFound', row.cause === 'FOLIO_LOST' && row.folio !== null && run.row.prunedAt === null);
       Object.assign(row, { state: 'submitted', cause: null, counts: null });
@@ -101,7 +101,7 @@ export function memoryUploadChanges(memory: Memory) {
 function takeBack(run: MemoryRun, { round, firstRecord }: ChunkRow): void {
   unmerge(run, round === 0 && (run.row.columns ?? []).length > 0 ? firstRecord : 1);
   if (round > 0) run.row.round = Math.min(run.row.round, round - 1);
-  if (run.row.state === 'done') {
-    Object.assign(run.row, { state: 'open', publication: null, finishedAt: null });
+  if (run.row.state === 'done' || run.row.state === 'withheld') {
+    Object.assign(run.row, { state: 'open', publication: null, withheld: null, finishedAt: null });
   }
 }

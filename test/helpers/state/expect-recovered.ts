@@ -37,7 +37,7 @@ function paidFacts(stateDir: string) {
   const all = (sql: string) => database.prepare<[], Record<string, unknown>>(sql).all();
   const facts = {
     runs: all(`SELECT id, pipeline, service, label, frozen, canary, created_at, state, chunks, columns, round,
-      rehearsal, mixed, publication, finished_at, pruned_at FROM runs ORDER BY id`).map((run) => ({
+      rehearsal, mixed, publication, withheld, finished_at, pruned_at FROM runs ORDER BY id`).map((run) => ({
       ...run,
       publication: JSON.parse(String(run.publication)) as unknown,
       // A run that is being published again will get another time.

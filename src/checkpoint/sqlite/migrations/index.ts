@@ -3,10 +3,12 @@ import { initialTables } from './0001-initial-tables.js';
 import { splitsRoundsBudget } from './0002-splits-rounds-budget.js';
 import { receiptsPublications } from './0003-receipts-publications.js';
 import { stretchesReuse } from './0004-stretches-reuse.js';
+import { withheldRuns } from './0006-withheld-runs.js';
 
 export const migrations: readonly string[] = [
   initialTables,
   splitsRoundsBudget,
   receiptsPublications,
   stretchesReuse,
+  withheldRuns,
 ];
