@@ -39,10 +39,7 @@ export async function collect(config: Config, options: CollectOptions = {}): Pro
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
   return withLostRechecked(config, { ...options, existing: true }, async (run) => {
-    if (run.found === 'done') {
-      const publishedAgain = await publishAgain(run);
-      return summarizeRun(run, run.id, run.found, { publishedAgain });
-    }
+    if (run.found === 'done') return summarizeRun(run, run.id, run.found, await publishAgain(run));
     const deferred = await fetchFinished(run);
     if (!wait) {
       if (deferred !== undefined) throw deferred;

@@ -25,7 +25,8 @@ import { withLostRechecked } from './with-ready-run.js';
  * Starts a run of `config`, or continues an interrupted one. A run that is done already costs nothing; if its output is
  * not in place, it is published again from the stored results.
  * @returns the summary of the run. `exitCode` is 0; or 3 if more records failed than are tolerated, or some are
- *   UNPROCESSED; or 8 after a deadline with `publishPartial`.
+ *   UNPROCESSED; or 9 if the output is withheld for that (`failures.onExceeded`); or 8 after a deadline with
+ *   `publishPartial`.
  * @throws a subclass of FoliopipeError, with `exitCode`, `code`, `facts` and `hint`.
  */
 export async function enrich(config: Config, options: RunOptions = {}): Promise<RunSummary> {
@@ -51,7 +52,6 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
       await answerFailed(run);
       await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     }
-    const publishedAgain = run.found === 'done' ? await publishAgain(run) : null;
-    return summarizeRun(run, run.id, run.found, { publishedAgain });
+    return summarizeRun(run, run.id, run.found, run.found === 'done' ? await publishAgain(run) : {});
   });
 }

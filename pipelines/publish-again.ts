@@ -1,11 +1,17 @@
-/** Makes sure that the output of a done run is in place and matches the config. */
+/** Makes sure that the output of a done run is in place and matches the config, or that a withheld one stays so. */
 import {
   checkDoneSource,
   checkPublished,
   isEchoChanged,
   type OpenRun,
+  type Publication,
+  type Run,
   refetchParts,
+  releaseReason,
+  removeWithheldFiles,
   rewriteMarker,
+  type SummaryNotes,
+  type Withheld,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
@@ -13,14 +19,16 @@ import { mergeAndPublish } from './merge-and-publish.js';
 /**
  * Publishes the run again from the stored results, as a new publication, if the output is missing, was replaced by
  * another publication of this pipeline, or is configured differently now. The service is asked only for parts that are
- * missing or damaged on the disk. A missing marker is written again, because a loader waits for it.
- * @param run a done run.
- * @returns the reason why it was published again, or null.
+ * missing or damaged on the disk. A missing marker is written again, because a loader waits for it. A withheld run is
+ * published if the config allows it now; else nothing is done.
+ * @param run a run that is done or withheld.
+ * @returns the reason why it was published, for the summary.
  * @throws ConfigError `OUTPUT_CHANGED` when something else has changed the output, `RUN_DONE_OTHERWISE`; GuardError
  *   `RUN_PRUNED` when its results are removed; SourceError when the source has changed.
  */
-export async function publishAgain(run: OpenRun): Promise<string | null> {
+export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
   const row = (await run.checkpoint.run(run.id))!;
+  if (row.withheld !== null) return publishWithheld(run, row, row.withheld);
   const output = await checkPublished(run, row);
   if (output.kind === 'in-place') {
     if (!output.manifest) {
@@ -34,16 +42,32 @@ export async function publishAgain(run: OpenRun): Promise<string | null> {
         `run ${run.id}: the marker of its output was missing and is written again`,
       );
     }
-    return null;
+    return {};
   }
-  const source = await checkDoneSource(run, output.why);
+  await writeAgain(run, row, output.why);
+  return { publishedAgain: output.why };
+}
+
+/** @returns why it is published now; nothing if it is still withheld. */
+async function publishWithheld(run: OpenRun, row: Run, { counts }: Withheld): Promise<SummaryNotes> {
+  await removeWithheldFiles(run);
+  const why = releaseReason(counts, run.config.failures);
+  if (why === null) return {};
+  const publication = await writeAgain(run, row, why);
+  // Joined in another way, the results may have other counts.
+  return publication === null ? {} : { released: why };
+}
+
+/** Writes all rows again, and publishes them. @returns null if they are withheld. */
+async function writeAgain(run: OpenRun, row: Run, why: string): Promise<Publication | null> {
+  const source = await checkDoneSource(run, why);
   run.logger.info(
     { run: run.id },
-    `run ${run.id} is done, and is published again from what was bought: ${output.why}`,
+    `run ${run.id} is ${row.state}, and is published${row.state === 'done' ? ' again' : ''} from what was bought: ${why}`,
   );
   const isUnjoined = await unmergeAll(run);
   // Replaces columns that were declared by mistake after the publication: no row could be written with them.
-  const { resultColumns } = row.publication!;
+  const { resultColumns } = row.publication ?? { resultColumns: [] };
   if (!isUnjoined && resultColumns.length > 0) {
     await run.checkpoint.recordColumns(run.id, resultColumns, false);
   }
@@ -51,8 +75,7 @@ export async function publishAgain(run: OpenRun): Promise<string | null> {
   const again = { ...run, source };
   const deferred = await fetchFinished(again);
   if (deferred !== undefined) throw deferred;
-  await mergeAndPublish(again, (chunk) => refetchParts(again, chunk));
-  return output.why;
+  return mergeAndPublish(again, (chunk) => refetchParts(again, chunk));
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Publishes a partial output at a deadline: unanswered records are UNPROCESSED, and a later run goes on. */
 import {
   type Config,
+  ConfigError,
   DeadlineError,
   mergePartly,
   publishPartly,
@@ -18,13 +19,15 @@ export type RunWork = (options: RunOptions) => Promise<RunSummary>;
 /**
  * Does the work. If its deadline stops it and `options.publishPartial` is set, publishes what is done.
  * @returns the work's summary, or that of the partial publication, whose `exitCode` is 8.
- * @throws DeadlineError when the deadline came before there was a run, or without `publishPartial`.
+ * @throws DeadlineError when the deadline came before there was a run, or without `publishPartial`; ConfigError
+ *   `PARTIAL_WITHHELD` before anything is done.
  */
 export async function publishPartlyAtDeadline(
   config: Config,
   options: RunOptions,
   work: RunWork,
 ): Promise<RunSummary> {
+  checkMayPublishPartly(config, options);
   let id: string | undefined;
   const onRun = (run: string) => {
     id = run;
@@ -38,9 +41,8 @@ export async function publishPartlyAtDeadline(
     return withReadyRun(config, { ...rest, existing: id }, async (run) => {
       // If only the last step of publishing was missing, opening the run has finished it.
       const { state } = (await run.checkpoint.run(run.id))!;
-      if (state === 'done') {
-        const publishedAgain = await publishAgain(run);
-        return summarizeRun(run, run.id, 'done', { publishedAgain });
+      if (state === 'done' || state === 'withheld') {
+        return summarizeRun(run, run.id, 'done', await publishAgain(run));
       }
       run.logger.warn(
         { run: run.id },
@@ -50,4 +52,16 @@ export async function publishPartlyAtDeadline(
       return summarizeRun(run, run.id, run.found, { partial: publication });
     });
   }
+}
+
+/** A partial output always has UNPROCESSED records, so it is one that `failures.onExceeded: withhold` keeps back. */
+function checkMayPublishPartly({ failures }: Config, { publishPartial }: RunOptions): void {
+  if (!publishPartial || failures.onExceeded === 'publish') return;
+  throw new ConfigError(
+    'PARTIAL_WITHHELD',
+    'a partial output has UNPROCESSED records, and failures.onExceeded: withhold publishes no output that has some',
+    {
+      hint: 'leave out --publish-partial: the run then stops at its deadline, and the last output stays; or publish what is done by then: add --set failures.onExceeded=publish',
+    },
+  );
 }

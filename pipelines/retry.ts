@@ -1,4 +1,4 @@
-/** Asks again for the failed records of a published run, and publishes the new output. */
+/** Asks again for the failed records of a run that is published or withheld, and publishes the new output. */
 import {
   type Config,
   ConfigError,
@@ -12,6 +12,7 @@ import {
   type RunOptions,
   type RunSummary,
   refetchParts,
+  removeWithheldFiles,
   rescueFailed,
   rescueProblems,
   summarizeRun,
@@ -42,9 +43,11 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
     const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     let isReopened = reopened;
-    if (row.state === 'done') {
+    if (row.state === 'done' || row.state === 'withheld') {
       await checkNoOtherOpen(run, 'retry');
-      await checkPublished(run, row);
+      // An old work file would say that the retry has begun.
+      if (row.state === 'withheld') await removeWithheldFiles(run);
+      else await checkPublished(run, row);
       const isIdle =
         by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, row.round + 1, refetch);
       if (isIdle) {
@@ -57,8 +60,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
           { run: run.id, by, reused: failed },
           `run ${run.id} has no failed record of its own to ask for again: nothing is sent${reused}`,
         );
-        const publishedAgain = await publishAgain(run);
-        return summarizeRun(run, run.id, run.found, { publishedAgain });
+        return summarizeRun(run, run.id, run.found, await publishAgain(run));
       }
       await run.checkpoint.recordReopened(run.id);
       run.at('after-reopened-before-retry');

@@ -106,10 +106,11 @@ async function collectOutdated(run: OpenRun): Promise<void> {
   );
 }
 
-/** @returns whether the run was done and is open again. */
+/** @returns whether the run had ended and is open again. */
 async function recheckLost(run: OpenRun): Promise<boolean> {
   const { state, prunedAt } = (await run.checkpoint.run(run.id))!;
+  const hasEnded = state === 'done' || state === 'withheld';
   if (run.found === 'new' || prunedAt !== null || !(await hasLostFolios(run))) return false;
-  if (state === 'done' && !(await canReopen(run))) return false;
-  return (await recheckLostFolios(run)) > 0 && state === 'done';
+  if (hasEnded && !(await canReopen(run))) return false;
+  return (await recheckLostFolios(run)) > 0 && hasEnded;
 }

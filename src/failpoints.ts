@@ -27,6 +27,8 @@ export const failpoints = [
   'after-search-before-next',
   'after-reopened-before-retry',
   'after-last-merge-before-publishing',
+  'after-segment-before-withheld',
+  'after-withheld-before-removal',
   'after-digests-before-delta',
   'after-delta-before-publishing',
   'after-publishing-before-rename',

@@ -22,6 +22,7 @@ export type {
   RunState,
   Tally,
   Upload,
+  Withheld,
 } from './checkpoint/checkpoint.js';
 export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
 export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
@@ -55,7 +56,13 @@ export {
   type LostFolio,
   lostFolioText,
 } from './report/adoptable.js';
-export { failureText, isTolerated } from './report/exit-code.js';
+export {
+  enoughTolerance,
+  exceededReasons,
+  isTolerated,
+  releaseReason,
+  withheldExitCode,
+} from './report/exit-code.js';
 export {
   addEntry,
   emptyTotals,
@@ -66,7 +73,7 @@ export {
   ledgerReuse,
   readLedger,
 } from './report/ledger.js';
-export { type RunSummary, summarizeRun } from './report/run-summary.js';
+export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
 export { longestAges, pruneAnswers } from './run/answers/prune-answers.js';
@@ -118,6 +125,7 @@ export { checkPublished } from './stages/publish/check-published.js';
 export { appendMerged, hasWorkFile, publishOutput } from './stages/publish/publish-output.js';
 export { publishPartly } from './stages/publish/publish-partly.js';
 export { putInPlace, rewriteMarker } from './stages/publish/put-in-place.js';
+export { removeWithheldFiles } from './stages/publish/withhold-output.js';
 export { checkCanary } from './stages/submit/check-canary.js';
 export { submitChunks } from './stages/submit/submit-chunks.js';
 export { type ParsedNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';

@@ -1,7 +1,8 @@
 /** The summary of a run as text. */
 import {
   adoptHint,
-  failureText,
+  enoughTolerance,
+  exceededReasons,
   isTolerated,
   lostFolioText,
   type RunSummary,
@@ -24,17 +25,22 @@ export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
     ...published(summary),
     ...warnings(summary),
     ...(summary.exitCode === 3 ? whyPartial(summary, terms) : []),
+    ...whyWithheld(summary, terms),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 function headline(summary: RunSummary, resume: string): string {
-  const { run, found, state, exitCode, chunks, rehearsal, publication, publishedAgain } = summary;
+  const { run, found, state, exitCode, chunks, rehearsal, publication, publishedAgain, released } = summary;
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
   if (exitCode === 8)
     return `${what} was stopped by its deadline: what is done is published, and the same command continues it`;
+  if (state === 'withheld' && found === 'done') return `${what} is still withheld; nothing was sent`;
+  if (state === 'withheld') return `${what} is complete, and its output is withheld`;
   if (state !== 'done')
     return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: ${resume}`;
+  if (released !== null)
+    return `${what} was withheld; nothing was sent. It is published now, as publication ${publication}: ${released}`;
   if (publishedAgain !== null)
     return `${what} is done already; nothing was sent. It was published again, as publication ${publication}: ${publishedAgain}`;
   if (found === 'done') return `${what} is done already; nothing was sent. --new starts over and pays again`;
@@ -49,12 +55,12 @@ function isNothingSent({ origins, outdated, uploads, searches }: RunSummary): bo
 }
 
 function published(summary: RunSummary): string[] {
-  const { counts, output, columns, manifest, marker, publication } = summary;
+  const { output, columns, manifest, marker, publication, withheld } = summary;
+  if (withheld !== null) return [stayingLine(withheld), recordsLine(summary), ...runReuseLines(summary)];
   if (output === null) return [];
-  const { read, successful, failed, unprocessed, rejected } = counts;
   return [
     `  output    ${output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
-    `  records   ${formatCount(read)} read = ${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`,
+    recordsLine(summary),
     ...runReuseLines(summary),
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.join(', ')}`,
     ...driftLines(summary),
@@ -62,6 +68,17 @@ function published(summary: RunSummary): string[] {
     `  manifest  ${manifest}`,
     `  marker    ${marker}`,
   ];
+}
+
+function stayingLine({ path, inPlace }: NonNullable<RunSummary['withheld']>): string {
+  return inPlace === null
+    ? `  output    none at ${path}: nothing was published there before`
+    : `  output    ${path} still holds publication ${inPlace.publication} of run ${inPlace.run}`;
+}
+
+function recordsLine({ counts }: RunSummary): string {
+  const { read, successful, failed, unprocessed, rejected } = counts;
+  return `  records   ${formatCount(read)} read = ${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`;
 }
 
 const unusual = {
@@ -138,20 +155,38 @@ function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): st
 /** Says why the exit code is 3 (too many FAILED records, UNPROCESSED records or both), and names the next command. */
 function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
   const { read, failed, unprocessed, rejected } = counts;
-  const records = read - rejected;
-  const isTooMany = !isTolerated(failed, records, tolerate);
-  const reasons = [
-    ...(isTooMany ? [failureText(failed, records, tolerate)] : []),
-    ...(unprocessed > 0
-      ? [`${countOf(unprocessed, 'record')} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`]
-      : []),
-  ];
+  const isTooMany = !isTolerated(failed, read - rejected, tolerate);
+  const reasons = exceededReasons(counts, tolerate);
   // The config may have changed since the publication.
-  if (reasons.length === 0) reasons.push('more failed than failures.tolerate allowed when it was published');
+  const why =
+    reasons.length === 0
+      ? 'more failed than failures.tolerate allowed when it was published'
+      : reasons.join('; ');
   return [
-    `  Exit 3: ${reasons.join('; ')}`,
-    ...(failed > 0 && mayRetry && (isTooMany || unprocessed === 0)
-      ? [`  next: foliopipe retry ${run} sends failed records once more (paid again)`]
+    `  Exit 3: ${why}`,
+    ...(failed > 0 && mayRetry && (isTooMany || unprocessed === 0) ? [`  next: ${retryText(run)}`] : []),
+  ];
+}
+
+function retryText(run: string): string {
+  return `foliopipe retry ${run} sends failed records once more (paid again)`;
+}
+
+/** Says why the output is withheld, and names each command that ends this. */
+function whyWithheld(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
+  const { run, counts, withheld } = summary;
+  if (withheld === null) return [];
+  const { read, failed, unprocessed, rejected } = counts;
+  const now = exceededReasons(counts, tolerate);
+  // The config may have changed since the run was withheld.
+  const reasons = now.length > 0 ? now : exceededReasons(counts, withheld.tolerate);
+  const enough = enoughTolerance(failed, read - rejected);
+  return [
+    `  Exit 9: ${reasons.join('; ')}; failures.onExceeded: withhold keeps such an output back`,
+    ...(mayRetry ? [`  next: foliopipe publish ${run} publishes it as it is (exit 3)`] : []),
+    ...(mayRetry && failed > 0 ? [`  or: ${retryText(run)}`] : []),
+    ...(unprocessed === 0
+      ? [`  or: foliopipe run --set failures.tolerate=${enough} publishes it (exit 0)`]
       : []),
   ];
 }

@@ -161,6 +161,7 @@ export const failuresSchema = z.strictObject({
   rescue: choice(['none', 'search']).default('none'),
   rescueColumns,
   maxSplits: wholeNumber(0).default(64),
+  onExceeded: choice(['publish', 'withhold']).default('publish'),
 });
 
 export const reuseSchema = z.strictObject({

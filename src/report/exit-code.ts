@@ -1,5 +1,6 @@
-/** The exit code of a publication (README.md#exit-codes), and the texts about too many failed records. */
-import { formatPercent } from '../quantities.js';
+/** The exit code of a complete run (README.md#exit-codes), and the texts about too many failed records. */
+import type { Config } from '../config/schema.js';
+import { countOf, formatPercent } from '../quantities.js';
 import type { Counts } from '../types.js';
 
 /**
@@ -9,6 +10,49 @@ import type { Counts } from '../types.js';
 export function runExitCode(counts: Counts, tolerate: number): 0 | 3 {
   const rows = counts.successful + counts.failed + counts.unprocessed;
   return counts.unprocessed === 0 && isTolerated(counts.failed, rows, tolerate) ? 0 : 3;
+}
+
+/** The exit code of a run whose output is withheld. */
+export const withheldExitCode = 9;
+
+/** Whether a complete output must not be published: it would end with exit 3, and `failures.onExceeded` says so. */
+export function mustWithhold(
+  counts: Counts,
+  { tolerate, onExceeded }: Pick<Config['failures'], 'tolerate' | 'onExceeded'>,
+): boolean {
+  return onExceeded === 'withhold' && runExitCode(counts, tolerate) !== 0;
+}
+
+/**
+ * Why a withheld output may be published now that the config is another one.
+ * @returns null if it must still be withheld.
+ */
+export function releaseReason(
+  counts: Counts,
+  failures: Pick<Config['failures'], 'tolerate' | 'onExceeded'>,
+): string | null {
+  if (mustWithhold(counts, failures)) return null;
+  const { tolerate, onExceeded } = failures;
+  return onExceeded === 'publish'
+    ? 'failures.onExceeded is publish'
+    : `failures.tolerate is ${formatPercent(tolerate, 3)}`;
+}
+
+/**
+ * Says why an output is not one with exit 0; empty if it is.
+ * @param tolerate share from 0 to 1.
+ */
+export function exceededReasons(
+  { read, failed, unprocessed, rejected }: Counts,
+  tolerate: number,
+): readonly string[] {
+  const records = read - rejected;
+  return [
+    ...(isTolerated(failed, records, tolerate) ? [] : [failureText(failed, records, tolerate)]),
+    ...(unprocessed > 0
+      ? [`${countOf(unprocessed, 'record')} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`]
+      : []),
+  ];
 }
 
 /**
@@ -32,7 +76,11 @@ export function failureText(failed: number, records: number, tolerate: number): 
 
 /** The hint to raise `failures.tolerate` to a value with which the run would go on. */
 export function raiseToleranceHint(run: string, failed: number, records: number): string {
+  return `set failures.tolerate to ${enoughTolerance(failed, records)} or more and run the same command again to go on with run ${run}, or remove the cause and start a new run: foliopipe run --new`;
+}
+
+/** A value of `failures.tolerate` with which so many failed records are tolerated, such as `14.3%`. */
+export function enoughTolerance(failed: number, records: number): string {
   // Rounds up to a tenth of a percent. toFixed removes a binary fraction that would round up to the next tenth.
-  const enough = Math.ceil(Number(((1000 * failed) / records).toFixed(6))) / 10;
-  return `set failures.tolerate to ${enough}% or more and run the same command again to go on with run ${run}, or remove the cause and start a new run: foliopipe run --new`;
+  return `${Math.ceil(Number(((1000 * failed) / records).toFixed(6))) / 10}%`;
 }

@@ -1,11 +1,13 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
-import type { CheckpointReader, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
+import { fixedOutputPath } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import type { OutputStore } from '../files/output-store.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
 import type { Counts, Drift, Origins, PublishedDelta, Source } from '../types.js';
 import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
+import { withheldExitCode } from './exit-code.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
 
@@ -14,16 +16,29 @@ export interface RunSummary {
   readonly pipeline: string;
   readonly service: string;
   readonly state: Run['state'];
-  /** Exit code of the publication, or null while there is none. */
+  /** Exit code of the publication; 9 if the output is withheld; null while the run is not complete. */
   readonly exitCode: number | null;
   /** Whether answers came from a local service (rule "A rehearsal never looks real"). */
   readonly rehearsal: boolean;
   /** Whether this process began the run, continued it, or found it done. */
   readonly found: 'new' | 'continued' | 'done';
+  /** Whether there is a publication of the run. */
+  readonly published: boolean;
   /** Number of the publication, which increases within the pipeline; null while there is none. */
   readonly publication: number | null;
   /** Why this process has published a done run again; null if it has not. */
   readonly publishedAgain: string | null;
+  /** Why this process has published a run that was withheld; null if it has not. */
+  readonly released: string | null;
+  /** Why the output is not published (`failures.onExceeded`); null in every other state. */
+  readonly withheld: {
+    /** `failures.tolerate` when it was withheld: a share from 0 to 1. */
+    readonly tolerate: number;
+    /** The path at which it would be published. */
+    readonly path: string | null;
+    /** The publication that stays there; null if there is none. */
+    readonly inPlace: { readonly publication: number; readonly run: string } | null;
+  } | null;
   readonly counts: Counts;
   /** The records by the origin of their answers. In a run that is not published, some of them have not ended yet. */
   readonly origins: Origins;
@@ -77,6 +92,8 @@ export interface SummaryNotes {
   readonly partial?: Publication;
   /** Why this process has published a done run again. */
   readonly publishedAgain?: string | null;
+  /** Why this process has published a run that was withheld. */
+  readonly released?: string | null;
 }
 
 /** The ports from which a summary is read. */
@@ -95,25 +112,31 @@ export async function summarizeRun(
   { checkpoint, output, config }: SummarySources,
   id: string,
   found: RunSummary['found'],
-  { partial, publishedAgain = null }: SummaryNotes = {},
+  { partial, publishedAgain = null, released = null }: SummaryNotes = {},
 ): Promise<RunSummary> {
   const run = (await checkpoint.run(id))!;
   const tally = await checkpoint.tally(id);
   const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
   const published = (run.state === 'done' ? run.publication : partial) ?? null;
   const columns = published?.resultColumns ?? run.columns ?? [];
-  const origins = published ? publishedOrigins(published) : openOrigins(run, tally.counts);
+  const { withheld } = run;
+  const origins = published
+    ? publishedOrigins(published)
+    : (withheld?.origins ?? openOrigins(run, tally.counts));
   return {
     run: id,
     pipeline: run.pipeline,
     service: run.service,
     state: run.state,
-    exitCode: published?.exitCode ?? null,
+    exitCode: withheld === null ? (published?.exitCode ?? null) : withheldExitCode,
     rehearsal: run.rehearsal,
     found,
+    published: published !== null,
     publication: published?.number ?? null,
     publishedAgain,
-    counts: published?.counts ?? countsOf(run.source, tally),
+    released,
+    withheld: withheld && (await withheldFacts({ checkpoint, output }, run, withheld)),
+    counts: (published ?? withheld)?.counts ?? countsOf(run.source, tally),
     origins,
     saved: savedBy(origins, config.budget),
     outdated: run.choice?.outdated ?? null,
@@ -161,6 +184,19 @@ async function findOutput(
   const isNewest = isTouched || (newest.stamp !== null && newest.stamp === there?.stamp);
   if (!isNewest) return { inPlace: hasSize, heldBy: null };
   return { inPlace: false, heldBy: { publication: newest.number, run: newest.run } };
+}
+
+/** Says where the last publication still is, if it is. */
+async function withheldFacts(
+  { checkpoint, output }: Pick<SummarySources, 'checkpoint' | 'output'>,
+  { id, pipeline, frozen }: Run,
+  { tolerate }: Withheld,
+): Promise<NonNullable<RunSummary['withheld']>> {
+  const path = fixedOutputPath(frozen);
+  const isThere = path !== null && (await output.identity(path)) !== undefined;
+  const files = isThere ? await checkpoint.publications(pipeline) : [];
+  const last = files.find((file) => file.path === path && file.run !== id);
+  return { tolerate, path, inPlace: last ? { publication: last.number, run: last.run } : null };
 }
 
 /**

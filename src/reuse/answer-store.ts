@@ -57,6 +57,8 @@ export interface LookupOptions extends SentFields {
   readonly sentColumns: readonly string[];
   /** The segments to take answers from, the one that decides first. */
   readonly segments: readonly Segment[];
+  /** The ids of segments of which no FAILED answer is taken: those of withheld runs. Missing: none. */
+  readonly withheld?: ReadonlySet<string>;
   readonly duplicates: 'send' | 'once';
 }
 

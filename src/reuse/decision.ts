@@ -10,6 +10,8 @@ import type { SegmentReader } from './segment-reader.js';
 
 export interface DecisionOptions {
   readonly terms: ReuseTerms;
+  /** The ids of segments of which no FAILED answer is taken. */
+  readonly withheld: ReadonlySet<string>;
   /** Whether equal records are all sent. */
   readonly sendsDoubles: boolean;
   /** Holds the records of the bucket. */
@@ -51,8 +53,9 @@ interface SegmentOrigins {
   readonly indexes: Int32Array;
 }
 
-export function createDecision({ terms, sendsDoubles, join, sent, writer }: DecisionOptions): Decision {
-  const { now, maxAge, failedAge, epoch } = terms;
+export function createDecision(options: DecisionOptions): Decision {
+  const { terms, withheld, sendsDoubles, join, sent, writer } = options;
+  const { now, maxAge, epoch } = terms;
   const counts = { sent: 0, successful: 0, failed: 0, duplicates: 0, outdated: 0, equal: 0 };
   /** The segments from which answers were taken, and for how many records successful ones. */
   const used = { all: new Set<SegmentReader>(), successful: new Map<SegmentReader, number>() };
@@ -74,6 +77,7 @@ export function createDecision({ terms, sendsDoubles, join, sent, writer }: Deci
       const { asked, heads, nexts, entries: matched } = join;
       const { answeredAt, indexes } = originsOf(reader);
       const isOfEpoch = reader.segment.epoch === epoch;
+      const failedAge = withheld.has(reader.segment.id) ? 0 : terms.failedAge;
       if (reused.length < join.count) reused = grown(reused, join.count);
       const before = counts.successful;
       const failedBefore = counts.failed;

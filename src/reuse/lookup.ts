@@ -33,7 +33,7 @@ export interface LookupPlace {
  */
 export function createLookup(
   { folder, newChoicePath, key, laneBits }: LookupPlace,
-  { fields, delimiter, duplicates }: LookupOptions,
+  { fields, delimiter, duplicates, withheld = new Set() }: LookupOptions,
   readers: readonly SegmentReader[],
   buffers: BlockBuffers,
 ): AnswerLookup {
@@ -48,7 +48,8 @@ export function createLookup(
   const decideAll = async (terms: ReuseTerms, writer: ChoiceWriter | undefined) => {
     const join = new BucketJoin();
     const sent = blank.copy();
-    const decision = createDecision({ terms, sendsDoubles: duplicates === 'send', join, sent, writer });
+    const sendsDoubles = duplicates === 'send';
+    const decision = createDecision({ terms, withheld, sendsDoubles, join, sent, writer });
     const scratch = new Scratch();
     for (const [bucket, lane] of lanes.lanes.entries()) {
       join.load(readLane(file.fd, lane, scratch, temporaryDamaged));

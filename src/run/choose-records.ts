@@ -167,11 +167,16 @@ async function openLookup(
     ...usable.filter(({ epoch }) => epoch === reuse.epoch),
     ...usable.filter(({ epoch }) => epoch !== reuse.epoch),
   ];
+  // So many failed in a withheld run that its failures are not believed: else they would withhold the next nights too.
+  const runs = (await checkpoint?.runs()) ?? [];
+  const withheldRuns = new Set(runs.filter(({ state }) => state === 'withheld').map(({ id }) => id));
+  const ofWithheld = segments.filter(({ run }) => withheldRuns.has(run));
   return answers.openLookup({
     fields,
     delimiter,
     sentColumns: Object.keys(upload.columns),
     segments,
+    withheld: new Set(ofWithheld.map(({ id }) => id)),
     duplicates: upload.duplicates,
   });
 }

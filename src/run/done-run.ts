@@ -1,4 +1,7 @@
-/** Done runs: finds the one that has enriched a source, and checks whether a run can be published or opened again. */
+/**
+ * Runs that are done or withheld: finds the one that has enriched a source, and checks whether a run can be published or
+ * opened again.
+ */
 import type { Run } from '../checkpoint/checkpoint.js';
 import { changedValues, fixedValues, isOutputValue } from '../config/fixed-values.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
@@ -65,7 +68,7 @@ export async function checkDoneSource(
 
 /**
  * Whether a done run can be opened again: no other run of the pipeline is open, the source and the frozen values are
- * unchanged, and the file at the output's path, if any, is the run's publication. Called before the run is opened,
+ * unchanged, and the file at the output's path, if any, is the publication of a done run. Called before the run is opened,
  * because an open run that cannot go on would block its pipeline.
  */
 export async function canReopen({
@@ -78,7 +81,7 @@ export async function canReopen({
   if ((await checkpoint.unfinishedRun(config.pipeline)) !== undefined) return false;
   const run = (await checkpoint.run(id))!;
   if (changedValues(run.frozen, fixedValues(config, serviceIdentity(config))).keys.length > 0) return false;
-  const found = await output.identity(config.output.path);
+  const found = run.state === 'done' ? await output.identity(config.output.path) : undefined;
   if (found !== undefined && !(run.publication && (await hasContent(found, run.publication)))) return false;
   try {
     const source = await checkSource({ config, output, signal }, {}, run);
@@ -107,12 +110,12 @@ export function prunedError({ id, prunedAt }: Run, why?: string): GuardError {
 
 /** The error for a run whose source has changed. */
 export function sourceChangedError({ id, state, source }: Run, now: Source): SourceError {
-  const isDone = state === 'done';
+  const isDone = state === 'done' || state === 'withheld';
   const change =
     source.records === now.records
       ? `its source has other content now (${now.records} records then and now)`
       : `its source is no longer the same: ${source.records} records then, ${now.records} now`;
-  return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? 'done' : 'unfinished'}, and ${change}`, {
+  return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? state : 'unfinished'}, and ${change}`, {
     hint: isDone
       ? `put the old file back to publish run ${id} again; foliopipe run begins one with the new file`
       : `put the old file back to finish run ${id}, or start a new run: foliopipe run --new; source.onChange: supersede always does this`,

@@ -18,7 +18,8 @@ export interface FoundRun {
   readonly run: Run;
   /**
    * `publishing`: its output must be put in place first, even if source or config have changed. `outdated`: its source
-   * has changed, and it must be collected and superseded (`source.onChange`).
+   * has changed, and it must be collected and superseded (`source.onChange`). `done`: complete, and published or
+   * withheld.
    */
   readonly found: 'new' | 'continued' | 'publishing' | 'outdated' | 'done';
 }
@@ -87,7 +88,8 @@ async function findExisting(
     });
   }
   await verifyPaid(context, run);
-  if (wanted === true && run.state === 'done') return { run, found: 'done' };
+  const hasEnded = run.state === 'done' || run.state === 'withheld';
+  if (wanted === true && hasEnded) return { run, found: 'done' };
   const frozen = Object.entries(fixedValues(config, service));
   const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
   checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);

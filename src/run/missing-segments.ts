@@ -53,7 +53,8 @@ export async function runsWithoutSegment(
 ): Promise<readonly Run[]> {
   const known = new Set((await checkpoint.segments()).map(({ run }) => run));
   return (await checkpoint.runs()).filter((run) => {
-    const hasEnded = run.state === 'done' || run.state === 'superseded' || run.id === unfinished?.id;
+    const isOpen = run.state === 'open' || run.state === 'publishing';
+    const hasEnded = !isOpen || run.id === unfinished?.id;
     // A run without a chunk has bought nothing.
     const mayHave = hasEnded && run.prunedAt === null && run.chunks !== 0;
     return mayHave && !known.has(run.id) && hasSentSame(run, config);

@@ -122,13 +122,13 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
 }
 
 /**
- * What a run has chosen; null if it sends every record, or keeps its figures only. The choice of a done run is opened
- * when it is needed: its output may be in place.
+ * What a run has chosen; null if it sends every record, or keeps its figures only. The choice of a run that has ended is
+ * opened when it is needed: there may be nothing to write.
  */
 async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers | null> {
   if (run.choice === null || run.prunedAt !== null) return null;
   const { id, choice } = run;
-  return run.state === 'done'
+  return run.state === 'done' || run.state === 'withheld'
     ? openLater(() => answers.openChoice(id, choice))
     : answers.openChoice(id, choice);
 }

@@ -5,6 +5,7 @@ import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
+import { releaseReason } from '../report/exit-code.js';
 import { pickRecords } from '../source/read-records.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
@@ -34,13 +35,13 @@ export interface Plan {
 }
 
 export interface PlannedStep {
-  readonly kind: 'begin' | 'continue' | 'done' | 'changed';
-  /** The run that would continue, is done, or has a changed source; null for a new run. */
+  readonly kind: 'begin' | 'continue' | 'done' | 'withheld' | 'changed';
+  /** The run that would continue, is done or withheld, or has a changed source; null for a new run. */
   readonly run: string | null;
   /** Chunks and records that would still be uploaded, ambiguous ones included. */
   readonly chunks: number;
   readonly records: number;
-  /** Why a done run would be published again, or null. */
+  /** Why a done run would be published again, or one that was withheld; or null. */
   readonly publishedAgain?: string | null;
 }
 
@@ -63,7 +64,7 @@ export async function planRun(
     const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, source, canary, toSend, signal);
     const context = { config, checkpoint: reader, signal, now: Date.now() };
     const sends = kind === 'begin' || kind === 'continue';
-    const { chunks, reuse } = await (kind === 'done'
+    const { chunks, reuse } = await (kind === 'done' || kind === 'withheld'
       ? { chunks: await cut(undefined), reuse: null }
       : withPlannedRecords(context, options, source, begun, async (planned) => ({
           chunks: await cut(planned.toSend),
@@ -128,10 +129,22 @@ async function findNext(
   }
   const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begins;
-  const output = await checkPublished({ config, output: store, checkpoint: reader }, done);
-  const publishedAgain = output.kind === 'publish' ? output.why : null;
+  const { withheld } = done;
+  const publishedAgain =
+    withheld === null
+      ? await whyPublishedAgain({ config, output: store, checkpoint: reader }, done)
+      : releaseReason(withheld.counts, config.failures);
+  if (withheld !== null && publishedAgain === null) return { kind: 'withheld', run: done };
   if (publishedAgain !== null && done.prunedAt !== null) throw prunedError(done, publishedAgain);
   return { kind: 'done', run: done, publishedAgain };
+}
+
+async function whyPublishedAgain(
+  of: Parameters<typeof checkPublished>[0],
+  done: Run,
+): Promise<string | null> {
+  const output = await checkPublished(of, done);
+  return output.kind === 'publish' ? output.why : null;
 }
 
 /** What an open run has still to send. @param all what it sends in all. */

@@ -40,7 +40,7 @@ export interface PrunedRun {
  */
 export async function* pruneRuns(context: PruneContext, limits: PruneLimits): AsyncGenerator<PrunedRun> {
   for (const run of await context.checkpoint.runs(context.pipeline)) {
-    const ended = run.state === 'done' || run.state === 'superseded';
+    const ended = run.state !== 'open' && run.state !== 'publishing';
     if (!ended || run.id === limits.keep || (run.finishedAt ?? run.createdAt) >= limits.before) continue;
     const bytes = await context.files.sizeOf(run.id);
     if (run.prunedAt !== null && !bytes) continue;

@@ -12,8 +12,11 @@ const done: RunSummary = {
   exitCode: 0,
   rehearsal: false,
   found: 'new',
+  published: true,
   publication: 7,
   publishedAgain: null,
+  released: null,
+  withheld: null,
   counts: { read: 1010, successful: 900, failed: 100, unprocessed: 0, rejected: 10 },
   origins: {
     sent: { records: 1000, successful: 900, failed: 100, unprocessed: 0 },

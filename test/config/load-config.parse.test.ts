@@ -31,7 +31,14 @@ test('fills in every default', () => {
     poll: { first: 1000, max: 300_000, timeout: 21_600_000, lostAfter: 1_800_000 },
     retry: { first: 500, max: 60_000, giveUpAfter: 7_200_000 },
     ambiguous: { policy: 'resubmit', maxRecords: 100_000 },
-    failures: { tolerate: 0.05, rounds: 0, rescue: 'none', rescueColumns: {}, maxSplits: 64 },
+    failures: {
+      tolerate: 0.05,
+      rounds: 0,
+      rescue: 'none',
+      rescueColumns: {},
+      maxSplits: 64,
+      onExceeded: 'publish',
+    },
     reuse: { maxAge: 0, failedAge: 604_800_000, epoch: '', maxMiss: 0.5 },
     budget: {
       perRun: null,

@@ -25,7 +25,7 @@ it('a summary says what was read, bought and published, and nothing of an output
     chunks: { all: 3, byState: { downloaded: 3 } },
     uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
   });
-  const publication = await publishOutput(run)(mergeResults(run)(nothing()));
+  const publication = (await publishOutput(run)(mergeResults(run)(nothing())))!;
   const { path } = run.config.output;
   expect(await summary()).toMatchObject({
     run: run.id,

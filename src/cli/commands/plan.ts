@@ -109,6 +109,8 @@ function nextText({ kind, run, chunks, records, publishedAgain }: Plan['next']):
       return `foliopipe run goes on with run ${run}: ${rest}`;
     case 'done':
       return `run ${run} has done this source already; foliopipe run would send nothing${publishedAgain ? `, and publish it again: ${publishedAgain}` : ''}`;
+    case 'withheld':
+      return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; foliopipe publish ${run} publishes its output`;
     case 'changed':
       return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4`;
   }

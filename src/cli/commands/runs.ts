@@ -1,6 +1,6 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
-import type { Run } from '../../../pipelines/index.js';
+import { type Run, withheldExitCode } from '../../../pipelines/index.js';
 import { formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -51,16 +51,22 @@ function runFields(run: Run) {
     sent: choice?.sent ?? source.records - source.rejected,
     reused: choice === null ? 0 : choice.reused.successful + choice.reused.failed,
     duplicates: choice?.duplicates ?? 0,
-    exitCode: publication?.exitCode ?? null,
+    exitCode: exitCodeOf(run),
     publication: publication?.number ?? null,
     createdAt: new Date(createdAt).toISOString(),
     prunedAt: prunedAt === null ? null : new Date(prunedAt).toISOString(),
   };
 }
 
+/** The exit code with which the run has ended; null if it has not. */
+function exitCodeOf({ publication, withheld }: Run): number | null {
+  return withheld === null ? (publication?.exitCode ?? null) : withheldExitCode;
+}
+
 function runText(run: Run): string {
-  const { id, pipeline, state, source, choice, publication, rehearsal, label } = run;
-  const ended = publication === null ? state : `${state}, exit ${publication.exitCode}`;
+  const { id, pipeline, state, source, choice, rehearsal, label } = run;
+  const exitCode = exitCodeOf(run);
+  const ended = exitCode === null ? state : `${state}, exit ${exitCode}`;
   const pruned = run.prunedAt !== null;
   return [
     id,

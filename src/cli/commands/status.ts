@@ -45,7 +45,7 @@ export function addStatus(command: Command, finish: Finish): void {
         'continued',
       );
       if (options.json) await printJson('summary', { ...summary });
-      else if (run.state === 'done') {
+      else if (run.state === 'done' || run.state === 'withheld') {
         const resume = resumeCommand(process.argv, 'run');
         await print(summaryText(summary, { resume, tolerate: config.failures.tolerate, mayRetry: true }));
       } else await print(await openText(state, run, summary));

@@ -15,6 +15,7 @@ import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './check-complete.js';
 import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
 import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
+import { type WithholdNeeds, withholdOutput } from './withhold-output.js';
 
 export type AppendMergedNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'at' | 'work' | 'logger'> & {
   readonly checkpoint: Pick<
@@ -25,6 +26,7 @@ export type AppendMergedNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'a
 
 export type PublishOutputNeeds = AppendMergedNeeds &
   PutInPlaceNeeds &
+  WithholdNeeds &
   Pick<RunContext, 'deferred'> & {
     readonly checkpoint: Pick<
       Checkpoint,
@@ -40,18 +42,22 @@ export function appendMerged(
 }
 
 /**
- * Appends merged stretches, then publishes the output.
+ * Appends merged stretches, then publishes the output, or withholds it (`failures.onExceeded`).
+ * @param isReleased the output is published in any case.
+ * @returns null if the output is withheld.
  * @throws TroubleError when chunks are missing: the run goes on later; UntrustedError when more than one service
  *   has answered.
  */
 export function publishOutput(
   run: PublishOutputNeeds,
-): (stretches: AsyncIterable<MergedStretch>) => Promise<Publication> {
+  isReleased = false,
+): (stretches: AsyncIterable<MergedStretch>) => Promise<Publication | null> {
   return async (stretches) => {
     await appendStretches(run, stretches);
     await checkAllMerged(run);
     await checkOneService(run.checkpoint, run.id);
     run.at('after-last-merge-before-publishing');
+    if (!isReleased && (await withholdOutput(run))) return null;
     const publication = await commitWorkFile(run);
     await putInPlace(run, publication, true);
     return publication;

@@ -7,16 +7,15 @@
 
 import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkpoint.js';
 import { fixedOutputValues } from '../../config/fixed-values.js';
-import { TroubleError, UntrustedError } from '../../errors.js';
+import { TroubleError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf } from '../../files/work-file.js';
 import { runExitCode } from '../../report/exit-code.js';
 import { markerPaths, writeManifest, writeMarker } from '../../report/manifest.js';
-import { originsOf } from '../../report/origins.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
-import type { Choice, Counts, Origins } from '../../types.js';
 import { checkAllFiles } from '../read-source.js';
+import { checkBalance } from './check-balance.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
 import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
 import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
@@ -59,14 +58,7 @@ export async function commitPublication(
   { path, merged, columns, partial }: CompleteWorkFile,
   hash = () => hashFile(path),
 ): Promise<Publication> {
-  const { successful, failed, unprocessed } = merged;
-  const { records: read, rejected } = run.source;
-  const counts = { read, successful, failed, unprocessed, rejected };
-  const records = successful + failed + unprocessed;
-  if (read !== records + rejected) throw unbalancedError(run.id, counts);
-  const origins = originsOf(merged);
-  const { choice } = (await run.checkpoint.run(run.id))!;
-  if (choice !== null && !isAsChosen(origins, choice)) throw otherOriginsError(run.id, origins, choice);
+  const { counts, origins } = await checkBalance(run, merged);
   await checkAllFiles(run.source);
   await writeRejects(run);
   const work = await hash();
@@ -81,7 +73,7 @@ export async function commitPublication(
   const drift = partial ? undefined : await measureDrift(run, columns);
   const file = {
     ...work,
-    records,
+    records: counts.read - counts.rejected,
     exitCode: partial ? deadlineExitCode : runExitCode(counts, config.failures.tolerate),
     partial,
     counts,
@@ -97,40 +89,6 @@ export async function commitPublication(
 }
 
 const deadlineExitCode = 8;
-
-function unbalancedError(run: string, counts: Counts): UntrustedError {
-  const { read, successful, failed, unprocessed, rejected } = counts;
-  return new UntrustedError(
-    'RUN_UNBALANCED',
-    `run ${run}: ${read} records were read, and ${successful} successful, ` +
-      `${failed} failed, ${unprocessed} unprocessed and ${rejected} rejected do not add up to them`,
-    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
-  );
-}
-
-/** Whether as many records of each origin are in the output as were chosen before anything was paid. */
-function isAsChosen({ sent, reused, duplicates }: Origins, choice: Choice): boolean {
-  return (
-    sent.records === choice.sent &&
-    reused.successful === choice.reused.successful &&
-    reused.failed === choice.reused.failed &&
-    duplicates.records === choice.duplicates
-  );
-}
-
-function otherOriginsError(
-  run: string,
-  { sent, reused, duplicates }: Origins,
-  choice: Choice,
-): UntrustedError {
-  const chosen = choice.reused.successful + choice.reused.failed;
-  return new UntrustedError(
-    'RUN_UNBALANCED',
-    `run ${run}: of ${choice.sent} records to send, ${chosen} with reused answers and ${choice.duplicates} duplicates, ` +
-      `the output has ${sent.records}, ${reused.records} and ${duplicates.records}`,
-    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
-  );
-}
 
 /**
  * Puts the work file in place, or continues after a killed process. Uses the output settings of the publication, not

@@ -45,7 +45,7 @@ function expected(all: readonly string[], columns: Columns): string {
   return `${[['name', 'address', ...own].join(','), ...rows].join('\n')}\n`;
 }
 
-const publish = (run: StageRun) => publishOutput(run)(mergeResults(run)(nothing()));
+const publish = async (run: StageRun) => (await publishOutput(run)(mergeResults(run)(nothing())))!;
 const output = (run: StageRun) => readFile(run.config.output.path, 'utf8');
 const warnings = (run: StageRun) => run.log.filter((line) => line.startsWith('warn'));
 const known = (run: StageRun) => run.checkpoint.knownColumns('nightly', 'https://service.test');

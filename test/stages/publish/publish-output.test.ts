@@ -22,7 +22,8 @@ async function downloaded(config: Record<string, unknown> = {}): Promise<StageRu
   return run;
 }
 
-const publish = (run: StageRun): Promise<Publication> => publishOutput(run)(mergeResults(run)(nothing()));
+const publish = async (run: StageRun): Promise<Publication> =>
+  (await publishOutput(run)(mergeResults(run)(nothing())))!;
 const output = (run: StageRun) => readFile(run.config.output.path, 'utf8');
 const besides = async () =>
   (await readdir(await folder())).filter((name) => name.startsWith('out.csv')).sort();

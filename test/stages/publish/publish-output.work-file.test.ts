@@ -29,7 +29,7 @@ async function downloaded(): Promise<StageRun> {
   return run;
 }
 
-const publish = (run: StageRun) => publishOutput(run)(mergeResults(run)(nothing()));
+const publish = async (run: StageRun) => (await publishOutput(run)(mergeResults(run)(nothing())))!;
 const output = (run: StageRun) => readFile(run.config.output.path, 'utf8');
 
 /** What the run is in a process that goes on with it. */
@@ -89,8 +89,8 @@ describe('a work file that this process has written', () => {
 
   it('and somebody has looked at is published as it is', async () => {
     const run = await downloaded();
-    const { sha256 } = await publishAfter(run, async (path) => void (await utimes(path, 1, 1)));
-    expect(sha256).toBe(createHash('sha256').update(whole).digest('hex'));
+    const publication = await publishAfter(run, async (path) => void (await utimes(path, 1, 1)));
+    expect(publication?.sha256).toBe(createHash('sha256').update(whole).digest('hex'));
     expect(await output(run)).toBe(whole);
   });
 });

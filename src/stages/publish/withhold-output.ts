@@ -1,0 +1,72 @@
+/**
+ * Withholds a complete output that would be published with exit 3 (`failures.onExceeded: withhold`): the output that is
+ * in place stays, with its manifest, rejects and marker, and everything that was bought is kept.
+ */
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import { fixedOutputPath } from '../../config/fixed-values.js';
+import { removeLocalFile, workPathOf } from '../../files/work-file.js';
+import { exceededReasons, mustWithhold } from '../../report/exit-code.js';
+import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
+import type { RunContext } from '../../run-context.js';
+import { checkAllFiles } from '../read-source.js';
+import { checkBalance, countsOf } from './check-balance.js';
+import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
+
+export type WithholdNeeds = KeepAnswersNeeds &
+  Pick<RunContext, 'clock'> & {
+    readonly checkpoint: Pick<Checkpoint, 'publications' | 'recordWithheld' | 'run' | 'tally'>;
+  };
+
+/**
+ * Commits "withheld" together with its reason and the answers that were bought, if the config wants so. Never withholds
+ * the output of a run that is done, nor one that would replace an earlier output of the same run.
+ * @returns whether the output is withheld.
+ * @throws UntrustedError when the run does not balance; SourceError when the source changed.
+ */
+export async function withholdOutput(run: WithholdNeeds): Promise<boolean> {
+  const { failures } = run.config;
+  const merged = (await run.checkpoint.tally(run.id)).counts;
+  if (!mustWithhold(countsOf(run, merged), failures) || !(await mayWithhold(run))) return false;
+  const { counts, origins } = await checkBalance(run, merged);
+  await checkAllFiles(run.source);
+  const segment = await keepAnswers(run);
+  run.at('after-segment-before-withheld');
+  const { tolerate } = failures;
+  await run.checkpoint.recordWithheld(run.id, { counts, origins, tolerate }, run.clock.now(), segment);
+  run.at('after-withheld-before-removal');
+  await removeWithheldFiles(run);
+  run.logger.warn(
+    { run: run.id, failed: counts.failed, unprocessed: counts.unprocessed, tolerate },
+    `run ${run.id} is withheld: ${exceededReasons(counts, tolerate).join('; ')}; nothing is published`,
+  );
+  return true;
+}
+
+async function mayWithhold(run: WithholdNeeds): Promise<boolean> {
+  const { pipeline, state } = (await run.checkpoint.run(run.id))!;
+  if (state === 'done') return false;
+  const files = await run.checkpoint.publications(pipeline);
+  // An earlier output of the run without a stamp never came into its place.
+  const inPlace = files.find(
+    (file) => file.path === run.config.output.path && (file.run !== run.id || file.stamp !== null),
+  );
+  return inPlace?.run !== run.id;
+}
+
+/**
+ * Removes what a withheld run does not need: its output can be written again from the parts. Called again for a run that
+ * is found withheld, because a kill may have come in between.
+ */
+export async function removeWithheldFiles(
+  run: Parameters<typeof removeKeptChunks>[0] & { readonly checkpoint: Pick<Checkpoint, 'run'> },
+): Promise<void> {
+  const path = fixedOutputPath((await run.checkpoint.run(run.id))!.frozen);
+  if (path !== null) {
+    // An attempt to publish that was killed has left all but the first.
+    for (const name of [path, rejectsPath(path), deltaPath(path), driftPath(path)]) {
+      await removeLocalFile(workPathOf(name, run.id));
+    }
+    await removeLocalFile(workPathOf(path, run.id, true));
+  }
+  await removeKeptChunks(run);
+}

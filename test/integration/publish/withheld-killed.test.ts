@@ -1,0 +1,193 @@
+/** A bad night that is killed in any window, and a release that is, end as without the kill; and what the command says. */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  failingName,
+  fineNames,
+  type LocalJob,
+  sourceOf,
+  withLocalJob,
+} from '../../helpers/jobs/local-job.js';
+import { type CliEnd, jsonLines, runCli } from '../../helpers/processes/cli.js';
+
+const good = fineNames(80).slice(40);
+/** The last chunk fails, so that the first ones do not stop the uploads. */
+const bad = [...fineNames(34), ...Array.from({ length: 6 }, (_, at) => failingName(at))];
+const config = {
+  failures: { tolerate: '5%', onExceeded: 'withhold' },
+  reuse: { maxAge: '90d', maxMiss: '100%' },
+};
+
+type Files = Readonly<Record<string, string>>;
+
+async function filesOf(job: LocalJob): Promise<Files> {
+  const folder = dirname(job.output);
+  const names = (await readdir(folder)).sort();
+  const contents = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
+  return Object.fromEntries(names.map((name, at) => [name, contents[at]!]));
+}
+
+/** Runs `use` with the files of a good night; the source is that of a bad one. */
+function beforeBadNight(use: (job: LocalJob, before: Files) => Promise<void>): Promise<void> {
+  return withLocalJob({ names: good, config }, async (job) => {
+    expect(await job.enrich()).toMatchObject({ exitCode: 0 });
+    const before = await filesOf(job);
+    await writeFile(job.source, sourceOf(bad));
+    await use(job, before);
+  });
+}
+
+async function kill(job: LocalJob, armed: string, ...args: string[]): Promise<void> {
+  const end = await runCli([...args, job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
+  expect(end, end.stderr).toMatchObject({ signal: 'SIGKILL' });
+}
+
+async function expectNothingLeft(job: LocalJob): Promise<void> {
+  const state = await readdir(job.config().stateDir, { recursive: true });
+  const beside = await readdir(dirname(job.output));
+  expect([...state, ...beside].filter((name) => /\.(tmp|partial)$|\/chunk-/.test(name))).toEqual([]);
+}
+
+const summaryOf = ({ stdout }: CliEnd) => jsonLines(stdout).at(-1) as Record<string, unknown>;
+
+describe('a bad night that is killed', () => {
+  it.concurrent.each([
+    'after-last-merge-before-publishing',
+    'after-segment-before-withheld',
+    'after-withheld-before-removal',
+  ])('%s is withheld by the same command, and nothing is paid twice', (armed) =>
+    beforeBadNight(async (job, before) => {
+      await kill(job, armed, 'run');
+      const isKnown = ({ name }: { name: string }) => !name.endsWith('.partial');
+      const left = Object.entries(await filesOf(job)).filter(([name]) => isKnown({ name }));
+      expect(Object.fromEntries(left)).toEqual(before);
+
+      const end = await runCli(['run', job.file, '--json']);
+      expect(end.code, end.stderr).toBe(9);
+      expect(summaryOf(end)).toMatchObject({ state: 'withheld', published: false, exitCode: 9 });
+      expect(await filesOf(job)).toEqual(before);
+      await expectNothingLeft(job);
+      expect(await job.served()).toHaveLength(8);
+      // The next night buys the failed ones only.
+      await writeFile(job.source, sourceOf([...bad, 'Fine more']));
+      const next = await job.enrich({ failures: { tolerate: '100%' } });
+      expect(next).toMatchObject({ origins: { sent: { records: 7 }, reused: { records: 34 } } });
+    }),
+  );
+
+  it('and then released gives the bytes of a night that was published at once', async () => {
+    let expected: Files = {};
+    await beforeBadNight(async (job) => {
+      await runCli(['run', job.file, '--set', 'failures.onExceeded=publish']);
+      expected = await filesOf(job);
+    });
+    await beforeBadNight(async (job) => {
+      await kill(job, 'after-withheld-before-removal', 'run');
+      const run = summaryOf(await runCli(['run', job.file, '--json'])).run as string;
+      expect(await runCli(['publish', run, job.file])).toMatchObject({ code: 3 });
+      const name = basename(job.output);
+      expect((await filesOf(job))[name]).toBe(expected[name]);
+    });
+  });
+});
+
+describe('a release that is killed', () => {
+  it.concurrent.each([
+    ['after-merged-before-next', 'publish'],
+    ['after-publishing-before-rename', 'publish'],
+    ['after-publishing-before-rename', 'run'],
+    ['after-rename-before-manifest', 'run'],
+    ['after-marker-before-done', 'run'],
+  ])('%s is finished by %s', (armed, command) =>
+    beforeBadNight(async (job) => {
+      const { run } = await job.enrich();
+      await kill(job, armed, 'publish', run);
+      const end = await runCli([command, ...(command === 'publish' ? [run] : []), job.file, '--json']);
+      expect(end.code, end.stderr).toBe(3);
+      expect(summaryOf(end)).toMatchObject({ run, state: 'done', exitCode: 3, published: true });
+      expect((await job.rows()).filter((row) => row.prediction_status === 'FAILED')).toHaveLength(6);
+      await expectNothingLeft(job);
+    }),
+  );
+
+  it('before it has begun to publish leaves the run withheld', () =>
+    beforeBadNight(async (job, before) => {
+      const { run } = await job.enrich();
+      await kill(job, 'after-merged-before-next', 'publish', run);
+      expect(await job.enrich()).toMatchObject({
+        run,
+        state: 'withheld',
+        exitCode: 9,
+        counts: { failed: 6 },
+      });
+      expect(await filesOf(job)).toEqual(before);
+    }));
+});
+
+it('a retry of a withheld run that is killed goes on, and is withheld again or published', () =>
+  beforeBadNight(async (job, before) => {
+    const { run } = await job.enrich();
+    await kill(job, 'after-reopened-before-retry', 'retry', run);
+    const end = await runCli(['retry', run, job.file, '--json']);
+    expect(end.code, end.stderr).toBe(9);
+    expect(summaryOf(end)).toMatchObject({ run, state: 'withheld', uploads: { accepted: 5 } });
+    expect(await filesOf(job)).toEqual(before);
+    await expectNothingLeft(job);
+  }));
+
+describe('the command says', () => {
+  it('why, what stays, and what to type next; and each of these commands works', () =>
+    beforeBadNight(async (job, before) => {
+      const here = (...args: string[]) => runCli([...args, '-c', job.file, '--log-level', 'error']);
+      const night = await here('run');
+      expect(night.code, night.stderr).toBe(9);
+      const run = (await job.kept()).run.id;
+      const first = /publication 1 of run (\S+)/.exec(night.stderr)?.[1];
+      const lines = (head: string) => `rehearsal ${run} ${head}
+  output    ${job.output} still holds publication 1 of run ${first}
+  records   40 read = 34 successful + 6 failed (15.0 %) + 0 unprocessed + 0 rejected
+  reuse     0 reused + 0 duplicates, 40 sent
+  This is a rehearsal: the local service answered, so the predictions are not real.
+  Exit 9: 6 of 40 records failed (15%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
+  next: foliopipe publish ${run} publishes it as it is (exit 3)
+  or: foliopipe retry ${run} sends failed records once more (paid again)
+  or: foliopipe run --set failures.tolerate=15% publishes it (exit 0)
+`;
+      expect(night.stderr).toContain(lines('is complete, and its output is withheld'));
+      const again = await here('run');
+      expect(again).toMatchObject({ code: 9 });
+      expect(again.stderr).toContain(lines('is still withheld; nothing was sent'));
+      expect(await filesOf(job)).toEqual(before);
+
+      const status = await here('status');
+      expect(status).toMatchObject({ code: 0 });
+      expect(status.stdout).toContain(lines('is complete, and its output is withheld').slice(0, 40));
+      const runs = await here('runs', '--json');
+      expect(jsonLines(runs.stdout)[0]).toMatchObject({
+        run,
+        state: 'withheld',
+        exitCode: 9,
+        publication: null,
+      });
+      expect((await here('runs')).stdout).toMatch(/withheld, exit 9/);
+      const plan = await here('plan');
+      expect(plan.stdout).toContain(`run ${run} has done this source already and is withheld`);
+      const raised = await here('plan', '--set', 'failures.tolerate=15%');
+      expect(raised.stdout).toContain('publish it again: failures.tolerate is 15%');
+
+      const released = await here('run', '--set', 'failures.tolerate=15%');
+      expect(released.code, released.stderr).toBe(0);
+      expect(released.stderr).toContain(
+        `rehearsal ${run} was withheld; nothing was sent. It is published now, as publication 2: failures.tolerate is 15%`,
+      );
+    }));
+
+  it('that a partial publication contradicts it, before anything is sent', () =>
+    beforeBadNight(async (job, before) => {
+      const end = await runCli(['run', job.file, '--publish-partial', '--max-duration', '1h']);
+      expect(end.code).toBe(2);
+      expect(end.stderr).toMatch(/\[PARTIAL_WITHHELD\]\n {2}next: .*--set failures\.onExceeded=publish/);
+      expect(await filesOf(job)).toEqual(before);
+    }));
+});
