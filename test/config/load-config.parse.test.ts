@@ -161,6 +161,7 @@ test.each([
   ['source.key', { source: { path: 'x', key: [1] } }, 'or a list of source columns'],
   ['output.delta', { output: { path: 'o', delta: true } }, 'needs source.key'],
   ['output.delta', { output: { path: 'o', delta: 'yes' } }, 'expected true or false'],
+  ['failures.onExceeded', { failures: { onExceeded: 'keep' } }, 'publish or withhold'],
   ['upload.duplicates', { upload: { columns: { a: 'A' }, duplicates: 'never' } }, 'send or once'],
   ['reuse.maxAge', { reuse: { maxAge: 90 } }, 'a duration with its unit, such as 12h, 90d or 2y, or 0'],
   ['reuse.maxAge', { reuse: { maxAge: '-1d' } }, 'or 0, got "-1d"'],

@@ -236,6 +236,17 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
       expect(all).toMatchObject({ sent: 7, duplicates: 0, outdated: 2 });
     });
 
+    it('takes no failure of a withheld run, and its successes', async () => {
+      const held = await writeSegment(store, [folio([anna, bert])]);
+      const asked = [bert.sent, anna.sent];
+      const withheld = new Set([held.id]);
+      const choice = await chooseFor(store, asked, { segments: [held], withheld });
+      expect(choice).toMatchObject({ sent: 1, reused: { successful: 1, failed: 0 }, outdated: 1 });
+      expect((await readChoice(store, 'R9', choice)).sent).toEqual([1]);
+      const others = await chooseFor(store, asked, { segments: [held], withheld: new Set(['other']) });
+      expect(others).toMatchObject({ sent: 0, reused: { successful: 1, failed: 1 } });
+    });
+
     it('plans without keeping the choice: the records to send, and how many of them are equal to an earlier one', async () => {
       const segments = [await writeSegment(store, [folio([anna])])];
       const asked = [['Carl', 'Oslo'], anna.sent, ['', ''], ['Carl', 'Oslo'], ['', ''], ['Dora', 'Oslo']];

@@ -116,6 +116,7 @@ export function* batchesOf(
 export interface LookupWishes {
   readonly segments: readonly Segment[];
   readonly terms?: Partial<ReuseTerms>;
+  readonly withheld?: ReadonlySet<string>;
   readonly duplicates?: 'send' | 'once';
   readonly delimiter?: string;
   readonly run?: string | null;
@@ -125,13 +126,14 @@ export interface LookupWishes {
 export async function chooseFor(
   store: AnswerStore,
   records: readonly (readonly string[])[],
-  { segments, terms, duplicates = 'send', delimiter = ',', run = 'R9' }: LookupWishes,
+  { segments, withheld, terms, duplicates = 'send', delimiter = ',', run = 'R9' }: LookupWishes,
 ) {
   const lookup = await store.openLookup({
     fields: [1, 2],
     delimiter: delimiter.charCodeAt(0),
     sentColumns: SENT_COLUMNS,
     segments,
+    ...(withheld && { withheld }),
     duplicates,
   });
   try {
