@@ -72,7 +72,7 @@ function published(summary: RunSummary): string[] {
 
 function stayingLine({ path, inPlace }: NonNullable<RunSummary['withheld']>): string {
   return inPlace === null
-    ? `  output    none at ${path}: nothing was published there before`
+    ? `  output    no publication of the pipeline is at ${path}`
     : `  output    ${path} still holds publication ${inPlace.publication} of run ${inPlace.run}`;
 }
 
@@ -173,21 +173,23 @@ function retryText(run: string): string {
 }
 
 /** Says why the output is withheld, and names each command that ends this. */
-function whyWithheld(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
-  const { run, counts, withheld } = summary;
+function whyWithheld({ run, counts, withheld }: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
   if (withheld === null) return [];
   const { read, failed, unprocessed, rejected } = counts;
   const now = exceededReasons(counts, tolerate);
   // The config may have changed since the run was withheld.
   const reasons = now.length > 0 ? now : exceededReasons(counts, withheld.tolerate);
-  const enough = enoughTolerance(failed, read - rejected);
+  const raised = `--set failures.tolerate=${enoughTolerance(failed, read - rejected)}`;
+  const ways = [
+    ...(mayRetry ? [`foliopipe publish ${run} publishes it as it is (exit 3)`] : []),
+    ...(mayRetry && failed > 0 ? [retryText(run)] : []),
+    ...(unprocessed === 0
+      ? [`${mayRetry ? 'foliopipe run' : 'the same command with'} ${raised} publishes it (exit 0)`]
+      : []),
+  ];
   return [
     `  Exit 9: ${reasons.join('; ')}; failures.onExceeded: withhold keeps such an output back`,
-    ...(mayRetry ? [`  next: foliopipe publish ${run} publishes it as it is (exit 3)`] : []),
-    ...(mayRetry && failed > 0 ? [`  or: ${retryText(run)}`] : []),
-    ...(unprocessed === 0
-      ? [`  or: foliopipe run --set failures.tolerate=${enough} publishes it (exit 0)`]
-      : []),
+    ...ways.map((way, at) => `  ${at === 0 ? 'next' : 'or'}: ${way}`),
   ];
 }
 

@@ -186,17 +186,18 @@ async function findOutput(
   return { inPlace: false, heldBy: { publication: newest.number, run: newest.run } };
 }
 
-/** Says where the last publication still is, if it is. */
+/** Says which publication is still at the output's path. Compares sizes only; no file is read. */
 async function withheldFacts(
   { checkpoint, output }: Pick<SummarySources, 'checkpoint' | 'output'>,
   { id, pipeline, frozen }: Run,
   { tolerate }: Withheld,
 ): Promise<NonNullable<RunSummary['withheld']>> {
   const path = fixedOutputPath(frozen);
-  const isThere = path !== null && (await output.identity(path)) !== undefined;
-  const files = isThere ? await checkpoint.publications(pipeline) : [];
+  const there = path === null ? undefined : await output.identity(path);
+  const files = there === undefined ? [] : await checkpoint.publications(pipeline);
   const last = files.find((file) => file.path === path && file.run !== id);
-  return { tolerate, path, inPlace: last ? { publication: last.number, run: last.run } : null };
+  const isThere = last !== undefined && last.bytes === there?.bytes;
+  return { tolerate, path, inPlace: isThere ? { publication: last.number, run: last.run } : null };
 }
 
 /**

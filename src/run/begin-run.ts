@@ -1,9 +1,8 @@
 /** Begins a new run: after its records are chosen and every guard has passed, before anything is paid. */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { fixedOutputPath } from '../config/fixed-values.js';
-import { removeLocalFile, workPathOf } from '../files/work-file.js';
 import type { AnswerLookup } from '../reuse/answer-store.js';
+import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Clock } from '../streams/clock.js';
 import type { Choice, Source } from '../types.js';
 import { checkDisk } from './check-disk.js';
@@ -104,6 +103,5 @@ export async function supersede(
   at: number,
 ): Promise<void> {
   await checkpoint.recordSuperseded(run.id, at);
-  const output = fixedOutputPath(run.frozen);
-  if (output !== null) await removeLocalFile(workPathOf(output, run.id));
+  await removeWaitingFiles(run);
 }

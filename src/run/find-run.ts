@@ -6,6 +6,7 @@ import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { formatDuration } from '../quantities.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
+import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Source } from '../types.js';
 import { type BeginRunContext, beginRun } from './begin-run.js';
 import { checkSource } from './check-source.js';
@@ -53,6 +54,8 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
     return continueRun(context, unfinished, source);
   }
   const latest = await checkpoint.latestRun(config.pipeline);
+  // A kill may have come before its files were removed.
+  if (latest?.state === 'withheld') await removeWaitingFiles(latest);
   const watch = await watchRecords(context, options, unfinished);
   try {
     const watching = { ...options, ...(watch && { watch }) };

@@ -1,10 +1,9 @@
 /** Removes the results of runs that ended long ago. Their costs stay in the ledger. */
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { fixedOutputPath } from '../config/fixed-values.js';
 import type { FileStore } from '../files/run-files.js';
-import { removeLocalFile, workPathOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
+import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 
 export interface PruneContext {
   readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
@@ -50,7 +49,7 @@ export async function* pruneRuns(context: PruneContext, limits: PruneLimits): As
       // The files last: they tell the next prune that this one was killed.
       if (run.choice !== null) await context.answers.removeChoice(run.id);
       await context.files.remove(run.id);
-      await removeWorkFiles(run);
+      await removeWaitingFiles(run);
       context.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
     }
     yield { run: run.id, state: run.state, finishedAt: run.finishedAt, bytes: bytes ?? 0 };
@@ -67,11 +66,4 @@ export async function unknownRunFolders(
     if ((await checkpoint.run(run)) === undefined) unknown.push(location);
   }
   return unknown;
-}
-
-/** Removes the unfinished outputs of a run that has ended. */
-async function removeWorkFiles(run: Run): Promise<void> {
-  const output = fixedOutputPath(run.frozen);
-  if (output === null) return;
-  for (const partial of [false, true]) await removeLocalFile(workPathOf(output, run.id, partial));
 }

@@ -184,3 +184,45 @@ describe('exit 3', () => {
     expect(summaryText({ ...done, exitCode: 3 }, { ...terms, mayRetry: false })).not.toContain('retry');
   });
 });
+
+describe('a withheld output', () => {
+  const withheld = { tolerate: 0.05, path: 'out.csv', inPlace: { publication: 6, run: 'r0' } };
+  const files = { output: null, manifest: null, marker: null, publication: null, published: false };
+  const held = { ...done, ...files, state: 'withheld', exitCode: 9, withheld } as const;
+
+  it('says what stays in its place, why, and each way out', () => {
+    expect(summaryText(held, terms)).toBe(`run r1 is complete, and its output is withheld
+  output    out.csv still holds publication 6 of run r0
+  records   1,010 read = 900 successful + 100 failed (10.0 %) + 0 unprocessed + 10 rejected
+  Exit 9: 100 of 1000 records failed (10%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
+  next: foliopipe publish r1 publishes it as it is (exit 3)
+  or: foliopipe retry r1 sends failed records once more (paid again)
+  or: foliopipe run --set failures.tolerate=10% publishes it (exit 0)
+`);
+  });
+  it('names no tolerance where records are unprocessed, and no retry where none failed', () => {
+    const counts = { ...done.counts, successful: 990, failed: 0, unprocessed: 10 };
+    const text = summaryText({ ...held, counts, found: 'done' }, terms);
+    expect(text).toMatch(/^run r1 is still withheld; nothing was sent\n/);
+    expect(text).toMatch(/ {2}Exit 9: 10 records are unprocessed; .*\n {2}next: foliopipe publish r1 .*\n$/);
+  });
+  it('still has its reason if more is tolerated now, and says where nothing is in place', () => {
+    const text = summaryText(
+      { ...held, withheld: { ...withheld, inPlace: null } },
+      { ...terms, tolerate: 0.5 },
+    );
+    expect(text).toContain('failures.tolerate is 5%');
+    expect(text).toContain('\n  output    no publication of the pipeline is at out.csv\n');
+  });
+  it('of a rehearsal names only what reaches its own state', () => {
+    const text = summaryText({ ...held, rehearsal: true }, { ...terms, mayRetry: false });
+    expect(text).toMatch(/\n {2}next: the same command with --set failures\.tolerate=10% publishes it/);
+    expect(text).not.toMatch(/foliopipe (publish|retry|run)/);
+  });
+  it('says why it is published now', () => {
+    const text = textOf({ released: 'failures.tolerate is 10%' });
+    expect(text).toMatch(
+      /^run r1 was withheld; nothing was sent\. It is published now, as publication 7: failures\.tolerate is 10%\n/,
+    );
+  });
+});

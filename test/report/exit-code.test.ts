@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runExitCode } from '../../src/report/exit-code.js';
+import { exceededReasons, mustWithhold, releaseReason, runExitCode } from '../../src/report/exit-code.js';
 
 const code = (successful: number, failed: number, unprocessed: number, tolerate: number) =>
   runExitCode({ read: 0, rejected: 0, successful, failed, unprocessed }, tolerate);
@@ -26,5 +26,36 @@ describe('the exit code of a publication', () => {
 
   it('is 0 where nothing was sent', () => {
     expect(code(0, 0, 0, 0)).toBe(0);
+  });
+});
+
+describe('an output that is withheld', () => {
+  const counts = { read: 101, rejected: 1, successful: 93, failed: 7, unprocessed: 0 };
+  const withhold = 'withhold' as const;
+
+  it('is one that would end with exit 3, where the config says so', () => {
+    expect(mustWithhold(counts, { tolerate: 0.05, onExceeded: withhold })).toBe(true);
+    expect(mustWithhold(counts, { tolerate: 0.07, onExceeded: withhold })).toBe(false);
+    expect(mustWithhold(counts, { tolerate: 0.05, onExceeded: 'publish' })).toBe(false);
+    const lost = { ...counts, successful: 92, unprocessed: 1 };
+    expect(mustWithhold(lost, { tolerate: 1, onExceeded: withhold })).toBe(true);
+  });
+
+  it('is released by the one setting or the other', () => {
+    expect(releaseReason(counts, { tolerate: 0.05, onExceeded: withhold })).toBeNull();
+    expect(releaseReason(counts, { tolerate: 0.075, onExceeded: withhold })).toBe(
+      'failures.tolerate is 7.5%',
+    );
+    expect(releaseReason(counts, { tolerate: 0.05, onExceeded: 'publish' })).toBe(
+      'failures.onExceeded is publish',
+    );
+  });
+
+  it('has a reason for each limit that it exceeds', () => {
+    expect(exceededReasons(counts, 0.07)).toEqual([]);
+    expect(exceededReasons({ ...counts, successful: 92, unprocessed: 1 }, 0.05)).toEqual([
+      '7 of 100 records failed (7%), and failures.tolerate is 5%',
+      '1 record is unprocessed',
+    ]);
   });
 });

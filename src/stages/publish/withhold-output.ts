@@ -3,14 +3,12 @@
  * in place stays, with its manifest, rejects and marker, and everything that was bought is kept.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
-import { fixedOutputPath } from '../../config/fixed-values.js';
-import { removeLocalFile, workPathOf } from '../../files/work-file.js';
 import { exceededReasons, mustWithhold } from '../../report/exit-code.js';
-import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkBalance, countsOf } from './check-balance.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
+import { removeWaitingFiles } from './waiting-files.js';
 
 export type WithholdNeeds = KeepAnswersNeeds &
   Pick<RunContext, 'clock'> & {
@@ -25,6 +23,7 @@ export type WithholdNeeds = KeepAnswersNeeds &
  */
 export async function withholdOutput(run: WithholdNeeds): Promise<boolean> {
   const { failures } = run.config;
+  if (failures.onExceeded === 'publish') return false;
   const merged = (await run.checkpoint.tally(run.id)).counts;
   if (!mustWithhold(countsOf(run, merged), failures) || !(await mayWithhold(run))) return false;
   const { counts, origins } = await checkBalance(run, merged);
@@ -60,13 +59,6 @@ async function mayWithhold(run: WithholdNeeds): Promise<boolean> {
 export async function removeWithheldFiles(
   run: Parameters<typeof removeKeptChunks>[0] & { readonly checkpoint: Pick<Checkpoint, 'run'> },
 ): Promise<void> {
-  const path = fixedOutputPath((await run.checkpoint.run(run.id))!.frozen);
-  if (path !== null) {
-    // An attempt to publish that was killed has left all but the first.
-    for (const name of [path, rejectsPath(path), deltaPath(path), driftPath(path)]) {
-      await removeLocalFile(workPathOf(name, run.id));
-    }
-    await removeLocalFile(workPathOf(path, run.id, true));
-  }
+  await removeWaitingFiles((await run.checkpoint.run(run.id))!);
   await removeKeptChunks(run);
 }

@@ -2,6 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { publish } from '../../../pipelines/index.js';
 import {
   failingName,
   fineNames,
@@ -76,6 +77,16 @@ describe('a bad night that is killed', () => {
     }),
   );
 
+  it('and has left its files beside the output loses them when the next night begins', () =>
+    beforeBadNight(async (job) => {
+      await kill(job, 'after-withheld-before-removal', 'run');
+      expect(Object.keys(await filesOf(job)).filter((name) => name.endsWith('.partial'))).toHaveLength(1);
+      await writeFile(job.source, sourceOf(good));
+      expect(await job.enrich()).toMatchObject({ exitCode: 0 });
+      const beside = await readdir(dirname(job.output));
+      expect(beside.filter((name) => name.endsWith('.partial'))).toEqual([]);
+    }));
+
   it('and then released gives the bytes of a night that was published at once', async () => {
     let expected: Files = {};
     await beforeBadNight(async (job) => {
@@ -94,10 +105,8 @@ describe('a bad night that is killed', () => {
 
 describe('a release that is killed', () => {
   it.concurrent.each([
-    ['after-merged-before-next', 'publish'],
     ['after-publishing-before-rename', 'publish'],
     ['after-publishing-before-rename', 'run'],
-    ['after-rename-before-manifest', 'run'],
     ['after-marker-before-done', 'run'],
   ])('%s is finished by %s', (armed, command) =>
     beforeBadNight(async (job) => {
@@ -122,6 +131,7 @@ describe('a release that is killed', () => {
         counts: { failed: 6 },
       });
       expect(await filesOf(job)).toEqual(before);
+      expect(await publish(job.config(), run)).toMatchObject({ run, exitCode: 3, publication: 2 });
     }));
 });
 

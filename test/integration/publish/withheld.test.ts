@@ -143,6 +143,22 @@ describe('a night with more failed records than are tolerated', () => {
   });
 });
 
+describe('a bad night that is submitted', () => {
+  it('is withheld by collect, which says so each time', () =>
+    withNights({ config }, async (nights) => {
+      nights.service.behaviour = failing(/Shaky/);
+      await nights.night(good);
+      const before = await filesOf(nights);
+      await nights.write(bad);
+      const { run } = await submit(nights.config(), nights.options);
+      for (const wait of [true, false]) {
+        const summary = await collect(nights.config(), { ...nights.options, wait });
+        expect(summary).toMatchObject({ run, state: 'withheld', exitCode: 9, published: false });
+      }
+      expect(await filesOf(nights)).toEqual(before);
+    }));
+});
+
 describe('the same command again', () => {
   it('stays withheld, pays nothing and changes nothing', () =>
     afterBadNight(async (nights, { run, before }) => {
