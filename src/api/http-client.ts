@@ -11,12 +11,14 @@ import { ConfigError } from '../errors.js';
 import type { Milliseconds } from '../types.js';
 import { isLoopback } from './requests.js';
 import { type HttpReply, type HttpRequest, sendRequest } from './send-request.js';
+import type { AwakeClock } from './timeout.js';
 
 export interface HttpClientOptions {
   /** Longest time until a connection is open, including TLS and a proxy's tunnel. */
   readonly connectTimeout: Milliseconds;
-  /** Longest time without a byte of a reply's body. */
+  /** Longest time without a byte of a reply's body, and the period in which a reply must bring the least rate. */
   readonly idleTimeout: Milliseconds;
+  readonly clock: AwakeClock;
   readonly proxies: Proxies;
   /** Makes messages safe to show. */
   readonly show: (text: string) => string;

@@ -1,6 +1,7 @@
 /** The four operations over HTTP. Only this client reaches the network. */
 import { setMaxListeners } from 'node:events';
 import { ConfigError, type ErrorFacts } from '../errors.js';
+import { formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
 import { statusFailure } from './error-reply.js';
 import { AttemptError, type Operation } from './failure.js';
@@ -13,6 +14,7 @@ import { createRequests } from './requests.js';
 import { type ApiLogger, RetryLoop, type RetryTimes } from './retry-loop.js';
 import type { HttpReply, HttpRequest } from './send-request.js';
 import { createServiceText, type TokenSecret } from './service-text.js';
+import { type AwakeClock, openAwakeClock, Timeout } from './timeout.js';
 
 export interface ApiOptions {
   readonly baseUrl: string;
@@ -27,7 +29,10 @@ export interface ApiOptions {
   readonly timeouts: {
     /** Longest time until a connection is open, including TLS. */
     readonly connect: Milliseconds;
-    /** Longest time without a byte from the service. Does not apply to an upload that waits for its reply. */
+    /**
+     * Longest time without a byte from the service. Does not apply to an upload that waits for its reply. A GET's reply
+     * that takes longer must bring 8 KB/s, on average over each such time.
+     */
     readonly idle: Milliseconds;
     /** Longest time of a whole upload, including its reply. */
     readonly upload: Milliseconds;
@@ -50,10 +55,18 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
   const show = createServiceText(options.token);
   const requests = createRequests(options);
   const { limiter = new RateLimiter(options.requestsPerSecond) } = options;
-  const loop = new RetryLoop({ limiter, retry, lostAfter, logger, show });
+  const clock = openAwakeClock((gap) => {
+    const time = formatDuration(gap);
+    logger.warn(
+      { gap: Math.round(gap) },
+      `this process did not run for ${time}; no time-out counts this time`,
+    );
+  });
+  const loop = new RetryLoop({ limiter, retry, lostAfter, logger, show, clock });
   const client = openHttpClient({
     connectTimeout: timeouts.connect,
     idleTimeout: timeouts.idle,
+    clock,
     proxies: options.proxies ?? {},
     show,
   });
@@ -78,7 +91,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     };
     const isPaid = operation === 'upload' || operation === 'search';
     const once = isPaid
-      ? () => withDeadline({ time: timeouts.upload, grace: timeouts.shutdown }, signal, attempt)
+      ? () => withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, attempt)
       : () => attempt(signal);
     const { origin, pathname } = request.url;
     const address = show(`${request.method} ${origin}${pathname}`);
@@ -119,7 +132,10 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       return call('search', request, {}, signal, (reply) => readJson(reply.body, searchReply));
     },
 
-    close: async () => client.close(),
+    close: async () => {
+      client.close();
+      clock.close();
+    },
   };
 }
 
@@ -128,31 +144,37 @@ function isRehearsal(reply: HttpReply): boolean {
   return reply.header('foliopipe-service') === 'local';
 }
 
+interface PaidTimes {
+  readonly time: Milliseconds;
+  readonly grace: Milliseconds;
+  readonly clock: AwakeClock;
+}
+
 /**
  * Runs paid work under its own signal, which aborts after `time`, or `grace` after `signal` aborted. Removes its timers
  * and its listener when the work has ended.
  * @throws the signal's reason if it is already aborted: then the work does not begin.
  */
 async function withDeadline<T>(
-  { time, grace }: { readonly time: Milliseconds; readonly grace: Milliseconds },
+  { time, grace, clock }: PaidTimes,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const controller = new AbortController();
-  const timers = [
-    setTimeout(() => {
-      controller.abort(Object.assign(new Error(`not done after ${time} ms`), { code: 'TIMEOUT' }));
-    }, time),
-  ];
-  const forward = (): void => {
-    timers.push(setTimeout(() => controller.abort(signal.reason), grace));
-  };
+  const deadline = new Timeout(clock);
+  const end = new Timeout(clock);
+  deadline.begin(time, () => {
+    const error = new Error(`not done after ${formatDuration(time)}`);
+    controller.abort(Object.assign(error, { code: 'TIMEOUT' }));
+  });
+  const forward = (): void => end.begin(grace, () => controller.abort(signal.reason));
   signal.addEventListener('abort', forward, { once: true });
   try {
     return await work(controller.signal);
   } finally {
-    timers.forEach(clearTimeout);
+    deadline.end();
+    end.end();
     signal.removeEventListener('abort', forward);
   }
 }

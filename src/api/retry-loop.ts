@@ -13,6 +13,7 @@ import { type Call, callFacts, describeFailure, finalError } from './final-error
 import type { RequestLimiter } from './rate-limiter.js';
 import { decideRetry, isLost, isMissing, type MissingReplies } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
+import type { AwakeClock } from './timeout.js';
 
 /** The part of a logger that the client uses. */
 export type ApiLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
@@ -32,6 +33,8 @@ export interface RetryLoopOptions {
   readonly lostAfter: Milliseconds;
   readonly logger: ApiLogger;
   readonly show: ServiceText;
+  /** Measures outages and missing folios: while this process does not run, the service fails nobody. */
+  readonly clock: AwakeClock;
 }
 
 /** How a call ended: with a value, or with the error to throw. */
@@ -60,14 +63,14 @@ export class RetryLoop {
    * @throws the errors of `finalError`; the signal's reason after an abort, if the failure would allow a retry.
    */
   async run<T>(call: Call, attempt: () => Promise<T>, signal: AbortSignal, until?: AbortSignal): Promise<T> {
-    const { limiter, retry, show } = this.#options;
+    const { limiter, retry, show, clock } = this.#options;
     const state: CallState = { failingSince: null, missing: null, skipsBackOff: false };
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
       try {
         await limiter.wait(signal);
         outcome = { value: await attempt() };
-        this.#outage(call.operation).recordSuccess(performance.now());
+        this.#outage(call.operation).recordSuccess(clock.now());
       } catch (error) {
         const failure = failureOf(error, show);
         const isLast = until?.aborted === true;
@@ -103,9 +106,9 @@ export class RetryLoop {
     signal: AbortSignal,
     isLast: boolean,
   ): { readonly error: unknown } | undefined {
-    const { limiter, retry, lostAfter, logger } = this.#options;
+    const { limiter, retry, lostAfter, logger, clock } = this.#options;
     const { operation } = call;
-    const now = performance.now();
+    const now = clock.now();
     const missing = countMissing(state, failure, now);
     const decision = decideRetry(operation, failure, isLast || isLost(missing, lostAfter));
     if (decision.kind !== 'retry') return { error: finalError(decision.kind, failure, call) };

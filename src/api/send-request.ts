@@ -4,8 +4,10 @@ import http from 'node:http';
 import https from 'node:https';
 import { pipeline, Readable } from 'node:stream';
 import type { FormDataEncoder } from 'form-data-encoder';
+import { formatBytes, formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
 import { AttemptError, networkFailure } from './failure.js';
+import { type AwakeClock, Timeout } from './timeout.js';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
@@ -31,6 +33,7 @@ export interface Connection {
   readonly agent: Agent;
   readonly connectTimeout: Milliseconds;
   readonly idleTimeout: Milliseconds;
+  readonly clock: AwakeClock;
   /** Makes messages safe to show. */
   readonly show: (text: string) => string;
 }
@@ -44,7 +47,7 @@ export async function sendRequest(
   sent: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpReply> {
-  const { show, idleTimeout } = connection;
+  const { show } = connection;
   let began = false;
   try {
     const reply = await receiveReply(connection, sent, signal, () => {
@@ -52,10 +55,13 @@ export async function sendRequest(
     });
     // Avoids an uncaught exception when the body is destroyed while it is not being read.
     reply.on('error', () => undefined);
+    const status = reply.statusCode!;
+    // The success of a paid request is waited for as long as bytes come: giving it up would make it ambiguous.
+    const isPatient = sent.method === 'POST' && status >= 200 && status <= 299;
     return {
-      status: reply.statusCode!,
+      status,
       header: (name) => [reply.headers[name]].flat()[0],
-      body: readBody(reply, idleTimeout, signal, show),
+      body: readBody(reply, connection, signal, isPatient),
       discard: () => void reply.destroy(),
     };
   } catch (error) {
@@ -65,7 +71,7 @@ export async function sendRequest(
 
 /** @param onBegin called when the connection is open: from then on the request may reach the service. */
 async function receiveReply(
-  { agent, connectTimeout }: Connection,
+  { agent, connectTimeout, clock }: Connection,
   { method, url, headers, body, headersTimeout }: HttpRequest,
   signal: AbortSignal,
   onBegin: () => void,
@@ -73,7 +79,7 @@ async function receiveReply(
   signal.throwIfAborted();
   const isSecure = url.protocol === 'https:';
   const request = (isSecure ? https : http).request(url, { method, headers, agent });
-  const timeout = new PhaseTimeout();
+  const timeout = new Timeout(clock);
   let onAbort: () => void;
   return new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
@@ -85,11 +91,11 @@ async function receiveReply(
     };
     onAbort = () => fail(signal.reason);
     signal.addEventListener('abort', onAbort);
-    timeout.begin('CONNECT_TIMEOUT', connectTimeout, fail);
+    timeout.begin(connectTimeout, () => fail(nothingCame('CONNECT_TIMEOUT', connectTimeout)));
     request.once('socket', (socket) => {
       const begin = (): void => {
         onBegin();
-        timeout.begin('HEADERS_TIMEOUT', headersTimeout, fail);
+        timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
       };
       if (request.reusedSocket) begin();
       else socket.once(isSecure ? 'secureConnect' : 'connect', begin);
@@ -107,22 +113,27 @@ async function receiveReply(
   });
 }
 
+/** @param isPatient whether the reply may be as slow as it likes, as long as it does not fall silent. */
 async function* readBody(
   reply: IncomingMessage,
-  idleTimeout: Milliseconds,
+  { idleTimeout, clock, show }: Connection,
   signal: AbortSignal,
-  show: (text: string) => string,
+  isPatient: boolean,
 ): AsyncGenerator<Buffer> {
-  const timeout = new PhaseTimeout();
+  const timeout = new Timeout(clock);
+  const pace = new Pace(isPatient ? Number.POSITIVE_INFINITY : idleTimeout);
   const onAbort = () => reply.destroy(signal.reason);
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) onAbort();
-  timeout.begin('BODY_TIMEOUT', idleTimeout, (error) => reply.destroy(error));
+  timeout.begin(idleTimeout, () => reply.destroy(nothingCame('BODY_TIMEOUT', idleTimeout)));
   try {
+    let askedAt = clock.now();
     for await (const piece of reply as AsyncIterable<Buffer>) {
+      pace.add(piece.length, clock.now() - askedAt);
       timeout.pause();
       yield piece;
       timeout.resume();
+      askedAt = clock.now();
     }
   } catch (error) {
     throw new AttemptError(networkFailure(error, true, show));
@@ -132,37 +143,46 @@ async function* readBody(
   }
 }
 
-/** A phase of a request that may take too long. Errors and logs use its name. */
-export type Phase = 'CONNECT_TIMEOUT' | 'HEADERS_TIMEOUT' | 'BODY_TIMEOUT';
+/** Why a request ended although nothing failed. Errors and logs use these names. */
+type Phase = 'CONNECT_TIMEOUT' | 'HEADERS_TIMEOUT' | 'BODY_TIMEOUT' | 'REPLY_TOO_SLOW';
+
+function timeoutError(phase: Phase, message: string): Error {
+  return Object.assign(new Error(message), { code: phase });
+}
+
+function nothingCame(phase: Phase, time: Milliseconds): Error {
+  return timeoutError(phase, `nothing came for ${formatDuration(time)}`);
+}
+
+/** Slower than any line over which a chunk could be uploaded within the default `timeouts.upload`. */
+const LEAST_BYTES_PER_SECOND = 8 * 1024;
 
 /**
- * A timeout for one phase at a time. It can be paused, so that the time of the consumer does not count. Neither pausing
- * nor resuming creates a timer, so that reading a body needs no new timer for each piece.
+ * Notices a reply that never falls silent and yet brings almost nothing. Each period in which we wait for the service
+ * must bring the least rate. A reply that is whole within one period is never too slow.
  */
-export class PhaseTimeout {
-  #timer: NodeJS.Timeout | undefined;
-  #isPaused = false;
+class Pace {
+  readonly #period: Milliseconds;
+  #waited: Milliseconds = 0;
+  #bytes = 0;
 
-  /** Starts the timeout of a phase and ends the timeout of the phase before it. */
-  begin(phase: Phase, time: Milliseconds, onTimeout: (error: Error) => void): void {
-    this.end();
-    this.#timer = setTimeout(() => {
-      if (this.#isPaused) this.#timer?.refresh();
-      else onTimeout(Object.assign(new Error(`nothing came for ${time} ms`), { code: phase }));
-    }, time);
+  constructor(period: Milliseconds) {
+    this.#period = period;
   }
 
-  pause(): void {
-    this.#isPaused = true;
-  }
-
-  /** Starts the time again from zero. */
-  resume(): void {
-    this.#isPaused = false;
-    this.#timer?.refresh();
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
+  /**
+   * @param waited how long we have waited for these bytes.
+   * @throws an error with the code `REPLY_TOO_SLOW`.
+   */
+  add(bytes: number, waited: Milliseconds): void {
+    this.#bytes += bytes;
+    this.#waited += waited;
+    if (this.#waited < this.#period) return;
+    if (this.#bytes * 1000 < this.#waited * LEAST_BYTES_PER_SECOND) {
+      const message = `the reply is too slow: ${formatBytes(this.#bytes)} in ${formatDuration(this.#waited)}`;
+      throw timeoutError('REPLY_TOO_SLOW', message);
+    }
+    this.#waited = 0;
+    this.#bytes = 0;
   }
 }

@@ -1,25 +1,24 @@
 /** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
 
-import { setMaxListeners } from 'node:events';
 import { dirname } from 'node:path';
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
-import { ConfigError, DeadlineError, InterruptedError, TroubleError } from '../errors.js';
+import { ConfigError, TroubleError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
 import { silentLogger } from '../logger.js';
-import { longestTimerMs } from '../quantities.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
-import { type Clock, systemClock } from '../streams/clock.js';
+import { systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
 import { codeOf, diskTrouble } from '../streams/system-error.js';
 import { type FoundRun, findRun } from './find-run.js';
-import { type Closeable, createReleasers, openAnswers, openState } from './open-state.js';
+import { createReleasers, openAnswers, openState } from './open-state.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity } from './service.js';
+import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
 
 export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
@@ -131,52 +130,6 @@ async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers
   return run.state === 'done' || run.state === 'withheld'
     ? openLater(() => answers.openChoice(id, choice))
     : answers.openChoice(id, choice);
-}
-
-/** Waits for the uploads in flight, because they may be paid for: their replies must be recorded. */
-async function endUploads(
-  controller: AbortController,
-  inFlight: ReadonlySet<Promise<unknown>>,
-): Promise<void> {
-  if (inFlight.size > 0) controller.abort(new InterruptedError());
-  while (inFlight.size > 0) await Promise.allSettled(inFlight);
-}
-
-/** A controller for the run, which aborts when the caller's signal does. */
-function linkedController(
-  signal: AbortSignal | undefined,
-  releasers: ReturnType<typeof createReleasers>,
-): AbortController {
-  const controller = new AbortController();
-  // Every folio and part on its way listens: they are bounded by `concurrency`, and Node would warn at eleven.
-  setMaxListeners(0, controller.signal);
-  if (signal === undefined) return controller;
-  const follow = () => controller.abort(signal.reason);
-  if (signal.aborted) follow();
-  signal.addEventListener('abort', follow, { once: true });
-  releasers.add({ close: async () => signal.removeEventListener('abort', follow) });
-  return controller;
-}
-
-/**
- * Aborts the run at its deadline.
- * @param deadline epoch milliseconds; a past deadline aborts at once.
- */
-function stopAtDeadline(controller: AbortController, deadline: number, clock: Clock): Closeable {
-  const stop = () =>
-    controller.abort(
-      new DeadlineError('DEADLINE_REACHED', `the deadline ${new Date(deadline).toISOString()} was reached`, {
-        hint: 'run the same command with a later deadline: it goes on where this one stopped',
-        facts: { deadline: new Date(deadline).toISOString() },
-      }),
-    );
-  const left = deadline - clock.now();
-  if (left <= 0) {
-    stop();
-    return { close: async () => undefined };
-  }
-  const timer = setTimeout(stop, Math.min(left, longestTimerMs));
-  return { close: async () => clearTimeout(timer) };
 }
 
 function translateDiskError(error: unknown, { stateDir, output }: Config): unknown {

@@ -134,7 +134,7 @@ export interface Closeable {
 }
 
 /** A stack of opened resources. */
-interface Releasers extends Closeable {
+export interface Releasers extends Closeable {
   add(opened: Closeable): void;
 }
 

@@ -16,7 +16,7 @@ const status = (code: number, retryAfter: number | null = null, fromService = tr
   message: 'no',
 });
 
-function createLoop(giveUpAfter = 60_000, lostAfter = 0) {
+function createLoop(giveUpAfter = 60_000, lostAfter = 0, now = () => performance.now()) {
   const log: string[] = [];
   const loop = new RetryLoop({
     limiter: new RateLimiter(10_000),
@@ -28,6 +28,7 @@ function createLoop(giveUpAfter = 60_000, lostAfter = 0) {
       warn: (_fields, message) => log.push(`warn ${message}`),
     },
     show: (text) => text,
+    clock: { now },
   });
   const run = <T>(operation: Operation, attempt: () => Promise<T>, signal = noSignal, until?: AbortSignal) =>
     loop.run(
@@ -64,6 +65,14 @@ test('an outage is logged when it begins and when it is over, its attempts only 
     'warn track fails and is tried again: reset (ECONNRESET)',
     'info track works again after 0 s',
   ]);
+});
+
+test('the time in which this process does not run is neither an outage nor counts for a missing folio', async () => {
+  const { run } = createLoop(1, 1, () => 0);
+  const long = failing(...Array.from({ length: 10 }, () => CUT));
+  expect(await run('track', long.attempt)).toBe('done');
+  const missing = failing(...Array.from({ length: 10 }, () => status(404)));
+  expect(await run('track', missing.attempt)).toBe('done');
 });
 
 describe('a folio that the service does not know', () => {

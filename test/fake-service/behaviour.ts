@@ -72,4 +72,6 @@ export interface Behaviour {
   /** Changes the reply to a poll. */
   readonly tracking?: (reply: Reply, folio: FakeFolio) => Reply;
   readonly trouble?: TroubleMaker;
+  /** The service has done what it was asked, and replies when this is resolved. */
+  readonly hold?: (request: SeenRequest) => Promise<void> | undefined;
 }

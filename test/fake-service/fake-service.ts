@@ -46,14 +46,10 @@ export async function openFakeService(
   const seen: SeenRequest[] = [];
   const folios: FakeFolio[] = [];
   const server = await openScriptedServer((response, request) => {
-    try {
-      answer(response, request);
-    } catch (error) {
-      sendText(response, String(error), 500);
-    }
+    answer(response, request).catch((error: unknown) => sendText(response, String(error), 500));
   });
 
-  function answer(response: http.ServerResponse, request: RawRequest): void {
+  async function answer(response: http.ServerResponse, request: RawRequest): Promise<void> {
     const operation = operations[`${request.method} ${request.path}`];
     if (operation === undefined) return void sendText(response, 'no such operation', 404);
     const sent = readSent(operation, request);
@@ -67,6 +63,7 @@ export async function openFakeService(
     }
     if (asked.token !== service.token) return void sendText(response, '{"message":"who are you?"}', 401);
     const { status, text } = reply(asked, sent, folio);
+    await service.behaviour.hold?.(asked);
     if (trouble?.kind === 'lose') return void sendShare(response, text, trouble.share);
     if (trouble?.kind === 'redirect') {
       return void sendText(response, '', trouble.status, { location: trouble.location });

@@ -108,6 +108,7 @@ async function pollUntilComplete(
   const wait = firstDelay(expectedTime(state.times), limits()) - Math.max(began - since, 0);
   if (wait > 0) await sleepUntil(run, Math.min(wait, poll.timeout), until);
   for (let polls = 1; ; polls++) {
+    const askedAt = run.clock.now();
     const report = await pollOnce(run, chunk, folio, until);
     if (report === undefined) return undefined;
     const now = run.clock.now();
@@ -124,7 +125,8 @@ async function pollUntilComplete(
       if (status === 'FINISHED') [since, before] = [now, null];
     }
     if (until?.aborted) return undefined;
-    if (now - began >= poll.timeout) {
+    // If the machine slept while the reply was on its way, the folio is polled once more first.
+    if (askedAt - began >= poll.timeout) {
       // The folio is still open at the service, so it keeps its permit.
       await run.folioPermits.keep(permitName(run.id, chunk.number));
       run.logger.warn(
@@ -137,7 +139,7 @@ async function pollUntilComplete(
     const expected = status === 'FINISHED' ? 0 : expectedTime(state.times);
     const delay = pollDelay({ last, before, expected }, limits());
     before = last;
-    await sleepUntil(run, Math.min(delay, began + poll.timeout - now), until);
+    await sleepUntil(run, Math.min(delay, Math.max(began + poll.timeout - now, 0)), until);
   }
 }
 

@@ -49,12 +49,12 @@ export function replyCells(operation) {
       ...outages,
       config: shortTimeouts,
     }),
-    cell(operation, 'slow', 'a byte now and then, for longer than `timeouts.idle`, once', {
-      rules: once({ slow: { bytesPerSecond: 800 } }),
-      expect: done(),
+    ...onceAndForEver(operation, 'slow', 'a byte now and then, for longer than `timeouts.idle`, ', {
+      hit: { slow: { bytesPerSecond: 800 } },
+      ...outages,
       config: shortTimeouts,
     }),
-    cell(operation, 'slow', 'for ever', {
+    cell(operation, 'slow', 'within `timeouts`, for ever', {
       rules: forEver({ slow: { bytesPerSecond: 8000 } }),
       expect: done(),
     }),

@@ -92,6 +92,15 @@ describe('a folio that is not complete', () => {
     expect(run.log.some((line) => line.startsWith('warn') && line.includes('F2'))).toBe(true);
   });
 
+  it('is polled once more if the machine slept past poll.timeout while a reply was on its way', async () => {
+    const run: StageRun = await open(async (_, nth, signal) => {
+      if (nth === 2) await run.clock.sleep(3 * 60 * 60 * 1000, signal);
+      return nth < 3 ? report('PROCESSING') : report('FINISHED', 2);
+    });
+    expect(await trackAll(run)).toHaveLength(3);
+    expect(pollsOf(run, 'F1')).toBe(3);
+  });
+
   it('keeps its permit after poll.timeout: when all are kept, nothing more is sent', async () => {
     const run = await open((folio) => (folio === 'F1' ? report('PROCESSING') : report('FINISHED', 2)), {
       concurrency: { uploads: 1, folios: 1 },

@@ -1,0 +1,54 @@
+/** What stops a run from outside: the signal of its caller and its deadline. Uploads in flight are waited for. */
+import { setMaxListeners } from 'node:events';
+import { DeadlineError, InterruptedError } from '../errors.js';
+import type { Clock } from '../streams/clock.js';
+import type { Closeable, Releasers } from './open-state.js';
+
+/** Waits for the uploads in flight, because they may be paid for: their replies must be recorded. */
+export async function endUploads(
+  controller: AbortController,
+  inFlight: ReadonlySet<Promise<unknown>>,
+): Promise<void> {
+  if (inFlight.size > 0) controller.abort(new InterruptedError());
+  while (inFlight.size > 0) await Promise.allSettled(inFlight);
+}
+
+/** A controller for the run, which aborts when the caller's signal does. */
+export function linkedController(signal: AbortSignal | undefined, releasers: Releasers): AbortController {
+  const controller = new AbortController();
+  // Every folio and part on its way listens: they are bounded by `concurrency`, and Node would warn at eleven.
+  setMaxListeners(0, controller.signal);
+  if (signal === undefined) return controller;
+  const follow = () => controller.abort(signal.reason);
+  if (signal.aborted) follow();
+  signal.addEventListener('abort', follow, { once: true });
+  releasers.add({ close: async () => signal.removeEventListener('abort', follow) });
+  return controller;
+}
+
+/**
+ * Aborts the run at its deadline.
+ * @param deadline epoch milliseconds; a past deadline aborts at once.
+ */
+export function stopAtDeadline(controller: AbortController, deadline: number, clock: Clock): Closeable {
+  let timer: NodeJS.Timeout | undefined;
+  const check = () => {
+    const left = deadline - clock.now();
+    if (left > 0) {
+      timer = setTimeout(check, Math.min(left, checkDeadlineEveryMs));
+      return;
+    }
+    const instant = new Date(deadline).toISOString();
+    controller.abort(
+      new DeadlineError('DEADLINE_REACHED', `the deadline ${instant} was reached`, {
+        hint: 'run the same command with a later deadline: it goes on where this one stopped',
+        facts: { deadline: instant },
+      }),
+    );
+  };
+  check();
+  return { close: async () => clearTimeout(timer) };
+}
+
+/** A timer cannot wait for months, and stands still while the machine sleeps; the clock on the wall does not. */
+const checkDeadlineEveryMs = 60_000;
