@@ -46,6 +46,7 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
       'write the file again with LF or CRLF at the end of its lines',
     );
   }
+  const firstAt = new Map<string, number>();
   for (const [at, column] of columns.entries()) {
     if (column.trim() === '') {
       throw malformed(
@@ -55,11 +56,13 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
         'give every column a name',
       );
     }
-    if (columns.indexOf(column) !== at) {
+    const before = firstAt.get(column);
+    firstAt.set(column, at);
+    if (before !== undefined) {
       throw malformed(
         'SOURCE_COLUMN_TWICE',
         name,
-        `columns ${columns.indexOf(column) + 1} and ${at + 1} are both called ${showText(column)}`,
+        `columns ${before + 1} and ${at + 1} are both called ${showText(column)}`,
         'give every column a name of its own',
       );
     }

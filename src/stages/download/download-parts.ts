@@ -4,9 +4,9 @@ import { FolioLostError, MismatchError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
-import type { PartReference, StoredPart } from '../../types.js';
+import type { Bytes, PartReference, StoredPart } from '../../types.js';
 import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';
-import { checkBalance, fetchPart } from './folio-parts.js';
+import { bytesOf, checkBalance, fetchPart } from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &
@@ -65,9 +65,13 @@ export async function fetchParts(
 ): Promise<ChunkRow> {
   const stored = await run.checkpoint.parts(run.id, chunk.number);
   const parts: StoredPart[] = [];
+  let held = bytesOf(stored);
   for (const part of await run.checkpoint.listedParts(run.id, chunk.number)) {
     const isThis = (other: PartReference) => other.part === part.part && other.fileStatus === part.fileStatus;
-    parts.push(stored.find(isThis) ?? (await fetchAndRecord(run, chunk, part, until)));
+    const known = stored.find(isThis);
+    const one = known ?? (await fetchAndRecord(run, chunk, part, held, until));
+    if (known === undefined) held += one.bytes;
+    parts.push(one);
   }
   try {
     checkBalance(chunk, chunk.counts!, parts);
@@ -87,9 +91,10 @@ async function fetchAndRecord(
   run: DownloadPartsNeeds,
   chunk: ChunkRow,
   part: PartReference,
+  held: Bytes,
   until: AbortSignal | undefined,
 ): Promise<StoredPart> {
-  const stored = await fetchPart(run, chunk, part, until);
+  const stored = await fetchPart(run, chunk, part, held, until);
   run.at('after-part-file-before-commit');
   await run.checkpoint.recordPart(run.id, chunk.number, stored);
   return stored;

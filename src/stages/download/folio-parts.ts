@@ -5,11 +5,11 @@
 import type { DownloadRequest, FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { countRecords } from '../../csv/kernel/count-records.js';
-import { MismatchError } from '../../errors.js';
-import { MAX_PART_BYTES } from '../../results/part-table.js';
+import { MismatchError, UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import type { FolioCounts, PartReference, StoredPart } from '../../types.js';
+import type { Bytes, FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
+import { checkListing, folioTooLargeError, limitColumns, maxFolioBytes } from './folio-limits.js';
 
 /**
  * Whether the folio is FINISHED, has both counts, and lists successful parts for all successful records. If the ranges
@@ -23,9 +23,13 @@ export function isComplete(report: FolioReport): boolean {
   return report.listedRecords === null || report.listedRecords >= successful;
 }
 
-/** The parts of a complete folio. The part with failed records is listed only if records failed. */
-export function listParts(report: FolioReport): PartReference[] {
+/**
+ * The parts of a complete folio. The part with failed records is listed only if records failed.
+ * @throws UntrustedError `TOO_MANY_PARTS`.
+ */
+export function listParts(chunk: ChunkRow, report: FolioReport): PartReference[] {
   const { successful, failed } = report.counts!;
+  checkListing(chunk, report.counts!, report.successfulParts.length);
   const parts: PartReference[] =
     successful === 0 ? [] : report.successfulParts.map((part) => ({ fileStatus: 'SUCCESSFUL', part }));
   return failed === 0 ? parts : [...parts, { fileStatus: 'FAILED', part: report.failedPart }];
@@ -33,39 +37,54 @@ export function listParts(report: FolioReport): PartReference[] {
 
 /**
  * Downloads a part to a file. Stored files of the same part with other content are kept.
+ * @param held the bytes of the folio's other parts so far: all parts together have a limit.
  * @param until once aborted, one answer that the folio or the part is not known is final.
  * @returns the part as stored; the checkpoint does not know it yet.
- * @throws FolioLostError when the service does not know the folio or the part; UntrustedError `SERVICE_MIXED`.
+ * @throws FolioLostError when the service does not know the folio or the part; UntrustedError `SERVICE_MIXED`,
+ *   `FOLIO_TOO_LARGE`, `PART_TOO_WIDE`.
  */
-export function fetchPart(
-  run: Pick<RunContext, 'id' | 'api' | 'files' | 'signal'> & {
+export async function fetchPart(
+  run: Pick<RunContext, 'id' | 'config' | 'api' | 'files' | 'signal'> & {
     readonly checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>;
   },
   chunk: ChunkRow,
   part: PartReference,
+  held: Bytes,
   until?: AbortSignal,
 ): Promise<StoredPart> {
   const { fileStatus, part: number } = part;
-  return run.api.download(
-    requestFor(chunk, part),
-    async (content, { rehearsal }) => {
-      await checkSameService(run.checkpoint, run.id, chunk, rehearsal);
-      const counted = countRecords(content);
-      const written = await run.files.writePart(chunk.number, part, counted.content);
-      return { fileStatus, part: number, ...written, records: counted.count() };
-    },
-    run.signal,
-    until,
-  );
+  const { keyColumn, columns } = run.config.upload;
+  const sent = Object.keys(columns).length + (keyColumn === null ? 0 : 1);
+  try {
+    return await run.api.download(
+      requestFor(chunk, part, held),
+      async (content, { rehearsal }) => {
+        await checkSameService(run.checkpoint, run.id, chunk, rehearsal);
+        const counted = countRecords(limitColumns(content, sent, chunk, part));
+        const written = await run.files.writePart(chunk.number, part, counted.content);
+        return { fileStatus, part: number, ...written, records: counted.count() };
+      },
+      run.signal,
+      until,
+    );
+  } catch (error) {
+    const isTooLarge = error instanceof UntrustedError && error.code === 'PART_TOO_LARGE';
+    throw isTooLarge ? folioTooLargeError(chunk, part) : error;
+  }
 }
 
-/**
- * The request for a part. Its size is limited to twice the uploaded bytes plus 4 KiB of answer for each record, and to
- * the largest part that can be read as a table.
- */
-export function requestFor(chunk: ChunkRow, { fileStatus, part }: PartReference): DownloadRequest {
-  const maxBytes = Math.min(2 * chunk.bytes + 4096 * chunk.records + 1024 * 1024, MAX_PART_BYTES);
-  return { folio: chunk.folio!, fileStatus, part, maxBytes };
+/** The request for a part, which may have the bytes that the other parts of its folio leave. */
+export function requestFor(
+  chunk: ChunkRow,
+  { fileStatus, part }: PartReference,
+  held: Bytes,
+): DownloadRequest {
+  return { folio: chunk.folio!, fileStatus, part, maxBytes: Math.max(maxFolioBytes(chunk) - held, 0) };
+}
+
+/** The bytes of parts together. */
+export function bytesOf(parts: readonly StoredPart[]): Bytes {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /**

@@ -5,11 +5,11 @@
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import type { PartReference, StoredPart } from '../../types.js';
+import type { Bytes, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
-import { checkBalance, fetchPart, isComplete, listParts } from './folio-parts.js';
+import { bytesOf, checkBalance, fetchPart, isComplete, listParts } from './folio-parts.js';
 
-export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'api' | 'at' | 'files' | 'signal'> & {
+export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'at' | 'files' | 'signal'> & {
   readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordRefetched' | 'attempts' | 'recordMixed'>;
 };
 
@@ -51,8 +51,8 @@ export async function refetchParts(
   let counts = chunk.counts!;
   let parts: readonly StoredPart[] = stored;
 
-  const fetch = async (part: PartReference): Promise<StoredPart> => {
-    const one = await fetchPart(run, chunk, part, until);
+  const fetch = async (part: PartReference, held: Bytes): Promise<StoredPart> => {
+    const one = await fetchPart(run, chunk, part, held, until);
     fetched.push(one);
     return one;
   };
@@ -67,7 +67,8 @@ export async function refetchParts(
       return parts;
     },
     fetchOne: async (damaged) => {
-      const anew = await fetch(damaged);
+      const others = parts.filter((part) => !isPart(part, damaged));
+      const anew = await fetch(damaged, bytesOf(others));
       parts = parts.map((part) => (isPart(part, damaged) ? anew : part));
       checkBalance(chunk, counts, parts);
     },
@@ -76,7 +77,7 @@ export async function refetchParts(
       await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
       if (!isComplete(report)) throw wentBackError(chunk, report.status);
       const all: StoredPart[] = [];
-      for (const part of listParts(report)) all.push(await fetch(part));
+      for (const part of listParts(chunk, report)) all.push(await fetch(part, bytesOf(all)));
       [counts, parts] = [report.counts!, all];
       checkBalance(chunk, counts, parts);
     },

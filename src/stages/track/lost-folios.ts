@@ -102,9 +102,9 @@ async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<bo
     const report = await run.api.track(chunk.folio!, signal, once);
     if (!isComplete(report)) return true;
     const stored = await run.checkpoint.parts(run.id, chunk.number);
-    for (const part of listParts(report)) {
+    for (const part of listParts(chunk, report)) {
       if (stored.some((one) => one.part === part.part && one.fileStatus === part.fileStatus)) continue;
-      await run.api.download(requestFor(chunk, part), async () => undefined, signal, once);
+      await run.api.download(requestFor(chunk, part, 0), async () => undefined, signal, once);
     }
     return true;
   } catch (error) {

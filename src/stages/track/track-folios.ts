@@ -79,7 +79,8 @@ export function trackFolios(
 async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): Promise<ChunkRow> {
   run.at('after-finished-reply-before-commit');
   const counts = report.counts!;
-  const finished = await run.checkpoint.recordFinished(run.id, chunk.number, counts, listParts(report));
+  const parts = listParts(chunk, report);
+  const finished = await run.checkpoint.recordFinished(run.id, chunk.number, counts, parts);
   run.logger.debug(
     { chunk: chunk.number, folio: chunk.folio, ...counts },
     `chunk ${chunk.number} finished: ${counts.successful} successful, ${counts.failed} failed`,

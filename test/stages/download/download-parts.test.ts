@@ -83,7 +83,62 @@ it('takes no part that could not be read as a table', async () => {
   };
   const large = { ...chunk, bytes: MAX_PART_BYTES };
   await fetchParts({ ...run, api: { ...run.api, download } }, large);
-  expect(asked).toEqual([MAX_PART_BYTES, MAX_PART_BYTES]);
+  expect(asked).toEqual([MAX_PART_BYTES, MAX_PART_BYTES - good['SUCCESSFUL 0']!.length]);
+});
+
+describe('what a folio may hold', () => {
+  const tooLarge = new UntrustedError('PART_TOO_LARGE', 'download: the part has too many bytes');
+
+  it('is for all its parts together, those of an earlier process included', async () => {
+    const { run, chunk } = await finished((part, nth) =>
+      part === 'FAILED 4' && nth === 1 ? new Error('killed') : good[part]!,
+    );
+    const asked: number[] = [];
+    const download: PredictionApi['download'] = (request, consume) => {
+      asked.push(request.maxBytes);
+      return run.api.download(request, consume, run.signal);
+    };
+    const watched = { ...run, api: { ...run.api, download } };
+    await expect(fetchParts(watched, chunk)).rejects.toThrow('killed');
+    await fetchParts(watched, await chunkOf(run));
+    const held = good['SUCCESSFUL 0']!.length;
+    expect(asked).toEqual([asked[0], asked[0]! - held, asked[0]! - held]);
+    expect(asked[0]).toBe(2 * chunk.bytes + 2 * 4096 + 1024 * 1024);
+  });
+
+  it('is refused with its chunk, folio and figures', async () => {
+    const { run, chunk } = await finished((part) => (part === 'FAILED 4' ? tooLarge : good[part]!));
+    await expect(fetchParts(run, chunk)).rejects.toMatchObject({
+      code: 'FOLIO_TOO_LARGE',
+      exitCode: 6,
+      message: expect.stringMatching(
+        /^chunk 1: folio F1 has more than 1\.01 MB in its parts up to FAILED part 4;/,
+      ),
+      facts: { chunk: 1, folio: chunk.folio, part: 4, fileStatus: 'FAILED' },
+    });
+    expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4']);
+  });
+
+  it.each([
+    ['', 1],
+    [' although commas within quotes do not count', 0],
+  ])('a part has at most a thousand columns more than were sent%s', async (_, tooMany) => {
+    const names = Array.from({ length: 1000 + tooMany }, (__, at) => `"c,${at}"`);
+    const sent = ['"id"', '"name"'];
+    const { run, chunk } = await finished((part) =>
+      part === 'SUCCESSFUL 0'
+        ? `${[...sent, ...names].join(',')}\n${[...sent, ...names].map(() => '1').join(',')}\n`
+        : good[part]!,
+    );
+    const end = await fetchParts(run, chunk).catch((error: unknown) => error);
+    if (tooMany === 0) return expect(end).toMatchObject({ state: 'downloaded' });
+    expect(end).toMatchObject({
+      code: 'PART_TOO_WIDE',
+      exitCode: 6,
+      facts: { chunk: 1, folio: chunk.folio, part: 0, columns: sent.length + 1001 },
+    });
+    expect(await run.checkpoint.parts(run.id, 1)).toEqual([]);
+  });
 });
 
 describe('parts that do not balance', () => {

@@ -1,0 +1,90 @@
+/**
+ * What a folio may hold, in all its parts together: rule "The service is not trusted"
+ * (docs/architecture.md#the-service-is-not-trusted). All parts of a folio are in memory at once when they are joined.
+ */
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import { UntrustedError } from '../../errors.js';
+import { countOf, formatBytes } from '../../quantities.js';
+import { askProvider } from '../../results/mismatch-hints.js';
+import { MAX_PART_BYTES } from '../../results/part-table.js';
+import type { Bytes, FolioCounts, PartReference } from '../../types.js';
+
+/** The most columns of a part besides those that were sent. */
+const MAX_ADDED_COLUMNS = 1000;
+
+/**
+ * Checks that a folio lists no more successful parts than it has successful records. One part is always allowed.
+ * @throws UntrustedError `TOO_MANY_PARTS`.
+ */
+export function checkListing(chunk: ChunkRow, { successful }: FolioCounts, parts: number): void {
+  if (parts <= Math.max(1, Math.min(successful, chunk.records))) return;
+  throw folioError('TOO_MANY_PARTS', chunk, { parts, successful }, [
+    `lists ${countOf(parts, 'part')} for ${countOf(successful, 'successful record')};`,
+    `${countOf(chunk.records, 'record')} were sent`,
+  ]);
+}
+
+/**
+ * The most bytes of all parts of a folio: twice the uploaded bytes plus 4 KiB of answer for each record, and no more
+ * than can be read as tables.
+ */
+export function maxFolioBytes({ bytes, records }: Pick<ChunkRow, 'bytes' | 'records'>): Bytes {
+  return Math.min(2 * bytes + 4096 * records + 1024 * 1024, MAX_PART_BYTES);
+}
+
+/** The error of a folio whose parts are larger than `maxFolioBytes`. */
+export function folioTooLargeError(chunk: ChunkRow, { fileStatus, part }: PartReference): UntrustedError {
+  const maxBytes = maxFolioBytes(chunk);
+  return folioError('FOLIO_TOO_LARGE', chunk, { part, fileStatus, maxBytes }, [
+    `has more than ${formatBytes(maxBytes)} in its parts up to ${fileStatus} part ${part};`,
+    `${countOf(chunk.records, 'record')} with ${formatBytes(chunk.bytes)} were sent`,
+  ]);
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const LF = 0x0a;
+
+/**
+ * Passes on a part's pieces, and counts the columns of its header before anything else reads it.
+ * @param sent the number of columns that were sent.
+ * @throws UntrustedError `PART_TOO_WIDE`.
+ */
+export async function* limitColumns(
+  content: AsyncIterable<Buffer>,
+  sent: number,
+  chunk: ChunkRow,
+  { fileStatus, part }: PartReference,
+): AsyncGenerator<Buffer> {
+  let columns = 1;
+  let isQuoted = false;
+  let isHeader = true;
+  for await (const piece of content) {
+    for (let at = 0; isHeader && at < piece.length; at += 1) {
+      const byte = piece[at];
+      if (byte === QUOTE) isQuoted = !isQuoted;
+      else if (isQuoted) continue;
+      else if (byte === COMMA) columns += 1;
+      else if (byte === LF) isHeader = false;
+    }
+    if (columns > sent + MAX_ADDED_COLUMNS) {
+      throw folioError('PART_TOO_WIDE', chunk, { part, fileStatus, columns }, [
+        `has ${countOf(columns, 'column')}${isHeader ? ' or more' : ''} in ${fileStatus} part ${part};`,
+        `${countOf(sent, 'column')} were sent, and ${MAX_ADDED_COLUMNS} more may come back`,
+      ]);
+    }
+    yield piece;
+  }
+}
+
+function folioError(
+  code: string,
+  { number, folio }: ChunkRow,
+  facts: Readonly<Record<string, string | number>>,
+  words: readonly string[],
+): UntrustedError {
+  return new UntrustedError(code, `chunk ${number}: folio ${folio} ${words.join(' ')}`, {
+    hint: askProvider,
+    facts: { chunk: number, folio, ...facts },
+  });
+}
