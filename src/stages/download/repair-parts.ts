@@ -108,11 +108,12 @@ async function attempt<T>(
   }
 }
 
-/** Adds the chunk and a hint to an error of a part. Returns any other error unchanged. */
+/** Adds the chunk and a hint to an error of a part that does not name its chunk. Returns any other error unchanged. */
 export function errorOfChunk(chunk: ChunkRow, error: unknown): unknown {
   const where = `chunk ${chunk.number} (folio ${chunk.folio})`;
   const facts = { chunk: chunk.number, folio: chunk.folio };
   if (error instanceof UntrustedError) {
+    if (error.facts.chunk === chunk.number) return error;
     return new UntrustedError(error.code, `${where}: ${error.message}`, {
       hint: error.hint ?? askProvider,
       facts: { ...error.facts, ...facts },
