@@ -67,7 +67,8 @@ interface AgentOptions {
 function createAgent({ protocol, keepAlive, proxy, connectTimeout }: AgentOptions): Agent {
   if (protocol !== 'https:') return new http.Agent({ keepAlive });
   if (proxy === undefined) return new https.Agent({ keepAlive });
-  return new TunnelAgent({ keepAlive, proxy, timeout: connectTimeout });
+  // The time-out of the request comes first. This one closes a tunnel for which nobody waits any more.
+  return new TunnelAgent({ keepAlive, proxy, timeout: connectTimeout + 1000 });
 }
 
 type Connected = (error: NodeJS.ErrnoException | null, socket: Duplex) => void;

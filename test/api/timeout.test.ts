@@ -7,7 +7,10 @@ import { longestTimerMs } from '../../src/quantities.js';
 const TURN = 2;
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 describe('a time-out', () => {
   let ended: string[];
@@ -103,6 +106,5 @@ describe('the clock', () => {
     expect(gaps).toEqual([3_600_100 - 2000]);
     expect(tickAfter(500)).toBe(4400);
     clock.close();
-    vi.restoreAllMocks();
   });
 });
