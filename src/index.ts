@@ -84,7 +84,7 @@ export {
   showAnswers,
 } from './run/answers/show-answers.js';
 export { supersede } from './run/begin-run.js';
-export { type CheckedItem, checkSetup } from './run/check-setup.js';
+export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
 export { namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';

@@ -40,7 +40,7 @@ export function parseRetryAfter(value: string | undefined, now: number): Millise
 }
 
 /** The origin alone: the rest of the address may repeat our query, which holds the token. */
-function redirectOrigin(location: string | undefined, requested: URL): string {
+export function redirectOrigin(location: string | undefined, requested: URL): string {
   if (location === undefined || !URL.canParse(location, requested.href)) return 'no valid address';
   return new URL(location, requested).origin;
 }

@@ -43,7 +43,7 @@ export async function withApi<T>(
 
 /** Changes to the embedded service's defaults: another speed, time scale or predictor, or faults. */
 export type EmbeddedBehaviour = Partial<
-  Pick<ServiceOptions, 'predictor' | 'recordsPerSecond' | 'timeScale' | 'faults'>
+  Pick<ServiceOptions, 'predictor' | 'recordsPerSecond' | 'timeScale' | 'faults' | 'dataDir'>
 >;
 
 export interface EmbeddedService {

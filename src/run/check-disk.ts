@@ -51,7 +51,9 @@ function expectRoom(folder: string, free: number, needed: number, what: string):
 }
 
 /** The free bytes of the disk of a folder, or of the first of its parents that exists; undefined if not known. */
-async function diskOf(folder: string): Promise<{ readonly id: string; readonly free: number } | undefined> {
+export async function diskOf(
+  folder: string,
+): Promise<{ readonly id: string; readonly free: number } | undefined> {
   try {
     const { type, blocks, bsize, bavail } = await statfs(folder);
     return { id: `${type} ${blocks} ${bsize}`, free: bavail * bsize };

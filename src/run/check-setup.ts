@@ -1,80 +1,129 @@
-/** Checks what a run needs, without paying: folders, source, service and token. */
-import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import type { PredictionApi } from '../api/prediction-api.js';
+/** Checks what a run needs, without paying: folders, disk, source, service and token. Leaves nothing behind. */
+import { constants, existsSync } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type ProbeOptions, probeSearch, probeService } from '../api/probe-service.js';
+import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError, FolioLostError, FoliopipeError, RefusedError } from '../errors.js';
+import { ConfigError, FoliopipeError } from '../errors.js';
+import { formatBytes } from '../quantities.js';
 import { inspectFile } from '../source/inspect-file.js';
 import { findFiles } from '../source/source-files.js';
+import { diskOf } from './check-disk.js';
 import { checkColumns } from './check-source.js';
+import { judgeSearch, judgeService, unaskedVerdicts, type Verdict } from './judge-service.js';
+import type { RunOptions } from './run-options.js';
+import { serviceEndpoint } from './service.js';
 
-export interface CheckedItem {
-  readonly item: 'state folder' | 'output folder' | 'source' | 'service';
-  /** What was found, as text. */
-  readonly text: string;
-  readonly error: FoliopipeError | null;
+export interface CheckedItem extends Verdict {
+  readonly item: 'config' | 'state' | 'output' | 'disk' | 'source' | 'service' | 'token' | 'search';
 }
 
-/** Checks every item, even after one has failed. Reads only the header of each source file. */
-export async function* checkSetup(
-  config: Config,
-  api: PredictionApi,
-  signal: AbortSignal,
-): AsyncGenerator<CheckedItem> {
-  yield await checkItem('state folder', () => checkStateFolder(config.stateDir));
-  yield await checkItem('output folder', () => checkFolder(dirname(config.output.path), 'output.path'));
+export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
+
+/**
+ * Checks every item, even after one has failed. Reads only the header of each source file, and asks the service nothing
+ * that is paid. Takes at most 10 seconds where nothing answers.
+ * @throws ConfigError `SERVICE_NOT_STARTED`; the signal's reason.
+ */
+export async function* checkSetup(config: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
+  yield { item: 'config', outcome: 'ok', text: `pipeline ${config.pipeline}`, error: null };
+  yield await checkItem('state', () => checkStateFolder(config.stateDir));
+  yield await checkItem('output', () => checkFolder(dirname(config.output.path), 'output.path'));
+  yield await checkItem('disk', () => freeSpace(config));
   yield await checkItem('source', () => checkSourceHeader(config));
-  yield await checkItem('service', () => checkService(api, signal));
+  yield* checkService(config, options);
 }
 
 async function checkItem(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
   try {
-    return { item, text: await check(), error: null };
+    return { item, outcome: 'ok', text: await check(), error: null };
   } catch (error) {
     if (!(error instanceof FoliopipeError)) throw error;
-    return { item, text: error.message, error };
+    return { item, outcome: 'failed', text: error.message, error };
   }
 }
 
 async function checkStateFolder(path: string): Promise<string> {
   const text = await checkFolder(path, 'stateDir');
-  await refuseNetworkFolder(path);
+  await refuseNetworkFolder(nearestFolder(path));
+  await refuseLost(join(path, 'checkpoint.db'));
   return text;
 }
 
+/** Creates nothing: a missing folder will be created by the run, so its nearest parent must be writable. */
 async function checkFolder(path: string, key: string): Promise<string> {
+  const nearest = nearestFolder(path);
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-    await access(path, constants.W_OK | constants.X_OK);
+    if (!(await stat(nearest)).isDirectory()) throw new Error(`${nearest} is not a folder`);
+    await access(nearest, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new ConfigError('FOLDER_UNWRITABLE', `${key}: ${path} cannot be written to`, {
+    const where = nearest === path ? path : `${path} cannot be created, because ${nearest}`;
+    throw new ConfigError('FOLDER_UNWRITABLE', `${key}: ${where} cannot be written to`, {
       hint: 'choose another folder, or let this user write there',
       cause,
     });
   }
-  return `${path} can be written to`;
+  return nearest === path ? `${path} can be written to` : `${path} is missing, and can be created`;
+}
+
+/** The folder, or the first of its parents that exists. */
+function nearestFolder(path: string): string {
+  const parent = dirname(path);
+  return existsSync(path) || parent === path ? path : nearestFolder(parent);
+}
+
+async function freeSpace({ stateDir, output }: Config): Promise<string> {
+  const free = async (path: string) => {
+    const disk = await diskOf(path);
+    return disk === undefined ? 'an unknown room' : formatBytes(disk.free);
+  };
+  return `${await free(stateDir)} free for the state, ${await free(dirname(output.path))} for the output`;
 }
 
 async function checkSourceHeader(config: Config): Promise<string> {
   const paths = await findFiles(config.source.path);
-  const files = await Promise.all(paths.map((path) => inspectFile(path, config.source)));
-  for (const { columns, dialect } of files) {
-    checkColumns({ columns, files: [{ dialect }] }, config);
+  let found: Awaited<ReturnType<typeof inspectFile>> | undefined;
+  // One after the other: a glob may match more files than a process may open.
+  for (const path of paths) {
+    const file = await inspectFile(path, config.source);
+    checkColumns({ columns: file.columns, files: [{ dialect: file.dialect }] }, config);
+    found ??= file;
   }
-  const { columns, dialect } = files[0]!;
-  return `${paths.join(', ')}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}`;
+  const { columns, dialect } = found!;
+  const more = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
+  return `${paths[0]}${more}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}`;
 }
 
-/** Asks for a folio that does not exist. If the service says so, it has accepted the token. This costs nothing. */
-async function checkService(api: PredictionApi, signal: AbortSignal): Promise<string> {
-  try {
-    await api.track('foliopipe-check', signal, AbortSignal.abort());
-  } catch (error) {
-    const status = error instanceof RefusedError ? error.facts.status : undefined;
-    const isUnknownFolio = error instanceof FolioLostError || status === 400 || status === 422;
-    if (!isUnknownFolio) throw error;
-  }
-  return 'answers and accepts the token';
+/** The longest time until a connection is open, and without a byte: shorter than those of a run. */
+const TIMEOUTS = { connect: 4_000, idle: 5_000 };
+
+async function* checkService(
+  config: Config,
+  { endpoint, proxies, signal = new AbortController().signal }: CheckOptions,
+): AsyncGenerator<CheckedItem> {
+  const { service, timeouts, failures } = config;
+  const address = serviceEndpoint(config, endpoint);
+  const options: ProbeOptions = {
+    ...address,
+    tokenIn: service.tokenIn,
+    timeouts: {
+      connect: Math.min(timeouts.connect, TIMEOUTS.connect),
+      idle: Math.min(timeouts.idle, TIMEOUTS.idle),
+      upload: timeouts.upload,
+    },
+    proxies,
+  };
+  const usesSearch = failures.rescue === 'search';
+  const searching = usesSearch ? probeSearch(options, signal) : null;
+  // A rejection must not end the process while the other question is still open.
+  searching?.catch(() => undefined);
+  const verdicts = await probeService(options, signal).then(
+    (probes) => judgeService(probes, address.baseUrl),
+    unaskedVerdicts,
+  );
+  yield { item: 'service', ...verdicts.service };
+  yield { item: 'token', ...verdicts.token };
+  if (usesSearch) yield { item: 'search', ...judgeSearch(await searching, address.legacyBaseUrl) };
 }

@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.js';
 import { serviceAddress } from '../config/service-section.js';
 import { ConfigError } from '../errors.js';
 import { silentLogger } from '../logger.js';
-import type { RunOptions } from './run-options.js';
+import type { RunOptions, ServiceEndpoint } from './run-options.js';
 
 /**
  * The identity of a service, under which its runs, columns and answers are kept: `service.name`, or its address if it
@@ -23,21 +23,8 @@ export function openApi(
   options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies' | 'limits'>,
 ): PredictionApi {
   const { service, timeouts, retry, poll } = config;
-  const { endpoint } = options;
-  if (service.embedded && endpoint === undefined) {
-    throw new ConfigError(
-      'SERVICE_NOT_STARTED',
-      'service.embedded: the local service is started by the command line',
-      {
-        hint: 'start one with `foliopipe serve` and set service.baseUrl, or hand in an endpoint',
-      },
-    );
-  }
-  const address = service.embedded
-    ? { baseUrl: endpoint!.baseUrl, legacyBaseUrl: endpoint!.baseUrl, token: endpoint!.token }
-    : { baseUrl: service.baseUrl, legacyBaseUrl: service.legacyBaseUrl, token: service.token };
   return openPredictionApi({
-    ...address,
+    ...serviceEndpoint(config, options.endpoint),
     tokenIn: service.tokenIn,
     requestsPerSecond: service.requestsPerSecond,
     timeouts,
@@ -47,4 +34,22 @@ export function openApi(
     ...(options.proxies && { proxies: options.proxies }),
     ...(options.limits?.requests && { limiter: options.limits.requests }),
   });
+}
+
+/**
+ * The addresses and the token of the configured service, or of the embedded one.
+ * @param endpoint of the embedded service.
+ * @throws ConfigError `SERVICE_NOT_STARTED` for an embedded service without an endpoint.
+ */
+export function serviceEndpoint(
+  { service }: Config,
+  endpoint: ServiceEndpoint | undefined,
+): ServiceEndpoint & { readonly legacyBaseUrl: string | null } {
+  if (!service.embedded) return service;
+  if (endpoint !== undefined) return { ...endpoint, legacyBaseUrl: endpoint.baseUrl };
+  throw new ConfigError(
+    'SERVICE_NOT_STARTED',
+    'service.embedded: the local service is started by the command line',
+    { hint: 'start one with `foliopipe serve` and set service.baseUrl, or hand in an endpoint' },
+  );
 }

@@ -1,6 +1,9 @@
 /** `foliopipe check`: checks, without paying, that everything that a run needs is ready. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import { checkSetup } from '../../../pipelines/index.js';
+import { type CheckedItem, type CheckOptions, type Config, checkSetup } from '../../../pipelines/index.js';
 import { hintOf } from '../../hints.js';
 import {
   type CommonOptions,
@@ -9,9 +12,9 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
-import { withApi } from '../with-api.js';
+import { listenForStop } from '../stop-signals.js';
+import { environmentProxies, openEmbeddedService } from '../with-api.js';
 
 export function addCheck(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file');
@@ -24,30 +27,54 @@ export function addCheck(command: Command, finish: Finish): void {
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file);
-  // The item's result reports the client's errors, so single attempts are logged only for debugging.
-  const logLevel = options.logLevel === 'debug' ? 'debug' : 'error';
-  const logger = createLogger(
-    { ...options, logLevel },
-    config.service.embedded ? [] : [config.service.token.reveal()],
-  );
-  const giveUpAfter = Math.min(config.retry.giveUpAfter, maxRetryMs);
-  const quick = { ...config, retry: { first: 200, max: 1_000, giveUpAfter } };
-  return withApi(quick, logger, async (api, signal) => {
-    let exitCode = 0;
-    for await (const { item, text, error } of checkSetup(config, api, signal)) {
-      exitCode ||= error?.exitCode ?? 0;
-      const hint = (error && hintOf(error)) ?? null;
-      if (options.json)
-        await printJson('check', { item, ok: error === null, told: text, code: error?.code ?? null, hint });
-      else
-        await print(
-          `${error === null ? 'ok  ' : 'FAIL'}  ${item}: ${text}${hint ? `\n      next: ${hint}` : ''}\n`,
-        );
-    }
-    if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
-    return exitCode;
-  });
+  const stop = listenForStop(() => undefined);
+  try {
+    return await withEndpoint(config, async (endpoint) => {
+      let exitCode = 0;
+      const proxies = environmentProxies(process.env);
+      for await (const item of checkSetup(config, { ...endpoint, proxies, signal: stop.signal })) {
+        exitCode ||= item.error?.exitCode ?? 0;
+        await printItem(item, options.json === true);
+      }
+      if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
+      return exitCode;
+    });
+  } finally {
+    stop.close();
+  }
 }
 
-/** How long `check` retries when the service does not answer. */
-const maxRetryMs = 10_000;
+const MARKS: Readonly<Record<CheckedItem['outcome'], string>> = {
+  ok: 'ok  ',
+  unsure: '??  ',
+  failed: 'FAIL',
+};
+
+async function printItem({ item, outcome, text, error }: CheckedItem, json: boolean): Promise<void> {
+  const hint = (error && hintOf(error)) ?? null;
+  if (json) {
+    const ok = outcome === 'unsure' ? null : outcome === 'ok';
+    await printJson('check', { item, ok, told: text, code: error?.code ?? null, hint });
+  } else {
+    await print(`${MARKS[outcome]}  ${item}: ${text}${hint ? `\n      next: ${hint}` : ''}\n`);
+  }
+}
+
+/** Starts the embedded service, if the config has one, with a data folder that is removed afterwards. */
+async function withEndpoint<T>(
+  config: Config,
+  use: (options: Pick<CheckOptions, 'endpoint'>) => Promise<T>,
+): Promise<T> {
+  if (!config.service.embedded) return use({});
+  const dataDir = await mkdtemp(join(tmpdir(), 'foliopipe-check-'));
+  try {
+    const service = await openEmbeddedService(config, { dataDir });
+    try {
+      return await use(service === undefined ? {} : { endpoint: service.endpoint });
+    } finally {
+      await service?.close();
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}

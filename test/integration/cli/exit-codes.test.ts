@@ -27,10 +27,10 @@ describe('2, usage and config', () => {
     limit(async () => {
       const state = ['--state-dir', join(await folder(), 'proxied')];
       const env = { HTTPS_PROXY: 'http://[' };
-      for (const command of ['check', 'run']) {
-        const end = await runCli([command, '-c', 'config/default.yaml', ...state], { env });
-        expectError(end, 2, /HTTPS_PROXY/);
-      }
+      const command = (name: string) => runCli([name, '-c', 'config/default.yaml', ...state], { env });
+      expectError(await command('run'), 2, /HTTPS_PROXY/);
+      const told = { code: 2, stdout: expect.stringMatching(/FAIL {2}service: .*HTTPS_PROXY.*\n {6}next: /) };
+      expect(await command('check')).toMatchObject(told);
     }));
 
   it.concurrent('a frozen key that has changed; the error names the key and --new', () =>

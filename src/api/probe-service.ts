@@ -1,0 +1,197 @@
+/** Asks the service free questions, for `foliopipe check`, and keeps what each reply shows. Judges nothing. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Milliseconds } from '../types.js';
+import { redirectOrigin } from './error-reply.js';
+import { AttemptError, type Failure } from './failure.js';
+import { type HttpClient, openHttpClient, type Proxies } from './http-client.js';
+import { readBytes } from './read-reply.js';
+import { createRequests, type RequestsOptions } from './requests.js';
+import type { HttpReply, HttpRequest } from './send-request.js';
+import { createServiceText, type ServiceText } from './service-text.js';
+
+export interface ProbeOptions extends RequestsOptions {
+  readonly timeouts: RequestsOptions['timeouts'] & { readonly connect: Milliseconds };
+  readonly proxies?: Proxies | undefined;
+}
+
+/** What a reply shows. `said` can be shown to people. */
+export interface ProbeReply {
+  readonly status: number;
+  /** What its body is. `object`: a JSON object. */
+  readonly body: 'object' | 'json' | 'html' | 'text' | 'empty';
+  /** Whether the body has the members of every reply of the interface (section 4). */
+  readonly hasMessage: boolean;
+  readonly hasResponse: boolean;
+  readonly said: string;
+  /** The body without what differs from request to request: equal gists mean the same answer. */
+  readonly gist: string;
+  /** The origin to which it redirects, or null. */
+  readonly redirectsTo: string | null;
+  /** Whether it says that it comes from a local service. */
+  readonly isLocal: boolean;
+}
+
+export type Probe = { readonly reply: ProbeReply } | { readonly failure: Failure };
+
+export interface ServiceProbes {
+  /** The answer about a folio that does not exist. */
+  readonly asked: Probe;
+  /** The answer at an address beside it that no service has; null if it was not asked. */
+  readonly wrongPath: Probe | null;
+  /** The answer to the same question with a token that cannot be right; null if it was not asked. */
+  readonly wrongToken: Probe | null;
+}
+
+/** Longest time of all requests together. */
+const TOTAL: Milliseconds = 8_000;
+/** The waits before further attempts, when nothing answers or the service is busy. */
+const RETRY_AFTER: readonly Milliseconds[] = [250, 1_000];
+const MAX_BYTES = 64 * 1024;
+const FOLIO = 'foliopipe-check';
+const WRONG_TOKEN = 'foliopipe-check-wrong-token';
+
+/**
+ * Polls a folio that does not exist, which costs nothing. What the service says to that is not laid down, so the same is
+ * asked at a wrong path and with a wrong token: only the differences tell.
+ * @throws ConfigError as `createRequests` does; the signal's reason.
+ */
+export async function probeService(options: ProbeOptions, signal: AbortSignal): Promise<ServiceProbes> {
+  const ask = createAsker(options, signal);
+  try {
+    const request = createRequests(options).track(FOLIO);
+    const asked = await ask.send(request);
+    if (!('reply' in asked) || isBusy(asked.reply.status) || asked.reply.redirectsTo !== null) {
+      return { asked, wrongPath: null, wrongToken: null };
+    }
+    const url = new URL(request.url);
+    url.pathname = url.pathname.replace(/info$/, FOLIO);
+    const wrongPath = await ask.send({ ...request, url });
+    const token = { reveal: () => WRONG_TOKEN };
+    const wrongToken = await ask.send(createRequests({ ...options, token }).track(FOLIO));
+    return { asked, wrongPath, wrongToken };
+  } finally {
+    ask.close();
+  }
+}
+
+/**
+ * Sends a GET without the token to the address of the single-record search. A search is a POST and costs money, so this
+ * only tells whether something answers there.
+ * @returns null if no address of the search is configured.
+ */
+export async function probeSearch(options: ProbeOptions, signal: AbortSignal): Promise<Probe | null> {
+  const ask = createAsker(options, signal);
+  try {
+    const search = createRequests(options).search({});
+    if (search === undefined) return null;
+    const { url, headersTimeout } = search;
+    return await ask.send({ method: 'GET', url, headers: {}, headersTimeout });
+  } finally {
+    ask.close();
+  }
+}
+
+interface Asker {
+  send(request: HttpRequest): Promise<Probe>;
+  close(): void;
+}
+
+function createAsker(options: ProbeOptions, signal: AbortSignal): Asker {
+  const show = createServiceText(options.token);
+  const { connect, idle } = options.timeouts;
+  const client = openHttpClient({
+    connectTimeout: connect,
+    idleTimeout: idle,
+    proxies: options.proxies ?? {},
+    show,
+  });
+  const timeUp = AbortSignal.timeout(TOTAL);
+  const either = AbortSignal.any([signal, timeUp]);
+  const gistOf = createGist(options.token.reveal());
+  const send = async (request: HttpRequest): Promise<Probe> => {
+    for (let attempt = 0; ; attempt++) {
+      const probe = await sendOnce(client, request, { show, gistOf, signal: either });
+      signal.throwIfAborted();
+      const wait = RETRY_AFTER[attempt];
+      if (wait === undefined || timeUp.aborted || !mayPass(probe)) return probe;
+      await sleep(wait, undefined, { signal: either }).catch(() => undefined);
+    }
+  };
+  return { send, close: () => client.close() };
+}
+
+interface Reading {
+  readonly show: ServiceText;
+  readonly gistOf: (text: string) => string;
+  readonly signal: AbortSignal;
+}
+
+async function sendOnce(client: HttpClient, request: HttpRequest, reading: Reading): Promise<Probe> {
+  try {
+    const reply = await client.send(request, reading.signal);
+    try {
+      return { reply: await readProbe(reply, request.url, reading) };
+    } finally {
+      reply.discard();
+    }
+  } catch (error) {
+    if (error instanceof AttemptError) return { failure: error.failure };
+    throw error;
+  }
+}
+
+async function readProbe(reply: HttpReply, requested: URL, { show, gistOf }: Reading): Promise<ProbeReply> {
+  const { status } = reply;
+  const text = (await readBytes(reply.body, MAX_BYTES)).bytes.toString('utf8').trim();
+  const value = parse(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const fields = isObject ? (value as Record<string, unknown>) : {};
+  const body = isObject ? 'object' : value !== undefined ? 'json' : kindOfText(text);
+  const isRedirect = status >= 300 && status <= 399;
+  return {
+    status,
+    body,
+    hasMessage: typeof fields.message === 'string',
+    hasResponse: 'response' in fields,
+    said: show(typeof fields.message === 'string' ? fields.message : visible(text)),
+    // The text of a page may differ each time (a time, a form's secret).
+    gist: `${status} ${body} ${body === 'html' ? '' : gistOf(text)}`,
+    redirectsTo: isRedirect ? redirectOrigin(reply.header('location'), requested) : null,
+    isLocal: reply.header('foliopipe-service') === 'local',
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function kindOfText(text: string): 'html' | 'text' | 'empty' {
+  if (text === '') return 'empty';
+  return text.startsWith('<') ? 'html' : 'text';
+}
+
+function visible(text: string): string {
+  return text.replace(/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
+}
+
+/** Removes what a service may repeat from the request, and times and numbers of requests. */
+function createGist(token: string): (text: string) => string {
+  const repeated = [token, encodeURIComponent(token), WRONG_TOKEN, 'file/info', `file/${FOLIO}`];
+  return (text) =>
+    repeated
+      .reduce((rest, part) => rest.replaceAll(part, ''), text.replaceAll('\\', ''))
+      .replace(/[0-9a-f-]{8,}|\d+/gi, '');
+}
+
+/** Whether the service says that it has too much to do or fails for now. */
+export function isBusy(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408 || status === 425;
+}
+
+function mayPass(probe: Probe): boolean {
+  return 'reply' in probe ? isBusy(probe.reply.status) : probe.failure.kind !== 'certificate';
+}
