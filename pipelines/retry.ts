@@ -12,6 +12,7 @@ import {
   type RunOptions,
   type RunSummary,
   refetchParts,
+  refuseUnconfirmed,
   removeWithheldFiles,
   rescueFailed,
   rescueProblems,
@@ -34,11 +35,12 @@ export interface RetryOptions extends RunOptions {
  * replaces one that something else has changed.
  * @param id a run of the config's pipeline; its source must be unchanged.
  * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
- *   GuardError `RUN_PRUNED`.
+ *   GuardError `RUN_PRUNED`, `RESTORED_UNCONFIRMED`.
  */
 export async function retry(config: Config, id: string, options: RetryOptions = {}): Promise<RunSummary> {
   const { by = config.failures.rescue === 'search' ? 'search' : 'upload', ...rest } = options;
   if (by === 'search') checkRescue(config);
+  await refuseUnconfirmed(config, {});
   return withLostRechecked(config, { ...rest, existing: id }, async (run, reopened) => {
     const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;

@@ -17,6 +17,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   BUDGET_REACHED: ({ cap }) => `raise budget.${cap}, or wait, and ${GO_ON}`,
   PIPELINE_LOCKED: () => 'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
 
+  STATE_MISSING: () => 'name the folder with --state-dir; begin with: foliopipe run',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
   STATE_DIR_UNWRITABLE: () => 'set stateDir (--state-dir) to a folder that this user may write',
   DISK_FULL: () => `make room, then ${GO_ON}`,

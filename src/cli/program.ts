@@ -85,6 +85,12 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./commands/recover.js')).addRecover,
   },
   {
+    name: 'state',
+    usage: '[options] [command]',
+    description: 'back up the state while runs work on it, and restore it',
+    load: async () => (await import('./commands/state.js')).addState,
+  },
+  {
     name: 'reuse',
     usage: '[options] [command]',
     description:

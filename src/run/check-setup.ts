@@ -115,8 +115,7 @@ async function* checkService(
     },
     proxies,
   };
-  const usesSearch = failures.rescue === 'search';
-  const searching = usesSearch ? probeSearch(options, signal) : null;
+  const searching = failures.rescue === 'search' ? probeSearch(options, signal) : null;
   // A rejection must not end the process while the other question is still open.
   searching?.catch(() => undefined);
   const verdicts = await probeService(options, signal).then(
@@ -125,5 +124,10 @@ async function* checkService(
   );
   yield { item: 'service', ...verdicts.service };
   yield { item: 'token', ...verdicts.token };
-  if (usesSearch) yield { item: 'search', ...judgeSearch(await searching, address.legacyBaseUrl) };
+  if (searching === null) return;
+  const search = await searching.then(
+    (probe) => judgeSearch(probe, address.legacyBaseUrl),
+    (error: unknown) => unaskedVerdicts(error).service,
+  );
+  yield { item: 'search', ...search };
 }

@@ -42,7 +42,7 @@ export function judgeSearch(probe: Probe | null, address: string | null): Verdic
     });
     return failed(error);
   }
-  if (!('reply' in probe)) return judgeFailure(probe.failure, address);
+  if (!('reply' in probe)) return judgeFailure(probe.failure, address, 'service.legacyBaseUrl');
   const { status } = probe.reply;
   if (isBusy(status)) return failed(busyError(probe.reply, address));
   return unsure(
@@ -55,7 +55,8 @@ const NOT_ASKED: Verdict = unsure('not known, because the service did not answer
 /** Codes for something that does not speak HTTP, or does not speak TLS, at this address. */
 const NOT_HTTP = /^(HPE_|EPROTO|ERR_SSL|ERR_TLS)/;
 
-function judgeFailure(failure: Failure, address: string): Verdict {
+/** @param key the config key of the address. */
+function judgeFailure(failure: Failure, address: string, key = 'service.baseUrl'): Verdict {
   const { message } = failure;
   const code = 'code' in failure ? failure.code : failure.kind;
   const facts = { address, reason: code };
@@ -65,11 +66,13 @@ function judgeFailure(failure: Failure, address: string): Verdict {
     return failed(new ConfigError('CONFIG_CERTIFICATE', text, { hint, facts }));
   }
   if (NOT_HTTP.test(code)) {
-    return failed(wrongAddress(`what answers at ${address} does not speak its protocol: ${message}`, facts));
+    return failed(
+      wrongAddress(`what answers at ${address} does not speak its protocol: ${message}`, facts, key),
+    );
   }
   const what = failure.kind === 'cut' ? `${address} gives no whole answer` : `nothing answers at ${address}`;
   const text = `${what}: ${message} (${code})`;
-  const hint = 'look at service.baseUrl, the network and the proxy; else wait and run the same command again';
+  const hint = `look at ${key}, the network and the proxy; else wait and run the same command again`;
   return failed(new OutageError('SERVICE_UNAVAILABLE', text, { hint, facts }));
 }
 

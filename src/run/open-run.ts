@@ -14,6 +14,7 @@ import type { RunContext } from '../run-context.js';
 import { systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
 import { codeOf, diskTrouble } from '../streams/system-error.js';
+import { refuseUnconfirmed } from './backup/restored-mark.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { createReleasers, openAnswers, openState } from './open-state.js';
 import type { RunOptions } from './run-options.js';
@@ -56,7 +57,7 @@ export async function withRun<T>(
 
 /**
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
- * @throws LockedError, ConfigError, SourceError; everything that was opened is then closed.
+ * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`; everything that was opened is then closed.
  */
 export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
@@ -69,6 +70,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     }
     signal.throwIfAborted();
     const checkpoint = await openState(config, options, { clock, signal, logger }, releasers);
+    if (options.existing === undefined) await refuseUnconfirmed(config, options, logger);
     const { files = createLocalFiles(config.stateDir), output = createLocalOutputStore() } = options;
     const { deltas = createLocalDeltaStore(config.stateDir) } = options;
     const api = options.api ?? openApi(config, options);

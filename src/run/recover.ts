@@ -114,7 +114,16 @@ export async function recover(
   }
 }
 
-async function rebuildAll(stateDir: string, ids: readonly string[], at: number | null): Promise<Recovered> {
+/**
+ * Rebuilds what is lost, for a caller that holds the locks of all pipelines.
+ * @param ids the runs with files in the state folder.
+ * @param at epoch milliseconds; null for a dry run.
+ */
+export async function rebuildAll(
+  stateDir: string,
+  ids: readonly string[],
+  at: number | null,
+): Promise<Recovered> {
   let database: RecoveredDatabase | undefined;
   try {
     database = openRecoveredDatabase(stateDir);

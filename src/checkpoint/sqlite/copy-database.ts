@@ -1,0 +1,113 @@
+/** Copies checkpoint.db while runs write to it, and checks copies. Takes no lock and does not wait for other writers. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { ConfigError } from '../../errors.js';
+import { openSqlite } from '../../sqlite-driver.js';
+import type { RunState } from '../state.js';
+import { refuseNewer, schemaVersion } from './migrate.js';
+import { migrations } from './migrations/index.js';
+import { openPrivateDatabase } from './open-private-database.js';
+import { refuseLost } from './refuse-lost.js';
+import { damagedCheckpoint, translateStateError } from './translate-state-error.js';
+
+export interface CopiedDatabase {
+  /** The version of its tables. */
+  readonly version: number;
+  /** All runs, oldest first. */
+  readonly runs: readonly {
+    readonly run: string;
+    readonly pipeline: string;
+    readonly state: RunState;
+    readonly createdAt: number;
+    readonly uploads: number;
+  }[];
+  /** Ids of the segments that it names. */
+  readonly segments: readonly string[];
+  /** The newest publication of each pipeline at each path. */
+  readonly publications: readonly {
+    readonly pipeline: string;
+    readonly path: string;
+    readonly number: number;
+  }[];
+}
+
+const BUSY_TIMEOUT_MS = 10_000;
+/** More pages than a database can have: one step copies one snapshot, however often others commit. */
+const ALL_PAGES = 0x7fffffff;
+
+/**
+ * Writes a snapshot of `<stateDir>/checkpoint.db`, with what is only in its log, as a single file.
+ * @param to a path where no file is.
+ * @throws ConfigError `STATE_MISSING`, `CHECKPOINT_LOST`, `CHECKPOINT_NEWER`, `CHECKPOINT_DAMAGED`, TroubleError.
+ */
+export async function copyDatabase(stateDir: string, to: string): Promise<CopiedDatabase> {
+  const path = join(stateDir, 'checkpoint.db');
+  try {
+    await refuseLost(path);
+    if (!existsSync(path)) {
+      throw new ConfigError('STATE_MISSING', `${stateDir} holds no state`, { facts: { stateDir } });
+    }
+    const source = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
+    try {
+      refuseNewer(source, migrations.length);
+      await source.backup(to, { progress: () => ALL_PAGES });
+    } finally {
+      source.close();
+    }
+    const copy = openPrivateDatabase(to, 0);
+    try {
+      // Without a log of its own.
+      copy.pragma('journal_mode = DELETE');
+      return examine(copy);
+    } finally {
+      copy.close();
+    }
+  } catch (error) {
+    throw translateStateError(error, path);
+  }
+}
+
+/**
+ * Reads every page of a copy, and follows every reference in it. Writes nothing.
+ * @throws ConfigError `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`.
+ */
+export function checkDatabaseCopy(path: string): CopiedDatabase {
+  try {
+    const copy = openSqlite(path, { readonly: true, fileMustExist: true });
+    try {
+      refuseNewer(copy, migrations.length);
+      return examine(copy);
+    } finally {
+      copy.close();
+    }
+  } catch (error) {
+    throw translateStateError(error, path);
+  }
+}
+
+function examine(copy: Database): CopiedDatabase {
+  const isWhole = copy.pragma('integrity_check(1)', { simple: true }) === 'ok';
+  if (!isWhole || (copy.pragma('foreign_key_check') as unknown[]).length > 0) {
+    throw damagedCheckpoint(copy.name);
+  }
+  const version = schemaVersion(copy);
+  if (version === 0) return { version, runs: [], segments: [], publications: [] };
+  const runs = copy
+    .prepare<[], CopiedDatabase['runs'][number]>(`
+      SELECT id AS run, pipeline, state, created_at AS createdAt,
+        (SELECT count(*) FROM uploads WHERE uploads.run = runs.id) AS uploads
+      FROM runs ORDER BY rowid`)
+    .all();
+  const publications =
+    version < 3
+      ? []
+      : copy
+          .prepare<[], CopiedDatabase['publications'][number]>(
+            'SELECT pipeline, path, max(number) AS number FROM publications GROUP BY pipeline, path',
+          )
+          .all();
+  const segments =
+    version < 4 ? [] : copy.prepare<[], string>('SELECT id FROM segments ORDER BY id').pluck().all();
+  return { version, runs, segments, publications };
+}

@@ -1,0 +1,151 @@
+/** `foliopipe state`: backs up the state while runs work on it, and restores it. */
+import type { Command } from 'commander';
+import { type BackedUp, backupState, type Restored, restoreState } from '../../../pipelines/index.js';
+import { countOf, formatBytes, formatCount } from '../../quantities.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { print, printJson } from '../output.js';
+import { listenForStop } from '../stop-signals.js';
+
+export function addState(command: Command, finish: Finish): void {
+  addBackup(command, finish);
+  addRestore(command, finish);
+}
+
+interface BackupFlags extends CommonOptions {
+  readonly results?: boolean;
+}
+
+function addBackup(state: Command, finish: Finish): void {
+  const command = state
+    .command('backup')
+    .description('copy the state into a new folder, also while runs work on it')
+    .argument('<folder>', 'the folder to make; it must not exist, or be empty')
+    .argument('[file]', 'config file')
+    .option('--results', 'copy the stored parts too; else a restore fetches them from the service again');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (folder: string, file: string | undefined, options: BackupFlags) => {
+      const config = await readConfig(options, file);
+      const { results = false } = options;
+      const backedUp = await untilStopped((signal) => backupState(config, { folder, results, signal }));
+      const { runs, ...rest } = backedUp;
+      if (options.json) await printJson('summary', { ...rest, runs: runs.length, exitCode: 0 });
+      else await print(backedUpText(backedUp));
+      finish(0);
+    },
+  );
+}
+
+interface RestoreFlags extends CommonOptions {
+  readonly replace?: boolean;
+  readonly dryRun?: boolean;
+}
+
+function addRestore(state: Command, finish: Finish): void {
+  const command = state
+    .command('restore')
+    .description('put a backup back, checked, and bring it together with the journals that are left')
+    .argument('<folder>', 'the folder of the backup')
+    .argument('[file]', 'config file')
+    .option('--dry-run', 'only check the backup')
+    .option('--replace', 'restore although there is a state; what it knows more is kept');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (folder: string, file: string | undefined, options: RestoreFlags) => {
+      const config = await readConfig(options, file);
+      const { replace = false, dryRun = false } = options;
+      const restored = await untilStopped((signal) =>
+        restoreState(config, {
+          folder,
+          replace,
+          dryRun,
+          signal,
+          logger: createLogger(options, []),
+          holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
+        }),
+      );
+      const { recovered } = restored;
+      const isAnyLost =
+        recovered !== null &&
+        (recovered.runs.some(({ found }) => found === 'lost') || recovered.answers.lost.length > 0);
+      const exitCode = isAnyLost ? 2 : 0;
+      if (options.json) {
+        const { runs, ...rest } = restored;
+        for (const run of runs) await printJson('run', run);
+        await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
+      } else await print(restoredText(restored, isAnyLost));
+      finish(exitCode);
+    },
+  );
+}
+
+/** Does the work with a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. */
+async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = listenForStop(() => undefined);
+  try {
+    return await work(stop.signal);
+  } finally {
+    stop.close();
+  }
+}
+
+function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: BackedUp): string {
+  const open = runs.filter(({ state }) => state === 'open' || state === 'publishing');
+  return `${[
+    `${folder}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')} (${formatCount(open.length)} unfinished), ${countOf(files, 'file')}, ${formatBytes(bytes)}`,
+    ...(partsLeftOut > 0
+      ? [
+          `without ${countOf(partsLeftOut, 'stored part')}: a restore fetches them again, or copy them with --results`,
+        ]
+      : []),
+    `check it with: foliopipe state restore ${folder} --dry-run`,
+  ].join('\n')}\n`;
+}
+
+function restoredText(restored: Restored, isAnyLost: boolean): string {
+  const { createdAt, runs, files, recovered, isComplete, newerOutputs, aside, results } = restored;
+  const what = recovered === null ? 'can be restored' : 'restored';
+  const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; every file is as it was backed up`;
+  const unfinished = runs.filter(({ state }) => state === 'open' || state === 'publishing');
+  return `${[
+    head,
+    ...unfinished.map(
+      ({ run, pipeline, uploads }) =>
+        `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; what it sent later is not'}`,
+    ),
+    ...newerOutputs.map(
+      ({ path, publication, known, run }) =>
+        `${path} is publication ${publication} of run ${run}, newer than the backup (${known})`,
+    ),
+    ...(results ? [] : ['without stored parts: they are fetched from the service again, at no cost']),
+    ...(recovered === null ? [] : recoveredText(recovered)),
+    ...aside.map((path) => `what was there before is kept as ${path}`),
+    ...(recovered === null ? [] : [nextText(createdAt, isComplete, isAnyLost)]),
+  ].join('\n')}\n`;
+}
+
+function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {
+  return runs.flatMap(({ run, found, reason, folios, records }) => {
+    if (found === 'rebuilt') {
+      return [
+        `${run}  its journal knew more than the database: ${countOf(folios, 'folio')}, ${countOf(records, 'record')} paid for or perhaps`,
+      ];
+    }
+    return found === 'lost' ? [`${run}  cannot be rebuilt: ${reason}`] : [];
+  });
+}
+
+function nextText(createdAt: number, isComplete: boolean, isAnyLost: boolean): string {
+  if (isAnyLost) return 'next: foliopipe recover --dry-run names what is missing for each run';
+  if (isComplete) return 'next: foliopipe run goes on; the journals know of everything that was paid for';
+  return `next: what was sent after ${timeOf(createdAt)} is not known. Look at the service for newer files of these pipelines; foliopipe run asks for --yes before it sends anything`;
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString();
+}

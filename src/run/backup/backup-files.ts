@@ -1,0 +1,93 @@
+/** Copies files with their hashes, and names those of a state folder that belong into a backup. */
+import { createHash } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { wholeLength } from '../../checkpoint/journal/read-journal.js';
+import type { HashedFile } from '../../streams/file-identity.js';
+import { isMissing } from '../../streams/system-error.js';
+
+export const DATABASE = 'checkpoint.db';
+/** The secret of the stored answers. */
+export const SECRET = 'reuse/secret';
+
+/** Every path that a backup may hold, relative to the state folder. No other one is ever restored. */
+const KNOWN =
+  /^(checkpoint\.db|runs\/[\w.-]+\/(paid\.log|part-\d+[\w.-]*)|reuse\/(secret|(segments|choices)\/[\w.-]+)|deltas\/[\w.-]+\.d\/[\w.-]+)$/;
+
+export function isKnownPath(path: string): boolean {
+  return KNOWN.test(path) && !path.split('/').includes('..');
+}
+
+/** Only whole lines of a journal are copied: another process may be writing the last one. */
+export function isJournal(path: string): boolean {
+  return path.endsWith('/paid.log');
+}
+
+/**
+ * The files of a state folder besides the database, by their kind, relative to the folder. A file that is being written
+ * (`.tmp`) is none of them.
+ */
+export function stateFiles(
+  stateDir: string,
+): Readonly<Record<'journals' | 'parts' | 'answers' | 'deltas', string[]>> {
+  const under = (folder: string) =>
+    namesIn(join(stateDir, folder))
+      .map((name) => `${folder}/${name}`)
+      .filter(isKnownPathOrFolder);
+  const runs = under('runs').flatMap((run) => under(run));
+  return {
+    journals: runs.filter(isJournal),
+    parts: runs.filter((path) => /\/part-[^/]*\.csv\.gz$/.test(path)),
+    answers: [SECRET, ...under('reuse/segments'), ...under('reuse/choices')].filter((path) =>
+      /(secret|\.seg|\.choice)$/.test(path),
+    ),
+    deltas: under('deltas').flatMap((folder) => under(folder)),
+  };
+}
+
+function isKnownPathOrFolder(path: string): boolean {
+  const isFolder = /^(runs|deltas)\/[\w.-]+$/.test(path);
+  return !path.endsWith('.tmp') && !path.endsWith('/..') && (isFolder || isKnownPath(path));
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+const PIECE = 1024 * 1024;
+
+/**
+ * Copies a file, 0600, and its folders, 0700. When it returns, the content is on the disk.
+ * @throws the system's error; `ENOENT` if there is no such file.
+ */
+export function copyFile(from: string, to: string): HashedFile {
+  const source = openSync(from, 'r');
+  try {
+    const end = isJournal(from) ? wholeLength(source) : Number.POSITIVE_INFINITY;
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    const target = openSync(to, 'wx', 0o600);
+    try {
+      const hash = createHash('sha256');
+      const piece = Buffer.alloc(PIECE);
+      let bytes = 0;
+      for (;;) {
+        const read = readSync(source, piece, 0, Math.min(PIECE, end - bytes), bytes);
+        if (read === 0) break;
+        hash.update(piece.subarray(0, read));
+        for (let at = 0; at < read; ) at += writeSync(target, piece, at, read - at);
+        bytes += read;
+      }
+      fsyncSync(target);
+      return { bytes, sha256: hash.digest('hex') };
+    } finally {
+      closeSync(target);
+    }
+  } finally {
+    closeSync(source);
+  }
+}

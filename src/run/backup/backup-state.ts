@@ -1,0 +1,208 @@
+/**
+ * Backs up a state folder while runs work on it. Invariant: the database is copied before the journals, so the backup's
+ * journals know at least what its database knows, which is what `recover` brings together again.
+ */
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdir, realpath } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { type CopiedDatabase, copyDatabase } from '../../checkpoint/sqlite/copy-database.js';
+import { translateStateError } from '../../checkpoint/sqlite/translate-state-error.js';
+import type { Config } from '../../config/schema.js';
+import { ConfigError, TroubleError } from '../../errors.js';
+import { secretLost } from '../../reuse/secret.js';
+import { syncFolder } from '../../streams/atomic-file.js';
+import { systemClock } from '../../streams/clock.js';
+import { hashFile } from '../../streams/file-identity.js';
+import { isMissing } from '../../streams/system-error.js';
+import type { RunOptions } from '../run-options.js';
+import { copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
+import { type BackedUpFile, type BackupList, writeBackupList } from './backup-list.js';
+
+export interface BackupOptions extends Pick<RunOptions, 'signal' | 'clock'> {
+  /** The folder to make. It must not exist, or be empty. */
+  readonly folder: string;
+  /** Whether stored parts are copied too. Without them, a restore fetches them from the service again. */
+  readonly results?: boolean;
+}
+
+/** What was backed up. */
+export interface BackedUp extends Pick<BackupList, 'createdAt' | 'results' | 'runs'> {
+  readonly folder: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** Stored parts that were left out. */
+  readonly partsLeftOut: number;
+}
+
+const ATTEMPTS = 5;
+
+/**
+ * Takes no lock. The backup appears whole or not at all; its folders have mode 0700, its files 0600. It holds the
+ * database, the journals, the stored answers with their secret, the choices, what deltas need and, with `results`, the
+ * parts.
+ * @throws ConfigError `STATE_MISSING`, `BACKUP_PLACE_TAKEN`, `BACKUP_WITHIN_STATE`, `REUSE_SEGMENT_LOST`,
+ *   `REUSE_SECRET_LOST`, those of the checkpoint; TroubleError `DISK_FULL`, `STATE_CHANGING`.
+ */
+export async function backupState(
+  { stateDir }: Pick<Config, 'stateDir'>,
+  { folder: given, results = false, clock = systemClock, signal }: BackupOptions,
+): Promise<BackedUp> {
+  const folder = resolve(given);
+  let beside: string | undefined;
+  try {
+    await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+    await refusePlace(folder, stateDir);
+    removeOldPartials(folder, clock.now());
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      beside = mkdtempSync(`${folder}${PARTIAL}`);
+      const found = await copyState(stateDir, beside, { results, createdAt: clock.now(), signal });
+      if (found !== undefined) {
+        await writeBackupList(beside, found.list);
+        for (const path of foldersOf(found.list.files)) await syncFolder(join(beside, path));
+        renameSync(beside, folder);
+        await syncFolder(dirname(folder));
+        const { createdAt, runs, files } = found.list;
+        const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+        const { partsLeftOut } = found;
+        return { folder, createdAt, results, runs, files: files.length, bytes, partsLeftOut };
+      }
+      rmSync(beside, { recursive: true, force: true });
+    }
+    throw new TroubleError('STATE_CHANGING', `${stateDir} changed each time while it was copied`, {
+      hint: 'run the same command again',
+      facts: { attempts: ATTEMPTS },
+    });
+  } catch (error) {
+    if (beside !== undefined) rmSync(beside, { recursive: true, force: true });
+    throw translateStateError(error, folder);
+  }
+}
+
+interface CopyOptions {
+  readonly results: boolean;
+  readonly createdAt: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** @returns undefined if something that belongs together has changed meanwhile. */
+async function copyState(
+  stateDir: string,
+  to: string,
+  { results, createdAt, signal }: CopyOptions,
+): Promise<{ readonly list: Omit<BackupList, 'version'>; readonly partsLeftOut: number } | undefined> {
+  const lastPublications = readLastPublications(stateDir);
+  const copied = await copyDatabase(stateDir, join(to, DATABASE));
+  const files: BackedUpFile[] = [{ path: DATABASE, ...(await hashFile(join(to, DATABASE)))! }];
+  const copy = (path: string): boolean => {
+    signal?.throwIfAborted();
+    try {
+      files.push({ path, ...copyFile(join(stateDir, path), join(to, path)) });
+      return true;
+    } catch (error) {
+      // Removed meanwhile: pruned answers, parts that were fetched again, digests of an older publication.
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  };
+  // Journals first, then the rest: a run's choice and answers are there before its journal tells of them.
+  const { journals } = stateFiles(stateDir);
+  for (const path of journals) copy(path);
+  const { parts, answers, deltas } = stateFiles(stateDir);
+  for (const path of [...answers, ...deltas, ...(results ? parts : [])]) copy(path);
+
+  if (copied.segments.length > 0 && !files.some(({ path }) => path === SECRET)) {
+    throw secretLost(join(stateDir, SECRET), 'is missing');
+  }
+  const lost = lostSegment(copied, files);
+  if (lost !== undefined) {
+    const now = await namedSegments(stateDir, to);
+    if (now.includes(lost)) throw segmentLost(stateDir, lost);
+    return undefined;
+  }
+  if (readLastPublications(stateDir) !== lastPublications) return undefined;
+  const list = { createdAt, stateDir, results, runs: copied.runs, files };
+  return { list, partsLeftOut: results ? 0 : parts.length };
+}
+
+/** What is kept of each pipeline's last publication: it must be of the same moment as the database. */
+function readLastPublications(stateDir: string): string {
+  return stateFiles(stateDir)
+    .deltas.filter((path) => path.endsWith('/last.json'))
+    .map((path) => {
+      try {
+        return readFileSync(join(stateDir, path), 'utf8');
+      } catch (error) {
+        if (isMissing(error)) return '';
+        throw error;
+      }
+    })
+    .join('\n');
+}
+
+/** A segment that the database names and that was not there to be copied. */
+function lostSegment({ segments }: CopiedDatabase, files: readonly BackedUpFile[]): string | undefined {
+  const paths = new Set(files.map(({ path }) => path));
+  return segments.find((id) => !paths.has(`reuse/segments/${id}.seg`));
+}
+
+/** The segments that the database names now. */
+async function namedSegments(stateDir: string, to: string): Promise<readonly string[]> {
+  const path = join(to, `${DATABASE}.now`);
+  const { segments } = await copyDatabase(stateDir, path);
+  rmSync(path);
+  return segments;
+}
+
+function segmentLost(stateDir: string, id: string): ConfigError {
+  const path = join(stateDir, 'reuse', 'segments', `${id}.seg`);
+  return new ConfigError('REUSE_SEGMENT_LOST', `${path}: a file of stored answers is missing`, {
+    hint: 'no backup was made; see what is stored with: foliopipe reuse show',
+    facts: { path },
+  });
+}
+
+async function refusePlace(folder: string, stateDir: string): Promise<void> {
+  const inside = await realpath(dirname(folder));
+  const state = await realpath(stateDir).catch(() => stateDir);
+  if (inside === state || `${inside}${sep}`.startsWith(`${state}${sep}`)) {
+    throw new ConfigError('BACKUP_WITHIN_STATE', `${folder} lies within the state folder ${stateDir}`, {
+      hint: 'name a folder on another disk: what removes the state would remove the backup',
+      facts: { folder },
+    });
+  }
+  const isFree = (() => {
+    try {
+      return readdirSync(folder).length === 0;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
+      if (isMissing(error)) return true;
+      throw error;
+    }
+  })();
+  if (isFree) return;
+  throw new ConfigError('BACKUP_PLACE_TAKEN', `${folder} is there already, and is not an empty folder`, {
+    hint: 'name a new folder, such as backups/$(date +%F-%H%M)',
+    facts: { folder },
+  });
+}
+
+const PARTIAL = '.partial-';
+const OLD_MS = 24 * 60 * 60 * 1000;
+
+/** Removes what killed backups have left beside their folder. A younger one may still be written. */
+function removeOldPartials(folder: string, now: number): void {
+  for (const name of readdirSync(dirname(folder))) {
+    const path = join(dirname(folder), name);
+    if (!/\.partial-\w{6}$/.test(name) || !name.startsWith(basename(folder))) continue;
+    if (now - statSync(path).mtimeMs > OLD_MS) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** The folders of the files, the deepest first. */
+function foldersOf(files: readonly BackedUpFile[]): readonly string[] {
+  const folders = new Set<string>(['.']);
+  for (const { path } of files) {
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
+  }
+  return [...folders].sort((a, b) => b.length - a.length);
+}

@@ -1,0 +1,194 @@
+/**
+ * Restores a backed-up state and brings it together with what has survived in the state folder. Invariant: nothing of
+ * the old state is removed; what is replaced is kept under another name.
+ */
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { runsWithFiles } from '../../checkpoint/journal/journal-folder.js';
+import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
+import { createFileLock, withAllPipelinesStopped } from '../../checkpoint/sqlite/pipeline-lock.js';
+import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-folder.js';
+import { translateStateError } from '../../checkpoint/sqlite/translate-state-error.js';
+import type { Config } from '../../config/schema.js';
+import { ConfigError } from '../../errors.js';
+import { silentLogger } from '../../logger.js';
+import { syncFolder } from '../../streams/atomic-file.js';
+import { systemClock } from '../../streams/clock.js';
+import { hashFile } from '../../streams/file-identity.js';
+import { isMissing } from '../../streams/system-error.js';
+import { createReleasers, waitForLock } from '../open-state.js';
+import { type Recovered, rebuildAll } from '../recover.js';
+import type { RunOptions } from '../run-options.js';
+import { copyFile, DATABASE, isJournal, SECRET } from './backup-files.js';
+import {
+  type BackedUpFile,
+  type BackupList,
+  checkBackedUpFiles,
+  damagedBackup,
+  readBackupList,
+} from './backup-list.js';
+import { chooseJournal, type JournalChoice } from './merge-journals.js';
+import { type NewerOutput, newerOutputs } from './newer-outputs.js';
+import { markRestored } from './restored-mark.js';
+
+export interface RestoreOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
+  /** The folder of the backup. */
+  readonly folder: string;
+  /** Restore although the state folder holds a state: its database is set aside, what it knows more is kept. */
+  readonly replace?: boolean;
+  /** Only check the backup. */
+  readonly dryRun?: boolean;
+}
+
+export interface Restored {
+  readonly createdAt: number;
+  readonly results: boolean;
+  readonly runs: BackupList['runs'];
+  readonly files: number;
+  /** What was brought together from the journals; null after a dry run. */
+  readonly recovered: Recovered | null;
+  /**
+   * Whether everything that was paid for is known: the journal of every run was still in the state folder. Otherwise what
+   * was sent after the backup is not known, and the next command that pays asks first.
+   */
+  readonly isComplete: boolean;
+  /** Outputs in place that were published after the backup. */
+  readonly newerOutputs: readonly NewerOutput[];
+  /** Paths under which replaced files are kept. */
+  readonly aside: readonly string[];
+}
+
+/**
+ * Checks every byte of the backup first, then restores it, and rebuilds from the journals what the database does not
+ * know. Sends no request.
+ * @throws LockedError while a run of any pipeline is working; ConfigError `BACKUP_MISSING`, `BACKUP_DAMAGED`,
+ *   `BACKUP_NEWER`, `STATE_NOT_EMPTY`, `RESTORE_JOURNALS_DIFFER`, those of `recover`; TroubleError `DISK_FULL`.
+ */
+export async function restoreState(
+  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  options: RestoreOptions,
+): Promise<Restored> {
+  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
+  const folder = resolve(options.folder);
+  const list = readBackupList(folder);
+  await checkBackedUpFiles(folder, list);
+  const database = checkDatabaseCopy(join(folder, DATABASE));
+  const outputs = await newerOutputs(database.publications);
+  const { createdAt, results, runs } = list;
+  const told = { createdAt, results, runs, files: list.files.length, newerOutputs: outputs };
+  if (options.dryRun) return { ...told, recovered: null, isComplete: false, aside: [] };
+
+  refuseState(stateDir, options.replace === true);
+  const releasers = createReleasers();
+  try {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    await refuseNetworkFolder(stateDir);
+    const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
+    // The state folder may have no lock of a pipeline yet that another process begins now.
+    for (const name of new Set([pipeline, ...runs.map((run) => run.pipeline)])) {
+      const request = { pipeline: name, holder, wait: 0 };
+      releasers.add(await waitForLock(createFileLock(stateDir), request, { clock, signal, logger }));
+    }
+    let restored: Pick<Restored, 'recovered' | 'isComplete' | 'aside'> | undefined;
+    await withAllPipelinesStopped(stateDir, async () => {
+      restored = await putBack({ folder, stateDir, list, database, at: clock.now(), signal });
+    });
+    return { ...told, ...restored! };
+  } catch (error) {
+    throw translateStateError(error, stateDir);
+  } finally {
+    await releasers.close();
+  }
+}
+
+interface Restoring {
+  readonly folder: string;
+  readonly stateDir: string;
+  readonly list: BackupList;
+  readonly database: CopiedDatabase;
+  readonly at: number;
+  readonly signal: AbortSignal;
+}
+
+async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
+  const journals = new Map<string, JournalChoice>();
+  for (const { path } of list.files) {
+    if (isJournal(path)) journals.set(path, chooseJournal(folder, stateDir, path));
+  }
+  // A journal that is still there tells of all payments since.
+  const isComplete = journals.size > 0 && [...journals.values()].every((choice) => choice !== 'backup');
+  if (!isComplete) await markRestored(stateDir, { restoredAt: at, backupAt: list.createdAt });
+
+  // Not the ending under which `recover` keeps files: both may happen in the same second.
+  const end = `.${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.replaced`;
+  const aside: string[] = [];
+  const setAside = (path: string) => {
+    const from = join(stateDir, path);
+    if (!existsSync(from)) return;
+    renameSync(from, `${from}${end}`);
+    aside.push(`${from}${end}`);
+  };
+  // What is kept of a last publication fits the output in place, so the one that is still there is kept.
+  const kept = new Set(
+    list.files
+      .filter(({ path }) => path.endsWith('/last.json') && existsSync(join(stateDir, path)))
+      .map(({ path }) => dirname(path)),
+  );
+  const secret = list.files.find(({ path }) => path === SECRET);
+  if (secret !== undefined && (await isOther(stateDir, secret))) setAside('reuse');
+  for (const file of list.files) {
+    signal.throwIfAborted();
+    const { path } = file;
+    if (path === DATABASE) continue;
+    if (isJournal(path)) {
+      if (journals.get(path) !== 'backup') continue;
+    } else if (kept.has(dirname(path)) || !(await isMissingOrOther(stateDir, file))) continue;
+    if (await isOther(stateDir, file)) setAside(path);
+    await put(folder, stateDir, file);
+  }
+  // The database comes last: without it, every command refuses the state.
+  for (const log of ['-wal', '-shm', '-journal', '']) setAside(`${DATABASE}${log}`);
+  await put(folder, stateDir, list.files.find(({ path }) => path === DATABASE)!);
+  const recovered = await rebuildAll(stateDir, runsWithFiles(stateDir), at);
+  return { recovered, isComplete, aside: [...aside, ...recovered.aside] };
+}
+
+async function isOther(stateDir: string, { path, sha256 }: BackedUpFile): Promise<boolean> {
+  const found = await hashFile(join(stateDir, path));
+  return found !== undefined && found.sha256 !== sha256;
+}
+
+async function isMissingOrOther(stateDir: string, file: BackedUpFile): Promise<boolean> {
+  return !existsSync(join(stateDir, file.path)) || isOther(stateDir, file);
+}
+
+/** Copies a file of the backup to its place. @throws ConfigError `BACKUP_DAMAGED`. */
+async function put(folder: string, stateDir: string, { path, sha256 }: BackedUpFile): Promise<void> {
+  const target = join(stateDir, path);
+  const beside = `${target}.tmp`;
+  rmSync(beside, { force: true });
+  const copied = copyFile(join(folder, path), beside);
+  if (copied.sha256 !== sha256) {
+    rmSync(beside, { force: true });
+    throw damagedBackup(join(folder, path));
+  }
+  renameSync(beside, target);
+  await syncFolder(dirname(target));
+}
+
+/** @throws ConfigError `STATE_NOT_EMPTY` when the folder holds a state and `isReplaced` is false. */
+function refuseState(stateDir: string, isReplaced: boolean): void {
+  let names: string[] = [];
+  try {
+    names = readdirSync(stateDir);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const state = names.filter((name) => /^(checkpoint\.db.*|runs|reuse|deltas)$/.test(name));
+  if (state.length === 0 || isReplaced) return;
+  throw new ConfigError('STATE_NOT_EMPTY', `${stateDir} holds a state: ${state.join(', ')}`, {
+    hint: 'nothing was restored; if the database is lost or damaged, foliopipe recover may rebuild it without a backup; to restore here, add --replace: the database is set aside, and what the journals know more is kept',
+    facts: { stateDir },
+  });
+}

@@ -1,0 +1,296 @@
+/** `foliopipe state backup` and `state restore`: while runs work, after a loss, with journals that survived, damaged. */
+import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  backupState,
+  type Config,
+  createFileLock,
+  enrich,
+  publish,
+  type RunOptions,
+  restoreState,
+} from '../../../pipelines/index.js';
+import { useSharedFolder, withFolder } from '../../helpers/folders/folders.js';
+import { createJob, enrichJob, filesUnder } from '../../helpers/jobs/cli-job.js';
+import { withJob } from '../../helpers/jobs/fake-service-job.js';
+import { behaviour, stopAt } from '../../helpers/jobs/interrupted-job.js';
+import { changedLines, sampleLines, withNights } from '../../helpers/jobs/nights.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { flipBit, loseCheckpoint } from '../../helpers/state/killed-state.js';
+
+const yes: RunOptions = { yes: true };
+const loseState = (config: Config) => rm(config.stateDir, { recursive: true });
+
+describe('a real run that is killed', () => {
+  const folder = useSharedFolder();
+  let serve: Serve;
+  let data: string;
+  beforeAll(async () => {
+    data = join(await folder(), 'service');
+    serve = await openServe(data, { recordsPerSecond: 60 });
+  });
+  afterAll(() => serve.stop());
+
+  it('is backed up while it works, restored after the loss of all state, and finished', async () => {
+    const settings = { concurrency: { folios: 1, uploads: 1 } };
+    const unbroken = await createJob(await folder(), { pipeline: 'unbroken', baseUrl: serve.url });
+    await enrichJob(unbroken);
+    const job = await createJob(await folder(), { pipeline: 'lost', baseUrl: serve.url, settings });
+    const backup = join(await folder(), 'backups', 'one');
+    const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:5' };
+    const child = spawnCli(['run', job.config], { env });
+    const accepted = async (state: string) => {
+      const [run = ''] = await readdir(join(state, 'runs'));
+      const journal = await readFile(join(state, 'runs', run, 'paid.log'), 'utf8');
+      return journal.split('"type":"accepted"').length - 1;
+    };
+    await vi.waitFor(async () => expect(await accepted(job.stateDir)).toBeGreaterThan(1), 20_000);
+    await backupState({ stateDir: job.stateDir }, { folder: backup });
+    expect((await child.ended).signal).toBe('SIGKILL');
+    expect(await accepted(job.stateDir)).toBe(5);
+    const known = await accepted(backup);
+
+    await rm(job.stateDir, { recursive: true });
+    const restored = await callMain(['state', 'restore', backup, job.config], { env: job.env });
+    expect(restored.code, restored.stderr).toBe(0);
+    expect(restored.stdout).toMatch(
+      /^restored: the state of .*\n.*lost, unfinished then: \d uploads? known; /,
+    );
+    expect(restored.stdout).toMatch(/\nnext: what was sent after .* is not known\..*--yes/);
+
+    const refused = await runCli(['run', job.config], { env: job.env });
+    expect(refused.code).toBe(9);
+    expect(refused.stderr).toMatch(/nothing was sent \[RESTORED_UNCONFIRMED\]\n {2}next: .*lost-.*--yes/);
+    const end = await runCli(['run', job.config, '--yes'], { env: job.env });
+    expect(end.code, end.stderr).toBe(0);
+    expect(await readFile(job.output)).toEqual(await readFile(unbroken.output));
+    // It is asked once.
+    expect((await runCli(['run', job.config], { env: job.env })).code).toBe(0);
+
+    await serve.stop();
+    const names = servedFolios(data).map(({ fileName }) => fileName);
+    const sent = names.filter((name) => name.startsWith('lost-'));
+    // Bought twice: what was accepted after the backup, and nothing else.
+    expect(sent).toHaveLength(6 + 5 - known);
+  });
+});
+
+describe('backups of one run at many moments', () => {
+  it('can each be restored, and each gives the whole output', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const { stateDir } = job.config();
+      const made: Promise<unknown>[] = [];
+      const at: RunOptions['at'] = (point) => {
+        if (!/^(after-cut|after-post|after-accepted|after-part|after-merge)/.test(point)) return;
+        const folder = join(job.folder, 'backups', `${made.length}`);
+        if (made.length < 40) made.push(backupState({ stateDir }, { folder }));
+      };
+      await job.enrich({}, { at });
+      const whole = await job.output();
+      await Promise.all(made);
+      expect(made.length).toBeGreaterThan(10);
+      for (let one = 0; one < made.length; one += 7) {
+        const config = job.config({
+          stateDir: `restored-${one}`,
+          output: { path: `out-${one}/enriched.csv` },
+        });
+        const folder = join(job.folder, 'backups', `${one}`);
+        expect(await restoreState(config, { folder })).toMatchObject({ isComplete: false });
+        const same = { ...config, output: job.config().output };
+        await enrich(same, yes);
+        expect(await job.output()).toBe(whole);
+      }
+    });
+  });
+});
+
+describe('after the loss of', () => {
+  it('the database alone: the journals tell what was paid since, and nothing is asked or bought again', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      const stop = () => job.failure({}, stopAt('after-accepted-before-poll', 2));
+      await stop();
+      await backupState(job.config(), { folder });
+      await stop();
+      await loseCheckpoint(job);
+
+      await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
+      const restored = await restoreState(job.config(), { folder, replace: true });
+      expect(restored).toMatchObject({ isComplete: true, recovered: { runs: [{ found: 'rebuilt' }] } });
+      await job.enrich();
+      expect(job.service.folios).toHaveLength(6);
+    });
+  });
+
+  it('everything, with answers for the next night and a delta to go on', async () => {
+    const config = { source: { key: ['id'] }, output: { delta: true } };
+    await withNights({ config }, async (nights) => {
+      const { stateDir } = nights.config();
+      const folder = join(nights.folder, 'backup');
+      await nights.night(sampleLines(60));
+      await backupState({ stateDir }, { folder });
+      const next = changedLines(sampleLines(60), 1);
+      const expected = await nights.night(next);
+      const rows = await nights.rows();
+      await loseState(nights.config());
+
+      const restored = await restoreState(nights.config(), { folder });
+      expect(restored.newerOutputs).toMatchObject([{ publication: 2, known: 1, run: expected.run }]);
+      const again = await nights.again({}, yes);
+      expect(again.bought).toEqual(expected.bought);
+      expect(await nights.rows()).toEqual(rows);
+    });
+  });
+
+  it('everything, while the service has forgotten its folios: the parts of a backup with results suffice', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      const { run } = await job.enrich();
+      const output = await job.output();
+      const backedUp = await backupState(job.config(), { folder, results: true });
+      expect(backedUp.partsLeftOut).toBe(0);
+      await loseState(job.config());
+      await rm(job.outputPath);
+      await job.service.close();
+      await restoreState(job.config(), { folder });
+      await publish(job.config(), run);
+      expect(await job.output()).toBe(output);
+    });
+  });
+});
+
+describe('a backup', () => {
+  it('has private files, a list with hashes, and leaves nothing beside it', async () => {
+    await withJob({}, async (job) => {
+      await job.enrich();
+      const folder = join(job.folder, 'backups', 'b');
+      const { partsLeftOut, files } = await backupState(job.config(), { folder });
+      expect(partsLeftOut).toBeGreaterThan(5);
+      expect(await readdir(join(job.folder, 'backups'))).toEqual(['b']);
+      const found = await filesUnder(folder);
+      expect(found).toHaveLength(files + 1);
+      expect(found.filter((name) => /part-|chunk-|-wal$/.test(name))).toEqual([]);
+      for (const name of found) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+      expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    });
+  });
+
+  it('is made by the command, which says what it holds and how to check it', async () => {
+    await withFolder(async (folder) => {
+      const job = await createJob(folder);
+      await callMain(['run', job.config, '--set', 'retry.giveUpAfter=50ms'], { env: job.env });
+      const backup = join(folder, 'b');
+      const text = await callMain(['state', 'backup', backup, job.config], { env: job.env });
+      expect(text.code, text.stderr).toBe(0);
+      expect(text.stdout).toMatch(
+        /: the state of \S+Z, 1 run \(1 unfinished\), 2 files, .*\ncheck it with: /,
+      );
+      const checked = await callMain(['state', 'restore', backup, '--dry-run', job.config], { env: job.env });
+      expect(checked.stdout).toMatch(/^can be restored: the state of /);
+      const json = await callMain(['state', 'backup', join(folder, 'c'), job.config, '--json'], {
+        env: job.env,
+      });
+      const summary = { type: 'summary', runs: 1, files: 2, results: false, exitCode: 0 };
+      expect(jsonLines(json.stdout)).toMatchObject([summary]);
+    });
+  });
+
+  it('is refused where a file or another backup is, within the state, and without a state', async () => {
+    await withJob({}, async (job) => {
+      const backup = (folder: string) => backupState(job.config(), { folder: join(job.folder, folder) });
+      await expect(backup('b')).rejects.toMatchObject({ code: 'STATE_MISSING' });
+      await job.enrich();
+      await backup('b');
+      await mkdir(join(job.folder, 'empty'));
+      await backup('empty');
+      await expect(backup('b')).rejects.toMatchObject({ code: 'BACKUP_PLACE_TAKEN', exitCode: 2 });
+      await expect(backup('source.csv')).rejects.toMatchObject({ code: 'BACKUP_PLACE_TAKEN' });
+      const inside = job.config().stateDir.slice(job.folder.length + 1);
+      await expect(backup(`${inside}/b`)).rejects.toMatchObject({ code: 'BACKUP_WITHIN_STATE' });
+      await loseCheckpoint(job);
+      await expect(backup('lost')).rejects.toMatchObject({ code: 'CHECKPOINT_LOST', exitCode: 2 });
+      expect((await readdir(job.folder)).filter((name) => name.includes('partial'))).toEqual([]);
+    });
+  });
+
+  it('that is damaged anywhere is refused before anything is restored', async () => {
+    await withJob({}, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.enrich({}, {});
+      await backupState(job.config(), { folder });
+      const target = job.config({ stateDir: 'elsewhere' });
+      const refused = async (code = 'BACKUP_DAMAGED') => {
+        await expect(restoreState(target, { folder })).rejects.toMatchObject({ code, exitCode: 2 });
+        await expect(stat(target.stateDir)).rejects.toThrow('ENOENT');
+      };
+      for (const name of await filesUnder(folder)) {
+        const path = join(folder, name);
+        const kept = join(job.folder, 'kept');
+        await copyFile(path, kept);
+        await flipBit(path, 40);
+        await refused();
+        await copyFile(kept, path);
+      }
+      const list = join(folder, 'backup.json');
+      const text = await readFile(list, 'utf8');
+      await writeFile(list, text.replace('"path": "checkpoint.db"', '"path": "../checkpoint.db"'));
+      await refused();
+      await rm(list);
+      await refused('BACKUP_MISSING');
+      await writeFile(list, text);
+      expect(await restoreState(target, { folder, dryRun: true })).toMatchObject({ recovered: null });
+      await expect(stat(target.stateDir)).rejects.toThrow('ENOENT');
+    });
+  });
+});
+
+describe('a restore', () => {
+  it('waits for nobody: exit 11 while a run works in the folder', async () => {
+    await withJob({}, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.enrich();
+      await backupState(job.config(), { folder });
+      await loseState(job.config());
+      const { stateDir, pipeline } = job.config();
+      const lock = await createFileLock(stateDir).take(pipeline, {
+        pid: 1,
+        command: 'run',
+        since: 0,
+      });
+      await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ exitCode: 11 });
+      await lock.close();
+      expect(await readdir(job.config().stateDir)).toEqual(['locks']);
+    });
+  });
+
+  it('keeps the database that it replaces, and refuses two journals of which neither knows all', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      await backupState(job.config(), { folder });
+      const { aside } = await restoreState(job.config(), { folder, replace: true });
+      expect(aside.find((path) => /checkpoint\.db\.\w+\.replaced$/.test(path))).toBeDefined();
+
+      const [journal = ''] = (await filesUnder(folder)).filter((name) => name.endsWith('paid.log'));
+      const other = join(job.config().stateDir, journal);
+      const known = (await readFile(other, 'utf8')).length;
+      await job.enrich();
+      const text = await readFile(other, 'utf8');
+      const firstAccepted = /^.*"accepted".*\n/m;
+      await writeFile(other, text.slice(0, known).replace(firstAccepted, '') + text.slice(known));
+      await expect(restoreState(job.config(), { folder, replace: true })).rejects.toMatchObject({
+        code: 'RESTORE_JOURNALS_DIFFER',
+      });
+    });
+  });
+
+  it('of a folder that is no backup names what is missing', async () => {
+    await withFolder(async (folder) => {
+      const config = { stateDir: join(folder, 'state'), pipeline: 'nightly' };
+      await expect(restoreState(config, { folder })).rejects.toMatchObject({ code: 'BACKUP_MISSING' });
+    });
+  });
+});
