@@ -1,11 +1,14 @@
 /** Adopts a folio: binds a folio that a person has found at the service to a chunk whose folio is unknown or lost. */
 import {
   adoptCommand,
+  budgetAt,
   type ChunkRow,
   type Config,
   ConfigError,
+  chunkRecords,
   createServiceText,
   type FolioReport,
+  isRestored,
   type OpenRun,
   type ParsedNames,
   type RunOptions,
@@ -35,7 +38,7 @@ export interface AdoptedChunk extends Adoption {
 }
 
 /**
- * Uploads nothing. If the run was published without the chunk, it is open again.
+ * Uploads nothing. In a restored state it also binds folios of chunks that were sent after the backup. If the run was published without the chunk, it is open again.
  * @throws ConfigError `RUN_UNKNOWN`, `ADOPT_RUN_NOT_LAST`, `ADOPT_CHUNK_UNKNOWN`, `ADOPT_CHUNK_STATE`,
  *   `ADOPT_FOLIO_BOUND`, `ADOPT_FILE_DIFFERS`, `ADOPT_RECORDS_DIFFER`, `ADOPT_SERVICE_DIFFERS`; FolioLostError when
  *   the service does not know the folio.
@@ -43,13 +46,15 @@ export interface AdoptedChunk extends Adoption {
 export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
   return withReadyRun(config, { ...options, existing: what.run }, async (run) => {
     await checkNoOtherOpen(run, 'adopt');
-    const chunk = await findChunk(run, what.chunk);
+    const found = await findChunk(run, what.chunk);
+    const chunk = found ?? (await cutUpTo(run, what.chunk));
     await checkUnbound(run, what);
     const report = await run.api.track(what.folio, run.signal, AbortSignal.abort());
     const { records, status, rehearsal } = report;
-    checkAdoptedFile(run, chunk, what.folio, report);
+    checkAdoptedFile(run, chunk, what.folio, report, found === undefined);
     checkRecords(run, chunk, what.folio, records);
     await checkService(run, what.folio, rehearsal);
+    if (found === undefined) await recordSentBefore(run, chunk);
     const reply = { folio: what.folio, serviceRecords: records, rehearsal };
     await run.checkpoint.recordAdopted(run.id, chunk.number, reply, run.clock.now());
     return {
@@ -65,15 +70,12 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
   });
 }
 
-async function findChunk(run: OpenRun, number: number): Promise<ChunkRow> {
+/** @returns undefined for a chunk that a restored state has not sent, and that was perhaps sent after its backup. */
+async function findChunk(run: OpenRun, number: number): Promise<ChunkRow | undefined> {
   const chunk = await run.checkpoint.chunk(run.id, number);
   const facts = { run: run.id, chunk: number };
-  if (chunk === undefined) {
-    throw new ConfigError('ADOPT_CHUNK_UNKNOWN', `run ${run.id} has no chunk ${number}`, {
-      hint: `the uploaded file's name ends in -CHUNK-ATTEMPT-HASH.csv; see: foliopipe status --run ${run.id}`,
-      facts,
-    });
-  }
+  if ((chunk === undefined || chunk.state === 'cut') && isRestored(run.config)) return undefined;
+  if (chunk === undefined) throw unknownChunk(run, number);
   const { state, cause, folio } = chunk;
   if (state === 'ambiguous' || cause === 'AMBIGUOUS_HELD' || cause === 'FOLIO_LOST') return chunk;
   const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
@@ -81,6 +83,34 @@ async function findChunk(run: OpenRun, number: number): Promise<ChunkRow> {
     hint: 'only a chunk that may have been accepted, or whose folio is lost, can be given one; see: foliopipe status',
     facts: { ...facts, state, cause, folio },
   });
+}
+
+function unknownChunk(run: OpenRun, chunk: number): ConfigError {
+  return new ConfigError('ADOPT_CHUNK_UNKNOWN', `run ${run.id} has no chunk ${chunk}`, {
+    hint: `the uploaded file's name ends in -CHUNK-ATTEMPT-HASH.csv; see: foliopipe status --run ${run.id}`,
+    facts: { run: run.id, chunk },
+  });
+}
+
+/** Cuts the source up to a chunk. The same config gives the same chunks, so its hash is that of the file sent before. */
+async function cutUpTo(run: OpenRun, number: number): Promise<ChunkRow> {
+  let chunk = await run.checkpoint.chunk(run.id, number);
+  if (chunk !== undefined) return chunk;
+  for await (const cut of chunkRecords(run)()) {
+    if (cut.number >= number) break;
+  }
+  chunk = await run.checkpoint.chunk(run.id, number);
+  if (chunk === undefined) throw unknownChunk(run, number);
+  return chunk;
+}
+
+/** Records an upload that was made after the backup from which the state was restored: it is paid for already. */
+async function recordSentBefore(run: OpenRun, chunk: ChunkRow): Promise<void> {
+  const now = run.clock.now();
+  const unlimited = { ...run.config.budget, perRun: null, perDay: null, perMonth: null };
+  const { fileName } = uploadNames(run, chunk);
+  await run.checkpoint.recordIntent(run.id, chunk.number, fileName, now, budgetAt(unlimited, now));
+  await run.checkpoint.recordAmbiguous(run.id, chunk.number, now, 'no-reply');
 }
 
 /** Checks that the folio belongs to no other chunk. A lost folio may be bound to its own chunk again. */
@@ -136,6 +166,7 @@ function checkRecords(run: OpenRun, chunk: ChunkRow, folio: string, records: num
 /**
  * Checks that the folio belongs to the chunk's file, by the file name and the description at the service. Logs a
  * warning if they do not identify a file.
+ * @param mustBeNamed refuses such a file: nothing else tells that this chunk was ever sent.
  * @throws ConfigError `ADOPT_FILE_DIFFERS`.
  */
 function checkAdoptedFile(
@@ -143,11 +174,12 @@ function checkAdoptedFile(
   chunk: ChunkRow,
   folio: string,
   report: Pick<FolioReport, 'fileName' | 'description'>,
+  mustBeNamed: boolean,
 ): void {
   const facts = { run: run.id, chunk: chunk.number, folio };
   const found = recogniseUpload(run, chunk, report);
   if (found.is === 'same') return;
-  if (found.is === 'unknown') {
+  if (found.is === 'unknown' && !mustBeNamed) {
     const text = `the service does not say of which file folio ${folio} is; its results will be held to the chunk`;
     run.logger.warn(facts, text);
     return;
@@ -161,7 +193,7 @@ function checkAdoptedFile(
   throw new ConfigError(
     'ADOPT_FILE_DIFFERS',
     `folio ${folio} has the ${named.join(' and the ')}; the file of chunk ${chunk.number} of run ${run.id} is ${before}1${after}, or a later attempt of it`,
-    { hint: hintFor(run, chunk, folio, found.named), facts },
+    { hint: hintFor(run, chunk, folio, 'named' in found ? found.named : undefined), facts },
   );
 }
 

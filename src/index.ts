@@ -27,6 +27,7 @@ export type {
 export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
 export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
 export { createFileLock } from './checkpoint/sqlite/pipeline-lock.js';
+export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export type { Config } from './config/schema.js';
@@ -86,7 +87,7 @@ export {
 export { type BackedUp, type BackupOptions, backupState } from './run/backup/backup-state.js';
 export type { NewerOutput } from './run/backup/newer-outputs.js';
 export { type Restored, type RestoreOptions, restoreState } from './run/backup/restore-state.js';
-export { refuseUnconfirmed } from './run/backup/restored-mark.js';
+export { isRestored, refuseUnconfirmed } from './run/backup/restored-mark.js';
 export { supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';

@@ -164,9 +164,8 @@ function busyError(reply: ProbeReply, address: string): OutageError {
   });
 }
 
-function wrongAddress(text: string, facts: FoliopipeError['facts']): ConfigError {
-  const hint =
-    'write the right address into service.baseUrl (--base-url); the paths of the interface follow it';
+function wrongAddress(text: string, facts: FoliopipeError['facts'], key = 'service.baseUrl'): ConfigError {
+  const hint = `write the right address into ${key}, without the paths of the operations`;
   return new ConfigError('SERVICE_WRONG_ADDRESS', text, { hint, facts });
 }
 

@@ -143,7 +143,7 @@ function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {
 function nextText(createdAt: number, isComplete: boolean, isAnyLost: boolean): string {
   if (isAnyLost) return 'next: foliopipe recover --dry-run names what is missing for each run';
   if (isComplete) return 'next: foliopipe run goes on; the journals know of everything that was paid for';
-  return `next: what was sent after ${timeOf(createdAt)} is not known. Look at the service for newer files of these pipelines; foliopipe run asks for --yes before it sends anything`;
+  return `next: what was sent after ${timeOf(createdAt)} is not known. Look at the service for newer files of these pipelines and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
 }
 
 function timeOf(at: number): string {

@@ -25,6 +25,11 @@ export async function markRestored(stateDir: string, times: Omit<Mark, 'confirme
   await write(stateDir, { ...times, confirmed: [] });
 }
 
+/** Whether the state was restored, so that uploads after its backup may be missing in it. */
+export function isRestored({ stateDir }: Pick<Config, 'stateDir'>): boolean {
+  return read(stateDir) !== undefined;
+}
+
 /**
  * Lets a command pass that may pay, if nothing was restored, or if it was confirmed now or before.
  * @throws GuardError `RESTORED_UNCONFIRMED`.
@@ -41,7 +46,7 @@ export async function refuseUnconfirmed(
   const text = `the state was restored from a backup of ${backupAt}: what ${pipeline} sent after that is not known, and is paid for again`;
   if (!yes) {
     throw new GuardError('RESTORED_UNCONFIRMED', `${text}; nothing was sent`, {
-      hint: `look at the service for files that begin with ${pipeline}- and were sent after ${backupAt}; if there are none, or to pay for them again: foliopipe run --yes`,
+      hint: `look at the service for files named ${pipeline}-RUN-CHUNK-... that were sent after ${backupAt}; bind each that belongs to an unfinished run: foliopipe adopt --run RUN --chunk CHUNK FOLIO; then, to pay again for the others: foliopipe run --yes`,
       facts,
     });
   }

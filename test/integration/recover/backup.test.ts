@@ -3,6 +3,7 @@ import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
+  adopt,
   backupState,
   type Config,
   createFileLock,
@@ -158,6 +159,31 @@ describe('after the loss of', () => {
       await restoreState(job.config(), { folder });
       await publish(job.config(), run);
       expect(await job.output()).toBe(output);
+    });
+  });
+});
+
+describe('a chunk that was sent after the backup', () => {
+  it('gets its folio from a person, although the restored state has never cut it, and is not paid for again', async () => {
+    await withJob({ behaviour, config: { concurrency: { uploads: 1, folios: 1 } } }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.failure({}, stopAt('after-accepted-before-poll', 1));
+      await backupState(job.config(), { folder });
+      await job.failure({}, stopAt('after-accepted-before-poll', 3));
+      const { fileName, id: folio } = job.service.folios[3]!;
+      const [, run = '', chunk = ''] = /-(\d{8}T\d{6}-\w{6})-(\d+)-1-\w{8}\.csv$/.exec(fileName)!;
+      await loseState(job.config());
+      await restoreState(job.config(), { folder });
+
+      const other = { run, chunk: Number(chunk) + 1, folio };
+      await expect(adopt(job.config(), other)).rejects.toMatchObject({ code: 'ADOPT_FILE_DIFFERS' });
+      expect(await adopt(job.config(), { run, chunk: Number(chunk), folio })).toMatchObject({ folio });
+      await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED', exitCode: 9 });
+      await job.enrich({}, yes);
+      const sent = job.service.folios.map((one) => one.fileName.replace(/-1-\w+\.csv$/, ''));
+      expect(sent.filter((name) => name.endsWith(`-${chunk}`))).toHaveLength(1);
+      // Chunks 2 and 3 were sent after the backup too, and nobody adopted them.
+      expect(sent).toHaveLength(8);
     });
   });
 });
