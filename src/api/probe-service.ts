@@ -60,7 +60,7 @@ export async function probeService(options: ProbeOptions, signal: AbortSignal): 
   try {
     const request = createRequests(options).track(FOLIO);
     const asked = await ask.send(request);
-    if (!('reply' in asked) || isBusy(asked.reply.status) || asked.reply.redirectsTo !== null) {
+    if (!('reply' in asked) || isOver(asked.reply)) {
       return { asked, wrongPath: null, wrongToken: null };
     }
     const url = new URL(request.url);
@@ -89,6 +89,11 @@ export async function probeSearch(options: ProbeOptions, signal: AbortSignal): P
   } finally {
     ask.close();
   }
+}
+
+/** Whether the answer tells enough. A 500 may be the service's answer about an unknown folio. */
+function isOver({ status, redirectsTo }: ProbeReply): boolean {
+  return redirectsTo !== null || (isBusy(status) && status !== 500);
 }
 
 interface Asker {

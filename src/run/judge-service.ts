@@ -87,9 +87,12 @@ function judgeReply(reply: ProbeReply, wrongPath: Probe | null, address: string)
     const hint = 'renew the quota with the service provider, then run the same command again';
     return failed(new RefusedError('QUOTA_REFUSED', answered, { hint, facts }));
   }
-  if (isBusy(status)) return failed(busyError(reply, address));
   const isSuccess = status >= 200 && status <= 299;
   const hasPath = isOther(reply, wrongPath);
+  if (isBusy(status)) {
+    if (status !== 500 || body !== 'object' || hasPath !== true) return failed(busyError(reply, address));
+    return unsure(`${answered}: it fails now, or only for a folio that it does not know`);
+  }
   if (status === 405 || (hasPath === false && !(isSuccess && reply.hasMessage && reply.hasResponse))) {
     return failed(
       wrongAddress(`${answered}, at this path as at any other: the service has no such path`, facts),

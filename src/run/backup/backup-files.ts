@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { wholeLength } from '../../checkpoint/journal/read-journal.js';
 import type { HashedFile } from '../../streams/file-identity.js';
 import { isMissing } from '../../streams/system-error.js';
@@ -60,12 +61,14 @@ function namesIn(folder: string): string[] {
 }
 
 const PIECE = 1024 * 1024;
+/** After so many pieces other work of this process gets its turn. */
+const YIELD_PIECES = 16;
 
 /**
- * Copies a file, 0600, and its folders, 0700. When it returns, the content is on the disk.
+ * Copies a file, 0600, and its folders, 0700. When the promise resolves, the content is on the disk.
  * @throws the system's error; `ENOENT` if there is no such file.
  */
-export function copyFile(from: string, to: string): HashedFile {
+export async function copyFile(from: string, to: string): Promise<HashedFile> {
   const source = openSync(from, 'r');
   try {
     const end = isJournal(from) ? wholeLength(source) : Number.POSITIVE_INFINITY;
@@ -81,6 +84,7 @@ export function copyFile(from: string, to: string): HashedFile {
         hash.update(piece.subarray(0, read));
         for (let at = 0; at < read; ) at += writeSync(target, piece, at, read - at);
         bytes += read;
+        if (bytes % (YIELD_PIECES * PIECE) === 0) await setImmediate();
       }
       fsyncSync(target);
       return { bytes, sha256: hash.digest('hex') };

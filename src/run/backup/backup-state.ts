@@ -93,22 +93,20 @@ async function copyState(
   const lastPublications = readLastPublications(stateDir);
   const copied = await copyDatabase(stateDir, join(to, DATABASE));
   const files: BackedUpFile[] = [{ path: DATABASE, ...(await hashFile(join(to, DATABASE)))! }];
-  const copy = (path: string): boolean => {
+  const copy = async (path: string): Promise<void> => {
     signal?.throwIfAborted();
     try {
-      files.push({ path, ...copyFile(join(stateDir, path), join(to, path)) });
-      return true;
+      files.push({ path, ...(await copyFile(join(stateDir, path), join(to, path))) });
     } catch (error) {
       // Removed meanwhile: pruned answers, parts that were fetched again, digests of an older publication.
-      if (isMissing(error)) return false;
-      throw error;
+      if (!isMissing(error)) throw error;
     }
   };
   // Journals first, then the rest: a run's choice and answers are there before its journal tells of them.
   const { journals } = stateFiles(stateDir);
-  for (const path of journals) copy(path);
+  for (const path of journals) await copy(path);
   const { parts, answers, deltas } = stateFiles(stateDir);
-  for (const path of [...answers, ...deltas, ...(results ? parts : [])]) copy(path);
+  for (const path of [...answers, ...deltas, ...(results ? parts : [])]) await copy(path);
 
   if (copied.segments.length > 0 && !files.some(({ path }) => path === SECRET)) {
     throw secretLost(join(stateDir, SECRET), 'is missing');

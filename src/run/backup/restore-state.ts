@@ -168,12 +168,13 @@ async function put(folder: string, stateDir: string, { path, sha256 }: BackedUpF
   const target = join(stateDir, path);
   const beside = `${target}.tmp`;
   rmSync(beside, { force: true });
-  const copied = copyFile(join(folder, path), beside);
-  if (copied.sha256 !== sha256) {
+  try {
+    const copied = await copyFile(join(folder, path), beside);
+    if (copied.sha256 !== sha256) throw damagedBackup(join(folder, path));
+    renameSync(beside, target);
+  } finally {
     rmSync(beside, { force: true });
-    throw damagedBackup(join(folder, path));
   }
-  renameSync(beside, target);
   await syncFolder(dirname(target));
 }
 

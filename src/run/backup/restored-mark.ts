@@ -59,6 +59,8 @@ function read(stateDir: string): Mark | undefined {
     return JSON.parse(readFileSync(join(stateDir, NAME), 'utf8')) as Mark;
   } catch (error) {
     if (isMissing(error)) return undefined;
+    // What cannot be read confirms nothing.
+    if (error instanceof SyntaxError) return { restoredAt: 0, backupAt: 0, confirmed: [] };
     throw error;
   }
 }

@@ -134,6 +134,14 @@ describe('what answers at the address', () => {
     ],
     ['an outage behind a proxy', (r) => void r.writeHead(502).end('<h1>Bad gateway</h1>'), 5, false, /502/],
     ['too many requests', (r) => sendJson(r, { message: 'slow down' }, 429), 5, false, /429/],
+    [
+      'a 500 about the folio alone',
+      (r, q) => sendJson(r, { message: isInfo(q) ? 'oops' : 'no such path' }, isInfo(q) ? 500 : 404),
+      0,
+      null,
+      /500: oops: it fails now, or only for a folio/,
+    ],
+    ['a 500 about everything', (r) => sendJson(r, { message: 'oops' }, 500), 5, false, /500: oops/],
     ['a spent quota', (r) => sendJson(r, { message: 'pay first' }, 402), 7, false, /402: pay first/],
     [
       'other JSON at this path alone',

@@ -11,6 +11,7 @@ import {
   publish,
   type RunOptions,
   restoreState,
+  retry,
 } from '../../../pipelines/index.js';
 import { useSharedFolder, withFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder } from '../../helpers/jobs/cli-job.js';
@@ -178,7 +179,9 @@ describe('a chunk that was sent after the backup', () => {
       const other = { run, chunk: Number(chunk) + 1, folio };
       await expect(adopt(job.config(), other)).rejects.toMatchObject({ code: 'ADOPT_FILE_DIFFERS' });
       expect(await adopt(job.config(), { run, chunk: Number(chunk), folio })).toMatchObject({ folio });
-      await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED', exitCode: 9 });
+      const unconfirmed = { code: 'RESTORED_UNCONFIRMED', exitCode: 9 };
+      await expect(job.enrich()).rejects.toMatchObject(unconfirmed);
+      await expect(retry(job.config(), run)).rejects.toMatchObject(unconfirmed);
       await job.enrich({}, yes);
       const sent = job.service.folios.map((one) => one.fileName.replace(/-1-\w+\.csv$/, ''));
       expect(sent.filter((name) => name.endsWith(`-${chunk}`))).toHaveLength(1);
