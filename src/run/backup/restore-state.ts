@@ -147,6 +147,7 @@ async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
     if (await isOther(stateDir, file)) setAside(path);
     await put(folder, stateDir, file);
   }
+  signal.throwIfAborted();
   // The database comes last: without it, every command refuses the state.
   for (const log of ['-wal', '-shm', '-journal', '']) setAside(`${DATABASE}${log}`);
   await put(folder, stateDir, list.files.find(({ path }) => path === DATABASE)!);

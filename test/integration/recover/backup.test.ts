@@ -1,4 +1,5 @@
 /** `foliopipe state backup` and `state restore`: while runs work, after a loss, with journals that survived, damaged. */
+import { existsSync, readdirSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -22,6 +23,7 @@ import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
 import { flipBit, loseCheckpoint } from '../../helpers/state/killed-state.js';
+import { withStateFixture } from '../../helpers/state/prepared-state.js';
 
 const yes: RunOptions = { yes: true };
 const loseState = (config: Config) => rm(config.stateDir, { recursive: true });
@@ -227,6 +229,20 @@ describe('a backup', () => {
     });
   });
 
+  it.each(['version-1-mid-run', 'version-1-done', 'version-2-mid-round'])(
+    'of %s is restored as it was',
+    async (name) => {
+      await withStateFixture(name, async (home) => {
+        const folder = join(home, 'backup');
+        const { runs } = await backupState({ stateDir: join(home, 'state') }, { folder });
+        const restored = await restoreState({ stateDir: join(home, 'new'), pipeline: 'nightly' }, { folder });
+        expect(runs.length).toBeGreaterThan(0);
+        expect(restored).toMatchObject({ runs, isComplete: false });
+        expect(restored.recovered!.runs.filter(({ found }) => found === 'lost')).toEqual([]);
+      });
+    },
+  );
+
   it('is refused where a file or another backup is, within the state, and without a state', async () => {
     await withJob({}, async (job) => {
       const backup = (folder: string) => backupState(job.config(), { folder: join(job.folder, folder) });
@@ -295,6 +311,26 @@ describe('a restore', () => {
     });
   });
 
+  it('that was interrupted leaves a state that is refused; done again it still asks before it pays', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      const { files } = await backupState(job.config(), { folder, results: true });
+      expect(files).toBeGreaterThan(1);
+      await loseState(job.config());
+      const stopped = new AbortController();
+      await expect(interruptedRestore(job.config(), folder, stopped)).rejects.toThrow('stopped');
+
+      await expect(job.enrich({}, yes)).rejects.toMatchObject({ code: 'CHECKPOINT_LOST', exitCode: 2 });
+      await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
+      await restoreState(job.config(), { folder, replace: true });
+      await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      const bought = job.service.folios.length;
+      await job.enrich({}, yes);
+      expect(job.service.folios.length).toBe(Math.max(6, bought));
+    });
+  });
+
   it('keeps the database that it replaces, and refuses two journals of which neither knows all', async () => {
     await withJob({ behaviour }, async (job) => {
       const folder = join(job.folder, 'backup');
@@ -323,3 +359,19 @@ describe('a restore', () => {
     });
   });
 });
+
+/** A restore that is stopped before it puts the database in place. */
+async function interruptedRestore(
+  config: Config,
+  folder: string,
+  stopped: AbortController,
+): Promise<unknown> {
+  const { signal } = stopped;
+  const journalIsThere = () => readdirSync(config.stateDir).includes('runs');
+  const check = signal.throwIfAborted.bind(signal);
+  signal.throwIfAborted = () => {
+    if (existsSync(config.stateDir) && journalIsThere()) stopped.abort(new Error('stopped'));
+    check();
+  };
+  return restoreState(config, { folder, signal });
+}
