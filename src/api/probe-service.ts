@@ -1,5 +1,6 @@
 /** Asks the service free questions, for `foliopipe check`, and keeps what each reply shows. Judges nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
 import { redirectOrigin } from './error-reply.js';
 import { AttemptError, type Failure } from './failure.js';
@@ -108,6 +109,7 @@ function createAsker(options: ProbeOptions, signal: AbortSignal): Asker {
     connectTimeout: connect,
     idleTimeout: idle,
     proxies: options.proxies ?? {},
+    clock: systemClock,
     show,
   });
   const timeUp = AbortSignal.timeout(TOTAL);
