@@ -1,5 +1,6 @@
 /** The package's entry: the library and the ready pipelines. */
 export * from '../src/index.js';
+export { type AbandonedChunk, type Abandonment, type AbandonOptions, abandon } from './abandon.js';
 export { type AdoptedChunk, type Adoption, adopt } from './adopt.js';
 export { type CollectOptions, collect } from './collect.js';
 export { enrich } from './enrich.js';

@@ -52,10 +52,13 @@ export { hintOf } from './hints.js';
 export type { Logger } from './logger.js';
 export {
   type Adoptable,
+  abandonCommand,
+  abandonedText,
   adoptCommand,
   adoptHint,
-  type LostFolio,
+  type FolioGivenUp,
   lostFolioText,
+  outcomeText,
 } from './report/adoptable.js';
 export {
   enoughTolerance,
@@ -74,6 +77,7 @@ export {
   ledgerReuse,
   readLedger,
 } from './report/ledger.js';
+export { priceOf } from './report/origins.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';

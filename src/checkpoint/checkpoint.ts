@@ -100,8 +100,8 @@ export interface Checkpoint extends CheckpointReader {
   /** `uploading` to `ambiguous`. */
   recordAmbiguous(run: string, chunk: number, at: number, doubt: Doubt): Promise<void>;
   /**
-   * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost, to
-   * `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous attempt, or else
+   * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost or
+   * given up, to `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous attempt, or else
    * to the newest accepted one. Parts of another folio are deleted. Rows from this chunk on become unmerged; all rows
    * do if the run has no columns yet. The chunk's round and the rounds after it are open again. A `done` or `withheld`
    * run becomes `open`.

@@ -79,6 +79,12 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./commands/adopt.js')).addAdopt,
   },
   {
+    name: 'abandon',
+    usage: '[options] [file]',
+    description: 'give up a folio that is never finished, so that its run can end; adopt binds it again',
+    load: async () => (await import('./commands/abandon.js')).addAbandon,
+  },
+  {
     name: 'recover',
     usage: '[options] [file]',
     description: 'rebuild a checkpoint that was lost, damaged or restored from an old copy; pays nothing',

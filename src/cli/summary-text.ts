@@ -1,5 +1,6 @@
 /** The summary of a run as text. */
 import {
+  abandonedText,
   adoptHint,
   enoughTolerance,
   exceededReasons,
@@ -128,6 +129,7 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
     ...summary.lost.map((one) => `  ${lostFolioText(run, one)}`),
+    ...summary.abandoned.map((one) => `  ${abandonedText(run, one)}`),
     ...outputProblem(summary),
     ...(refused > 0
       ? [

@@ -131,7 +131,8 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
   recordFailedPart: (to, { run, chunk, vary }) =>
     to.recordPart(run, chunk, samplePart(vary ? 2 : 0, { fileStatus: 'FAILED' })),
   recordDownloaded: (to, { run, chunk }) => to.recordDownloaded(run, chunk),
-  recordUnprocessed: (to, { run, chunk }) => to.recordUnprocessed(run, chunk, 'DEADLINE'),
+  recordUnprocessed: (to, { run, chunk, vary }) =>
+    to.recordUnprocessed(run, chunk, vary === 0 ? 'DEADLINE' : 'FOLIO_ABANDONED'),
   recordLost: (to, { run, chunk }) => to.recordUnprocessed(run, chunk, 'FOLIO_LOST'),
   recordFound: (to, { run, chunk }) => to.recordFound(run, chunk),
   recordRefetched: (to, { run, chunk, vary }) =>
