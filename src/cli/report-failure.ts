@@ -11,7 +11,7 @@ import {
 } from '../errors.js';
 import { hintOf } from '../hints.js';
 import { stderr, writeJson } from './output.js';
-import { asRehearsed, isRehearsal, resumeCommand } from './resume-command.js';
+import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
 
 /**
  * @param argv as node gives it; it may be impossible to parse, which is then the error.
@@ -24,7 +24,7 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   const message = error instanceof Error ? error.message : String(error);
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
   const next = known && hintOf(known);
-  const hint = next === undefined ? null : asRehearsed(next, argv);
+  const hint = next === undefined ? null : withCommand(code, asRehearsed(next, argv), argv);
   const resume = needsResumeCommand(error, argv) ? resumeCommand(argv) : null;
   if (argv.includes('--json')) {
     writeJson('summary', { exitCode, error: { code, message, hint, resume, facts } });
@@ -32,6 +32,11 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   const text = known === undefined ? bugText(error, message) : failureText(known, hint, resume);
   stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
   return exitCode;
+}
+
+/** Adds the command to a hint that asks for `--yes`. It is part of the hint, so that no program types it by itself. */
+function withCommand(code: string, hint: string, argv: readonly string[]): string {
+  return code === 'RUN_UNFINISHED_PAID' ? `${hint}: ${confirmCommand(argv)}` : hint;
 }
 
 function usageError({ code, message }: CommanderError): ConfigError {
