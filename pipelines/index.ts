@@ -17,4 +17,5 @@ export {
   type ReuseOptions,
   showReuse,
 } from './reuse.js';
+export { type SearchedBusiness, type SearchOptions, search } from './search.js';
 export { submit } from './submit.js';

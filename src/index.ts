@@ -4,6 +4,7 @@ export type {
   FolioReport,
   PredictionApi,
   SearchRecord,
+  SearchReply,
   UploadFile,
   UploadReceipt,
   UploadRequest,
@@ -92,13 +93,13 @@ export { type BackedUp, type BackupOptions, backupState } from './run/backup/bac
 export type { NewerOutput } from './run/backup/newer-outputs.js';
 export { type Restored, type RestoreOptions, restoreState } from './run/backup/restore-state.js';
 export { isRestored, refuseUnconfirmed } from './run/backup/restored-mark.js';
-export { supersede } from './run/begin-run.js';
+export { newId, supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
 export { findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
 export { namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
-export { type StateContext, waitForLock, withAnswers, withState } from './run/open-state.js';
+export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
 export {
@@ -120,6 +121,7 @@ export { refetchParts } from './stages/download/refetch-parts.js';
 export { closeRound } from './stages/failed/close-round.js';
 export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
 export { isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
+export { searchOnce } from './stages/failed/search-once.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';
 export { mergePartly } from './stages/merge/merge-partly.js';
 export { mergeResults } from './stages/merge/merge-results.js';

@@ -24,6 +24,7 @@ import type {
   NewChunk,
   NewPublication,
   NewRun,
+  NewSingleSearch,
   Publication,
   Stretch,
   Upload,
@@ -161,6 +162,20 @@ export interface Checkpoint extends CheckpointReader {
     record: number,
     end:
       | { readonly state: 'answered'; readonly values: Readonly<Record<string, string>> | null }
+      | { readonly state: 'dropped' | 'ambiguous' },
+  ): Promise<void>;
+
+  /**
+   * A paid search that belongs to no run is about to be sent; its record is reserved in the budget of its pipeline, in
+   * which `perRun` does not count.
+   * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; the state is then unchanged.
+   */
+  recordSingleSearchIntent(search: NewSingleSearch, budget: Budget): Promise<void>;
+  /** Such a search ends. `local`: whether a local service has answered. */
+  recordSingleSearchEnd(
+    id: string,
+    end:
+      | { readonly state: 'answered'; readonly local: boolean }
       | { readonly state: 'dropped' | 'ambiguous' },
   ): Promise<void>;
 

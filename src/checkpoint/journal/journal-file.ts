@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { encodeLine, type JournalLine } from './journal-line.js';
+import { encodeLine, type JournalLine, type SearchJournalLine } from './journal-line.js';
 import { wholeLength } from './read-journal.js';
 
 const sync = promisify(fdatasync);
@@ -108,7 +108,7 @@ export function openJournalFile(path: string): JournalFile {
 }
 
 /** Writes a whole journal to the disk, or nothing. Creates its folder if needed. Returns when all is synced. */
-export function writeJournalFile(path: string, lines: Iterable<JournalLine>): void {
+export function writeJournalFile(path: string, lines: Iterable<JournalLine | SearchJournalLine>): void {
   const folder = dirname(path);
   if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolderNow(dirname(folder));
   const beside = `${path}.tmp`;

@@ -10,9 +10,10 @@ import { translateStateError } from '../sqlite/translate-state-error.js';
 import { type Compared, isBehind, journalComparison, type Mark } from './compare-journal.js';
 import { type JournalFile, openJournalFile, writeJournalFile } from './journal-file.js';
 import { journalPath } from './journal-folder.js';
-import type { JournalLine } from './journal-line.js';
+import type { JournalLine, SearchJournalLine } from './journal-line.js';
 import { linesFromDatabase } from './lines-from-database.js';
 import { hasJournal, readJournal } from './read-journal.js';
+import { appendSearchLine, searchJournalPath } from './search-journal.js';
 
 export interface RunJournals {
   /**
@@ -25,6 +26,11 @@ export interface RunJournals {
    * @throws the system's error, translated by `translateStateError`.
    */
   appendDurably(run: string, line: JournalLine): Promise<void>;
+  /**
+   * Adds a line about a search that belongs to no run, and waits until it is on the disk.
+   * @throws the system's error, translated by `translateStateError`.
+   */
+  appendSearchDurably(line: SearchJournalLine): Promise<void>;
   /**
    * Compares a run's journal with the database, and writes the journal again if the database knows more.
    * @returns `made` if the journal was missing or empty and was written again.
@@ -86,6 +92,10 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
         throw translateStateError(error, journalPath(stateDir, run));
       }
     },
+    appendSearchDurably: (line) =>
+      appendSearchLine(stateDir, line).catch((error: unknown) => {
+        throw translateStateError(error, searchJournalPath(stateDir));
+      }),
     verify: (run) =>
       withTranslatedErrors(run, () => {
         const path = journalPath(stateDir, run);

@@ -6,6 +6,8 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.js';
 import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/journal-folder.js';
+import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
+import { allSingleSearches } from './single-searches.js';
 import type { StateDatabase } from './state-database.js';
 
 /**
@@ -18,10 +20,12 @@ export async function refuseLost(path: string): Promise<void> {
   if ((file?.size ?? 0) > 0) return;
   const runs = runsWithFiles(dirname(path)).length;
   const answers = segmentFiles(dirname(path)).length;
+  const searches = readSearchJournal(dirname(path)).size;
   const beside = [
     ...((log?.size ?? 0) > 0 ? [`${path}-wal is there`] : []),
     ...(runs > 0 ? [`${join(dirname(path), 'runs')} holds what ${runs} runs have bought`] : []),
     ...(answers > 0 ? [`${segmentsFolder(dirname(path))} holds answers that were bought`] : []),
+    ...(searches > 0 ? [`${searchJournalPath(dirname(path))} names ${searches} paid searches`] : []),
   ];
   if (beside.length === 0) return;
   throw new ConfigError(
@@ -58,5 +62,23 @@ export function refuseUnknown(stateDir: string, unknown: readonly string[]): voi
     'CHECKPOINT_BEHIND',
     `the checkpoint in ${stateDir} knows nothing of ${unknown.length} runs that have files in ${join(stateDir, 'runs')}, such as ${unknown.at(-1)}; nothing was sent`,
     { facts: { stateDir, runs: unknown.length, newest: unknown.at(-1)! } },
+  );
+}
+
+/**
+ * Checks that every search of the journal has a row, because a line is written after its commit.
+ * @throws ConfigError `CHECKPOINT_BEHIND`.
+ */
+export async function refuseUnknownSearches(db: StateDatabase, stateDir: string): Promise<void> {
+  // Reads the journal before the rows, because another process may be searching.
+  const journal = readSearchJournal(stateDir);
+  if (journal.size === 0) return;
+  const known = new Set((await db.read(allSingleSearches(db))()).map(({ id }) => id));
+  const unknown = [...journal.keys()].filter((id) => !known.has(id));
+  if (unknown.length === 0) return;
+  throw new ConfigError(
+    'CHECKPOINT_BEHIND',
+    `the checkpoint in ${stateDir} knows nothing of ${unknown.length} paid searches in ${searchJournalPath(stateDir)}, such as ${unknown.at(-1)}; nothing was sent`,
+    { facts: { stateDir, searches: unknown.length, newest: unknown.at(-1)! } },
   );
 }

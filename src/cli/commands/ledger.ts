@@ -100,9 +100,9 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const doubt = entry.sentAgain ? '  possibly twice' : '  unknown';
       const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
       const cost = price === null ? '?' : price.toFixed(2);
-      const file = fileName ?? 'searched one by one';
+      const file = fileName ?? (run === null ? 'search' : 'searched one by one');
       const answer = entry.kind === 'search' ? '' : (folio ?? '?');
-      return row([clock.format(at), pipeline, run, ...numbers, cost, answer, `${file}${remarks}`]);
+      return row([clock.format(at), pipeline, run ?? '', ...numbers, cost, answer, `${file}${remarks}`]);
     },
     end: ({ uploads, searches, records, possiblyTwice, amount, rehearsalRecords }, { saved }) => {
       const cost =

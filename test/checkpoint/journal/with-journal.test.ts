@@ -1,6 +1,6 @@
 /** A paid request is sent only when it is in the journal too; what is paid already is kept in any case. */
 import { describe, expect, it } from 'vitest';
-import type { JournalLine } from '../../../src/checkpoint/journal/journal-line.js';
+import type { JournalLine, SearchJournalLine } from '../../../src/checkpoint/journal/journal-line.js';
 import type { RunJournals } from '../../../src/checkpoint/journal/run-journals.js';
 import { withJournal } from '../../../src/checkpoint/journal/with-journal.js';
 import { TroubleError } from '../../../src/errors.js';
@@ -12,11 +12,15 @@ import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.j
 function openCheckpoint() {
   const disk = { isFull: false };
   const written: string[] = [];
-  const add = (line: JournalLine) => void written.push(line.type);
+  const add = (line: JournalLine | SearchJournalLine) => void written.push(line.type);
   const full = new TroubleError('DISK_FULL', 'no space left', { hint: 'make room' });
   const journals: RunJournals = {
     append: (_, line) => add(line),
     appendDurably: async (_, line) => {
+      if (disk.isFull) throw full;
+      add(line);
+    },
+    appendSearchDurably: async (line) => {
       if (disk.isFull) throw full;
       add(line);
     },
