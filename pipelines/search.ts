@@ -1,8 +1,8 @@
 /** Searches for a single business, outside of any run. It is paid for as one record. */
+import { randomBytes } from 'node:crypto';
 import {
   budgetAt,
   type Config,
-  newId,
   openApi,
   priceOf,
   type RunOptions,
@@ -47,7 +47,7 @@ export async function search(
     try {
       const { pipeline, budget } = config;
       const startedAt = clock.now();
-      const id = newId(startedAt);
+      const id = searchId(startedAt);
       const { answer, rehearsal } = await searchOnce({ api, signal, at }, record, {
         begin: () =>
           checkpoint.recordSingleSearchIntent(
@@ -74,4 +74,10 @@ export async function search(
       if (options.api === undefined) await api.close();
     }
   });
+}
+
+/** A unique id that sorts by time, to the millisecond: `20261121T031002417-4f9c1a`. */
+function searchId(at: number): string {
+  const time = new Date(at).toISOString().replaceAll(/[-:.Z]/g, '');
+  return `${time}-${randomBytes(3).toString('hex')}`;
 }

@@ -93,7 +93,7 @@ export { type BackedUp, type BackupOptions, backupState } from './run/backup/bac
 export type { NewerOutput } from './run/backup/newer-outputs.js';
 export { type Restored, type RestoreOptions, restoreState } from './run/backup/restore-state.js';
 export { isRestored, refuseUnconfirmed } from './run/backup/restored-mark.js';
-export { newId, supersede } from './run/begin-run.js';
+export { supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
 export { findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';

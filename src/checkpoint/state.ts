@@ -260,7 +260,7 @@ export interface Search {
 
 /** A paid search that belongs to no run, before it is recorded. */
 export interface NewSingleSearch {
-  /** Sortable by time and unique, like the id of a run. */
+  /** Sortable by time and unique: `20261121T031002417-4f9c1a`. */
   readonly id: string;
   readonly pipeline: string;
   /** The identity of the service. */

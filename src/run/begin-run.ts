@@ -44,7 +44,7 @@ export async function beginRun(
 ): Promise<Run> {
   const { config, checkpoint, service } = context;
   const createdAt = context.clock.now();
-  const id = newId(createdAt);
+  const id = runId(createdAt);
   const choice = await chooseForRun(context, options, source, id, createdAt, lookup);
   try {
     if (choice !== null) options.at?.('after-choice-before-run');
@@ -103,7 +103,7 @@ async function checkNewRun(
 }
 
 /** A unique id that sorts by time: `20261121T031002-4f9c1a`. */
-export function newId(at: number): string {
+function runId(at: number): string {
   return `${timeInId(at)}-${randomBytes(3).toString('hex')}`;
 }
 

@@ -58,6 +58,23 @@ describe('a checkpoint with a journal that cannot be written', () => {
     expect(await checkpoint.searches('r1', 0, 9)).toMatchObject([{ record: 3, state: 'dropped' }]);
   });
 
+  it('asks no search of no run, and gives its record back to the budget', async () => {
+    const { checkpoint, disk, written } = openCheckpoint();
+    const search = { id: 's1', pipeline: 'nightly', service: 's', startedAt: 5 };
+    disk.isFull = true;
+    const begun = checkpoint.recordSingleSearchIntent(search, sampleBudget({}));
+    await expect(begun).rejects.toMatchObject({ code: 'DISK_FULL' });
+    expect(await checkpoint.singleSearches(undefined, '', 9)).toMatchObject([{ state: 'dropped' }]);
+    expect((await checkpoint.spending('nightly', null, sampleBudget({}).day)).day).toBe(0);
+    disk.isFull = false;
+    await checkpoint.recordSingleSearchIntent({ ...search, id: 's2' }, sampleBudget({}));
+    disk.isFull = true;
+    // The answer is paid for.
+    await checkpoint.recordSingleSearchEnd('s2', { state: 'answered', local: false });
+    expect(await checkpoint.singleSearches(undefined, 's1', 9)).toMatchObject([{ state: 'answered' }]);
+    expect(written).toEqual(['single-search']);
+  });
+
   it('keeps what was answered: that is paid for', async () => {
     const { checkpoint, disk } = openCheckpoint();
     await checkpoint.recordRun(sampleRun('r1'));

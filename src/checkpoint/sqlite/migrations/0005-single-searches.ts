@@ -1,7 +1,7 @@
 /** Paid searches that belong to no run: `foliopipe search`. What they cost is in `spending`, with an empty run. */
 export const singleSearches = `
 CREATE TABLE single_searches (
-  id         TEXT PRIMARY KEY,              -- sorts by time: 20261121T031002-4f9c1a
+  id         TEXT PRIMARY KEY,              -- sorts by time: 20261121T031002417-4f9c1a
   pipeline   TEXT NOT NULL,
   service    TEXT NOT NULL,
   state      TEXT NOT NULL CHECK (state IN ('intent', 'answered', 'dropped', 'ambiguous')),
