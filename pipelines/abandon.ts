@@ -9,6 +9,7 @@ import {
   type Config,
   ConfigError,
   LockedError,
+  namedRun,
   priceOf,
   type Run,
   type RunOptions,
@@ -16,7 +17,7 @@ import {
 } from '../src/index.js';
 
 export interface Abandonment {
-  /** A run of the config's pipeline that is not done. */
+  /** Names a run of the config's pipeline that is open (see `namedRun`). */
   readonly run: string;
   readonly chunk: number;
 }
@@ -45,7 +46,7 @@ export type AbandonOptions = Pick<
 /**
  * Takes the pipeline's lock. The next run ends with the chunk's records UNPROCESSED (`FOLIO_ABANDONED`); `adopt` binds
  * the folio again.
- * @throws LockedError while a run works; ConfigError `RUN_UNKNOWN`, `ABANDON_RUN_ENDED`, `ABANDON_CHUNK_UNKNOWN`,
+ * @throws LockedError while a run works; ConfigError `RUN_UNKNOWN`, `RUN_AMBIGUOUS`, `ABANDON_RUN_ENDED`, `ABANDON_CHUNK_UNKNOWN`,
  *   `ABANDON_CHUNK_STATE`, and those of the state.
  */
 export async function abandon(
@@ -77,12 +78,12 @@ export async function abandon(
   });
 }
 
-async function findOpenRun(checkpoint: Checkpoint, pipeline: string, id: string): Promise<Run> {
-  const run = await checkpoint.run(id);
+async function findOpenRun(checkpoint: Checkpoint, pipeline: string, name: string): Promise<Run> {
+  const run = await namedRun(checkpoint, pipeline, name);
   if (run === undefined || run.pipeline !== pipeline) {
-    throw new ConfigError('RUN_UNKNOWN', `pipeline ${pipeline} has no run ${id}`, {
+    throw new ConfigError('RUN_UNKNOWN', `pipeline ${pipeline} has no run ${name}`, {
       hint: 'see the runs with: foliopipe runs',
-      facts: { run: id },
+      facts: { run: name },
     });
   }
   if (run.state === 'open') return run;
@@ -90,9 +91,9 @@ async function findOpenRun(checkpoint: Checkpoint, pipeline: string, id: string)
     run.state === 'publishing'
       ? 'every folio of it is answered or given up; foliopipe run puts its output in place'
       : 'no folio of it is waited for any more; see: foliopipe runs';
-  throw new ConfigError('ABANDON_RUN_ENDED', `run ${id} is ${run.state}`, {
+  throw new ConfigError('ABANDON_RUN_ENDED', `run ${run.id} is ${run.state}`, {
     hint,
-    facts: { run: id, state: run.state },
+    facts: { run: run.id, state: run.state },
   });
 }
 

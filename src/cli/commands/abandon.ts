@@ -23,7 +23,7 @@ interface Options extends CommonOptions, Pick<TimeOptions, 'waitLock'> {
 export function addAbandon(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
-    .requiredOption('--run <id>', 'the run that the chunk belongs to')
+    .requiredOption('--run <id>', 'the run that the chunk belongs to: an id, the beginning of one, or last')
     .requiredOption('--chunk <number>', 'its number, as foliopipe status shows it', chunkNumber);
   withOutputOptions(withWaitOption(withConfigOptions(command))).action(
     async (file: string | undefined, options: Options) => {

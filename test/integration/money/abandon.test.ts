@@ -225,7 +225,8 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
         '',
       ].join('\n'),
     );
-    const again = jsonLines((await callMain([...words, '--json'], { env })).stdout);
+    const last = ['abandon', '--run', 'last', '--chunk', '2', job.config, '--json'];
+    const again = jsonLines((await callMain(last, { env })).stdout);
     expect(again).toMatchObject([{ type: 'summary', run, chunk: 2, already: true, exitCode: 0 }]);
     expect((await callMain(['status', job.config], { env })).stdout).toContain('was given up by hand');
 

@@ -1,4 +1,4 @@
-/** Paid searches that belong to no run: `foliopipe search`. What they cost is in `spending`, with an empty run. */
+/** Paid searches that belong to no run. What they cost is in `spending`, with an empty run. */
 export const singleSearches = `
 CREATE TABLE single_searches (
   id         TEXT PRIMARY KEY,              -- sorts by time: 20261121T031002417-4f9c1a
