@@ -10,10 +10,12 @@ import { isMissing } from '../../streams/system-error.js';
 export const DATABASE = 'checkpoint.db';
 /** The secret of the stored answers. */
 export const SECRET = 'reuse/secret';
+/** The journal of searches that belong to no run. */
+export const SEARCHES = 'searches.log';
 
 /** Every path that a backup may hold, relative to the state folder. No other one is ever restored. */
 const KNOWN =
-  /^(checkpoint\.db|runs\/[\w.-]+\/(paid\.log|part-\d+[\w.-]*)|reuse\/(secret|(segments|choices)\/[\w.-]+)|deltas\/[\w.-]+\.d\/[\w.-]+)$/;
+  /^(checkpoint\.db|searches\.log|runs\/[\w.-]+\/(paid\.log|part-\d+[\w.-]*)|reuse\/(secret|(segments|choices)\/[\w.-]+)|deltas\/[\w.-]+\.d\/[\w.-]+)$/;
 
 export function isKnownPath(path: string): boolean {
   return KNOWN.test(path) && !path.split('/').includes('..');
@@ -37,7 +39,7 @@ export function stateFiles(
       .filter(isKnownPathOrFolder);
   const runs = under('runs').flatMap((run) => under(run));
   return {
-    journals: runs.filter(isJournal),
+    journals: [...runs.filter(isJournal), ...namesIn(stateDir).filter((name) => name === SEARCHES)],
     parts: runs.filter((path) => /\/part-[^/]*\.csv\.gz$/.test(path)),
     answers: [SECRET, ...under('reuse/segments'), ...under('reuse/choices')].filter((path) =>
       /(secret|\.seg|\.choice)$/.test(path),

@@ -3,10 +3,12 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
+  backupState,
   createFileLock,
   type FoliopipeError,
   openCheckpointReader,
   recover,
+  restoreState,
   search,
 } from '../../../pipelines/index.js';
 import { openSqliteCheckpoint } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
@@ -128,6 +130,24 @@ describe('a search of no run', () => {
       await checkpoint.close();
       expect((await readFile(join(stateDir, 'searches.log'), 'utf8')).match(/answered/g)).toHaveLength(2);
       expect(await recover(config)).toMatchObject({ base: 'whole', searches: 0, replaced: false });
+    });
+  });
+
+  it('is in a backup, and what was searched after it is known from the journal', async () => {
+    await withSearch(async (job, changes) => {
+      const config = job.config(changes);
+      await search(config, asked);
+      const backup = join(job.folder, 'backup');
+      await backupState(config, { folder: backup });
+      await search(config, asked);
+      const before = await kept(job);
+      await restoreState(config, { folder: backup, replace: true });
+      expect(await kept(job)).toEqual(before);
+
+      await rm(config.stateDir, { recursive: true });
+      await restoreState(config, { folder: backup });
+      expect(await kept(job)).toMatchObject({ searches: before.searches.slice(0, 1), spent: { day: 1 } });
+      expect(await readFile(join(config.stateDir, 'searches.log'), 'utf8')).toContain('answered');
     });
   });
 
