@@ -1,5 +1,6 @@
 /** Reports an error and the next step as text, as a log record or as the last JSON line. */
 import { CommanderError } from 'commander';
+import { diskError } from '../disk-error.js';
 import {
   ConfigError,
   DeadlineError,
@@ -18,7 +19,7 @@ import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resum
  * @returns the exit code.
  */
 export function reportFailure(thrown: unknown, argv: readonly string[]): number {
-  const error = thrown instanceof CommanderError ? usageError(thrown) : thrown;
+  const error = thrown instanceof CommanderError ? usageError(thrown) : (diskError(thrown) ?? thrown);
   const known = error instanceof FoliopipeError ? error : undefined;
   const exitCode = known?.exitCode ?? 1;
   const message = error instanceof Error ? error.message : String(error);

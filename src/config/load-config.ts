@@ -40,10 +40,11 @@ export async function loadConfig({
   needsToken = true,
 }: LoadOptions): Promise<Config> {
   const problems = new Problems();
-  const fromFiles = await Promise.all(files.map((file) => readSettings(file, cwd, problems)));
+  const fromFiles: Setting[] = [];
+  for (const file of files) fromFiles.push(...(await readSettings(file, cwd, problems)));
   problems.throwIfAny();
   const settings = [
-    ...fromFiles.flat(),
+    ...fromFiles,
     ...environmentSettings(env, cwd, problems),
     ...flagSettings(overrides, problems),
   ];

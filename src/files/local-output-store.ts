@@ -1,8 +1,9 @@
 /** The output store on local disks: a file is renamed into place, and its folder is synced. */
 import { constants, renameSync } from 'node:fs';
-import { access, chmod, mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { access, chmod, realpath, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ConfigError } from '../errors.js';
+import { makeFolder } from '../make-folder.js';
 import { syncFolder } from '../streams/atomic-file.js';
 import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
 import { isMissing } from '../streams/system-error.js';
@@ -32,7 +33,7 @@ export function createLocalOutputStore(): OutputStore {
     check: checkPath,
     prepare: async (name) => {
       const folder = dirname(name);
-      await mkdir(folder, { recursive: true });
+      makeFolder(folder);
       await access(folder, constants.W_OK | constants.X_OK);
     },
   };

@@ -59,7 +59,8 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
   /** @returns undefined if the journal was just written from the database, which already contains the change. */
   const fileFor = (run: string): JournalFile | undefined => {
     const known = open.get(run);
-    if (known !== undefined) return known;
+    if (known?.isInPlace()) return known;
+    if (known !== undefined) closeOne(run);
     const path = journalPath(stateDir, run);
     const isThere = hasJournal(path);
     if (!isThere) rewrite(run);

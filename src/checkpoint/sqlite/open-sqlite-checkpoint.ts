@@ -3,8 +3,8 @@
  * process. A reader can work while a run writes: it takes no lock, migrates nothing and creates nothing.
  */
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../make-folder.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { runsWithFiles } from '../journal/journal-folder.js';
 import { openRunJournals } from '../journal/run-journals.js';
@@ -41,7 +41,7 @@ import { uploadChanges, uploadReads } from './uploads.js';
 export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint> {
   const path = join(stateDir, 'checkpoint.db');
   try {
-    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
     await refuseLost(path);
     const db = createStateDatabase(await openWritingConnection(path));

@@ -3,9 +3,10 @@
  * The operating system frees the lock when the process ends, even after kill -9. The lock file is never removed:
  * otherwise two processes could lock two different files of the same name.
  */
-import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { makeFolder } from '../../make-folder.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { type HeldLock, type LockHolder, lockedError, type PipelineLock } from '../pipeline-lock.js';
 import { openPrivateDatabase } from './open-private-database.js';
@@ -22,9 +23,11 @@ export function createFileLock(stateDir: string): PipelineLock {
   return {
     take: async (pipeline, holder) => {
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        makeFolder(folder, 0o700);
         await refuseNetworkFolder(folder);
-        return await takeIn(await realpath(folder), pipeline, holder);
+        return await takeIn(await realpath(folder), pipeline, holder).catch((error: unknown) => {
+          throw translateStateError(error, join(folder, `${pipeline}.lock`));
+        });
       } catch (error) {
         throw translateStateError(error, folder);
       }

@@ -13,10 +13,12 @@ import type { StateDatabase } from './state-database.js';
 /**
  * Must be called before SQLite opens the file, because SQLite deletes a log without a database.
  * @param path the path of the checkpoint's file.
- * @throws ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log, files of runs or stored answers are there.
+ * @throws the system's `EISDIR`; ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log, files of runs or stored answers are there.
  */
 export async function refuseLost(path: string): Promise<void> {
   const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(() => undefined)));
+  if (file?.isDirectory() || log?.isDirectory())
+    throw folderError(file?.isDirectory() ? path : `${path}-wal`);
   if ((file?.size ?? 0) > 0) return;
   const runs = runsWithFiles(dirname(path)).length;
   const answers = segmentFiles(dirname(path)).length;
@@ -33,6 +35,11 @@ export async function refuseLost(path: string): Promise<void> {
     `${path} is ${file === undefined ? 'missing' : 'empty'}, but ${beside.join(', and ')}; nothing was sent`,
     { facts: { path, runs } },
   );
+}
+
+/** SQLite would call this a failing disk. */
+function folderError(path: string): Error {
+  return Object.assign(new Error('EISDIR'), { code: 'EISDIR', syscall: 'open', path });
 }
 
 /**
