@@ -9,6 +9,7 @@ import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/journal-
 import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
 import { allSingleSearches } from './single-searches.js';
 import type { StateDatabase } from './state-database.js';
+import { savedCopies } from './watch-place.js';
 
 /**
  * Must be called before SQLite opens the file, because SQLite deletes a log without a database.
@@ -23,7 +24,9 @@ export async function refuseLost(path: string): Promise<void> {
   const runs = runsWithFiles(dirname(path)).length;
   const answers = segmentFiles(dirname(path)).length;
   const searches = readSearchJournal(dirname(path)).size;
+  const [saved] = savedCopies(path);
   const beside = [
+    ...(saved === undefined ? [] : [`${saved} is a copy of what it knew`]),
     ...((log?.size ?? 0) > 0 ? [`${path}-wal is there`] : []),
     ...(runs > 0 ? [`${join(dirname(path), 'runs')} holds what ${runs} runs have bought`] : []),
     ...(answers > 0 ? [`${segmentsFolder(dirname(path))} holds answers that were bought`] : []),
