@@ -14,6 +14,7 @@ import type { RunContext } from '../run-context.js';
 import { systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
 import { refuseUnconfirmed } from './backup/restored-mark.js';
+import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { createReleasers, openAnswers, openState } from './open-state.js';
 import type { RunOptions } from './run-options.js';
@@ -38,6 +39,7 @@ export async function withRun<T>(
   body: (run: OpenRun) => Promise<T>,
 ): Promise<T> {
   try {
+    checkOpenFiles(config);
     const run = await openRun(config, options);
     const work = async () => {
       if (run.found !== 'done') await run.output.prepare(config.output.path);
