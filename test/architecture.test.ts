@@ -23,7 +23,7 @@ const middle = ['reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'file
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   // The errors themselves too: to say that a word is no command must not cost loading the library.
-  cli: ['pipelines', 'service', 'errors', 'disk-error', 'hints', 'make-folder', 'quantities'],
+  cli: ['pipelines', 'service', 'errors', 'disk-error', 'hints', 'make-folder', 'quantities', 'text'],
   pipelines: ['index'],
   index: ['run', 'source', 'stages', 'report', 'delta', 'hints', ...middle, ...base, 'type run-context'],
   run: ['source', 'stages', 'report', 'delta', ...middle, ...base, 'type run-context'],
@@ -222,10 +222,11 @@ describe('a file', () => {
     expect(uses).toEqual([]);
   });
 
-  it('that writes to stdout or stderr is one: there a lost reader ends the writing and nothing else', () => {
+  it('that writes to stdout or stderr is one, besides the entry: there a lost reader ends the writing and nothing else', () => {
     const writes = /\bprocess\.(?:stdout|stderr)|console\.[a-z]|\/dev\/std(?:out|err)|\bwriteSync\([12]\b/;
     const uses = files.filter((file) => writes.test(withoutComments(text.get(file)!)));
-    expect(uses).toEqual(['src/cli/output.ts']);
+    // The entry says that the program cannot be loaded.
+    expect(uses).toEqual(['src/cli.ts', 'src/cli/output.ts']);
   });
 
   it('has 300 lines at most', () => {

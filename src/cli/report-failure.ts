@@ -11,6 +11,7 @@ import {
   UntrustedError,
 } from '../errors.js';
 import { hintOf } from '../hints.js';
+import { safeJson } from '../text.js';
 import { stderr, writeJson } from './output.js';
 import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
 
@@ -77,5 +78,5 @@ function isJsonLog(argv: readonly string[]): boolean {
 
 /** A record in the logger's form, with level error. The logger itself may not exist yet. */
 function jsonRecord(fields: object, text: string): string {
-  return `${JSON.stringify({ level: 50, time: Date.now(), ...fields, msg: text.trimEnd() })}\n`;
+  return `${safeJson({ level: 50, time: Date.now(), ...fields, msg: text.trimEnd() })}\n`;
 }

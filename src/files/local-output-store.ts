@@ -1,16 +1,19 @@
 /** The output store on local disks: a file is renamed into place, and its folder is synced. */
 import { constants, renameSync } from 'node:fs';
-import { access, chmod, realpath, rm, stat } from 'node:fs/promises';
+import { access, chmod, lstat, realpath, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
-import { syncFolder } from '../streams/atomic-file.js';
+import { syncFolder as syncOnDisk } from '../streams/atomic-file.js';
 import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
 import { isMissing } from '../streams/system-error.js';
 import type { OutputStore } from './output-store.js';
 
-/** Names are paths. A local file must be on the same file system as its name. */
-export function createLocalOutputStore(): OutputStore {
+/**
+ * Names are paths. A local file must be on the same file system as its name.
+ * @param syncFolder makes renames and removals in a folder durable.
+ */
+export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
   return {
     put: async (localFile, name, mode) => {
       await chmod(localFile, mode);
@@ -29,7 +32,12 @@ export function createLocalOutputStore(): OutputStore {
         sha256: async () => (await hashFile(name))?.sha256,
       };
     },
-    remove: (name) => rm(name, { force: true }),
+    remove: async (name) => {
+      const isThere = await lstat(name).catch(ignoreMissing);
+      if (isThere === undefined) return;
+      await rm(name, { force: true });
+      await syncFolder(dirname(name));
+    },
     check: checkPath,
     prepare: async (name) => {
       const folder = dirname(name);

@@ -32,7 +32,10 @@ export interface OutputStore {
   put(localFile: string, name: string, mode: number): Promise<string>;
   /** Identifies the content under a name; undefined if there is none. */
   identity(name: string): Promise<OutputIdentity | undefined>;
-  /** Removes the content under a name. A missing name is no error. */
+  /**
+   * Removes the content under a name. A missing name is no error. Once the promise has resolved, the removal survives a
+   * power failure: an old marker must not come back beside a new output.
+   */
   remove(name: string): Promise<void>;
   /**
    * Checks that an output can be put under a name (rule "Check before paying"). Changes nothing.

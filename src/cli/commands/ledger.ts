@@ -13,6 +13,7 @@ import {
   readLedger,
 } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
+import { safeJson } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -156,7 +157,7 @@ function csvLedger(): LedgerFormat {
 }
 
 function jsonLedger(currency: string): LedgerFormat {
-  const line = (type: string, fields: object) => `${JSON.stringify({ type, ...fields })}\n`;
+  const line = (type: string, fields: object) => `${safeJson({ type, ...fields })}\n`;
   return {
     head: '',
     entry: ({ at, kind, ...rest }) => line(kind, { ...rest, time: new Date(at).toISOString() }),

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { givenUpText, type Plan, planRun } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
+import { escapeUnprintable } from '../../text.js';
 import {
   type BeginOptions,
   beginOptions,
@@ -54,13 +55,13 @@ function planText(
       newline,
       ...(gzip ? ['gzip'] : []),
     ];
-    return `  ${path}: ${formatCount(records)} records, ${formatBytes(bytes)}, ${format.join(', ')}`;
+    return `  ${escapeUnprintable(path)}: ${formatCount(records)} records, ${formatBytes(bytes)}, ${format.join(', ')}`;
   });
   const lines = [
     `pipeline ${pipeline}, service ${service}`,
     'source',
     ...files,
-    `  ${source.columns.length} columns: ${source.columns.join(', ')}`,
+    `  ${source.columns.length} columns: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...(source.rejected > 0 ? [`  ${formatCount(source.rejected)} bad records would be rejected`] : []),
     ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),
     `chunks\n  ${formatCount(chunks.count)} of ${formatCount(chunks.records)} records, ${formatBytes(chunks.bytes)} to upload`,

@@ -1,6 +1,7 @@
 /** `foliopipe search`: searches for a single business with the service's legacy operation. */
 import type { Command } from 'commander';
 import { type SearchRecord, search } from '../../../pipelines/index.js';
+import { safeJson } from '../../text.js';
 import { armFailpoint } from '../arm-failpoint.js';
 import {
   type CommonOptions,
@@ -34,7 +35,7 @@ export function addSearch(command: Command, finish: Finish): void {
         ...{ api, signal, logger },
         ...(failpoint && { at: failpoint }),
       });
-      const text = `${JSON.stringify(answer, null, 2)}\n`;
+      const text = `${safeJson(answer, 2)}\n`;
       if (found.rehearsal) logger.info('a local service has answered: nothing was paid');
       try {
         await (options.json ? printJson('summary', { answer, ...found, exitCode: 0 }) : print(text));
