@@ -137,17 +137,23 @@ const NETWORK = new Set(['connect', 'bind', 'listen', 'accept', 'getaddrinfo']);
 /**
  * @param error anything that was thrown.
  * @param place the path to name if the error names none: the error of a write to an open file does not.
+ * @param room asks what is left on a file system.
  * @returns the error to throw in its place; undefined if it is no error of the system about a file or folder. Exit 5:
  *   `DISK_FULL`, `DISK_NO_INODES`, `DISK_QUOTA`, `DISK_FAILED`, `FILE_BUSY`, `TOO_MANY_FILES`. Exit 2:
  *   `FOLDER_UNWRITABLE`, `FILE_GONE`, `PATH_IS_FOLDER`, `PATH_NOT_FOLDER`, `PATH_LOOP`, `PATH_TOO_LONG`,
  *   `PATH_OTHER_DISK`, `FILE_SIZE_LIMIT`.
  */
-export function diskError(error: unknown, place = 'a file'): FoliopipeError | undefined {
+export function diskError(
+  error: unknown,
+  place = 'a file',
+  room: (path: string) => Room | undefined = roomAt,
+): FoliopipeError | undefined {
   const { code, syscall, path: named, dest } = systemFacts(error);
   if (!Object.hasOwn(MEANINGS, code)) return undefined;
   if (NETWORK.has(syscall ?? '') && MEANINGS[code] !== TOO_MANY) return undefined;
   const path = dest ?? named ?? place;
-  const meaning = meaningOf(code, syscall, path);
+  const lacks = code === 'ENOSPC' && lacksInodes(syscall, room(path));
+  const meaning = lacks ? INODES : meaningOf(code, syscall);
   const details = { hint: meaning.hint, facts: { path, reason: code }, cause: error };
   const text = meaning.text(path, code);
   return meaning.passes
@@ -155,8 +161,7 @@ export function diskError(error: unknown, place = 'a file'): FoliopipeError | un
     : new ConfigError(meaning.code, text, details);
 }
 
-function meaningOf(code: string, syscall: string | undefined, path: string): Meaning {
-  if (code === 'ENOSPC' && hasNoInodes(path)) return INODES;
+function meaningOf(code: string, syscall: string | undefined): Meaning {
   return code === 'ENOENT' && syscall === 'mkdir' ? NO_FOLDERS : MEANINGS[code]!;
 }
 
@@ -174,13 +179,29 @@ function systemFacts(error: unknown): SystemFacts {
   return { code: String(code).replace(/^ERR_FS_(?=E)/, ''), syscall, path, dest };
 }
 
-/** Whether the file system of a path counts inodes and has none left. A file system without a count has 0 of 0. */
-export function hasNoInodes(path: string): boolean {
+/** What is left on the file system of a path. */
+export interface Room {
+  readonly bytes: number;
+  /** Infinity for a file system that does not count them. */
+  readonly inodes: number;
+}
+
+/** @returns undefined if the system does not tell. */
+export function roomAt(path: string): Room | undefined {
   try {
-    const { files, ffree } = statfsSync(path);
-    return files > 0 && ffree === 0;
+    const { bavail, bsize, files, ffree } = statfsSync(path);
+    return { bytes: bavail * bsize, inodes: files > 0 ? ffree : Number.POSITIVE_INFINITY };
   } catch {
     const folder = dirname(path);
-    return folder !== path && hasNoInodes(folder);
+    return folder === path ? undefined : roomAt(folder);
   }
+}
+
+/** Calls that need an inode and hardly any space. */
+const CREATING = new Set(['open', 'mkdir', 'symlink']);
+
+/** The error may be told later than it happened, when a few inodes are free again: a call that needs space had enough. */
+function lacksInodes(syscall: string | undefined, room: Room | undefined): boolean {
+  if (room === undefined || room.inodes === Number.POSITIVE_INFINITY) return false;
+  return room.inodes === 0 || (CREATING.has(syscall ?? '') && room.bytes > 0);
 }

@@ -33,7 +33,7 @@ const told: Readonly<Record<string, readonly [string, number]>> = {
 
 describe('diskError', () => {
   it.each(Object.entries(told))('%s: its code, exit code, path and next step', (system, [code, exitCode]) => {
-    const error = diskError(made(system))!;
+    const error = diskError(made(system), '', () => undefined)!;
     expect(error).toMatchObject({ code, exitCode, facts: { path: '/d/f' } });
     expect(error.message).toContain('/d/f');
     expect(error.hint).toBeTruthy();
@@ -57,6 +57,18 @@ describe('diskError', () => {
       expect(await codeOfFailure(writeFile(at('x'.repeat(300)), ''))).toBe('PATH_TOO_LONG');
       expect(await codeOfFailure(writeFile('/dev/full', 'x'))).toBe('DISK_FULL');
     }));
+
+  it.each([
+    ['write', { bytes: 0, inodes: 9 }, 'DISK_FULL'],
+    ['write', { bytes: 9, inodes: Number.POSITIVE_INFINITY }, 'DISK_FULL'],
+    ['write', { bytes: 9, inodes: 0 }, 'DISK_NO_INODES'],
+    // A few were given back before the error was told.
+    ['open', { bytes: 9, inodes: 2 }, 'DISK_NO_INODES'],
+    ['mkdir', { bytes: 0, inodes: 2 }, 'DISK_FULL'],
+    ['open', { bytes: 9, inodes: Number.POSITIVE_INFINITY }, 'DISK_FULL'],
+  ])('tells a lack of space from a lack of inodes: %s with %j left is %s', (syscall, room, code) => {
+    expect(diskError(made('ENOSPC', { syscall, path: '/d/f' }), '', () => room)?.code).toBe(code);
+  });
 
   it('names the place it is given, if the error of a descriptor names none', () => {
     const error = diskError(made('EIO', { syscall: 'write' }), '/state or /out');

@@ -2,7 +2,7 @@
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname } from 'node:path';
-import { diskError } from '../../disk-error.js';
+import { diskError, roomAt } from '../../disk-error.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 
@@ -39,7 +39,7 @@ export function translateStateError(cause: unknown, path: string): unknown {
 function translateSqliteError(cause: unknown, code: string, path: string): unknown {
   const details = { facts: { path, reason: code }, cause };
   if (code === 'SQLITE_FULL') {
-    return diskError(systemError('ENOSPC', path));
+    return diskError(systemError('ENOSPC', path, 'write'));
   }
   if (DAMAGED.test(code)) return damagedCheckpoint(path, cause);
   if (code.startsWith('SQLITE_CANTOPEN')) return whyNotOpened(path, code, cause);
@@ -47,6 +47,7 @@ function translateSqliteError(cause: unknown, code: string, path: string): unkno
     return new ConfigError('STATE_DIR_UNWRITABLE', `cannot write ${path} (${code})`, details);
   }
   if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
+  if (FAILED.test(code) && roomAt(path)?.bytes === 0) return diskError(systemError('ENOSPC', path, 'write'));
   if (FAILED.test(code)) {
     return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, details);
   }
@@ -68,6 +69,7 @@ function whyNotOpened(path: string, code: string, cause: unknown): unknown {
       accessSync(one, constants.R_OK | constants.W_OK);
     }
     accessSync(dirname(path), constants.W_OK);
+    if (roomAt(path)?.inodes === 0) throw systemError('ENOSPC', path);
   } catch (error) {
     return translateStateError(error, path);
   }
@@ -77,8 +79,8 @@ function whyNotOpened(path: string, code: string, cause: unknown): unknown {
   });
 }
 
-function systemError(code: string, path: string): Error {
-  return Object.assign(new Error(code), { code, syscall: 'open', path });
+function systemError(code: string, path: string, syscall = 'open'): Error {
+  return Object.assign(new Error(code), { code, syscall, path });
 }
 
 /** The file is not a SQLite database, or its pages are damaged. */
