@@ -229,6 +229,11 @@ describe('a file', () => {
     expect(uses).toEqual(['src/cli.ts', 'src/cli/output.ts']);
   });
 
+  it("that makes folders does so level by level: Node's recursive mkdir never returns in some places", () => {
+    const makes = files.filter((file) => /\bmkdir(?:Sync)?\(/.test(withoutComments(text.get(file)!)));
+    expect(makes).toEqual(['src/make-folder.ts']);
+  });
+
   it('has 300 lines at most', () => {
     expect(files.filter((file) => lengthOf(file) > 300)).toEqual([]);
   });

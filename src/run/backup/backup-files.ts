@@ -1,9 +1,10 @@
 /** Copies files with their hashes, and names those of a state folder that belong into a backup. */
 import { createHash } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { wholeLength } from '../../checkpoint/journal/read-journal.js';
+import { makeFolder } from '../../make-folder.js';
 import type { HashedFile } from '../../streams/file-identity.js';
 import { isMissing } from '../../streams/system-error.js';
 
@@ -74,7 +75,7 @@ export async function copyFile(from: string, to: string): Promise<HashedFile> {
   const source = openSync(from, 'r');
   try {
     const end = isJournal(from) ? wholeLength(source) : Number.POSITIVE_INFINITY;
-    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(to), 0o700);
     const target = openSync(to, 'wx', 0o600);
     try {
       const hash = createHash('sha256');

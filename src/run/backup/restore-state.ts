@@ -3,7 +3,6 @@
  * the old state is removed; what is replaced is kept under another name.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { runsWithFiles } from '../../checkpoint/journal/journal-folder.js';
 import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
@@ -13,6 +12,7 @@ import { translateStateError } from '../../checkpoint/sqlite/translate-state-err
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import { silentLogger } from '../../logger.js';
+import { makeFolder } from '../../make-folder.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
@@ -82,7 +82,7 @@ export async function restoreState(
   refuseState(stateDir, options.replace === true);
   const releasers = createReleasers();
   try {
-    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
     const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
     // The state folder may have no lock of a pipeline yet that another process begins now.
