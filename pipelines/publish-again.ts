@@ -3,6 +3,7 @@ import {
   checkDoneSource,
   checkPublished,
   isEchoChanged,
+  judgedCounts,
   type OpenRun,
   type Publication,
   type Run,
@@ -49,9 +50,9 @@ export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
 }
 
 /** @returns why it is published now; nothing if it is still withheld. */
-async function publishWithheld(run: OpenRun, row: Run, { counts }: Withheld): Promise<SummaryNotes> {
+async function publishWithheld(run: OpenRun, row: Run, withheld: Withheld): Promise<SummaryNotes> {
   await removeWithheldFiles(run);
-  const why = releaseReason(counts, run.config.failures);
+  const why = releaseReason(judgedCounts(withheld), run.config.failures);
   if (why === null) return {};
   const publication = await writeAgain(run, row, why);
   // Joined in another way, the results may have other counts.

@@ -65,6 +65,7 @@ export {
   enoughTolerance,
   exceededReasons,
   isTolerated,
+  judgedCounts,
   releaseReason,
   withheldExitCode,
 } from './report/exit-code.js';
@@ -78,7 +79,7 @@ export {
   ledgerReuse,
   readLedger,
 } from './report/ledger.js';
-export { priceOf } from './report/origins.js';
+export { priceOf, recordsToSend } from './report/origins.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
@@ -113,6 +114,7 @@ export type { RecoveredAnswers } from './run/recover-answers.js';
 export type { RunOptions, RunPorts, ServiceEndpoint } from './run/run-options.js';
 export { openApi, serviceIdentity } from './run/service.js';
 export type { RunContext } from './run-context.js';
+export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';

@@ -34,6 +34,9 @@ export interface SourceFile {
   readonly dataStart: Bytes;
 }
 
+/** How many records may be bad or blank: a number of them, or a share of all records from 0 to 1. */
+export type RejectLimit = { readonly records: number } | { readonly share: number };
+
 /** A source after its whole check (rule "Check before paying", docs/architecture.md#check-before-paying). */
 export interface Source {
   readonly files: readonly SourceFile[];
@@ -42,6 +45,11 @@ export interface Source {
   /** Records read, rejected ones included. */
   readonly records: number;
   readonly rejected: number;
+  /**
+   * Records that are blank in all sent columns and are not sent (`upload.skipBlank`). Left out if there are none, or if
+   * they are sent.
+   */
+  readonly blank?: number;
   /** Hash of the contents of all files in order, hex: sources with the same hash have the same content. */
   readonly sha256: string;
 }
@@ -58,7 +66,7 @@ export interface Chunk {
   readonly number: number;
   /** Number of its first record in the source. */
   readonly firstRecord: number;
-  /** Number of its last record; more than `firstRecord + records - 1` if there are rejected records in between. */
+  /** Number of its last record; more than `firstRecord + records - 1` if there are rejected or blank records in between. */
   readonly lastRecord: number;
   readonly records: number;
   readonly start: Position;
@@ -101,7 +109,7 @@ export type UnprocessedCause = 'AMBIGUOUS_HELD' | 'FOLIO_LOST' | 'FOLIO_ABANDONE
 export type Doubt = 'no-reply' | 'redirected' | 'unreadable';
 
 /** A value of the output's error code column. */
-export type PredictionErrorCode = 'SERVICE_FAILED' | 'RECORD_REFUSED' | UnprocessedCause;
+export type PredictionErrorCode = 'SERVICE_FAILED' | 'RECORD_REFUSED' | 'NOTHING_TO_SEND' | UnprocessedCause;
 
 /** The service's counts of a finished folio. */
 export interface FolioCounts {
@@ -140,11 +148,15 @@ export interface OriginCounts extends Pick<Counts, 'successful' | 'failed' | 'un
   readonly records: number;
 }
 
-/** The records of a run by the origin of their answers: sent, taken from earlier runs, taken from equal records. */
+/**
+ * The records of a run by the origin of their answers: sent, taken from earlier runs, taken from equal records. Skipped
+ * records are FAILED without having been sent, because they are blank.
+ */
 export interface Origins {
   readonly sent: OriginCounts;
   readonly reused: OriginCounts;
   readonly duplicates: OriginCounts;
+  readonly skipped: OriginCounts;
 }
 
 /**

@@ -46,7 +46,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   checkpoint: ['streams', 'sqlite-driver', 'disk-error', 'make-folder', 'types', 'errors'],
-  source: ['csv', 'streams', 'text', 'disk-error', 'types', 'errors'],
+  source: ['csv', 'streams', 'quantities', 'text', 'disk-error', 'types', 'errors'],
   csv: ['streams', 'kernel', 'text', 'types', 'errors'],
   streams: ['kernel', 'types', 'errors'],
   config: ['text', 'nearest-name', 'quantities', 'types', 'errors'],

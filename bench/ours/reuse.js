@@ -109,6 +109,7 @@ async function look() {
     sentColumns: SENT_COLUMNS,
     segments,
     duplicates: wish,
+    skipsBlank: false,
   };
   const lookup = await store.openLookup(options);
   let before = process.cpuUsage();

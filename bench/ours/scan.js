@@ -11,7 +11,7 @@ await timed(async () => {
     paths: [path],
     encoding,
     delimiter: 'auto',
-    onBadRecord: 'fail',
+    maxRejected: { records: 0 },
     maxRecordBytes: 1024 * 1024,
     signal: new AbortController().signal,
   });

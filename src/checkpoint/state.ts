@@ -171,6 +171,8 @@ export interface RowCounts extends Pick<Counts, 'successful' | 'failed' | 'unpro
   readonly reused: Pick<Counts, 'successful' | 'failed'>;
   /** How many of them have the answer of an earlier, equal record of the source. */
   readonly duplicates: Pick<Counts, 'successful' | 'failed' | 'unprocessed'>;
+  /** Failed records that were not sent, because they are blank. */
+  readonly skipped: number;
 }
 
 /** The records of a chunk, if they are not simply the next ones: their numbers in the source, ascending. */

@@ -2,7 +2,13 @@
  * Shows the progress of a run. Reads it from the checkpoint, so that the run needs no code for it. On a terminal,
  * rewrites one line; elsewhere, logs a line when something changed, and at least once a minute.
  */
-import type { CheckpointReader, Logger, Run, Tally } from '../../pipelines/index.js';
+import {
+  type CheckpointReader,
+  type Logger,
+  type Run,
+  recordsToSend,
+  type Tally,
+} from '../../pipelines/index.js';
 import { formatBytes, formatCount, formatDuration } from '../quantities.js';
 import { writeJson } from './output.js';
 import type { Terminal } from './terminal.js';
@@ -114,18 +120,14 @@ export function progressText(run: Run, tally: Tally, rate: number | null): strin
       ? ''
       : `, ${formatCount(Math.round(rate))}/s, ${formatDuration((1000 * (all - done)) / rate)} left`;
   const total = run.chunks === null ? '' : ` of ${run.chunks}`;
-  const what = run.choice === null ? 'records' : 'records to send';
+  const isWhole = recordsToSend(run) === run.source.records - run.source.rejected;
+  const what = isWhole ? 'records' : 'records to send';
   return `${formatCount(done)} of ${formatCount(all)} ${what}${eta}; chunks${total}: ${states.join(', ')}${rows}`;
 }
 
 /** Rows that take known answers are written without a chunk. */
 function rowsText({ source }: Run, { merged }: Tally): string {
   return `${formatCount(merged.records)} of ${formatCount(source.records - source.rejected)} rows written`;
-}
-
-/** Records that the run sends once. */
-function recordsToSend({ choice, source }: Run): number {
-  return choice?.sent ?? source.records - source.rejected;
 }
 
 /** Records a second, as an average since the first call; null until a record is done. */

@@ -5,6 +5,7 @@ import {
   enoughTolerance,
   exceededReasons,
   isTolerated,
+  judgedCounts,
   lostFolioText,
   type RunSummary,
 } from '../../pipelines/index.js';
@@ -109,6 +110,7 @@ function warnings(summary: RunSummary): string[] {
   const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, output } = summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
+  const skipped = summary.origins.skipped.records;
   return [
     ...(rehearsal
       ? ['  This is a rehearsal: the local service answered, so the predictions are not real.']
@@ -132,6 +134,11 @@ function warnings(summary: RunSummary): string[] {
     ...summary.lost.map((one) => `  ${lostFolioText(run, one)}`),
     ...summary.abandoned.map((one) => `  ${abandonedText(run, one)}`),
     ...outputProblem(summary),
+    ...(skipped > 0
+      ? [
+          `  ${countOf(skipped, 'record')} blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.`,
+        ]
+      : []),
     ...(refused > 0
       ? [
           `  ${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
@@ -156,7 +163,9 @@ function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): st
 }
 
 /** Says why the exit code is 3 (too many FAILED records, UNPROCESSED records or both), and names the next command. */
-function whyPartial({ run, counts }: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
+function whyPartial(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
+  const { run } = summary;
+  const counts = judgedCounts(summary);
   const { read, failed, unprocessed, rejected } = counts;
   const isTooMany = !isTolerated(failed, read - rejected, tolerate);
   const reasons = exceededReasons(counts, tolerate);
@@ -176,8 +185,10 @@ function retryText(run: string): string {
 }
 
 /** Says why the output is withheld, and names each command that ends this. */
-function whyWithheld({ run, counts, withheld }: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
+function whyWithheld(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
+  const { run, withheld } = summary;
   if (withheld === null) return [];
+  const counts = judgedCounts(summary);
   const { read, failed, unprocessed, rejected } = counts;
   const now = exceededReasons(counts, tolerate);
   // The config may have changed since the run was withheld.

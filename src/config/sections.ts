@@ -8,6 +8,7 @@ import {
   duration,
   filePath,
   flag,
+  rejectLimit,
   share,
   size,
   timerDuration,
@@ -51,7 +52,7 @@ export const sourceSchema = z.strictObject({
     .refine((text) => text !== '"')
     .describe('auto, or one ASCII character that is not a quote, such as ";" or "\\t"')
     .default('auto'),
-  onBadRecord: choice(['fail', 'reject']).default('fail'),
+  maxRejected: rejectLimit.default({ records: 0 }),
   key: keyColumns,
   onChange: choice(['fail', 'supersede']).default('fail'),
 });
@@ -80,6 +81,7 @@ export const uploadSchema = z.strictObject({
     .nullable()
     .describe('the name of a column, or null')
     .default('record_id'),
+  skipBlank: flag.default(true),
   duplicates: choice(['send', 'once']).default('send'),
   description: z
     .string()

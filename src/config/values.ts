@@ -1,7 +1,7 @@
 /** The schemas of the values in a config. Problems show a schema's description as the expected value. */
 import { z } from 'zod';
 import { formatBytes, longestTimerMs, parseDuration, parseSize } from '../quantities.js';
-import type { Bytes, Milliseconds } from '../types.js';
+import type { Bytes, Milliseconds, RejectLimit } from '../types.js';
 
 /** A duration that is compared with the clock, in milliseconds. */
 export const duration = durationUpTo(
@@ -46,6 +46,19 @@ export const share = z
     return z.NEVER;
   })
   .describe('a share such as 5% or 0.05, from 0 to 1');
+
+/** A limit of records: `10`, or a share of them such as `0.5%`. */
+export const rejectLimit = z
+  .union([z.number(), z.string()])
+  .transform((value, context): RejectLimit => {
+    const text = String(value).trim();
+    if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return { records: Number(text) };
+    const parsed = parsePercent(text);
+    if (parsed !== undefined && parsed <= 1) return { share: parsed };
+    context.addIssue({ code: 'custom' });
+    return z.NEVER;
+  })
+  .describe('a number of records such as 10, or a share of them such as 0.5%, with its %');
 
 /** A whole number, `least` or more. */
 export function wholeNumber(least: number) {

@@ -30,20 +30,20 @@ export interface BadRecord {
 
 /** The error that stops a run at a bad record of the file at `path`. */
 export function badRecordError(bad: BadRecord, path: string): SourceError {
-  const position = bad.line > 0 ? `line ${bad.line}, byte ${bad.byte}` : `byte ${bad.byte}`;
   // If the very first record differs from the header, the file may have no header.
   const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
-  return new SourceError(
-    bad.code,
-    `${path}: record ${bad.record} (${position}): ${bad.message}: ${showText(bad.raw)}`,
-    {
-      hint: `${mayLackHeader ? 'check that the first line is the header, ' : ''}${HINTS[bad.code]}`,
-      facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
-    },
-  );
+  return new SourceError(bad.code, `${path}: ${badRecordPlace(bad)}: ${bad.message}: ${showText(bad.raw)}`, {
+    hint: `${mayLackHeader ? 'check that the first line is the header, ' : ''}${HINTS[bad.code]}`,
+    facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
+  });
 }
 
-const REJECT = 'or set source.onBadRecord: reject to go on without such records';
+/** Where a bad record is in its file, such as `record 17 (line 18, byte 1234)`. */
+export function badRecordPlace({ record, line, byte }: BadRecord): string {
+  return `record ${record} (${line > 0 ? `line ${line}, ` : ''}byte ${byte})`;
+}
+
+const REJECT = 'or set source.maxRejected, such as 10 or 0.5%, to go on without so many such records';
 
 const HINTS: Readonly<Record<BadRecordCode, string>> = {
   SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file, ${REJECT}`,

@@ -26,6 +26,8 @@ export interface ScanOptions {
   readonly firstLine?: number;
   /** Whether the bytes were decoded from another encoding than UTF-8. */
   readonly transcoded?: boolean;
+  /** Indexes of the sent fields, if `Batch.blank` is wanted. */
+  readonly sentFields?: readonly number[];
   /** Throws to stop, returns to skip the record. */
   readonly onBadRecord: (bad: BadRecord) => void;
 }
@@ -62,7 +64,7 @@ export class RecordScan {
     const { fields, maxRecordBytes } = options;
     const grammar = { delimiter: options.delimiter.charCodeAt(0), fields, maxRecordBytes };
     this.#options = options;
-    this.#kernel = new ScanKernel(grammar, windowBytes);
+    this.#kernel = new ScanKernel(grammar, windowBytes, options.sentFields);
     this.#grammar = grammar;
     this.#maxBytesToEnd = maxBytesToRecordEnd(grammar);
     this.record = options.firstRecord;
@@ -166,10 +168,11 @@ export class RecordScan {
   /** Yields the records found as one Batch or, if some have bad text, as Batches around the bad ones. */
   *#batches(bytes: Uint8Array, from: number, found: Found): Generator<Batch, void, undefined> {
     const { starts, ends, count } = found;
-    const { fields, transcoded = false } = this.#options;
+    const { fields, sentFields, transcoded = false } = this.#options;
+    const blank = sentFields && this.#kernel.blankRows(found, count);
     const end = ends[count * fields - 1]!;
     if (badText(bytes.subarray(starts[0]!, end), transcoded) === undefined) {
-      yield this.#batch(bytes, found, 0, count);
+      yield this.#batch(bytes, found, 0, count, blank);
       return;
     }
     let first = 0;
@@ -180,16 +183,23 @@ export class RecordScan {
       const recordEnd = ends[(record + 1) * fields - 1]!;
       const code = badText(bytes.subarray(start, recordEnd), transcoded);
       if (code === undefined) continue;
-      if (record > first) yield this.#batch(bytes, found, first, record);
+      if (record > first) yield this.#batch(bytes, found, first, record, blank);
       line += countLineFeeds(bytes, counted, start);
       counted = start;
       this.#report(code, bytes, start, recordEnd, line);
       first = record + 1;
     }
-    if (count > first) yield this.#batch(bytes, found, first, count);
+    if (count > first) yield this.#batch(bytes, found, first, count, blank);
   }
 
-  #batch(bytes: Uint8Array, { starts, ends }: Found, first: number, last: number): Batch {
+  /** @param blank indexes among all records found. */
+  #batch(
+    bytes: Uint8Array,
+    { starts, ends }: Found,
+    first: number,
+    last: number,
+    blank: Int32Array | undefined,
+  ): Batch {
     const { file, fields } = this.#options;
     const firstRecord = this.record;
     const count = last - first;
@@ -203,6 +213,7 @@ export class RecordScan {
       fields,
       starts: starts.subarray(first, last),
       ends: ends.subarray(first * fields, last * fields),
+      ...(blank && { blank: blankWithin(blank, first, last) }),
     };
   }
 
@@ -220,4 +231,10 @@ export class RecordScan {
       message: badRecordMessage(code, facts),
     });
   }
+}
+
+/** Indexes that count from `first` on; without those outside of `first` to `last` (exclusive). */
+function blankWithin(blank: Int32Array, first: number, last: number): Int32Array {
+  if (blank.length === 0) return blank;
+  return blank.filter((row) => row >= first && row < last).map((row) => row - first);
 }

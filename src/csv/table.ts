@@ -51,6 +51,21 @@ export interface Batch extends Table {
   readonly firstRecord: number;
   /** Records in the batch, at least one. */
   readonly count: number;
+  /** Indexes of the records that are blank in all sent fields, ascending; left out if nobody asked for them. */
+  readonly blank?: Int32Array;
+}
+
+/** The records of a batch from index `from` on, `count` of them. Does not say which are blank. */
+export function sliceOf(batch: Batch, from: number, count: number): Batch {
+  const { blank: _, ...whole } = batch;
+  const { fields, firstRecord, starts, ends } = batch;
+  return {
+    ...whole,
+    firstRecord: firstRecord + from,
+    count,
+    starts: starts.subarray(from, from + count),
+    ends: ends.subarray(from * fields, (from + count) * fields),
+  };
 }
 
 /** Bytes from the start of row `from` to the end of row `to - 1`, line ends between them included. */

@@ -1,7 +1,19 @@
 /** The exit code of a complete run (README.md#exit-codes), and the texts about too many failed records. */
+import type { Publication } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { countOf, formatPercent } from '../quantities.js';
 import type { Counts } from '../types.js';
+import { publishedOrigins } from './origins.js';
+
+/**
+ * The counts that `failures.tolerate` judges: without the skipped records, which `source.maxRejected` limits. All other
+ * functions of this file take these counts.
+ */
+export function judgedCounts(ended: Pick<Publication, 'counts' | 'origins'>): Counts {
+  const { skipped } = publishedOrigins(ended);
+  const { counts } = ended;
+  return { ...counts, read: counts.read - skipped.records, failed: counts.failed - skipped.failed };
+}
 
 /**
  * 0 when nothing is UNPROCESSED and the share of FAILED among all rows of the output is tolerated, else 3.

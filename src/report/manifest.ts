@@ -106,6 +106,7 @@ function searchesOf({ searches: { answered, ambiguous } }: Pick<Tally, 'searches
 function manifestChunk(chunk: ChunkRow, rows: RowCounts | undefined) {
   const { number, firstRecord, lastRecord, records, folio, attempt, sha256, state, counts, cause, refusal } =
     chunk;
+  const answered = rows && { ...rows, failed: rows.failed - rows.skipped };
   const own =
     state === 'unprocessed'
       ? { successful: 0, failed: 0, unprocessed: records }
@@ -118,9 +119,9 @@ function manifestChunk(chunk: ChunkRow, rows: RowCounts | undefined) {
     folio,
     attempt,
     sha256,
-    successful: rows?.successful ?? own.successful,
-    failed: rows?.failed ?? own.failed,
-    unprocessed: rows?.unprocessed ?? own.unprocessed,
+    successful: answered?.successful ?? own.successful,
+    failed: answered?.failed ?? own.failed,
+    unprocessed: answered?.unprocessed ?? own.unprocessed,
     cause,
     refusal,
   };

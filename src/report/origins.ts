@@ -1,7 +1,7 @@
 /** The balance of a run by origin, and what reuse has saved (rule "Balance", docs/architecture.md#balance). */
 import type { Publication, RowCounts, Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import type { Counts, OriginCounts, Origins } from '../types.js';
+import type { Choice, Counts, OriginCounts, Origins, Source } from '../types.js';
 
 /** Records that were not sent, because their answer was known. */
 export interface Saved {
@@ -12,34 +12,50 @@ export interface Saved {
 }
 
 /** The origins of rows that are all in the output. */
-export function originsOf({ reused, duplicates, ...all }: RowCounts): Origins {
+export function originsOf({ reused, duplicates, skipped, ...all }: RowCounts): Origins {
   return {
     sent: summed({
       successful: all.successful - reused.successful - duplicates.successful,
-      failed: all.failed - reused.failed - duplicates.failed,
+      failed: all.failed - reused.failed - duplicates.failed - skipped,
       unprocessed: all.unprocessed - duplicates.unprocessed,
     }),
     reused: summed({ ...reused, unprocessed: 0 }),
     duplicates: summed(duplicates),
+    skipped: skippedOf(skipped),
   };
 }
 
 /** The origins of a publication. */
 export function publishedOrigins({ origins, counts }: Pick<Publication, 'origins' | 'counts'>): Origins {
-  const none = { successful: 0, failed: 0, unprocessed: 0 };
-  return origins ?? { sent: summed(counts), reused: summed(none), duplicates: summed(none) };
+  const none = summed({ successful: 0, failed: 0, unprocessed: 0 });
+  return { sent: summed(counts), reused: none, duplicates: none, skipped: none, ...origins };
 }
 
 /** The origins of a run that is not published yet: which records they are is decided, and some rows are written. */
-export function openOrigins({ choice, source }: Pick<Run, 'choice' | 'source'>, rows: RowCounts): Origins {
-  const { sent, reused, duplicates } = originsOf(rows);
+export function openOrigins(run: Pick<Run, 'choice' | 'source'>, rows: RowCounts): Origins {
+  const { choice, source } = run;
+  const { sent, reused, duplicates, skipped } = originsOf(rows);
   const taken = choice?.reused ?? { successful: 0, failed: 0 };
   return {
-    sent: { ...sent, records: choice?.sent ?? source.records - source.rejected },
+    sent: { ...sent, records: recordsToSend(run) },
     reused: { ...reused, records: taken.successful + taken.failed },
     duplicates: { ...duplicates, records: choice?.duplicates ?? 0 },
+    skipped: { ...skipped, records: source.blank ?? 0 },
   };
 }
+
+/** How many records a run sends, rounds and searches not counted. */
+export function recordsToSend({
+  choice,
+  source,
+}: {
+  readonly choice: Choice | null;
+  readonly source: SourceCounts;
+}): number {
+  return choice?.sent ?? source.records - source.rejected - (source.blank ?? 0);
+}
+
+type SourceCounts = Pick<Source, 'records' | 'rejected' | 'blank'>;
 
 /** What the records cost that were not sent. */
 export function savedBy(
@@ -53,6 +69,10 @@ export function savedBy(
 /** Rounded to a millionth, which removes binary fractions. */
 export function priceOf(records: number, pricePerRecord: number | null): number | null {
   return pricePerRecord === null ? null : Number((records * pricePerRecord).toFixed(6));
+}
+
+function skippedOf(failed: number): OriginCounts {
+  return summed({ successful: 0, failed, unprocessed: 0 });
 }
 
 function summed({ successful, failed, unprocessed }: Omit<Counts, 'read' | 'rejected'>): OriginCounts {

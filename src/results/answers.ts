@@ -103,6 +103,12 @@ export function refusedAnswers(count: number, refusal: string): Answers {
   return fixedAnswers(count, { status: 'FAILED', code: 'RECORD_REFUSED', reason: refusal, folio: null });
 }
 
+/** The answers of records that are not sent, because they are blank in all sent columns. */
+export function skippedAnswers(count: number): Answers {
+  const reason = 'every sent column of this record is blank, so it was not sent';
+  return fixedAnswers(count, { status: 'FAILED', code: 'NOTHING_TO_SEND', reason, folio: null });
+}
+
 /** The status of all records that are answered by the source. */
 export function statusOf(source: AnswerSource): PredictionStatus {
   return source.origin === 'fixed' ? source.status : source.table.reference.fileStatus;

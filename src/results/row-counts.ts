@@ -10,6 +10,7 @@ export const noRows: RowCounts = {
   indistinct: 0,
   reused: { successful: 0, failed: 0 },
   duplicates: { successful: 0, failed: 0, unprocessed: 0 },
+  skipped: 0,
 };
 
 const KEYS = { SUCCESSFUL: 'successful', FAILED: 'failed', UNPROCESSED: 'unprocessed' } as const;
@@ -25,14 +26,16 @@ export function countAnswers({ sources, source, indistinct, firsts }: Answers, c
   const all = { successful: 0, failed: 0, unprocessed: 0 };
   const reused = { ...all };
   const duplicates = { ...all };
+  let skipped = 0;
   for (const [at, one] of sources.entries()) {
     const key = KEYS[statusOf(one)];
     all[key] += bySource[at]! + doublesBySource[at]!;
     duplicates[key] += doublesBySource[at]!;
     if (one.origin === 'reused') reused[key] += bySource[at]!;
+    if (one.origin === 'fixed' && one.code === 'NOTHING_TO_SEND') skipped += bySource[at]!;
   }
   const { unprocessed: _, ...taken } = reused;
-  return { ...all, indistinct: indistinct.size, reused: taken, duplicates };
+  return { ...all, indistinct: indistinct.size, reused: taken, duplicates, skipped };
 }
 
 /** The counts of two sets of rows together. */
@@ -51,5 +54,6 @@ export function addCounts(a: RowCounts, b: RowCounts): RowCounts {
       failed: a.duplicates.failed + b.duplicates.failed,
       unprocessed: a.duplicates.unprocessed + b.duplicates.unprocessed,
     },
+    skipped: a.skipped + b.skipped,
   };
 }

@@ -60,6 +60,8 @@ export interface LookupOptions extends SentFields {
   /** The ids of segments of which no FAILED answer is taken: those of withheld runs. Missing: none. */
   readonly withheld?: ReadonlySet<string>;
   readonly duplicates: 'send' | 'once';
+  /** Whether records that are blank in all sent columns are not sent. */
+  readonly skipsBlank: boolean;
 }
 
 export interface AnswerLookup {

@@ -33,14 +33,14 @@ export interface LookupPlace {
  */
 export function createLookup(
   { folder, newChoicePath, key, laneBits }: LookupPlace,
-  { fields, delimiter, duplicates, withheld = new Set() }: LookupOptions,
+  { fields, delimiter, duplicates, skipsBlank, withheld = new Set() }: LookupOptions,
   readers: readonly SegmentReader[],
   buffers: BlockBuffers,
 ): AnswerLookup {
   const file = openNameless(folder);
   const lanes = new LaneWriter(file, BUCKETS);
   const kernel = new HashKernel(key.bytes, fields, delimiter);
-  /** Records that are blank in all sent fields: they are sent. */
+  /** Records that are blank in all sent fields and are sent. */
   const blank = new NumberSet();
   let blanks = 0;
   let largest = 0;
@@ -80,6 +80,7 @@ export function createLookup(
         const third = hashes[at + 2]!;
         const fourth = hashes[at + 3]!;
         if ((first | second | third | fourth) === 0) {
+          if (skipsBlank) continue;
           blank.add(firstRecord + record);
           blanks += 1;
           continue;

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import type { Logger } from '../logger.js';
+import { recordsToSend } from '../report/origins.js';
 import type { AnswerLookup } from '../reuse/answer-store.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Clock } from '../streams/clock.js';
@@ -99,7 +100,7 @@ async function checkNewRun(
     await checkDisk(config, source, choice);
   }
   const caps = await budgetLeft(checkpoint, config, null, now);
-  checkBudget(caps, choice?.sent ?? source.records - source.rejected, logger);
+  checkBudget(caps, recordsToSend({ choice, source }), logger);
 }
 
 /** A unique id that sorts by time: `20261121T031002-4f9c1a`. */

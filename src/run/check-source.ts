@@ -7,15 +7,21 @@ import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
+import { isWithinLimit } from '../source/reject-limit.js';
 import { type ScanSourceOptions, scanSource } from '../source/scan-source.js';
 import { fileStamp, findFiles } from '../source/source-files.js';
 import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
 import { showText } from '../text.js';
-import type { Source } from '../types.js';
+import type { RejectLimit, Source } from '../types.js';
 import type { RunOptions } from './run-options.js';
 
+/** What `checkSource` may be told. */
+export type CheckSourceOptions = Pick<RunOptions, 'onScan'> & Pick<ScanSourceOptions, 'watch' | 'onExcess'>;
+
 /**
- * Checks the shape of every record, the configured columns, and that the output can be put in place.
+ * Checks the shape of every record, the configured columns, and that the output can be put in place. `source.maxRejected`
+ * is checked for a run that may begin. A run that has begun goes on whatever the limit is now: it sends the same records.
+ * @param mayBegin whether a new run may begin with the source.
  * @param known a run with the same settings; if the files still have the stamps of its source, they are not read.
  */
 export async function checkSource(
@@ -28,13 +34,19 @@ export async function checkSource(
     readonly output: Pick<OutputStore, 'check'>;
     readonly signal: AbortSignal;
   },
-  options: Pick<RunOptions, 'onScan'> & Pick<ScanSourceOptions, 'watch'> = {},
+  options: CheckSourceOptions,
+  mayBegin: boolean,
   known?: Run,
 ): Promise<Source> {
   const paths = await findFiles(config.source.path);
   await output.check(config.output.path, paths);
-  const isKnown = wasKeyChecked(known, config) && (await hasSameStamps(known?.source, paths));
-  const source = isKnown ? known!.source : await scan(config, { ...options, signal }, paths);
+  const limit = mayBegin ? config.source.maxRejected : { share: 1 };
+  const isKnown =
+    known !== undefined &&
+    isWithinLimit(known.source, limit) &&
+    wasKeyChecked(known, config) &&
+    (await hasSameStamps(known.source, paths));
+  const source = isKnown ? known.source : await scan(config, { ...options, signal }, paths, limit);
   checkColumns(source, config);
   return source;
 }
@@ -58,31 +70,34 @@ export function checkColumns(header: LayoutSource, { source, upload, output }: C
 }
 
 /** Whether a run has read its source with the same `source.key`. Without a key there is nothing to check. */
-function wasKeyChecked(known: Run | undefined, { source: { key } }: Config): boolean {
-  return key === null || known?.frozen['source.key'] === JSON.stringify(key);
+function wasKeyChecked(known: Run, { source: { key } }: Config): boolean {
+  return key === null || known.frozen['source.key'] === JSON.stringify(key);
 }
 
 async function scan(
   config: Config,
-  options: Pick<RunOptions, 'onScan'> & Pick<ScanSourceOptions, 'watch' | 'signal'>,
+  options: CheckSourceOptions & Pick<ScanSourceOptions, 'signal'>,
   paths: readonly string[],
+  maxRejected: RejectLimit,
 ): Promise<Source> {
-  const { encoding, delimiter, onBadRecord, key } = config.source;
+  const { encoding, delimiter, key } = config.source;
   return scanSource({
     paths,
     encoding,
     delimiter,
-    onBadRecord,
+    maxRejected,
+    ...(config.upload.skipBlank && { sentColumns: Object.values(config.upload.columns) }),
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
     ...(key !== null && { keyCheck: { columns: key, folder: config.stateDir } }),
     signal: options.signal,
     ...(options.watch && { watch: options.watch }),
+    ...(options.onExcess && { onExcess: options.onExcess }),
     ...(options.onScan && { onProgress: options.onScan }),
   });
 }
 
-async function hasSameStamps(known: Source | undefined, paths: readonly string[]): Promise<boolean> {
-  if (known === undefined || known.files.length !== paths.length) return false;
+async function hasSameStamps(known: Source, paths: readonly string[]): Promise<boolean> {
+  if (known.files.length !== paths.length) return false;
   for (const [index, file] of known.files.entries()) {
     if (file.path !== paths[index] || (await fileStamp(file.path)).stamp !== file.stamp) return false;
   }

@@ -178,6 +178,7 @@ async function openLookup(
     segments,
     withheld: new Set(ofWithheld.map(({ id }) => id)),
     duplicates: upload.duplicates,
+    skipsBlank: upload.skipBlank,
   });
 }
 

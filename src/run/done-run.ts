@@ -8,7 +8,7 @@ import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.
 import { hasContent } from '../files/output-store.js';
 import type { RunContext } from '../run-context.js';
 import type { Source } from '../types.js';
-import { checkSource } from './check-source.js';
+import { type CheckSourceOptions, checkSource } from './check-source.js';
 import { serviceIdentity } from './service.js';
 
 /**
@@ -60,7 +60,7 @@ export async function checkDoneSource(
   const row = (await checkpoint.run(id))!;
   if (row.prunedAt !== null) throw prunedError(row, why);
   pickDoneRun([row], fixedValues(config, row.service));
-  const source = await checkSource({ config, output, signal }, {}, row);
+  const source = await checkAgain({ config, output, signal }, row);
   if (source.sha256 !== row.source.sha256) throw sourceChangedError(row, source);
   if (source !== row.source) await checkpoint.recordSourceStamp(id, source);
   return source;
@@ -84,12 +84,28 @@ export async function canReopen({
   const found = run.state === 'done' ? await output.identity(config.output.path) : undefined;
   if (found !== undefined && !(run.publication && (await hasContent(found, run.publication)))) return false;
   try {
-    const source = await checkSource({ config, output, signal }, {}, run);
+    const source = await checkAgain({ config, output, signal }, run);
     return source.sha256 === run.source.sha256;
   } catch (error) {
     if (error instanceof FoliopipeError) return false;
     throw error;
   }
+}
+
+/** Checks the source of a run that has begun. A run of an older version has sent the blank records, and skips none. */
+export async function checkAgain(
+  context: Parameters<typeof checkSource>[0],
+  run: Run,
+  options: CheckSourceOptions = {},
+): Promise<Source> {
+  return asBegun(run, await checkSource(context, options, false, run));
+}
+
+/** The source as it was found now, with as many skipped records as the run has. */
+export function asBegun(run: Run, found: Source): Source {
+  if (found.blank === run.source.blank) return found;
+  const { blank: _, ...source } = found;
+  return run.source.blank === undefined ? source : { ...source, blank: run.source.blank };
 }
 
 /**

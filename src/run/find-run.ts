@@ -2,16 +2,17 @@
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFixedValues, fixedValues, isOutputValue } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, type SourceError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { formatDuration } from '../quantities.js';
+import { isWithinLimit } from '../source/reject-limit.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Source } from '../types.js';
 import { type BeginRunContext, beginRun } from './begin-run.js';
 import { checkSource } from './check-source.js';
 import { watchRecords } from './choose-records.js';
-import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
+import { asBegun, checkAgain, pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
 import { checkGivenUp, findGivenUp } from './given-up-run.js';
 import { namedRun } from './named-run.js';
 import type { RunOptions } from './run-options.js';
@@ -50,10 +51,16 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
   if (options.existing !== undefined) return findExisting(context, options, options.existing);
   if (unfinished !== undefined && !options.fresh) {
     checkFixedValues(unfinished.frozen, frozen, unfinished.id);
-    const source = await checkSource({ config, output, signal }, options, unfinished);
+    const source = await checkSource({ config, output, signal }, options, false, unfinished);
     const changed = source.sha256 !== unfinished.source.sha256;
-    if (changed && config.source.onChange === 'supersede') return { run: unfinished, found: 'outdated' };
-    return continueRun(context, unfinished, source);
+    if (changed && config.source.onChange === 'supersede') {
+      // A source that may not begin a run does not end one either: this check says why.
+      if (!isWithinLimit(source, config.source.maxRejected)) {
+        await checkSource({ config, output, signal }, {}, true);
+      }
+      return { run: unfinished, found: 'outdated' };
+    }
+    return continueRun(context, unfinished, asBegun(unfinished, source));
   }
   const givenUp = unfinished && (await findGivenUp(context, options, unfinished, null));
   checkGivenUp(givenUp, options);
@@ -62,8 +69,12 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
   if (latest?.state === 'withheld') await removeWaitingFiles(latest);
   const watch = await watchRecords(context, options, unfinished);
   try {
-    const watching = { ...options, ...(watch && { watch }) };
-    const source = await checkSource({ config, output, signal }, watching, sameParsing(latest, frozen));
+    let excess: SourceError | undefined;
+    const onExcess = (error: SourceError) => {
+      excess = error;
+    };
+    const checking = { ...options, ...(watch && { watch }), onExcess };
+    const source = await checkSource({ config, output, signal }, checking, true, sameParsing(latest, frozen));
     if (!options.fresh) {
       const done = pickDoneRun(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
       if (done !== undefined) {
@@ -71,6 +82,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
         return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
       }
     }
+    if (excess !== undefined) throw excess;
     const before = { unfinished, givenUp, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, frozen, before), found: 'new' };
   } finally {
@@ -101,7 +113,7 @@ async function findExisting(
   const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
   checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw prunedError(run);
-  const source = await checkSource({ config, output, signal }, options, run);
+  const source = await checkAgain({ config, output, signal }, run, options);
   return continueRun(context, run, source, wanted);
 }
 
@@ -128,7 +140,8 @@ function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, strin
 }
 
 /** A done run with the files that hold its source now; other files may have the same content. */
-async function withCurrentFiles(run: Run, source: Source, checkpoint: Checkpoint): Promise<Run> {
+async function withCurrentFiles(run: Run, found: Source, checkpoint: Checkpoint): Promise<Run> {
+  const source = asBegun(run, found);
   if (JSON.stringify(run.source) === JSON.stringify(source)) return run;
   await checkpoint.recordSourceStamp(run.id, source);
   return { ...run, source };

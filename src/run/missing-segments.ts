@@ -109,7 +109,7 @@ async function contextOf(
   chosen: KeepAnswersNeeds['chosen'],
 ): Promise<KeepAnswersNeeds> {
   const fixed = <T>(key: string, now: T): T => JSON.parse(run.frozen[key] ?? JSON.stringify(now)) as T;
-  const { upload, source, chunks, result } = config;
+  const { upload, chunks, result } = config;
   return {
     id: run.id,
     source: run.source,
@@ -120,7 +120,6 @@ async function contextOf(
         columns: fixed('upload.columns', upload.columns),
         keyColumn: fixed('upload.keyColumn', upload.keyColumn),
       },
-      source: { ...source, onBadRecord: fixed('source.onBadRecord', source.onBadRecord) },
       chunks: { ...chunks, maxBytes: fixed('chunks.maxBytes', chunks.maxBytes) },
       result: { ...result, echo: run.join?.judged?.declared ?? null, onChange: 'add' },
     },

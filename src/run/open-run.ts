@@ -9,6 +9,7 @@ import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
 import { silentLogger } from '../logger.js';
+import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
 import { systemClock } from '../streams/clock.js';
@@ -95,7 +96,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       config,
       source: run.source,
       canary: run.canary,
-      toSend: run.choice?.sent ?? run.source.records - run.source.rejected,
+      toSend: recordsToSend(run),
       chosen,
       keepsChunks: chosen !== null,
       answers,

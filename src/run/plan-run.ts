@@ -3,16 +3,17 @@ import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
+import type { SourceError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
-import { releaseReason } from '../report/exit-code.js';
+import { judgedCounts, releaseReason } from '../report/exit-code.js';
 import { pickRecords } from '../source/read-records.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
-import { firstPosition, recordsFrom } from '../stages/read-source.js';
-import type { Source } from '../types.js';
+import { firstPosition, recordsFrom, sendableRecordsFrom, skipsBlank } from '../stages/read-source.js';
+import type { RejectLimit, Source } from '../types.js';
 import { checkSource } from './check-source.js';
-import { pickDoneRun, prunedError } from './done-run.js';
+import { asBegun, pickDoneRun, prunedError } from './done-run.js';
 import { findGivenUp, type GivenUpRun } from './given-up-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
@@ -23,6 +24,8 @@ export interface Plan {
   readonly pipeline: string;
   readonly service: string;
   readonly source: Source;
+  /** How many of its records may be bad or blank. */
+  readonly maxRejected: RejectLimit;
   /** The records that the run sends, cut into chunks: their number and sums. Of a done run: of the whole source. */
   readonly chunks: { readonly count: number; readonly records: number; readonly bytes: number };
   /** What the run would not send; null if it sends every record, or nothing. */
@@ -56,17 +59,25 @@ export async function planRun(
   },
 ): Promise<Plan> {
   const { output = createLocalOutputStore(), fresh, signal } = options;
-  const source = await checkSource({ config, output, signal }, options);
   const service = serviceIdentity(config);
   const reader = await openCheckpointReader(config.stateDir);
   try {
+    const unfinished = fresh ? undefined : await reader?.unfinishedRun(config.pipeline);
+    let excess: SourceError | undefined;
+    const onExcess = (error: SourceError) => {
+      excess = error;
+    };
+    const checking = { ...options, onExcess };
+    const source = await checkSource({ config, output, signal }, checking, unfinished === undefined);
     const found = fresh
       ? await findReplaced(reader, config)
       : await findNext({ config, output }, service, source, reader);
     const { kind, run, publishedAgain, replaced } = found;
+    if (kind === 'begin' && excess !== undefined) throw excess;
     const begun = kind === 'continue' ? run! : undefined;
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
-    const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, source, canary, toSend, signal);
+    const read = begun === undefined ? source : asBegun(begun, source);
+    const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, read, canary, toSend, signal);
     const context = { config, checkpoint: reader, signal, now: Date.now() };
     const sends = kind === 'begin' || kind === 'continue';
     const { chunks, reuse } = await (kind === 'done' || kind === 'withheld'
@@ -87,7 +98,8 @@ export async function planRun(
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
     const budget = await budgetLeft(reader, config, next.run, context.now);
-    return { pipeline: config.pipeline, service, source, chunks, reuse, next, cost, budget };
+    const { maxRejected } = config.source;
+    return { pipeline: config.pipeline, service, source, maxRejected, chunks, reuse, next, cost, budget };
   } finally {
     await reader?.close();
   }
@@ -101,10 +113,13 @@ async function planChunks(
   signal: AbortSignal,
 ): Promise<Plan['chunks']> {
   const total = { count: 0, records: 0, bytes: 0 };
-  const all = recordsFrom({ source, config, signal }, firstPosition(source));
-  const records = toSend === undefined ? all : pickRecords(all, toSend(0));
+  const run = { source, config, signal };
+  const from = firstPosition(source);
+  const records =
+    toSend === undefined ? sendableRecordsFrom(run, from) : pickRecords(recordsFrom(run, from), toSend(0));
+  const limits = { ...config.chunks, canary, countsGaps: toSend === undefined && skipsBlank(source) };
   const layout = createUploadLayout(source, config.upload);
-  for await (const { chunk } of cutChunks(records, layout, { ...config.chunks, canary })) {
+  for await (const { chunk } of cutChunks(records, layout, limits)) {
     total.count += 1;
     total.records += chunk.records;
     total.bytes += chunk.bytes;
@@ -159,7 +174,7 @@ async function findNext(
   const publishedAgain =
     withheld === null
       ? await whyPublishedAgain({ config, output: store, checkpoint: reader }, done)
-      : releaseReason(withheld.counts, config.failures);
+      : releaseReason(judgedCounts(withheld), config.failures);
   if (withheld !== null && publishedAgain === null) return { kind: 'withheld', run: done };
   if (publishedAgain !== null && done.prunedAt !== null) throw prunedError(done, publishedAgain);
   return { kind: 'done', run: done, publishedAgain };

@@ -1,6 +1,5 @@
 /** Checks `source.key`: no record has a blank key column, and no two records have the same key. */
 import { randomBytes } from 'node:crypto';
-import { LF } from '../csv/bytes.js';
 import { DigestKernel, HASH_BYTES, KEY_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import { type Batch, fieldValue } from '../csv/table.js';
 import { SourceError } from '../errors.js';
@@ -8,7 +7,7 @@ import { BUCKETS, HashBuckets, HashIndex } from '../streams/hash-buckets.js';
 import { Spill } from '../streams/spill.js';
 import { showText } from '../text.js';
 import type { Source, SourceFile } from '../types.js';
-import { readDecoded } from './read-decoded.js';
+import { lineAt } from './read-decoded.js';
 import { pickRecords, readRecords } from './read-records.js';
 
 export interface KeyOptions {
@@ -145,16 +144,4 @@ async function doubledError(
       },
     },
   );
-}
-
-/** The physical line of a decoded offset, from 1. Reads the file again: it is needed for an error only. */
-async function lineAt(file: ReadFile, offset: number): Promise<number> {
-  let line = 1;
-  let left = offset;
-  for await (const piece of readDecoded(file, 0, {})) {
-    for (const byte of piece.subarray(0, left)) if (byte === LF) line++;
-    left -= piece.length;
-    if (left <= 0) break;
-  }
-  return line;
 }

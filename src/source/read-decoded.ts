@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import iconv from 'iconv-lite';
-import { UTF8_BOM } from '../csv/bytes.js';
+import { LF, UTF8_BOM } from '../csv/bytes.js';
 import { PIECE_BYTES, readPieces } from '../streams/read-pieces.js';
 import type { Dialect } from '../types.js';
 import { unreadable } from './source-files.js';
@@ -37,6 +37,21 @@ export async function* readDecoded(
     yield drop === 0 ? piece : piece.subarray(drop);
     drop = 0;
   }
+}
+
+/** The physical line of a decoded offset of a file, from 1. Reads the file again: it is needed for an error only. */
+export async function lineAt(
+  file: { readonly path: string; readonly dialect: Dialect },
+  offset: number,
+): Promise<number> {
+  let line = 1;
+  let left = offset;
+  for await (const piece of readDecoded(file, 0, {})) {
+    for (const byte of piece.subarray(0, left)) if (byte === LF) line++;
+    left -= piece.length;
+    if (left <= 0) break;
+  }
+  return line;
 }
 
 /** Whether a file has another encoding than UTF-8, so that its bytes must be decoded. */

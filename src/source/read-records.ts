@@ -1,7 +1,7 @@
 /** Reads the records of a checked source, file after file, from any position on. */
 import type { BadRecord } from '../csv/bad-record.js';
 import { scanRecords } from '../csv/scan-records.js';
-import type { Batch } from '../csv/table.js';
+import { type Batch, sliceOf } from '../csv/table.js';
 import type { Position, Source } from '../types.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 
@@ -12,6 +12,8 @@ export interface ReadRecordsOptions {
   readonly onBadRecord: (bad: BadRecord) => void;
   /** Physical line of each file's first record. Used for files that are read from their first record on. */
   readonly firstLines?: readonly number[];
+  /** Indexes of the sent fields, if `Batch.blank` is wanted. */
+  readonly sentFields?: readonly number[];
   readonly signal?: AbortSignal;
 }
 
@@ -26,7 +28,7 @@ export async function* readRecords(
   from: { readonly position: Position; readonly record: number },
   options: ReadRecordsOptions,
 ): AsyncGenerator<Batch, void, undefined> {
-  const { maxRecordBytes, onBadRecord, signal, firstLines } = options;
+  const { maxRecordBytes, onBadRecord, signal, firstLines, sentFields } = options;
   let firstRecord = from.record;
   for (const [index, file] of source.files.entries()) {
     if (index < from.position.file) continue;
@@ -42,6 +44,7 @@ export async function* readRecords(
       firstRecord,
       ...(firstLine !== undefined && { firstLine }),
       transcoded: isTranscoded(file.dialect),
+      ...(sentFields && { sentFields }),
       onBadRecord,
     });
   }
@@ -70,7 +73,7 @@ export async function* pickRecords(
         }
         const from = number - batch.firstRecord;
         const count = from < 0 ? 0 : consecutive(wanted, at, batch.count - from);
-        if (count > 0) yield slice(batch, from, count);
+        if (count > 0) yield sliceOf(batch, from, count);
         at += Math.max(count, 1);
       }
     }
@@ -79,20 +82,26 @@ export async function* pickRecords(
   }
 }
 
+/** Leaves out the records that are blank in all sent fields. The batches must say which these are. */
+export async function* withoutBlank(batches: AsyncIterable<Batch>): AsyncGenerator<Batch, void, undefined> {
+  for await (const batch of batches) {
+    const { blank = NONE, count } = batch;
+    if (blank.length === 0) yield batch;
+    else {
+      let from = 0;
+      for (const row of [...blank, count]) {
+        if (row > from) yield sliceOf(batch, from, row - from);
+        from = row + 1;
+      }
+    }
+  }
+}
+
+const NONE = new Int32Array(0);
+
 /** Counts the consecutive numbers from index `from` on, at most `max`. */
 function consecutive(numbers: readonly number[], from: number, max: number): number {
   let count = 1;
   while (count < max && numbers[from + count] === numbers[from]! + count) count += 1;
   return count;
-}
-
-function slice(batch: Batch, from: number, count: number): Batch {
-  const { fields } = batch;
-  return {
-    ...batch,
-    firstRecord: batch.firstRecord + from,
-    count,
-    starts: batch.starts.subarray(from, from + count),
-    ends: batch.ends.subarray(from * fields, (from + count) * fields),
-  };
 }

@@ -11,6 +11,8 @@ export interface RecordBlock extends Table {
 
 /** A block of the source's next records. */
 export interface SourceBlock extends RecordBlock {
+  /** Indexes of the records that are blank in all sent fields, ascending; empty if the batches do not say. */
+  readonly blank: readonly number[];
   /** Just after the content of its last record; undefined in an empty block. */
   readonly end: Position | undefined;
 }
@@ -86,6 +88,7 @@ function createGrowingBlock() {
   let length = 0;
   let count = 0;
   let fields = 0;
+  let blank: number[] = [];
   let end: Position | undefined;
 
   return {
@@ -96,6 +99,7 @@ function createGrowingBlock() {
     clear: () => {
       length = 0;
       count = 0;
+      blank = [];
       end = undefined;
     },
     append: (batch: Batch, from: number, taken: number) => {
@@ -112,6 +116,9 @@ function createGrowingBlock() {
       copyShifted(starts, count, batch.starts.subarray(from, from + taken), shift);
       copyShifted(ends, count * fields, batch.ends.subarray(from * fields, (from + taken) * fields), shift);
       fillNumbers(numbers.subarray(count, count + taken), batch.firstRecord + from);
+      for (const row of batch.blank ?? []) {
+        if (row >= from && row < from + taken) blank.push(count + row - from);
+      }
       length += size;
       count += taken;
       end = { file: batch.file, offset: batch.base + batch.ends[(from + taken) * fields - 1]! };
@@ -123,6 +130,7 @@ function createGrowingBlock() {
       starts: starts.subarray(0, count),
       ends: ends.subarray(0, count * fields),
       numbers: numbers.subarray(0, count),
+      blank,
       end,
     }),
   };

@@ -8,11 +8,19 @@ import { scanRecords } from '../csv/scan-records.js';
 import type { Batch } from '../csv/table.js';
 import { ConfigError, SourceError } from '../errors.js';
 import { showText } from '../text.js';
-import type { Source, SourceFile } from '../types.js';
+import type { RejectLimit, Source, SourceFile } from '../types.js';
 import { type KeyCheck, type KeyOptions, openKeyCheck } from './check-keys.js';
 import { checkSameColumns } from './check-same-columns.js';
 import { type InspectedFile, inspectFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
+import {
+  type BlankRecord,
+  type Excess,
+  excessError,
+  isStrict,
+  isWithinLimit,
+  SHOWN_BLANKS,
+} from './reject-limit.js';
 import { fileStamp } from './source-files.js';
 
 /** Sees the records of a source while they are checked. */
@@ -30,7 +38,10 @@ export interface ScanSourceOptions {
   readonly encoding: string;
   /** `auto`, or one ASCII character. */
   readonly delimiter: string;
-  readonly onBadRecord: 'fail' | 'reject';
+  /** How many records may be bad, or blank in all of `sentColumns`. If none may, the scan stops at the first bad one. */
+  readonly maxRejected: RejectLimit;
+  /** Source columns; records that are blank in all of them count as `blank`. Left out: none do. */
+  readonly sentColumns?: readonly string[];
   /** Most bytes of a record without its line end; a larger record is bad. */
   readonly maxRecordBytes: number;
   /** Most records that the source may have, including rejected ones; default: the largest record number. */
@@ -40,6 +51,8 @@ export interface ScanSourceOptions {
   readonly signal: AbortSignal;
   /** Gets every good record, so that the source need not be read again. */
   readonly watch?: RecordWatch;
+  /** Gets the error of a source with too many of them, found at its end. Left out: it is thrown. */
+  readonly onExcess?: (error: SourceError) => void;
   /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
   /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
@@ -69,21 +82,34 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   for (const other of others) checkSameColumns(first, other);
   await options.watch?.begin(first.columns, first.dialect.delimiter);
 
-  const totals: Totals = { bytes: 0, records: 0, rejected: 0 };
+  const sentFields = fieldsOf(first, options.sentColumns ?? []);
+  const totals: Totals = {
+    bytes: 0,
+    records: 0,
+    rejected: 0,
+    blank: 0,
+    firstBad: undefined,
+    firstBlanks: [],
+  };
   const files: SourceFile[] = [];
   const keys = hasColumns(first, options.keyCheck)
     ? openKeyCheck(options.keyCheck, first.columns)
     : undefined;
   try {
     for (const [index, file] of inspected.entries()) {
-      files.push(await scanFile(file, index, totals, options, keys));
+      files.push(await scanFile(file, index, totals, { ...options, sentFields }, keys));
     }
     await keys?.end({ files, columns: first.columns }, options.maxRecordBytes);
   } finally {
     keys?.close();
   }
 
-  const { records, rejected } = totals;
+  const { records, rejected, blank } = totals;
+  if (!isWithinLimit(totals, options.maxRejected)) {
+    const error = await excessError({ ...totals, columns: options.sentColumns ?? [] }, options.maxRejected);
+    if (options.onExcess === undefined) throw error;
+    options.onExcess(error);
+  }
   if (records === rejected) {
     const found = records === 0 ? 'a header and no record' : `no good record among ${records}`;
     const { encoding, delimiter } = first.dialect;
@@ -96,12 +122,19 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
       facts: { file: first.path, records, rejected },
     });
   }
-  return { files, columns: first.columns, records, rejected, sha256: hashOf(files) };
+  const skipped = blank > 0 && { blank };
+  return { files, columns: first.columns, records, rejected, ...skipped, sha256: hashOf(files) };
 }
 
 /** A column that the source lacks is a mistake in the config, which is reported where all of its columns are checked. */
 function hasColumns({ columns }: InspectedFile, key: KeyOptions | undefined): key is KeyOptions {
   return key?.columns.every((column) => columns.includes(column)) ?? false;
+}
+
+/** Indexes of the columns; none if the source lacks one of them, which is reported in the same place. */
+function fieldsOf({ columns }: InspectedFile, sent: readonly string[]): readonly number[] {
+  const fields = sent.map((column) => columns.indexOf(column));
+  return fields.includes(-1) ? [] : fields;
 }
 
 /** Record numbers are signed 32-bit numbers. */
@@ -112,6 +145,9 @@ interface Totals {
   bytes: number;
   records: number;
   rejected: number;
+  blank: number;
+  firstBad: Excess['firstBad'];
+  readonly firstBlanks: BlankRecord[];
 }
 
 /** @throws ConfigError when the header of an uploaded file alone fills a chunk. */
@@ -128,11 +164,11 @@ async function scanFile(
   file: InspectedFile,
   index: number,
   totals: Totals,
-  options: ScanSourceOptions,
+  options: ScanSourceOptions & { readonly sentFields: readonly number[] },
   keys: KeyCheck | undefined,
 ): Promise<SourceFile> {
   const { path, dialect, columns, dataStart, firstLine } = file;
-  const { signal, maxRecordBytes, onProgress } = options;
+  const { signal, maxRecordBytes, onProgress, sentFields, maxRejected } = options;
   const before = { ...totals };
   const hash = createHash('sha256');
   const onRaw = (bytes: Uint8Array) => {
@@ -149,8 +185,10 @@ async function scanFile(
     firstRecord: before.records + 1,
     firstLine,
     transcoded: isTranscoded(dialect),
+    ...(sentFields.length > 0 && { sentFields }),
     onBadRecord: (bad) => {
-      if (options.onBadRecord === 'fail') throw badRecordError(bad, path);
+      if (isStrict(maxRejected)) throw badRecordError(bad, path);
+      totals.firstBad ??= { bad, path };
       totals.records = bad.record;
       totals.rejected++;
       checkCount(totals, path, options);
@@ -160,6 +198,7 @@ async function scanFile(
   for await (const batch of batches) {
     totals.records = batch.firstRecord + batch.count - 1;
     checkCount(totals, path, options);
+    countBlank(totals, file, batch);
     if (keys !== undefined) await keys.add(batch, file);
     if (options.watch !== undefined) await options.watch.add(batch);
     onProgress?.({ bytes: totals.bytes, records: totals.records });
@@ -176,6 +215,15 @@ async function scanFile(
     dialect,
     dataStart,
   };
+}
+
+function countBlank(totals: Totals, file: InspectedFile, batch: Batch): void {
+  const { blank, base, firstRecord, starts } = batch;
+  if (blank === undefined || blank.length === 0) return;
+  totals.blank += blank.length;
+  for (const row of blank.subarray(0, SHOWN_BLANKS - totals.firstBlanks.length)) {
+    totals.firstBlanks.push({ file, record: firstRecord + row, offset: base + starts[row]! });
+  }
 }
 
 /** @throws SourceError when the source has too many records. */

@@ -2,15 +2,15 @@
  * Reads the source for the stages, from any position. A source whose content has changed since its check is an error.
  */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import type { Batch } from '../csv/table.js';
+import { type Batch, sliceOf } from '../csv/table.js';
 import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
-import { pickRecords, readRecords } from '../source/read-records.js';
+import { pickRecords, readRecords, withoutBlank } from '../source/read-records.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { fileStamp } from '../source/source-files.js';
 import { hashFile } from '../streams/file-identity.js';
 import type { Position, Source, SourceFile } from '../types.js';
-import { maxRecordBytes } from './chunk/cut-chunks.js';
+import { createUploadLayout, maxRecordBytes } from './chunk/cut-chunks.js';
 
 /** The position in the source at which reading continues, and the number of the next record. */
 export interface ReadPosition {
@@ -32,7 +32,10 @@ export function positionAfter(
   return { position: last.end, record: last.lastRecord + 1 };
 }
 
-/** Reads records from a position on. A bad record is skipped with `source.onBadRecord: reject`; else it is an error. */
+/**
+ * Reads records from a position on. Bad records are skipped; they are an error if the check of the source has found
+ * none. If the run skips blank records, the batches say which these are.
+ */
 export function recordsFrom(
   run: Pick<RunContext, 'source' | 'config' | 'signal'>,
   from: ReadPosition,
@@ -40,11 +43,26 @@ export function recordsFrom(
   return readRecords(run.source, from, {
     maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
     signal: run.signal,
+    ...(skipsBlank(run.source) && { sentFields: createUploadLayout(run.source, run.config.upload).fields }),
     onBadRecord: (bad) => {
-      if (run.config.source.onBadRecord === 'reject') return;
+      if (run.source.rejected > 0) return;
       throw sourceChanged(run.source.files[bad.file]!.path, bad.message);
     },
   });
+}
+
+/** Whether the source has blank records that are not sent. */
+export function skipsBlank({ blank = 0 }: Pick<Source, 'blank'>): boolean {
+  return blank > 0;
+}
+
+/** Reads records from a position on, without the blank ones that the run does not send. */
+export function sendableRecordsFrom(
+  run: Pick<RunContext, 'source' | 'config' | 'signal'>,
+  from: ReadPosition,
+): AsyncGenerator<Batch> {
+  const all = recordsFrom(run, from);
+  return skipsBlank(run.source) ? withoutBlank(all) : all;
 }
 
 /**
@@ -96,15 +114,15 @@ export type RecordsOfChunkNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 
 
 /** Reads the records of a chunk again, in the order of the source. Cutting them again gives the same bytes. */
 export async function* recordsOfChunk(run: RecordsOfChunkNeeds, chunk: ChunkRow): AsyncGenerator<Batch> {
-  const batches = recordsFrom(run, { position: chunk.start, record: chunk.firstRecord });
+  const from = { position: chunk.start, record: chunk.firstRecord };
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
   if (picked !== undefined) {
-    yield* pickRecords(batches, [picked]);
+    yield* pickRecords(recordsFrom(run, from), [picked]);
     return;
   }
-  for await (const batch of batches) {
+  for await (const batch of sendableRecordsFrom(run, from)) {
     const wanted = chunk.lastRecord - batch.firstRecord + 1;
-    if (wanted > 0) yield wanted < batch.count ? { ...batch, count: wanted } : batch;
+    if (wanted > 0) yield wanted < batch.count ? sliceOf(batch, 0, wanted) : batch;
     if (wanted <= batch.count) return;
   }
 }

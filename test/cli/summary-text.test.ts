@@ -22,6 +22,7 @@ const done: RunSummary = {
     sent: { records: 1000, successful: 900, failed: 100, unprocessed: 0 },
     reused: none,
     duplicates: none,
+    skipped: none,
   },
   saved: { records: 0, amount: null, currency: 'USD' },
   outdated: null,
@@ -140,7 +141,7 @@ describe('summaryText', () => {
     const duplicates = { records: 60, successful: 0, failed: 60, unprocessed: 0 };
     const sent = { records: 40, successful: 0, failed: 40, unprocessed: 0 };
     const saved = { records: 960, amount: 3.84, currency: 'USD' };
-    const changes = { origins: { sent, reused, duplicates }, saved, outdated: 7 };
+    const changes = { origins: { sent, reused, duplicates, skipped: none }, saved, outdated: 7 };
     expect(textOf(changes)).toContain(
       '\n  reuse     900 reused + 60 duplicates, 40 sent (7 with an outdated answer): 3.84 USD saved\n',
     );
@@ -149,12 +150,22 @@ describe('summaryText', () => {
     expect(textOf({})).not.toContain('reuse');
   });
   it('says that nothing was sent where every answer was known', () => {
-    const origins = { sent: none, reused: { ...none, records: 1000, successful: 1000 }, duplicates: none };
+    const reused = { ...none, records: 1000, successful: 1000 };
+    const origins = { sent: none, reused, duplicates: none, skipped: none };
     const uploads = { accepted: 0, ambiguous: 0, resubmitted: 0 };
     const text = textOf({ origins, uploads, outdated: 0 });
     expect(text).toMatch(/^run r1 is done; every answer was known, and nothing was sent\n/);
     expect(text).toContain('1,000 reused + 0 duplicates, 0 sent\n');
     expect(textOf({ origins, outdated: 0 })).toMatch(/^run r1 is done\n/);
+  });
+  it('says how many records were blank, and judges the others', () => {
+    const sent = { records: 990, successful: 900, failed: 90, unprocessed: 0 };
+    const skipped = { ...none, records: 10, failed: 10 };
+    const text = textOf({ origins: { sent, reused: none, duplicates: none, skipped }, exitCode: 3 });
+    expect(text).toContain(
+      '\n  10 records blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.\n',
+    );
+    expect(text).toContain('Exit 3: 90 of 990 records failed (9.1%)');
   });
   it('warns of results that cannot be assigned to a record', () => {
     expect(textOf({ indistinct: 2 })).toMatch(/2 records have equal echoed columns/);

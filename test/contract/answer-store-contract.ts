@@ -247,6 +247,19 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
       expect(others).toMatchObject({ sent: 0, reused: { successful: 1, failed: 1 } });
     });
 
+    it('leaves out blank records that are not sent, in the choice and in a plan', async () => {
+      const segments = [await writeSegment(store, [folio([anna])])];
+      const asked = [['', '\u00a0'], anna.sent, [' ', '\n'], ['Carl', 'Oslo'], ['', '']];
+      for (const duplicates of ['send', 'once'] as const) {
+        const wishes = { segments, duplicates, skipsBlank: true };
+        const choice = await chooseFor(store, asked, wishes);
+        expect(choice).toMatchObject({ sent: 1, duplicates: 0, reused: { successful: 1 } });
+        expect((await readChoice(store, 'R9', choice)).sent).toEqual([4]);
+        expect(await chooseFor(store, asked, { ...wishes, run: null })).toMatchObject({ sent: 1 });
+      }
+      expect(await chooseFor(store, asked, { segments })).toMatchObject({ sent: 4 });
+    });
+
     it('plans without keeping the choice: the records to send, and how many of them are equal to an earlier one', async () => {
       const segments = [await writeSegment(store, [folio([anna])])];
       const asked = [['Carl', 'Oslo'], anna.sent, ['', ''], ['Carl', 'Oslo'], ['', ''], ['Dora', 'Oslo']];
@@ -258,6 +271,7 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
           fields: [1, 2],
           delimiter: 44,
           sentColumns: SENT_COLUMNS,
+          skipsBlank: false,
           segments,
           duplicates,
         });

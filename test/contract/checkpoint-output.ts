@@ -146,6 +146,51 @@ export function outputContract(withCheckpoint: WithCheckpoint): void {
         expect(tally.counts).toEqual({ ...noRows, successful: 10, unprocessed: 10, indistinct: 2 });
       }));
 
+    it('merges records without a chunk in a stretch of their own, and counts those that are skipped', () =>
+      withRun(async (checkpoint) => {
+        await checkpoint.recordUnmerged('r1', 1);
+        await mergeChunk(checkpoint, 'r1', 1, { ...noRows, successful: 7, failed: 3, skipped: 2 }, 100);
+        await mergeChunk(checkpoint, 'r1', 2, allUnprocessed, 200);
+        const { firstRecord, end } = (await checkpoint.chunk('r1', 3))!;
+        const merge = (first: number, last: number) =>
+          checkpoint.recordMerged('r1', {
+            ...{ firstRecord: first, lastRecord: last, records: last - first + 1, end, sha256: null },
+            counts: { ...noRows, failed: last - first + 1, skipped: last - first + 1 },
+            workEnd: 300,
+          });
+        // The third chunk is not answered yet.
+        await expectRefused(checkpoint, 'r1', () => merge(firstRecord, firstRecord));
+        const counts = { ...noRows, successful: 7, failed: 3, unprocessed: 10, skipped: 2 };
+        expect((await checkpoint.tally('r1')).counts).toEqual(counts);
+        expect((await checkpoint.nextStretch('r1', 0))?.counts.skipped).toBe(2);
+      }));
+
+    it('merges blank records before the first chunk and behind the last', () =>
+      withCheckpoint(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('r1'));
+        const blank = (firstRecord: number, lastRecord: number, workEnd: number) => {
+          const records = lastRecord - firstRecord + 1;
+          const counts = { ...noRows, failed: records, skipped: records };
+          const end = { file: 0, offset: 9 };
+          return checkpoint.recordMerged('r1', {
+            firstRecord,
+            lastRecord,
+            records,
+            end,
+            counts,
+            workEnd,
+            sha256: null,
+          });
+        };
+        await blank(1, 3, 30);
+        await blank(4, 8, 80);
+        await expectRefused(checkpoint, 'r1', () => blank(8, 9, 90));
+        const { counts, merged } = await checkpoint.tally('r1');
+        expect([merged, counts.skipped]).toEqual([{ chunks: 0, records: 8 }, 8]);
+        await checkpoint.recordUnmerged('r1', 4);
+        expect((await checkpoint.tally('r1')).counts.skipped).toBe(3);
+      }));
+
     it('refuses counts that do not add up to the records of the chunk', () =>
       withRun(async (checkpoint) => {
         const short = mergeChunk(checkpoint, 'r1', 1, { ...allSuccessful, successful: 9 }, 100);

@@ -1,8 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { exceededReasons, mustWithhold, releaseReason, runExitCode } from '../../src/report/exit-code.js';
+import {
+  exceededReasons,
+  judgedCounts,
+  mustWithhold,
+  releaseReason,
+  runExitCode,
+} from '../../src/report/exit-code.js';
+import type { Counts } from '../../src/types.js';
 
-const code = (successful: number, failed: number, unprocessed: number, tolerate: number) =>
-  runExitCode({ read: 0, rejected: 0, successful, failed, unprocessed }, tolerate);
+const none = { records: 0, successful: 0, failed: 0, unprocessed: 0 };
+const judged = (counts: Counts, skipped: number) => {
+  const origins = {
+    sent: none,
+    reused: none,
+    duplicates: none,
+    skipped: { ...none, records: skipped, failed: skipped },
+  };
+  return judgedCounts({ counts, origins });
+};
+const code = (successful: number, failed: number, unprocessed: number, tolerate: number, skipped = 0) =>
+  runExitCode(judged({ read: 0, rejected: 0, successful, failed, unprocessed }, skipped), tolerate);
 
 describe('the exit code of a publication', () => {
   it('is 0 up to the tolerated share of what was sent, and 3 beyond', () => {
@@ -24,8 +41,15 @@ describe('the exit code of a publication', () => {
     expect(code(99, 0, 1, 1)).toBe(3);
   });
 
+  it('does not count records that were skipped', () => {
+    expect(code(95, 105, 0, 0.05, 100)).toBe(0);
+    expect(code(94, 106, 0, 0.05, 100)).toBe(3);
+    expect(code(0, 100, 1, 1, 100)).toBe(3);
+  });
+
   it('is 0 where nothing was sent', () => {
     expect(code(0, 0, 0, 0)).toBe(0);
+    expect(code(0, 100, 0, 0, 100)).toBe(0);
   });
 });
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { answersFromJoin, refusedAnswers, unprocessedAnswers } from '../../src/results/answers.js';
+import {
+  answersFromJoin,
+  refusedAnswers,
+  skippedAnswers,
+  unprocessedAnswers,
+} from '../../src/results/answers.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import type { PartTable } from '../../src/results/part-table.js';
@@ -212,4 +217,13 @@ it('the row of a refused record has the reason of the service and no folio', asy
   const { bytes, counts } = rows.write(await block, refusedAnswers((await block).count, 'HTTP 422: "a", no'));
   expect(bytes.toString()).toBe('a,"b\nb",FAILED,RECORD_REFUSED,"HTTP 422: ""a"", no",,,R1,,,1,\n');
   expect(counts).toMatchObject({ successful: 0, failed: 1, unprocessed: 0, indistinct: 0 });
+});
+
+it('a record that was not sent is FAILED and counted as skipped; its lineage names the run alone', async () => {
+  const { rows, block } = setUp({ source: ' ,\n', sourceColumns: twoColumns, lineage: true });
+  const { bytes, counts } = rows.write(await block, skippedAnswers(1));
+  expect(bytes.toString()).toBe(
+    ' ,,FAILED,NOTHING_TO_SEND,"every sent column of this record is blank, so it was not sent",,R1,,,1,\n',
+  );
+  expect(counts).toMatchObject({ failed: 1, skipped: 1, successful: 0, reused: { failed: 0 } });
 });

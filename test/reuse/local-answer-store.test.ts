@@ -61,6 +61,7 @@ describe('the secret', () => {
       sentColumns: ['a'],
       segments: [],
       duplicates: 'send' as const,
+      skipsBlank: false,
     };
     const lookups = await Promise.all(stores.map((one) => one.openLookup(options)));
     await Promise.all(lookups.map((one) => one.close()));

@@ -14,7 +14,7 @@ async function checked(...contents: (string | Buffer)[]): Promise<Source> {
     paths,
     encoding: 'auto',
     delimiter: 'auto',
-    onBadRecord: 'reject',
+    maxRejected: { share: 1 },
     maxRecordBytes: 1_000,
     signal: new AbortController().signal,
   });

@@ -15,7 +15,7 @@ function scan(paths: string[], changes: Partial<ScanSourceOptions> = {}) {
     paths,
     encoding: 'auto',
     delimiter: 'auto',
-    onBadRecord: 'fail',
+    maxRejected: { records: 0 },
     maxRecordBytes: 1_000_000,
     signal: new AbortController().signal,
     ...changes,
@@ -94,7 +94,7 @@ describe('more records than there are numbers', () => {
 
   it('are refused, counted over all files with those that are rejected', async () => {
     const paths = await files();
-    const allowed = { onBadRecord: 'reject', maxRecords: 4 } as const;
+    const allowed = { maxRejected: { share: 1 }, maxRecords: 4 } as const;
     expect(await scan(paths, allowed)).toMatchObject({ records: 4, rejected: 1 });
     await expect(scan(paths, { ...allowed, maxRecords: 3 })).rejects.toMatchObject({
       code: 'SOURCE_TOO_MANY_RECORDS',
@@ -119,7 +119,7 @@ describe('bad records', () => {
       code: 'SOURCE_FIELD_COUNT',
       exitCode: 4,
       message: `${path}: record 2 (line 4, byte 12): the number of fields is 1, not 2: "bad"`,
-      hint: expect.stringContaining('onBadRecord: reject'),
+      hint: expect.stringContaining('set source.maxRejected, such as 10 or 0.5%'),
       facts: { file: path, record: 2, line: 4, byte: 12 },
     });
   });
@@ -127,7 +127,7 @@ describe('bad records', () => {
   it('are counted and shown when they are rejected', async () => {
     const bad: BadRecord[] = [];
     const paths = [await write('1.csv', CONTENT), await write('2.csv', 'a,b\n9\n')];
-    const source = await scan(paths, { onBadRecord: 'reject', onReject: (one) => bad.push(one) });
+    const source = await scan(paths, { maxRejected: { share: 1 }, onReject: (one) => bad.push(one) });
     expect(source).toMatchObject({ records: 6, rejected: 3, files: [{ records: 5 }, { records: 1 }] });
     expect(bad.map(({ file, record, line, code }) => ({ file, record, line, code }))).toEqual([
       { file: 0, record: 2, line: 4, code: 'SOURCE_FIELD_COUNT' },
@@ -194,7 +194,7 @@ describe('no source at all', () => {
 
   it('SOURCE_NO_RECORDS: every record is rejected', async () => {
     const path = await write('a.csv', 'a,b\n1;2\n3;4\n');
-    await expect(scan([path], { onBadRecord: 'reject' })).rejects.toMatchObject({
+    await expect(scan([path], { maxRejected: { share: 1 } })).rejects.toMatchObject({
       code: 'SOURCE_NO_RECORDS',
       facts: { records: 2, rejected: 2 },
     });

@@ -20,6 +20,7 @@ interface StoredStretch {
   duplicate_successful: number;
   duplicate_failed: number;
   duplicate_unprocessed: number;
+  skipped: number;
 }
 
 /** Makes `recordMerged` and `recordUnmerged`. */
@@ -28,10 +29,10 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
   const merge = db.prepare(`
     INSERT INTO stretches (run, first_record, last_record, records, end_file, end_offset, work_end, sha256,
       successful, failed, unprocessed, indistinct, reused_successful, reused_failed,
-      duplicate_successful, duplicate_failed, duplicate_unprocessed)
+      duplicate_successful, duplicate_failed, duplicate_unprocessed, skipped)
     SELECT @run, @firstRecord, @lastRecord, @records, @endFile, @endOffset, @workEnd, @sha256,
       @successful, @failed, @unprocessed, @indistinct, @reusedSuccessful, @reusedFailed,
-      @duplicateSuccessful, @duplicateFailed, @duplicateUnprocessed
+      @duplicateSuccessful, @duplicateFailed, @duplicateUnprocessed, @skipped
     FROM (SELECT coalesce(max(last_record), 0) AS last FROM (
       SELECT last_record FROM stretches WHERE run = @run ORDER BY first_record DESC LIMIT 1))
     WHERE EXISTS (SELECT 1 FROM runs WHERE id = @run)
@@ -55,7 +56,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
   return {
     recordMerged: db.unsyncedChange((run: string, stretch: Stretch) => {
       const { firstRecord, lastRecord, records, end, counts, workEnd, sha256 } = stretch;
-      const { successful, failed, unprocessed, indistinct, reused, duplicates } = counts;
+      const { successful, failed, unprocessed, indistinct, reused, duplicates, skipped } = counts;
       const merged = merge.run({
         run,
         firstRecord,
@@ -74,6 +75,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
         duplicateSuccessful: duplicates.successful,
         duplicateFailed: duplicates.failed,
         duplicateUnprocessed: duplicates.unprocessed,
+        skipped,
       });
       const span = `records ${firstRecord} to ${lastRecord} of run ${run}`;
       const missing = `${span} are not the next to merge, have no answer yet, or have other counts`;
@@ -132,6 +134,7 @@ function toStretchIfAny(row: StoredStretch | undefined): Stretch | undefined {
           failed: row.duplicate_failed,
           unprocessed: row.duplicate_unprocessed,
         },
+        skipped: row.skipped,
       },
       workEnd: row.work_end,
       sha256: row.sha256,

@@ -16,6 +16,7 @@ interface MergedRow extends Pick<RowCounts, 'successful' | 'failed' | 'unprocess
   duplicateSuccessful: number;
   duplicateFailed: number;
   duplicateUnprocessed: number;
+  skipped: number;
 }
 
 interface UploadsRow {
@@ -48,7 +49,8 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
       coalesce(sum(reused_successful), 0) AS reusedSuccessful, coalesce(sum(reused_failed), 0) AS reusedFailed,
       coalesce(sum(duplicate_successful), 0) AS duplicateSuccessful,
       coalesce(sum(duplicate_failed), 0) AS duplicateFailed,
-      coalesce(sum(duplicate_unprocessed), 0) AS duplicateUnprocessed
+      coalesce(sum(duplicate_unprocessed), 0) AS duplicateUnprocessed,
+      coalesce(sum(skipped), 0) AS skipped
     FROM stretches WHERE run = ?`);
   const chunksUpTo = db
     .prepare<[string, number], number>(`
@@ -99,6 +101,7 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
             failed: rows.duplicateFailed,
             unprocessed: rows.duplicateUnprocessed,
           },
+          skipped: rows.skipped,
         },
         uploads: attempts,
         searches: asked,

@@ -1,7 +1,7 @@
 /** `foliopipe plan`: shows what a run would do, without using the network. */
 import type { Command } from 'commander';
-import { givenUpText, type Plan, planRun } from '../../../pipelines/index.js';
-import { countOf, formatBytes, formatCount } from '../../quantities.js';
+import { givenUpText, limitText, type Plan, planRun } from '../../../pipelines/index.js';
+import { countOf, formatBytes, formatCount, formatShare } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import {
   type BeginOptions,
@@ -43,7 +43,7 @@ export async function printPlan(options: Options, file: string | undefined): Pro
 
 /** @param isNew whether the plan is for `--new`. */
 function planText(
-  { pipeline, service, source, chunks, reuse, next, cost, budget }: Plan,
+  { pipeline, service, source, maxRejected, chunks, reuse, next, cost, budget }: Plan,
   isNew: boolean,
 ): string {
   const files = source.files.map(({ path, bytes, records, dialect }) => {
@@ -62,7 +62,7 @@ function planText(
     'source',
     ...files,
     `  ${source.columns.length} columns: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
-    ...(source.rejected > 0 ? [`  ${formatCount(source.rejected)} bad records would be rejected`] : []),
+    ...rejectLines(source, maxRejected),
     ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),
     `chunks\n  ${formatCount(chunks.count)} of ${formatCount(chunks.records)} records, ${formatBytes(chunks.bytes)} to upload`,
     `cost\n  ${cost === null ? 'unknown: set budget.pricePerRecord' : `${cost.amount.toFixed(2)} ${cost.currency}`}`,
@@ -71,6 +71,17 @@ function planText(
     ...givesUpLines(next, isNew),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function rejectLines({ records, rejected, blank = 0 }: Plan['source'], limit: Plan['maxRejected']): string[] {
+  if (rejected + blank === 0) return [];
+  const kinds = [
+    ...(rejected > 0 ? [`${countOf(rejected, 'bad record')} would be rejected`] : []),
+    ...(blank > 0 ? [`${countOf(blank, 'blank record')} would not be sent (upload.skipBlank)`] : []),
+  ];
+  return [
+    `  ${kinds.join(', ')}: ${formatShare(rejected + blank, records)}, and source.maxRejected is ${limitText(limit)}`,
+  ];
 }
 
 function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {

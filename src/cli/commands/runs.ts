@@ -1,6 +1,6 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
-import { type Run, withheldExitCode } from '../../../pipelines/index.js';
+import { type Run, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
 import { formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -48,9 +48,10 @@ function runFields(run: Run) {
     state,
     rehearsal,
     records: source.records,
-    sent: choice?.sent ?? source.records - source.rejected,
+    sent: recordsToSend(run),
     reused: choice === null ? 0 : choice.reused.successful + choice.reused.failed,
     duplicates: choice?.duplicates ?? 0,
+    skipped: source.blank ?? 0,
     exitCode: exitCodeOf(run),
     publication: publication?.number ?? null,
     createdAt: new Date(createdAt).toISOString(),
@@ -64,14 +65,15 @@ function exitCodeOf({ publication, withheld }: Run): number | null {
 }
 
 function runText(run: Run): string {
-  const { id, pipeline, state, source, choice, rehearsal, label } = run;
+  const { id, pipeline, state, source, rehearsal, label } = run;
   const exitCode = exitCodeOf(run);
   const ended = exitCode === null ? state : `${state}, exit ${exitCode}`;
+  const sent = recordsToSend(run);
   const pruned = run.prunedAt !== null;
   return [
     id,
     pipeline,
-    `${formatCount(source.records)} records${choice === null ? '' : `, ${formatCount(choice.sent)} sent`}`,
+    `${formatCount(source.records)} records${sent === source.records - source.rejected ? '' : `, ${formatCount(sent)} sent`}`,
     pruned ? `${ended}, pruned` : ended,
     ...(rehearsal ? ['rehearsal'] : []),
     ...(label === null ? [] : [label]),

@@ -7,6 +7,7 @@ import {
   type Logger,
   planRun,
   type Run,
+  recordsToSend,
 } from '../../../pipelines/index.js';
 import { countOf, formatDuration } from '../../quantities.js';
 import type { CommonOptions } from '../common-options.js';
@@ -139,8 +140,8 @@ async function measure(config: Config, signal: AbortSignal): Promise<SourceSize>
 }
 
 /** The size when the run began. The run itself finds later changes. */
-function sizeOf({ source, choice, chunks }: Run): SourceSize {
-  return { records: choice?.sent ?? source.records - source.rejected, chunks: chunks ?? 0 };
+function sizeOf(run: Run): SourceSize {
+  return { records: recordsToSend(run), chunks: run.chunks ?? 0 };
 }
 
 /** @param nth number of the folio, in the order in which they finish. */

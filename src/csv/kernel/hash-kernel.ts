@@ -50,8 +50,8 @@ export class HashKernel {
   /**
    * Hashes all rows of a table.
    *
-   * @returns four numbers for each row, valid until the next call: all zero if the chosen fields of the row hold nothing
-   *   but spaces, tabs and line ends.
+   * @returns four numbers for each row, valid until the next call: all zero if the row is blank in all chosen fields
+   *   (assembly/blank.ts).
    * @throws ConfigError `MEMORY_LIMIT` when a row does not fit.
    */
   hash(table: Table): Int32Array {

@@ -2,7 +2,7 @@
  * The fast scanner: a window of bytes and the offsets found in it, in the memory of a WebAssembly instance. Invariant:
  * when the window grows, it keeps its address and its bytes, but its views are created again.
  */
-import { INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import { bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { type Grammar, MAX_ENDS } from '../grammar.js';
 
 /** What assembly/scan.ts exports. */
@@ -23,6 +23,22 @@ interface ScanExports {
     ends: number,
     capacity: number,
   ): void;
+  findBlank(
+    bytes: number,
+    starts: number,
+    ends: number,
+    count: number,
+    fields: number,
+    chosen: number,
+    chosenCount: number,
+    out: number,
+  ): number;
+}
+
+/** Offsets of records in the window, and of the ends of their fields. */
+export interface Offsets {
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
 }
 
 /** Ends that the kernel may write after the last one; they have no meaning. */
@@ -32,19 +48,27 @@ export class ScanKernel {
   readonly #memory = new KernelMemory<ScanExports>();
   readonly #grammar: Grammar;
   readonly #capacity: number;
+  readonly #sentFields: Int32Array;
   /** Addresses in the memory. The ends are at address 0. */
   readonly #startsAt: number;
+  readonly #sentFieldsAt: number;
+  readonly #blankAt: number;
   readonly #windowAt: number;
   #window!: Buffer;
   #starts!: Int32Array;
   #ends!: Int32Array;
 
-  constructor(grammar: Grammar, windowBytes: number) {
+  /** @param sentFields indexes of the fields for `blankRows`. */
+  constructor(grammar: Grammar, windowBytes: number, sentFields: readonly number[] = []) {
     this.#grammar = grammar;
     this.#capacity = Math.max(1, Math.floor(MAX_ENDS / grammar.fields));
+    this.#sentFields = Int32Array.from(sentFields);
     this.#startsAt = (this.#capacity * grammar.fields + SPARE_ENDS) * INT_BYTES;
-    this.#windowAt = this.#startsAt + this.#capacity * INT_BYTES;
+    this.#sentFieldsAt = this.#startsAt + this.#capacity * INT_BYTES;
+    this.#blankAt = this.#sentFieldsAt + this.#sentFields.byteLength;
+    this.#windowAt = this.#blankAt + (sentFields.length === 0 ? 0 : this.#capacity * INT_BYTES);
     this.#reserve(windowBytes);
+    this.#memory.bytes.set(bytesOf(this.#sentFields), this.#sentFieldsAt);
   }
 
   /** The bytes to scan. */
@@ -102,6 +126,30 @@ export class ScanKernel {
       0,
       this.#capacity,
     );
+  }
+
+  /**
+   * The indexes of records of the window that are blank in all sent fields (assembly/blank.ts).
+   *
+   * @param found offsets of the records; those of another scan take the place of those found by the last `run`.
+   */
+  blankRows({ starts, ends }: Offsets, count: number): Int32Array {
+    const { fields } = this.#grammar;
+    if (ends !== this.#ends) {
+      this.#starts.set(starts.subarray(0, count));
+      this.#ends.set(ends.subarray(0, count * fields));
+    }
+    const found = this.#memory.exports.findBlank(
+      this.#windowAt,
+      this.#startsAt,
+      0,
+      count,
+      fields,
+      this.#sentFieldsAt,
+      this.#sentFields.length,
+      this.#blankAt,
+    );
+    return new Int32Array(this.#memory.bytes.buffer, this.#blankAt, found).slice();
   }
 
   /** Enlarges the window. */

@@ -1,5 +1,6 @@
 // Hashes the keys and the rows of a table by their values: it makes no difference whether a value is quoted.
 
+import { isBlankText } from './blank';
 import { BLOCK_BYTES, bitsBefore, bitsOf } from './block';
 import { COMMA, QUOTE } from './bytes';
 import { copy, copyPlain } from './copy';
@@ -10,9 +11,6 @@ import { sipHash } from './siphash';
 export let blankRow: i32 = -1;
 /** Index in the key of that column. */
 export let blankField: i32 = 0;
-
-/** The blank, and the largest of the bytes that are shown as one. */
-const BLANK: i32 = 0x20;
 
 /**
  * Writes an entry of 20 bytes for each row: the hash of its key, and its number. Stops behind a row with a blank key.
@@ -102,7 +100,7 @@ function writeKey(bytes: i32, start: i32, ends: i32, chosen: i32, keys: i32, out
     const from = bytes + fieldStart(start, ends, field);
     const to = bytes + load<i32>(ends + (field << 2));
     const end = writeValue(from, to, out);
-    if (blankField < 0 && isBlank(out, end)) blankField = key;
+    if (blankField < 0 && isBlankText(out, end)) blankField = key;
     store<i32>(end, end - out);
     out = end + 4;
   }
@@ -118,11 +116,6 @@ function writeValue(from: i32, to: i32, out: i32): i32 {
     if (<i32>byte === QUOTE) at++;
   }
   return out;
-}
-
-function isBlank(from: i32, to: i32): bool {
-  for (let at = from; at < to; at++) if (<i32>load<u8>(at) > BLANK) return false;
-  return true;
 }
 
 function hasQuote(from: i32, to: i32): bool {

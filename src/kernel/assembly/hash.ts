@@ -1,7 +1,7 @@
 // Hashes records of a batch: the bytes that an uploaded file holds for them, without the number and the line feed.
 
-import { COMMA, CR, LF, QUOTE } from './bytes';
-import { missingRoom, writeRuns } from './field';
+import { isBlankField } from './blank';
+import { fieldStart, missingRoom, writeRuns } from './field';
 import { sipHash } from './siphash';
 
 /** Index of the record at which the last call stopped. */
@@ -11,8 +11,6 @@ export let hashNeed: i32 = 0;
 
 /** Bytes of a hash. */
 const HASH_BYTES: i32 = 16;
-const SPACE: i32 = 0x20;
-const TAB: i32 = 0x09;
 
 /**
  * Hashes records `first` to `last` (exclusive). The hash of a record that is blank in all chosen fields is zero.
@@ -46,25 +44,26 @@ export function hashRecords(
     const recordEnds = ends + ((at * fields) << 2);
     hashNeed = missingRoom(start, recordEnds, fields, chosen, runs, 0, scratch, room);
     if (hashNeed !== 0) break;
-    const end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, scratch);
     const hash = out + at * HASH_BYTES;
-    if (isBlank(scratch, end)) v128.store(hash, i64x2.splat(0));
-    else sipHash(scratch, end - scratch, key, hash);
+    if (isBlank(bytes, start, recordEnds, chosen, runs)) {
+      v128.store(hash, i64x2.splat(0));
+      continue;
+    }
+    const end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, scratch);
+    sipHash(scratch, end - scratch, key, hash);
   }
   hashedTo = at;
 }
 
-/** Whether all fields of a record of a comma CSV hold nothing but spaces, tabs and line ends. */
-function isBlank(from: i32, to: i32): bool {
-  let quoted = false;
-  for (let at = from; at < to; at++) {
-    const byte = <i32>load<u8>(at);
-    if (byte === SPACE || byte === TAB || byte === CR || byte === LF) continue;
-    if (byte === QUOTE) {
-      // A quote within the quotes is the first of two.
-      if (quoted && at + 1 < to && <i32>load<u8>(at + 1) === QUOTE) return false;
-      quoted = !quoted;
-    } else if (byte !== COMMA || quoted) return false;
+/** Whether a record is blank in all chosen fields. @param runs as `writeRuns` takes them, without empty fields. */
+function isBlank(bytes: i32, start: i32, ends: i32, runs: i32, count: i32): bool {
+  for (let run = 0; run < count; run++) {
+    const first = load<i32>(runs + (run << 3));
+    const last = load<i32>(runs + (run << 3), 4);
+    for (let field = first; field <= last; field++) {
+      const from = bytes + fieldStart(start, ends, field);
+      if (!isBlankField(from, bytes + load<i32>(ends + (field << 2)))) return false;
+    }
   }
   return true;
 }

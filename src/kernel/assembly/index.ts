@@ -1,6 +1,7 @@
 // What the kernel exports to TypeScript.
 
 export { decodeBase64, decodedEnd, textEnd } from './base64';
+export { findBlank } from './blank';
 export { shiftOffsets } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { blankField, blankRow, digestKeys, digestRows } from './digest';

@@ -34,12 +34,12 @@ export async function findRecords(
       hint: 'set source.key, or forget the answers of a whole run with --run',
     });
   }
-  const { encoding, delimiter, onBadRecord } = config.source;
+  const { encoding, delimiter, maxRejected } = config.source;
   const source = await scanSource({
     paths: await findFiles(config.source.path),
     encoding,
     delimiter,
-    onBadRecord,
+    maxRejected,
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
     signal,
   });

@@ -72,7 +72,7 @@ export async function importAnswers(
     paths: [path],
     encoding,
     delimiter,
-    onBadRecord: 'fail',
+    maxRejected: { records: 0 },
     maxRecordBytes,
     signal,
   });

@@ -6,7 +6,13 @@ import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
 import type { Batch } from '../../csv/table.js';
 import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
-import { checkAllFiles, positionAfter, recordsFrom } from '../read-source.js';
+import {
+  checkAllFiles,
+  positionAfter,
+  recordsFrom,
+  sendableRecordsFrom,
+  skipsBlank,
+} from '../read-source.js';
 import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
 import { chunksOfCanary, unfinishedChunks } from './find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from './save-chunk.js';
@@ -59,7 +65,11 @@ export function openChunks(
 async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> {
   const layout = createUploadLayout(run.source, run.config.upload);
   const last = await run.checkpoint.lastCut(run.id, 0);
-  const limits = { ...run.config.chunks, canary: last === undefined ? run.canary : 0 };
+  const limits = {
+    ...run.config.chunks,
+    canary: last === undefined ? run.canary : 0,
+    countsGaps: run.chosen === null && skipsBlank(run.source),
+  };
   const { records, take } = recordsToSend(run, last);
   for await (const cut of cutChunks(records, layout, limits)) {
     run.signal.throwIfAborted();
@@ -81,8 +91,8 @@ interface RecordsToSend {
 }
 
 function recordsToSend(run: ChunkRecordsNeeds, last: ChunkRow | undefined): RecordsToSend {
-  const all = recordsFrom(run, positionAfter(run.source, last));
-  if (run.chosen === null) return { records: all, take: () => null };
+  const from = positionAfter(run.source, last);
+  if (run.chosen === null) return { records: sendableRecordsFrom(run, from), take: () => null };
   const picked: number[] = [];
   const remember = async function* (lists: AsyncIterable<readonly number[]>) {
     for await (const list of lists) {
@@ -91,7 +101,7 @@ function recordsToSend(run: ChunkRecordsNeeds, last: ChunkRow | undefined): Reco
     }
   };
   return {
-    records: pickRecords(all, remember(run.chosen.toSend(last?.lastRecord ?? 0))),
+    records: pickRecords(recordsFrom(run, from), remember(run.chosen.toSend(last?.lastRecord ?? 0))),
     take: ({ firstRecord, lastRecord, records }) => {
       const numbers = picked.splice(0, records);
       return lastRecord - firstRecord + 1 === records ? null : { round: 0, numbers };

@@ -24,6 +24,8 @@ export interface CutLimits {
   readonly canary?: number;
   /** The most bytes of a chunk's records in the source, including columns that are not sent. Default: 512 MB. */
   readonly maxSourceBytes?: number;
+  /** Whether the bytes between records of a chunk count too: those of blank records, which are merged with the chunk. */
+  readonly countsGaps?: boolean;
 }
 
 /** @param batches start with the first record that is not in a chunk yet. */
@@ -63,6 +65,9 @@ export async function* cutChunks(
         records = 0;
         sourceBytes = 0;
         out.clear();
+      }
+      if (limits.countsGaps && records > 0 && file === end.file) {
+        sourceBytes += base + starts[r]! - end.offset;
       }
       const upTo = Math.min(count, r + maxRecords - records);
       const within = endOfFitting(batch, r, upTo, maxSourceBytes - sourceBytes);

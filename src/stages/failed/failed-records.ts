@@ -11,7 +11,7 @@ import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { createResultColumns } from '../merge/result-columns.js';
-import { checkSameRecords, firstPosition, recordsFrom } from '../read-source.js';
+import { checkSameRecords, firstPosition, sendableRecordsFrom } from '../read-source.js';
 
 export type FailedRecordsNeeds = MergeChunksNeeds & {
   readonly checkpoint: Pick<Checkpoint, 'lastStretch'>;
@@ -40,7 +40,7 @@ export async function* failedRecords(
 ): AsyncGenerator<FailedRecords> {
   const columns = await fixedColumns(run, refetch);
   const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch });
-  const records = createBlockReader(recordsFrom(run, firstPosition(run.source)));
+  const records = createBlockReader(sendableRecordsFrom(run, firstPosition(run.source)));
   const nextRecords = async (chunk: ChunkRow): Promise<RecordBlock> => {
     await records.skipTo(chunk.firstRecord);
     const block = await records.take(chunk.records);

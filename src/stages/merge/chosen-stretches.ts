@@ -3,7 +3,6 @@
  * those of chunks. Invariant: only the joined chunks and the lanes of reused answers that a stretch needs are in memory.
  */
 import { isAnswered } from '../../checkpoint/walk-run.js';
-import { UntrustedError } from '../../errors.js';
 import { createAnswerBuilder, type NumberedAnswers, unprocessedAnswers } from '../../results/answers.js';
 import type { ChosenAnswers } from '../../reuse/answer-store.js';
 import type { BlockReader } from '../../source/record-block.js';
@@ -11,9 +10,10 @@ import { giveBack } from '../../streams/buffer-pool.js';
 import type { UnprocessedCause } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import type { ReadPosition } from '../read-source.js';
-import type { ChunkAnswers } from './chunk-answers.js';
+import { type ChunkAnswers, unansweredError } from './chunk-answers.js';
 import type { DoubleAnswers } from './double-answers.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
+import { skippedRecords } from './skipped-records.js';
 import type { AnsweredBlocks } from './whole-chunks.js';
 
 /** Most records of a stretch, and most of their bytes: few, so that memory stays flat whatever share is sent. */
@@ -41,6 +41,7 @@ export function openChosenStretches(
       const block = await records.take(STRETCH.records, { maxBytes: STRETCH.bytes, upTo });
       if (block.count === 0) return undefined;
       const builder = createAnswerBuilder(block.numbers);
+      if (block.blank.length > 0) builder.add(skippedRecords(block));
       for (const cursor of [reused, sent]) {
         for await (const piece of cursor.upTo(block.numbers[block.count - 1]!)) builder.add(piece);
       }
@@ -128,15 +129,4 @@ function cursorOf(take: TakePiece): Cursor {
 function giveBackLane({ sources: [one] }: NumberedAnswers['answers']): void {
   if (one === undefined || one.origin === 'fixed') return;
   for (const array of [one.table.bytes, one.table.starts, one.table.ends]) giveBack(array);
-}
-
-function unansweredError(run: string, record: number): UntrustedError {
-  return new UntrustedError(
-    'RECORD_UNANSWERED',
-    `run ${run}: record ${record} has neither a reused answer nor one of a chunk`,
-    {
-      hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder',
-      facts: { run, record },
-    },
-  );
 }

@@ -6,7 +6,7 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
 import type { Batch } from '../../csv/table.js';
-import { OutageError } from '../../errors.js';
+import { OutageError, UntrustedError } from '../../errors.js';
 import {
   type AnswerSource,
   type Answers,
@@ -196,5 +196,17 @@ function fetchedAnewError(run: string, { number, round }: ChunkRow): OutageError
     'ANSWERS_FETCHED_ANEW',
     `run ${run}: the results of chunk ${number}, of round ${round}, are being fetched again and are not here yet`,
     { hint: 'run the same command again: nothing is paid again', facts: { run, chunk: number, round } },
+  );
+}
+
+/** The error for a record that must have an answer and has none. */
+export function unansweredError(run: string, record: number): UntrustedError {
+  return new UntrustedError(
+    'RECORD_UNANSWERED',
+    `run ${run}: record ${record} has neither a reused answer nor one of a chunk`,
+    {
+      hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder',
+      facts: { run, record },
+    },
   );
 }

@@ -19,6 +19,8 @@ export async function checkBalance(
   const origins = originsOf(merged);
   const { choice } = (await run.checkpoint.run(run.id))!;
   if (choice !== null && !isAsChosen(origins, choice)) throw otherOriginsError(run.id, origins, choice);
+  const { blank = 0 } = run.source;
+  if (merged.skipped !== blank) throw otherSkippedError(run.id, merged.skipped, blank);
   return { counts, origins };
 }
 
@@ -58,6 +60,14 @@ function otherOriginsError(
     'RUN_UNBALANCED',
     `run ${run}: of ${choice.sent} records to send, ${chosen} with reused answers and ${choice.duplicates} duplicates, ` +
       `the output has ${sent.records}, ${reused.records} and ${duplicates.records}`,
+    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
+  );
+}
+
+function otherSkippedError(run: string, skipped: number, blank: number): UntrustedError {
+  return new UntrustedError(
+    'RUN_UNBALANCED',
+    `run ${run}: of ${blank} blank records that are not sent, the output has ${skipped}`,
     { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
   );
 }

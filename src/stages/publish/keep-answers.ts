@@ -6,6 +6,7 @@ import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
 import { serviceAddress } from '../../config/service-section.js';
 import { SourceError } from '../../errors.js';
+import { originsOf } from '../../report/origins.js';
 import type { ColumnChange } from '../../results/output-layout.js';
 import type { SegmentWriter } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
@@ -28,12 +29,7 @@ export type KeepAnswersNeeds = MergeChunksNeeds &
 export async function keepAnswers(run: KeepAnswersNeeds): Promise<Segment | undefined> {
   if (run.chosen === null) return undefined;
   const { counts } = await run.checkpoint.tally(run.id);
-  const { reused, duplicates } = counts;
-  const of = {
-    successful: counts.successful - reused.successful - duplicates.successful,
-    failed: counts.failed - reused.failed - duplicates.failed,
-    unprocessed: counts.unprocessed - duplicates.unprocessed,
-  };
+  const { records: _, ...of } = originsOf(counts).sent;
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
   const isKept = known?.of !== undefined && isSame(known.of, of) && !(await hasNewerRound(run, known));
   return isKept ? undefined : makeSegment(run, known, of);

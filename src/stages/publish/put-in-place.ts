@@ -10,7 +10,7 @@ import { fixedOutputValues } from '../../config/fixed-values.js';
 import { TroubleError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf } from '../../files/work-file.js';
-import { runExitCode } from '../../report/exit-code.js';
+import { judgedCounts, runExitCode } from '../../report/exit-code.js';
 import { markerPaths, writeManifest, writeMarker } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
@@ -74,7 +74,9 @@ export async function commitPublication(
   const file = {
     ...work,
     records: counts.read - counts.rejected,
-    exitCode: partial ? deadlineExitCode : runExitCode(counts, config.failures.tolerate),
+    exitCode: partial
+      ? deadlineExitCode
+      : runExitCode(judgedCounts({ counts, origins }), config.failures.tolerate),
     partial,
     counts,
     origins,

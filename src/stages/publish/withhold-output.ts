@@ -3,7 +3,8 @@
  * in place stays, with its manifest, rejects and marker, and everything that was bought is kept.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
-import { exceededReasons, mustWithhold } from '../../report/exit-code.js';
+import { exceededReasons, judgedCounts, mustWithhold } from '../../report/exit-code.js';
+import { originsOf } from '../../report/origins.js';
 import type { RunContext } from '../../run-context.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkBalance, countsOf } from './check-balance.js';
@@ -25,7 +26,8 @@ export async function withholdOutput(run: WithholdNeeds): Promise<boolean> {
   const { failures } = run.config;
   if (failures.onExceeded === 'publish') return false;
   const merged = (await run.checkpoint.tally(run.id)).counts;
-  if (!mustWithhold(countsOf(run, merged), failures) || !(await mayWithhold(run))) return false;
+  const judged = judgedCounts({ counts: countsOf(run, merged), origins: originsOf(merged) });
+  if (!mustWithhold(judged, failures) || !(await mayWithhold(run))) return false;
   const { counts, origins } = await checkBalance(run, merged);
   await checkAllFiles(run.source);
   const segment = await keepAnswers(run);
@@ -35,8 +37,8 @@ export async function withholdOutput(run: WithholdNeeds): Promise<boolean> {
   run.at('after-withheld-before-removal');
   await removeWithheldFiles(run);
   run.logger.warn(
-    { run: run.id, failed: counts.failed, unprocessed: counts.unprocessed, tolerate },
-    `run ${run.id} is withheld: ${exceededReasons(counts, tolerate).join('; ')}; nothing is published`,
+    { run: run.id, failed: judged.failed, unprocessed: counts.unprocessed, tolerate },
+    `run ${run.id} is withheld: ${exceededReasons(judged, tolerate).join('; ')}; nothing is published`,
   );
   return true;
 }

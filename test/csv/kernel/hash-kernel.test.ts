@@ -123,7 +123,9 @@ describe('the hash of a record', () => {
     ['"\n ",""', true],
     ['"""",', false],
     ['",",', false],
-    ['\u00a0,', false],
+    ['\u00a0,', true],
+    ['\u2003\u3000,"\ufeff"', true],
+    ['\u200b,', false],
     ['0,', false],
   ])('of %j is zero only if all fields are blank', async (record, isBlank) => {
     const block = await blockOf(`id,${record}\n`, { fields: 3 });

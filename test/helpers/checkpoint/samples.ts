@@ -156,6 +156,7 @@ export const sampleWithheld: Withheld = {
     sent: { records: 29, successful: 20, failed: 9, unprocessed: 0 },
     reused: noneEnded,
     duplicates: noneEnded,
+    skipped: noneEnded,
   },
   tolerate: 0.05,
 };

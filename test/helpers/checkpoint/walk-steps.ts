@@ -46,7 +46,14 @@ function endsOf({ vary }: StepTarget, { row }: StateBefore) {
   const records = row?.records ?? 1;
   const unprocessed = Math.min(vary, records);
   const reused = { successful: vary, failed: 0 };
-  return { ...noRows, successful: records - unprocessed, unprocessed, indistinct: vary, reused };
+  return {
+    ...noRows,
+    successful: records - unprocessed,
+    unprocessed,
+    indistinct: vary,
+    reused,
+    skipped: vary,
+  };
 }
 
 /** The records of the chunk, or a part of them. */

@@ -39,8 +39,21 @@ export function sentOf(row: Readonly<Record<string, string>>): SentRecord {
   return { name: row.Business!, address: row.Address!, state: row.State! };
 }
 
+/** Whether a record is blank in all sent columns, and so not sent. */
+export function isBlank(sent: SentRecord): boolean {
+  return Object.values(sent).every((value) => value.trim() === '');
+}
+
+const nothingToSend: Enrichment = {
+  status: 'FAILED',
+  code: 'NOTHING_TO_SEND',
+  error: 'every sent column of this record is blank, so it was not sent',
+  added: {},
+};
+
 /** The enrichment of a record by a fake service with default answers. */
 export function predictedEnrichment(row: Readonly<Record<string, string>>): Enrichment {
+  if (isBlank(sentOf(row))) return nothingToSend;
   return enrichmentOf(predictedAnswer(sentOf(row)));
 }
 

@@ -119,6 +119,7 @@ export interface LookupWishes {
   readonly withheld?: ReadonlySet<string>;
   readonly duplicates?: 'send' | 'once';
   readonly delimiter?: string;
+  readonly skipsBlank?: boolean;
   readonly run?: string | null;
 }
 
@@ -126,7 +127,15 @@ export interface LookupWishes {
 export async function chooseFor(
   store: AnswerStore,
   records: readonly (readonly string[])[],
-  { segments, withheld, terms, duplicates = 'send', delimiter = ',', run = 'R9' }: LookupWishes,
+  {
+    segments,
+    withheld,
+    terms,
+    duplicates = 'send',
+    delimiter = ',',
+    skipsBlank = false,
+    run = 'R9',
+  }: LookupWishes,
 ) {
   const lookup = await store.openLookup({
     fields: [1, 2],
@@ -135,6 +144,7 @@ export async function chooseFor(
     segments,
     ...(withheld && { withheld }),
     duplicates,
+    skipsBlank,
   });
   try {
     for (const batch of batchesOf(records, delimiter)) await lookup.add(batch);

@@ -108,7 +108,7 @@ describe('rounds of failed records', () => {
       const head = 'Name,Address,Note\n';
       await writeFile(join(job.folder, 'part-1.csv'), head + lines.slice(0, 12).join(''));
       await writeFile(join(job.folder, 'part-2.csv'), head + lines.slice(12).join(''));
-      const source = { source: { path: 'part-*.csv', onBadRecord: 'reject' } };
+      const source = { source: { path: 'part-*.csv', maxRejected: '100%' } };
       const summary = await job.enrich(source);
       expect(summary.counts).toEqual({ read: 31, successful: 30, failed: 0, unprocessed: 0, rejected: 1 });
       expect((await job.rows()).map(({ Name }) => Name)).toEqual(names);

@@ -64,7 +64,7 @@ describe('a source that was done with other values', () => {
   it.each([
     ['upload.columns', { upload: { columns: { name: 'Address', address: 'Business', state: 'State' } } }],
     ['upload.keyColumn', { upload: { keyColumn: null } }],
-    ['source.onBadRecord', { source: { path: 'source.csv', onBadRecord: 'reject' } }],
+    ['upload.skipBlank', { upload: { skipBlank: false } }],
   ])('is not done under another %s: the key is named, and what pays again', async (key, changes) => {
     await withDoneJob(async (job, run) => {
       const failure = await job.failure(changes);

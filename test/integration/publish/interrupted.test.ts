@@ -156,7 +156,7 @@ describe('a publishing that was interrupted', () => {
       const setup = {
         behaviour,
         files: { 'source.csv': withRejects('of the old source') },
-        config: { source: { path: 'source.csv', onBadRecord: 'reject' } },
+        config: { source: { path: 'source.csv', maxRejected: '100%' } },
       };
       await withJob(setup, async (job) => {
         await expect(job.enrich({}, killedAt(point))).rejects.toThrow('killed');
@@ -176,7 +176,7 @@ describe('a publishing that was interrupted', () => {
     const setup = {
       behaviour,
       files: { 'source.csv': withRejects('of the old source') },
-      config: { source: { path: 'source.csv', onBadRecord: 'reject' } },
+      config: { source: { path: 'source.csv', maxRejected: '100%' } },
     };
     await withJob(setup, async (job) => {
       await expect(job.enrich({}, killedAt('after-rename-before-manifest'))).rejects.toThrow('killed');

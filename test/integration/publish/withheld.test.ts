@@ -130,7 +130,7 @@ describe('a night with more failed records than are tolerated', () => {
   });
 
   it('keeps the rejects of the good night too', async () => {
-    const rejecting = { ...config, source: { path: 'source.csv', onBadRecord: 'reject' } };
+    const rejecting = { ...config, source: { path: 'source.csv', maxRejected: '100%' } };
     await withNights({ config: rejecting }, async (nights) => {
       nights.service.behaviour = failing(/Shaky/);
       const broken: Line = { record: {}, raw: 'short,row' };

@@ -10,7 +10,7 @@ import type { Answer, SentRecord } from '../../fake-service/parts.js';
 import { scramble, shuffled } from '../../helpers/csv/generated-csv.js';
 import type { Changes } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
-import { DAY, type Line, line, type Nights, withNights } from '../../helpers/jobs/nights.js';
+import { DAY, expectBalance, type Line, line, type Nights, withNights } from '../../helpers/jobs/nights.js';
 import { sentOf } from '../../helpers/jobs/sample-source.js';
 
 const MAX_AGE = 90 * DAY;
@@ -78,10 +78,10 @@ describe('random nights', () => {
     const model = createModel(seed);
     const duplicates = random(2) === 0 ? 'once' : 'send';
     const config = {
-      upload: { duplicates },
+      upload: { duplicates, skipBlank: seed % 2 === 0 },
       reuse: { maxAge: '90d', failedAge: '7d', maxMiss: '100%' },
       chunks: { maxRecords: 1 + random(9) },
-      source: { onChange: 'supersede' },
+      source: { onChange: 'supersede', maxRejected: '100%' },
     };
     await withNights({ behaviour: model.behaviour, config }, async (nights) => {
       for (let night = 1; night <= 8; night++) {
@@ -133,12 +133,20 @@ async function compareNight(
   const taken = new Map(lines.map((one) => [keyOf(sentOf(one.record)), model.isTaken(sentOf(one.record))]));
   // A run that was stopped is collected first: what it has bought counts.
   const summary = await nights.again({ reuse });
+  const blanks = lines.filter(({ record }) => record.Business === '').length;
+  const { skipBlank: skipsBlank } = nights.config().upload;
+  expect(summary.origins.skipped.records).toBe(skipsBlank ? blanks : 0);
+  if (skipsBlank) expect(summary.bought).not.toContain('');
+  expectBalance(summary);
   const accepted = summary.bought.filter((name) => name !== '');
   const rows = await nights.rows();
   expect(rows).toHaveLength(lines.length);
   for (const [at, one] of lines.entries()) {
     const record = sentOf(one.record);
-    if (record.name === '') continue;
+    if (record.name === '') {
+      expect(rows[at]!.prediction_error_code === 'NOTHING_TO_SEND').toBe(skipsBlank);
+      continue;
+    }
     const key = keyOf(record);
     const isSent = accepted.includes(record.name!);
     const told = `night ${model.today.night}, record ${at + 1} ${record.name}`;

@@ -75,7 +75,7 @@ describe('a source', () => {
   });
 
   it('with records that are rejected reuses the others', async () => {
-    await withNights({ config: { source: { onBadRecord: 'reject' } } }, async (nights) => {
+    await withNights({ config: { source: { maxRejected: '100%' } } }, async (nights) => {
       await nights.write(A);
       await appendFile(nights.sourcePath, 'too,few\n');
       const first = await nights.again();
@@ -104,8 +104,8 @@ describe('a source', () => {
     });
   });
 
-  it('with blank records sends them each night', async () => {
-    await withNights({}, async (nights) => {
+  it('with blank records sends them each night, if they are sent', async () => {
+    await withNights({ config: { upload: { skipBlank: false } } }, async (nights) => {
       const blank = line('', '', '', 'blank');
       expect((await nights.night([line('One'), blank])).bought).toHaveLength(2);
       const { bought } = await nights.night(

@@ -137,7 +137,8 @@ describe('upload.duplicates: once', () => {
   });
 
   it('does not make equal records of blank ones', async () => {
-    await withNights({ config: once }, async (nights) => {
+    const config = { upload: { ...once.upload, skipBlank: false } };
+    await withNights({ config }, async (nights) => {
       const blank = line('', '', '');
       expect((await nights.night([blank, line('One'), blank])).bought).toEqual(['', '', 'One']);
     });

@@ -60,7 +60,7 @@ describe('sources', () => {
     const lines = text.split('\n00005,');
     const bad = `${lines[0]}\nbad,fields\n00005,${lines[1]!.replace('\n00029,', '\n00028b,x"y,,,\n00029,')}`;
     await withJob(
-      { files: { 'source.csv': bad }, config: { source: { onBadRecord: 'reject' } } },
+      { files: { 'source.csv': bad }, config: { source: { maxRejected: '100%' } } },
       async (job) => {
         const summary = await job.enrich();
         expect(summary).toMatchObject({ exitCode: 0, counts: { read: 32, rejected: 2, unprocessed: 0 } });

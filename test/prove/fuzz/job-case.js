@@ -41,6 +41,9 @@ export function createJobCase(random) {
   const records = files.flatMap((file) => file.records);
   const faults = randomFaults(random);
   const output = randomOutput(random, columns);
+  const sent = Object.values(upload.columns).map((column) => columns.indexOf(column));
+  const isBlank = ({ values }) => upload.skipBlank && sent.every((at) => values[at].trim() === '');
+  const unsendable = records.filter((record) => record.code !== undefined || isBlank(record)).length;
   return {
     files: files.map(({ name, bytes }) => ({ name, bytes })),
     config: {
@@ -49,9 +52,7 @@ export function createJobCase(random) {
         path: files.length > 1 ? 'source/part-*' : `source/${files[0].name}`,
         encoding: dialect.encoding,
         delimiter: dialect.isDetected ? 'auto' : dialect.delimiter,
-        onBadRecord: records.some(({ code }) => code !== undefined)
-          ? 'reject'
-          : random.pick(['reject', 'fail']),
+        maxRejected: random.pick(['100%', unsendable]),
       },
       upload,
       chunks,
@@ -64,17 +65,25 @@ export function createJobCase(random) {
       output,
     },
     service: { segmentRecords: random.pick([1, 2, 7, 10_000]), maxUploadBytes: chunks.maxBytes, faults },
-    expected: { columns, named, records, delimiter: dialect.delimiter },
+    expected: { columns, named, records, isBlank, delimiter: dialect.delimiter },
   };
 }
+
+/** What is said of a record that was not sent. */
+export const skipped = {
+  status: 'FAILED',
+  code: 'NOTHING_TO_SEND',
+  error: 'every sent column of this record is blank, so it was not sent',
+};
 
 /** What the local service says of a record with this name. */
 export function foresee(name) {
   const outcome = predictor.predict(name);
-  if (!isPrediction(outcome)) return { status: 'FAILED', error: outcome.reason };
+  if (!isPrediction(outcome)) return { status: 'FAILED', code: 'SERVICE_FAILED', error: outcome.reason };
   const { code, title, confidence } = outcome;
   return {
     status: 'SUCCESSFUL',
+    code: '',
     error: '',
     added: { naics_code: code, naics_title: title, confidence: confidence.toFixed(2) },
   };
@@ -89,6 +98,7 @@ function randomUpload(random, columns) {
   return {
     columns: Object.fromEntries(random.shuffled(sent).map((name) => [name, random.pick(columns)])),
     keyColumn: random.pick(['record_id', 'record_id', 'key, quoted', null]),
+    skipBlank: !random.once(4),
   };
 }
 

@@ -7,7 +7,7 @@ import { parse } from 'csv-parse/sync';
 import { enrich, parseConfig } from '../../../dist/pipelines/index.js';
 import { parseFaults } from '../../../dist/src/service/faults/read-faults.js';
 import { openService } from '../../../dist/src/service/open-service.js';
-import { addedColumns, foresee } from './job-case.js';
+import { addedColumns, foresee, skipped } from './job-case.js';
 
 const TOKEN = 'fuzz';
 const QUICK = {
@@ -54,10 +54,14 @@ async function prove(summary, { config, expected }, folder) {
   const sent = numbered.filter(({ code }) => code === undefined);
   const rejected = numbered.filter(({ code }) => code !== undefined);
   const named = expected.columns.indexOf(expected.named);
-  const answered = sent.map((record) => ({ ...record, said: foresee(record.values[named]) }));
+  const answered = sent.map((record) => ({
+    ...record,
+    said: expected.isBlank(record) ? skipped : foresee(record.values[named]),
+  }));
   const failed = answered.filter(({ said }) => said.status === 'FAILED').length;
 
   assert.equal(summary.exitCode, 0);
+  assert.equal(summary.origins.skipped.records, answered.filter(({ said }) => said === skipped).length);
   assert.deepEqual(summary.counts, {
     read: numbered.length,
     successful: sent.length - failed,
@@ -97,14 +101,17 @@ function proveRows(output, { summary, config, expected, answered, wanted }) {
   assert.equal(rows.length, answered.length);
   for (const [at, { values, said, number }] of answered.entries()) {
     const row = rows[at];
-    const isFailed = said.status === 'FAILED';
     const prediction = wanted.map((column) => said.added?.[column] ?? '');
     const cells = kept.map((column) => values[expected.columns.indexOf(column)]);
-    const known = [...cells, said.status, isFailed ? 'SERVICE_FAILED' : '', said.error, ...prediction];
+    const known = [...cells, said.status, said.code, said.error, ...prediction];
     assert.deepEqual(row.slice(0, known.length), known, `record ${number}`);
     if (!lineage) continue;
     const [run, folio, part, record] = row.slice(known.length);
     assert.deepEqual([run, record], [summary.run, String(number)]);
+    if (said === skipped) {
+      assert.deepEqual([folio, part], ['', '']);
+      continue;
+    }
     assert.match(folio, /^[0-9a-f]{32}$/);
     assert.match(part, /^\d+$/);
   }

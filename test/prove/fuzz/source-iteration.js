@@ -52,7 +52,7 @@ export async function runSourceIteration({ bytes, settings, gzip }, folder) {
   const rejected = [];
   const options = { ...settings, paths: [path], signal: new AbortController().signal };
   const onReject = (bad) => rejected.push({ ...bad, raw: Buffer.from(bad.raw).toString('latin1') });
-  const { source, error } = await outcomeOf(scanSource({ ...options, onBadRecord: 'reject', onReject }));
+  const { source, error } = await outcomeOf(scanSource({ ...options, maxRejected: { share: 1 }, onReject }));
 
   if (bytes.length === 0) return expectCode(error, 'SOURCE_EMPTY');
   const dialect = detectDialect(bytes, { ...settings, gzip });
@@ -87,7 +87,7 @@ export async function runSourceIteration({ bytes, settings, gzip }, folder) {
     found,
   );
 
-  const strict = await outcomeOf(scanSource({ ...options, onBadRecord: 'fail' }));
+  const strict = await outcomeOf(scanSource({ ...options, maxRejected: { records: 0 } }));
   if (rejected.length === 0) assert.equal(strict.error?.code, error?.code);
   else {
     const { code, record, line, byte } = rejected[0];

@@ -41,7 +41,7 @@ describe('cutting', () => {
   it.each(['LF', 'CRLF'])('goes on where it was killed, over rejected records, with %s', async (newline) => {
     const lines = numberedSource(6).replace('n3,', 'bad\nn3,').replace('n5,', 'bad,bad,bad\nn5,');
     const source = newline === 'LF' ? lines : lines.replaceAll('\n', '\r\n');
-    const config = { source: { path: join(await folder(), 'source.csv'), onBadRecord: 'reject' } };
+    const config = { source: { path: join(await folder(), 'source.csv'), maxRejected: '100%' } };
     const unbroken = await collect(chunkRecords(await createStageRun(await folder(), { source, config }))());
     expect(unbroken.map(({ firstRecord, lastRecord }) => [firstRecord, lastRecord])).toEqual([
       [1, 2],

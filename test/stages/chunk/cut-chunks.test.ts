@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { scanRecords } from '../../../src/csv/scan-records.js';
+import { withoutBlank } from '../../../src/source/read-records.js';
 import {
   type CutChunk,
   type CutLimits,
@@ -21,7 +22,7 @@ const sourceOf = (columns: string[], delimiter = ',') => ({ columns, files: [{ d
 
 async function cut(
   content: string,
-  changes: Partial<CutLimits> & { delimiter?: string; upload?: UploadOptions } = {},
+  changes: Partial<CutLimits> & { delimiter?: string; upload?: UploadOptions; sentFields?: number[] } = {},
 ): Promise<Cut[]> {
   const { delimiter = ',', ...limits } = { maxRecords: 1_000, maxBytes: 1_000_000, ...changes };
   const layout = createUploadLayout(sourceOf(['a', 'b'], delimiter), changes.upload ?? upload);
@@ -32,10 +33,11 @@ async function cut(
     file: 3,
     base: 50,
     firstRecord: 11,
+    ...(changes.sentFields && { sentFields: changes.sentFields }),
     onBadRecord: () => undefined,
   });
   const found: Cut[] = [];
-  for await (const { chunk, content: bytes } of cutChunks(batches, layout, limits)) {
+  for await (const { chunk, content: bytes } of cutChunks(withoutBlank(batches), layout, limits)) {
     found.push({ chunk, text: Buffer.from(bytes).toString() });
   }
   return found;
@@ -140,6 +142,24 @@ describe('chunks', () => {
       expect(chunk.end.offset - chunk.start.offset).toBeLessThan(400_000 + 5);
     }
     expect(chunks.reduce((sum, { chunk }) => sum + chunk.records, 0)).toBe(10_000);
+  });
+
+  it('have as many bytes of the source as allowed, those of blank records between theirs counted, if asked', async () => {
+    const one = { columns: { name: 'b' }, keyColumn: null };
+    const content = `a,1\n${' , \n'.repeat(10)}b,2\nc,3\n`;
+    const recordsOf = async (countsGaps: boolean, maxSourceBytes: number) =>
+      (await cut(content, { upload: one, sentFields: [1], countsGaps, maxSourceBytes })).map(({ chunk }) => [
+        chunk.firstRecord,
+        chunk.lastRecord,
+        chunk.records,
+      ]);
+    const split = [
+      [11, 11, 1],
+      [22, 23, 2],
+    ];
+    expect(await recordsOf(true, 40)).toEqual(split);
+    expect(await recordsOf(true, 60)).toEqual([[11, 23, 3]]);
+    expect(await recordsOf(false, 40)).toEqual([[11, 23, 3]]);
   });
 
   it('have the right last record where rejected ones lie between', async () => {

@@ -204,7 +204,7 @@ describe('rejected records', () => {
     const source = 'name,address\na,1\nbad "one",\nb,2\nthree,of,them\n';
     const run = await createStageRun(await folder(), {
       source,
-      config: { source: { path: join(await folder(), 'source.csv'), onBadRecord: 'reject' } },
+      config: { source: { path: join(await folder(), 'source.csv'), maxRejected: '100%' } },
     });
     await downloadAll(run);
     await publish(run);

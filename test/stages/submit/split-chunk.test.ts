@@ -29,7 +29,7 @@ async function awkward(newline: string): Promise<{ run: StageRun; chunk: ChunkRo
   const path = join(await folder(), 'source.csv');
   const run = await createStageRun(await folder(), {
     source,
-    config: { source: { path, onBadRecord: 'reject' }, chunks: { maxRecords: 4 } },
+    config: { source: { path, maxRejected: '100%' }, chunks: { maxRecords: 4 } },
   });
   const [, chunk] = await collect(chunkRecords(run)());
   return { run, chunk: chunk! };

@@ -5,6 +5,7 @@ import { receiptsPublications } from './0003-receipts-publications.js';
 import { stretchesReuse } from './0004-stretches-reuse.js';
 import { singleSearches } from './0005-single-searches.js';
 import { withheldRuns } from './0006-withheld-runs.js';
+import { skippedRecords } from './0007-skipped-records.js';
 
 export const migrations: readonly string[] = [
   initialTables,
@@ -13,4 +14,5 @@ export const migrations: readonly string[] = [
   stretchesReuse,
   singleSearches,
   withheldRuns,
+  skippedRecords,
 ];
