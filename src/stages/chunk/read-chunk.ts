@@ -93,11 +93,20 @@ async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<Reco
     count += batch.count;
   }
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
-  const numbers =
-    picked === undefined
-      ? Int32Array.from({ length: chunk.records }, (_, at) => chunk.firstRecord + at)
-      : Int32Array.from(picked);
+  const numbers = picked === undefined ? await numbersInSource(run, chunk) : Int32Array.from(picked);
   const block = { bytes: rows, count, fields, starts, ends, numbers };
   checkSameRecords(run, chunk, block);
   return block;
+}
+
+/** The numbers of a chunk's records, which are the next ones of the source. Reads it again only if some lie between. */
+async function numbersInSource(run: ReadChunkNeeds, chunk: ChunkRow): Promise<Int32Array<ArrayBuffer>> {
+  const numbers = Int32Array.from({ length: chunk.records }, (_, at) => chunk.firstRecord + at);
+  if (numbers.at(-1) === chunk.lastRecord) return numbers;
+  let count = 0;
+  for await (const { firstRecord, count: more } of recordsOfChunk(run, chunk)) {
+    for (let at = 0; at < more; at++) numbers[count + at] = firstRecord + at;
+    count += more;
+  }
+  return numbers;
 }

@@ -246,6 +246,27 @@ describe('blank records', () => {
     });
   });
 
+  it('and bad ones in a chunk do not keep its answers from later nights', async () => {
+    const bad = { record: {}, raw: 'too,few' };
+    const [one, two] = [shops(20).slice(0, 5), shops(40).slice(20)];
+    const nights = {
+      'a.csv': textOf([...one.slice(0, 3), blank(1), ...one.slice(3), bad]),
+      'b.csv': textOf([...two.slice(0, 3), bad, ...two.slice(3)]),
+      'c.csv': textOf([blank(2), ...one, ...two, line('New')]),
+    };
+    await withJob({ files: nights, config: all }, async (job) => {
+      for (const name of ['a.csv', 'b.csv']) await job.enrich({ source: { path: name } });
+      const before = job.service.folios.length;
+      const summary = await job.enrich({ source: { path: 'c.csv' }, reuse: { maxAge: '90d' } });
+      expect(summary.origins).toMatchObject({
+        sent: { records: 1 },
+        reused: { records: 25 },
+        skipped: { records: 1 },
+      });
+      expect(job.service.folios.slice(before).map(({ records }) => records[0]!.name)).toEqual(['New']);
+    });
+  });
+
   it('of a run that an earlier version has begun are still sent', async () => {
     const source = textOf([...blanks(2), ...shops(30)]);
     await withJob({ behaviour, files: { 'source.csv': source } }, async (job) => {
