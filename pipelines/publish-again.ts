@@ -36,6 +36,7 @@ export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
       run.logger.warn({ run: run.id }, text);
     }
     if (!output.marker) {
+      await run.prepareOutput();
       await rewriteMarker(run, row.publication!);
       run.logger.info(
         { run: run.id },
@@ -61,6 +62,7 @@ async function publishWithheld(run: OpenRun, row: Run, { counts }: Withheld): Pr
 /** Writes all rows again, and publishes them. @returns null if they are withheld. */
 async function writeAgain(run: OpenRun, row: Run, why: string): Promise<Publication | null> {
   const source = await checkDoneSource(run, why);
+  await run.prepareOutput();
   run.logger.info(
     { run: run.id },
     `run ${run.id} is ${row.state}, and is published${row.state === 'done' ? ' again' : ''} from what was bought: ${why}`,

@@ -6,12 +6,14 @@ import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
+import { outputNames } from '../report/manifest.js';
 import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
 import { type ScanSourceOptions, scanSource } from '../source/scan-source.js';
 import { fileStamp, findFiles } from '../source/source-files.js';
 import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
 import { showText } from '../text.js';
 import type { Source } from '../types.js';
+import { refuseOwnFiles } from './check-output.js';
 import type { RunOptions } from './run-options.js';
 
 /**
@@ -32,7 +34,8 @@ export async function checkSource(
   known?: Run,
 ): Promise<Source> {
   const paths = await findFiles(config.source.path);
-  await output.check(config.output.path, paths);
+  await output.check(outputNames(config.output.path), paths);
+  await refuseOwnFiles(config, paths);
   const isKnown = wasKeyChecked(known, config) && (await hasSameStamps(known?.source, paths));
   const source = isKnown ? known!.source : await scan(config, { ...options, signal }, paths);
   checkColumns(source, config);

@@ -27,6 +27,8 @@ export interface FoundRun {
 
 export interface FindRunContext extends BeginRunContext {
   readonly output: OutputStore;
+  /** Called before anything is paid or written, with the path of the output. See `OpenRun.prepareOutput`. */
+  readonly prepareOutput: (path: string) => Promise<void>;
 }
 
 /**
@@ -43,6 +45,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
       { run: unfinished.id },
       `publishing of run ${unfinished.id} was interrupted and goes on`,
     );
+    await context.prepareOutput(unfinished.publication!.output.path);
     return { run: unfinished, found: 'publishing' };
   }
   if (options.existing !== undefined) return findExisting(context, options, options.existing);
@@ -67,6 +70,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
         return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
       }
     }
+    await context.prepareOutput(config.output.path);
     const before = { unfinished, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, frozen, before), found: 'new' };
   } finally {
@@ -139,6 +143,7 @@ async function continueRun(
   if (source.sha256 !== run.source.sha256) {
     throw sourceChangedError(run, source);
   }
+  await context.prepareOutput(context.config.output.path);
   if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
   if (run.state === 'open' && isEchoChanged(context.config, run)) {
     context.logger.info(

@@ -11,6 +11,7 @@ import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPosition, recordsFrom } from '../stages/read-source.js';
 import type { Source } from '../types.js';
+import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { pickDoneRun, prunedError } from './done-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
@@ -59,11 +60,15 @@ export async function planRun(
   try {
     const found = fresh ? begins : await findNext({ config, output }, service, source, reader);
     const { kind, run, publishedAgain } = found;
+    const sends = kind === 'begin' || kind === 'continue';
+    if (sends) {
+      const paths = source.files.map(({ path }) => path);
+      await checkOutput(config, output, paths);
+    }
     const begun = kind === 'continue' ? run! : undefined;
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
     const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, source, canary, toSend, signal);
     const context = { config, checkpoint: reader, signal, now: Date.now() };
-    const sends = kind === 'begin' || kind === 'continue';
     const { chunks, reuse } = await (kind === 'done' || kind === 'withheld'
       ? { chunks: await cut(undefined), reuse: null }
       : withPlannedRecords(context, options, source, begun, async (planned) => ({

@@ -17,17 +17,17 @@ export async function findFiles(pattern: string): Promise<string[]> {
     () => false,
   );
   if (isFound) return [pattern];
-  const files = await glob(pattern, {
-    onlyFiles: true,
-    absolute: isAbsolute(pattern),
-    dot: true,
-    expandDirectories: false,
-  });
+  const files = await glob(pattern, globOptions(pattern));
   if (files.length > 0) return files.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   throw new SourceError('SOURCE_MISSING', `${pattern}: no file has this name or matches it`, {
     hint: 'check source.path: relative paths in a config file are relative to that file',
     facts: { pattern },
   });
+}
+
+/** How a pattern is read. */
+export function globOptions(pattern: string) {
+  return { onlyFiles: true, absolute: isAbsolute(pattern), dot: true, expandDirectories: false } as const;
 }
 
 /** A cheap way to see whether a file is unchanged: equal stamps mean equal content. */
