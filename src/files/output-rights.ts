@@ -76,6 +76,7 @@ export async function nearestFolder(
       return { path, missing: missing === '' ? [] : missing.split(sep) };
     } catch (cause) {
       if (cause instanceof ConfigError) throw cause;
+      if (codeOf(cause) === 'ENAMETOOLONG') throw nameTooLong(path, cause);
       if (!isMissing(cause))
         throw unwritable(folder, `${path} cannot be looked at (${codeOf(cause)})`, cause);
       if (await isLink(path)) throw unwritable(folder, `${path} is a link to nothing`, cause);

@@ -10,7 +10,7 @@ import { ConfigError, FoliopipeError } from '../errors.js';
 import { formatBytes } from '../quantities.js';
 import { inspectFile } from '../source/inspect-file.js';
 import { findFiles } from '../source/source-files.js';
-import { diskOf } from './check-disk.js';
+import { diskOfFolder } from './check-disk.js';
 import { checkColumns } from './check-source.js';
 import { judgeSearch, judgeService, unaskedVerdicts, type Verdict } from './judge-service.js';
 import type { RunOptions } from './run-options.js';
@@ -76,8 +76,8 @@ function nearestFolder(path: string): string {
 
 async function freeSpace({ stateDir, output }: Config): Promise<string> {
   const free = async (path: string) => {
-    const disk = await diskOf(path);
-    return disk === undefined ? 'an unknown room' : formatBytes(disk.free);
+    const disk = await diskOfFolder(path);
+    return disk === undefined ? 'an unknown room' : formatBytes(disk.bytes);
   };
   return `${await free(stateDir)} free for the state, ${await free(dirname(output.path))} for the output`;
 }

@@ -4,11 +4,13 @@ import { checkFixedValues, fixedValues, isOutputValue } from '../config/fixed-va
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
+import { workPathOf } from '../files/work-file.js';
 import { formatDuration } from '../quantities.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Source } from '../types.js';
 import { type BeginRunContext, beginRun } from './begin-run.js';
+import { checkDisk } from './check-disk.js';
 import { checkSource } from './check-source.js';
 import { watchRecords } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
@@ -54,7 +56,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
     const source = await checkSource({ config, output, signal }, options, unfinished);
     const changed = source.sha256 !== unfinished.source.sha256;
     if (changed && config.source.onChange === 'supersede') return { run: unfinished, found: 'outdated' };
-    return continueRun(context, unfinished, source);
+    return continueRun(context, unfinished, source, options);
   }
   const latest = await checkpoint.latestRun(config.pipeline);
   // A kill may have come before its files were removed.
@@ -102,7 +104,7 @@ async function findExisting(
   checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw prunedError(run);
   const source = await checkSource({ config, output, signal }, options, run);
-  return continueRun(context, run, source, wanted);
+  return continueRun(context, run, source, options);
 }
 
 /**
@@ -138,12 +140,14 @@ async function continueRun(
   context: FindRunContext,
   run: Run,
   source: Source,
-  existing?: RunOptions['existing'],
+  options: RunOptions,
 ): Promise<FoundRun> {
+  const { existing } = options;
   if (source.sha256 !== run.source.sha256) {
     throw sourceChangedError(run, source);
   }
   await context.prepareOutput(context.config.output.path);
+  if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
   if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
   if (run.state === 'open' && isEchoChanged(context.config, run)) {
     context.logger.info(
@@ -164,6 +168,24 @@ async function continueRun(
     );
   }
   return { run: (await context.checkpoint.run(run.id))!, found: 'continued' };
+}
+
+/** Checks the disks for what a run has still to write. Not if all is sent: what was bought must not wait for a guess. */
+async function checkDiskAgain(
+  { config, checkpoint, logger }: FindRunContext,
+  options: RunOptions,
+  run: Run,
+): Promise<void> {
+  const { records: of } = await checkpoint.tally(run.id);
+  const sent = of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
+  const all = run.choice?.sent ?? run.source.records - run.source.rejected;
+  // Once the source is cut to its end, the chunks of rounds are counted too.
+  const toSend = run.chunks === null ? all - sent : of.cut + of.uploading + of.ambiguous;
+  if (toSend <= 0) return;
+  const records = toSend + of.submitted + of.finished;
+  const workFile = workPathOf(config.output.path, run.id);
+  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile };
+  await checkDisk(config, write, { ...options, logger });
 }
 
 function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {

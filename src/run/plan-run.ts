@@ -5,12 +5,15 @@ import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
+import { workPathOf } from '../files/work-file.js';
+import { silentLogger } from '../logger.js';
 import { releaseReason } from '../report/exit-code.js';
 import { pickRecords } from '../source/read-records.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPosition, recordsFrom } from '../stages/read-source.js';
 import type { Source } from '../types.js';
+import { checkDisk } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { pickDoneRun, prunedError } from './done-run.js';
@@ -83,6 +86,17 @@ export async function planRun(
       ...(!sends && { chunks: 0, records: 0 }),
       ...(publishedAgain !== undefined && { publishedAgain }),
     };
+    if (sends) {
+      const workFile = begun && workPathOf(config.output.path, begun.id);
+      const write = {
+        source,
+        records: next.records,
+        keepsAnswers: reuse !== null,
+        ...(workFile && { workFile }),
+      };
+      if (kind === 'begin' || next.records > 0)
+        await checkDisk(config, write, { ...options, logger: silentLogger });
+    }
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
     const budget = await budgetLeft(reader, config, next.run, context.now);
