@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { ConfigError } from '../errors.js';
 import { syncFolder } from '../streams/atomic-file.js';
 import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
-import { codeOf, isMissing } from '../streams/system-error.js';
+import { codeOf, diskTrouble, isMissing } from '../streams/system-error.js';
 import { checkPlace } from './output-place.js';
 import { checkRights, nearestFolder, unwritable } from './output-rights.js';
 import type { OutputNames, OutputStore } from './output-store.js';
@@ -79,11 +79,11 @@ async function tryToWrite({ output, local }: OutputNames): Promise<void> {
   }
 }
 
-/** Codes with other meanings than that the folder cannot be written have errors of their own. */
+/** A full disk, one that fails, and too many open files have errors of their own. */
 function refused(folder: string, cause: unknown): unknown {
-  return ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'].includes(codeOf(cause))
-    ? cause
-    : unwritable(folder, `no file can be created there (${codeOf(cause)})`, cause);
+  const trouble = diskTrouble(codeOf(cause));
+  if (trouble !== undefined && trouble !== 'unwritable') return cause;
+  return unwritable(folder, `no file can be created there (${codeOf(cause)})`, cause);
 }
 
 /** Codes of the system that say what stands in the way of a replacement. */

@@ -7,7 +7,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { Logger } from '../logger.js';
 import { outputNames } from '../report/manifest.js';
 import { refuseOtherPipeline } from '../report/output-owner.js';
-import { codeOf } from '../streams/system-error.js';
+import { codeOf, diskTrouble } from '../streams/system-error.js';
 import { escapeUnprintable } from '../text.js';
 
 /**
@@ -68,7 +68,9 @@ function outputLocked(path: string, holder: LockHolder | undefined): LockedError
   });
 }
 
-function lockFailed(path: string, cause: unknown): ConfigError {
+function lockFailed(path: string, cause: unknown): unknown {
+  const trouble = diskTrouble(codeOf(cause));
+  if (trouble !== undefined && trouble !== 'unwritable') return cause;
   const lock = outputLockPath(path);
   return new ConfigError('OUTPUT_LOCK_FAILED', `${lock} cannot be locked (${codeOf(cause)})`, {
     hint: 'a run of another user holds it, or was killed: wait until it ends; if there is none, remove the file and run the same command again',

@@ -44,10 +44,8 @@ export async function lockOutput(output: string, holder: LockHolder): Promise<Ou
     // Removed while it is still locked: nobody else can have locked this file then.
     await rm(path, { force: true }).finally(() => freeLock(path));
   };
-  await writeHolder(beside, holder).catch(async (error: unknown) => {
-    await close();
-    throw error;
-  });
+  // On a full disk the run may still have something to collect. Only the lock itself proves that it is held.
+  await writeHolder(beside, holder).catch(() => rm(`${beside}.partial`, { force: true }));
   let closed = false;
   return {
     kind: 'held',
