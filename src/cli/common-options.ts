@@ -52,7 +52,10 @@ export function withBeginOptions(command: Command): Command {
       '--no-reuse',
       "take no answers of earlier runs: every record is paid for; this run's answers are kept",
     )
-    .option('--yes', 'pay without being asked where a limit asks first, such as reuse.maxMiss');
+    .option(
+      '--yes',
+      'pay without being asked where a limit asks first, such as reuse.maxMiss or room on the disks',
+    );
 }
 
 /** The run's options that these flags give. */

@@ -16,7 +16,7 @@ const STICKY = 0o1000n;
 
 /**
  * @param uid the user of this process; undefined if the system has no such numbers.
- * @throws ConfigError `FOLDER_UNWRITABLE`, `OUTPUT_NAME_TOO_LONG`, `OUTPUT_OF_OTHER_USER`.
+ * @throws ConfigError `FOLDER_UNWRITABLE`, `OUTPUT_NAME_TOO_LONG`, `OUTPUT_NOT_REPLACED`, `OUTPUT_OF_OTHER_USER`.
  */
 export async function checkRights(names: OutputNames, uid = ownUid()): Promise<void> {
   const folder = dirname(names.output);
@@ -29,7 +29,21 @@ export async function checkRights(names: OutputNames, uid = ownUid()): Promise<v
   for (const name of [...missing.slice(0, 1), ...all.map((path) => basename(path))]) {
     await lookAt(join(there, name));
   }
-  if (missing.length === 0 && uid !== undefined) await refuseOthersFiles(folder, all, uid);
+  if (missing.length > 0) return;
+  await refuseImmutable(all);
+  if (uid !== undefined) await refuseOthersFiles(folder, all, uid);
+}
+
+/** A file with the attribute "immutable" can be replaced by nobody, whatever its permission bits say. */
+async function refuseImmutable(names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const code = await access(name, constants.W_OK).then(() => '', codeOf);
+    if (code !== 'EPERM') continue;
+    throw new ConfigError('OUTPUT_NOT_REPLACED', `${name} is immutable (${code}): it cannot be replaced`, {
+      hint: `chattr -i allows it; or move it away, then run the same command again`,
+      facts: { path: name, reason: code },
+    });
+  }
 }
 
 async function refuseOthersFiles(folder: string, names: readonly string[], uid: number): Promise<void> {

@@ -1,4 +1,5 @@
 /** Who may write an output, and in which folder. */
+import { spawnSync } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -52,6 +53,21 @@ it.skipIf(isRoot)('a folder without the right to write is refused', async () => 
   await mkdir(root, { mode: 0o500 });
   const checked = checkRights(outputNames(join(root, 'enriched.csv')));
   await expect(checked).rejects.toMatchObject({ code: 'FOLDER_UNWRITABLE', message: /EACCES/ });
+});
+
+/** Whether files of this folder can be made immutable, which takes root and a disk that knows it. */
+function makeImmutable(path: string): boolean {
+  return spawnSync('chattr', ['+i', path]).status === 0;
+}
+
+it('an immutable file is refused', async ({ skip }) => {
+  const manifest = join(await folder(), 'enriched.csv.manifest.json');
+  await writeFile(manifest, '');
+  skip(!makeImmutable(manifest), 'no file can be made immutable here');
+  const checked = checkRights(outputNames(join(await folder(), 'enriched.csv')));
+  const error = await checked.catch((found: unknown) => found);
+  spawnSync('chattr', ['-i', manifest]);
+  expect(error).toMatchObject({ code: 'OUTPUT_NOT_REPLACED', exitCode: 2, facts: { path: manifest } });
 });
 
 describe('a sticky folder of another user', () => {
