@@ -51,6 +51,7 @@ export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
 
 /** @returns why it is published now; nothing if it is still withheld. */
 async function publishWithheld(run: OpenRun, row: Run, { counts }: Withheld): Promise<SummaryNotes> {
+  await run.prepareOutput();
   await removeWithheldFiles(run);
   const why = releaseReason(counts, run.config.failures);
   if (why === null) return {};

@@ -27,7 +27,8 @@ export function takeLock(path: string): boolean {
   if (held.has(path)) return false;
   const connection = openPrivateDatabase(path, 0);
   try {
-    connection.exec('BEGIN EXCLUSIVE');
+    // Nothing is ever written, so there is no journal to keep in a file.
+    connection.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     connection.close();
     if (isSqliteError(error) && error.code.startsWith('SQLITE_BUSY')) return false;
