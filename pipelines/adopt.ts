@@ -1,4 +1,4 @@
-/** Adopts a folio: binds a folio that a person has found at the service to a chunk whose folio is unknown or lost. */
+/** Adopts a folio: binds a folio that a person has found at the service to a chunk whose folio is unknown, lost or given up. */
 import {
   adoptCommand,
   budgetAt,
@@ -77,10 +77,11 @@ async function findChunk(run: OpenRun, number: number): Promise<ChunkRow | undef
   if ((chunk === undefined || chunk.state === 'cut') && isRestored(run.config)) return undefined;
   if (chunk === undefined) throw unknownChunk(run, number);
   const { state, cause, folio } = chunk;
-  if (state === 'ambiguous' || cause === 'AMBIGUOUS_HELD' || cause === 'FOLIO_LOST') return chunk;
+  if (state === 'ambiguous' || cause === 'AMBIGUOUS_HELD') return chunk;
+  if (cause === 'FOLIO_LOST' || cause === 'FOLIO_ABANDONED') return chunk;
   const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
   throw new ConfigError('ADOPT_CHUNK_STATE', `chunk ${number} of run ${run.id} is ${how.join(', ')}`, {
-    hint: 'only a chunk that may have been accepted, or whose folio is lost, can be given one; see: foliopipe status',
+    hint: 'only a chunk that may have been accepted, or whose folio is lost or was given up, can be given one; see: foliopipe status',
     facts: { ...facts, state, cause, folio },
   });
 }

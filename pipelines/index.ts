@@ -1,5 +1,6 @@
 /** The package's entry: the library and the ready pipelines. */
 export * from '../src/index.js';
+export { type AbandonedChunk, type Abandonment, type AbandonOptions, abandon } from './abandon.js';
 export { type AdoptedChunk, type Adoption, adopt } from './adopt.js';
 export { type CollectOptions, collect } from './collect.js';
 export { enrich } from './enrich.js';
@@ -16,4 +17,5 @@ export {
   type ReuseOptions,
   showReuse,
 } from './reuse.js';
+export { type SearchedBusiness, type SearchOptions, search } from './search.js';
 export { submit } from './submit.js';

@@ -5,6 +5,8 @@ import {
   canReopen,
   downloadParts,
   drain,
+  findGivenUp,
+  givenUpText,
   hasLostFolios,
   type OpenRun,
   openChunks,
@@ -36,7 +38,7 @@ export async function withReadyRun<T>(
       await pruneAfter(run);
       return { result };
     }
-    if (run.found === 'outdated') await collectOutdated(run);
+    if (run.found === 'outdated') await collectOutdated(run, options ?? {});
     else {
       const row = await run.checkpoint.run(run.id);
       await putInPlace(run, row!.publication!);
@@ -89,20 +91,19 @@ function isReady(run: OpenRun): run is ReadyRun {
 
 /**
  * Ends a run whose source has changed: collects its open folios, so that a new run can replace it. Does not read the
- * source. Folios that are not finished within `poll.timeout` are left behind, and their number is logged.
+ * source. Folios that are not finished within `poll.timeout` are left behind. What is paid in vain is logged.
  * @throws OutageError when the service cannot be reached; the run then stays open.
  */
-async function collectOutdated(run: OpenRun): Promise<void> {
+async function collectOutdated(run: OpenRun, options: Pick<RunOptions, 'reuse'>): Promise<void> {
   await runStages(run.controller, openChunks(run), trackFolios(run), downloadParts(run), drain);
   if (run.deferred.error !== undefined) throw run.deferred.error;
   const row = (await run.checkpoint.run(run.id))!;
-  const { chunks } = await run.checkpoint.tally(run.id);
-  const left = chunks.submitted + chunks.finished + chunks.ambiguous;
+  const givenUp = await findGivenUp(run, options, row, true);
   await supersede(run.checkpoint, row, run.clock.now());
+  const left = (givenUp?.open.chunks ?? 0) + (givenUp?.ambiguous.chunks ?? 0);
   run.logger.warn(
-    { run: run.id, collected: chunks.downloaded, left },
-    `run ${run.id} is superseded: its source has changed; the answers of ${chunks.downloaded} chunks are kept` +
-      (left === 0 ? '' : `, ${left} chunks that were or may have been paid for were left behind`),
+    { run: run.id, collected: givenUp?.collected.chunks ?? 0, left, inVain: givenUp?.inVain.records ?? 0 },
+    `run ${run.id} is superseded, because its source has changed: ${givenUp === undefined ? 'nothing was paid for in it' : givenUpText(givenUp)}`,
   );
 }
 

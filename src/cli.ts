@@ -1,10 +1,26 @@
 #!/usr/bin/env node
-/** The command `foliopipe`: runs `main` and sets the exit code of the process. */
+/**
+ * The command `foliopipe`: runs `main` and sets the exit code of the process. Loads the rest of the program only within
+ * `start`, so that a limit of open files that is too low for that is reported, too.
+ */
+import { writeSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
-import { main, releaseClosedTerminal } from './cli/main.js';
+
+const TOO_FEW_FILES =
+  'foliopipe: the limit of open files is too low to load the program; nothing was sent [OPEN_FILES_LIMIT]\n' +
+  '  next: raise it, for example with: ulimit -n 1024 (LimitNOFILE= of a systemd unit), then run the same command again';
 
 // A run's objects are short-lived. A small young generation saves 30 MB of memory and costs no time.
 setFlagsFromString('--semi-space-growth-factor=1');
 
-releaseClosedTerminal();
-process.exitCode = await main(process.argv);
+process.exitCode = await start().catch((error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error;
+  writeSync(2, `${TOO_FEW_FILES}\n`);
+  return 2;
+});
+
+async function start(): Promise<number> {
+  const { main, releaseClosedTerminal } = await import('./cli/main.js');
+  releaseClosedTerminal();
+  return main(process.argv);
+}

@@ -20,12 +20,12 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_MISSING: () => 'name the folder with --state-dir; begin with: foliopipe run',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
   STATE_DIR_UNWRITABLE: () => 'set stateDir (--state-dir) to a folder that this user may write',
-  DISK_FULL: () => `make room, then ${GO_ON}`,
 
   CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',
   CHECKPOINT_IO: () => 'look at the disk, then run the same command again',
   CHECKPOINT_NEWER: () => UPGRADE,
   CHECKPOINT_OLDER: () => 'start `foliopipe run`: it brings the file up to date',
+  CHECKPOINT_GONE: afterGone,
   CHECKPOINT_DAMAGED: () => `${REBUILD} back a copy of it, together with its checkpoint.db-wal`,
   CHECKPOINT_LOST: () => `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`,
   CHECKPOINT_BEHIND: afterBehind,
@@ -39,4 +39,11 @@ function afterBehind({ journal }: ErrorFacts): string {
   return journal === undefined
     ? `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`
     : `${REBUILD} the newer checkpoint.db back, together with its checkpoint.db-wal`;
+}
+
+/** The files of the state were removed or replaced while a run worked. */
+function afterGone({ saved, database }: ErrorFacts): string {
+  return saved === undefined
+    ? 'put the state folder back as it was, then run the same command again'
+    : `put the state folder back as it was, or the copy: mv ${saved} ${database}; then run the same command again`;
 }

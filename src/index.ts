@@ -4,6 +4,7 @@ export type {
   FolioReport,
   PredictionApi,
   SearchRecord,
+  SearchReply,
   UploadFile,
   UploadReceipt,
   UploadRequest,
@@ -52,10 +53,13 @@ export { hintOf } from './hints.js';
 export type { Logger } from './logger.js';
 export {
   type Adoptable,
+  abandonCommand,
+  abandonedText,
   adoptCommand,
   adoptHint,
-  type LostFolio,
+  type FolioGivenUp,
   lostFolioText,
+  outcomeText,
 } from './report/adoptable.js';
 export {
   enoughTolerance,
@@ -74,6 +78,7 @@ export {
   ledgerReuse,
   readLedger,
 } from './report/ledger.js';
+export { priceOf } from './report/origins.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
@@ -91,9 +96,10 @@ export { isRestored, refuseUnconfirmed } from './run/backup/restored-mark.js';
 export { supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
+export { findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
 export { namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
-export { type StateContext, waitForLock, withAnswers, withState } from './run/open-state.js';
+export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
 export {
@@ -115,6 +121,7 @@ export { refetchParts } from './stages/download/refetch-parts.js';
 export { closeRound } from './stages/failed/close-round.js';
 export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
 export { isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
+export { searchOnce } from './stages/failed/search-once.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';
 export { mergePartly } from './stages/merge/merge-partly.js';
 export { mergeResults } from './stages/merge/merge-results.js';

@@ -6,6 +6,9 @@
 /** Control, format (bidi), surrogate, private and unassigned characters, and line separators. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
+/** The same without line ends and tabs, which lines of a text have. */
+const UNPRINTABLE_IN_LINES = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu;
+
 /** A run of unprintable characters and of white space of any kind. */
 const GAP = /[\p{C}\p{Z}\s]+/gu;
 
@@ -24,6 +27,30 @@ export function showText(text: string | Uint8Array, maxLength = 60): string {
 /** @param unprintable matches each character that is written as `\u{hex}`; it has the flags `gu`. */
 export function escapeUnprintable(text: string, unprintable = UNPRINTABLE): string {
   return text.replace(unprintable, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+}
+
+/** Lines of text for a terminal: all unprintable characters but line ends and tabs are written as `\u{hex}`. */
+export function safeLines(text: string): string {
+  return escapeUnprintable(text, UNPRINTABLE_IN_LINES);
+}
+
+/**
+ * A value as JSON whose text can be shown: unprintable characters are written as `\uXXXX`, so that a reader gets the
+ * same value.
+ * @param indent spaces a level; 0 writes one line.
+ */
+export function safeJson(value: unknown, indent = 0): string {
+  return safeJsonText(JSON.stringify(value, null, indent));
+}
+
+/** JSON that is written already, made fit to be shown. Its line ends stay. */
+export function safeJsonText(json: string): string {
+  return json.replace(UNPRINTABLE_IN_LINES, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );
 }
 
 /**

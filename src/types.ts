@@ -87,8 +87,11 @@ export type FileStatus = 'SUCCESSFUL' | 'FAILED';
 /** A value of the output's status column. */
 export type PredictionStatus = FileStatus | 'UNPROCESSED';
 
-/** Why a chunk's records have no answer. UNPROCESSED always has one of these causes (rule "Balance"). */
-export type UnprocessedCause = 'AMBIGUOUS_HELD' | 'FOLIO_LOST' | 'DEADLINE';
+/**
+ * Why a chunk's records have no answer. UNPROCESSED always has one of these causes (rule "Balance"). `FOLIO_ABANDONED`:
+ * a person has given up the folio.
+ */
+export type UnprocessedCause = 'AMBIGUOUS_HELD' | 'FOLIO_LOST' | 'FOLIO_ABANDONED' | 'DEADLINE';
 
 /**
  * Why it is unknown whether a paid request was accepted. `no-reply`: the connection broke, a time-out, or a server

@@ -27,12 +27,16 @@ it('a hint says what to do, with the facts', () => {
   expect(hintOf(new GuardError('BUDGET_REACHED', 'what', { facts: { cap: 'perDay' } }))).toBe(
     'raise budget.perDay, or wait, and run the same command again: it goes on where this one stopped',
   );
-  expect(hintOf(new TroubleError('DISK_FULL', 'what'))).toBe(
-    'make room, then run the same command again: it goes on where this one stopped',
+  expect(hintOf(new TroubleError('CHECKPOINT_IO', 'what'))).toBe(
+    'look at the disk, then run the same command again',
   );
   expect(hintOf(new LockedError('PIPELINE_LOCKED', 'what'))).toBe(
     'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
   );
+  const gone = (facts: Record<string, string>) =>
+    hintOf(new ConfigError('CHECKPOINT_GONE', 'what', { facts }));
+  expect(gone({ path: 'a.db' })).toBe('put the state folder back as it was, then run the same command again');
+  expect(gone({ path: 'a.db', saved: 'a.db.saved', database: 'a.db' })).toContain('mv a.db.saved a.db');
   const behind = (facts: Record<string, string>) =>
     hintOf(new ConfigError('CHECKPOINT_BEHIND', 'what', { facts }));
   expect(behind({ newest: 'r1' })).toBe(

@@ -1,5 +1,14 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { escapeUnprintable, oneLine, shorten, showText } from '../src/text.js';
+import {
+  escapeUnprintable,
+  oneLine,
+  safeJson,
+  safeJsonText,
+  safeLines,
+  shorten,
+  showText,
+} from '../src/text.js';
 
 describe('quoted text', () => {
   it.each([
@@ -34,4 +43,42 @@ it.each([
 
 it('a shortened text keeps as much as is asked for', () => {
   expect(shorten('123456', 5, { keep: 5, ellipsis: '...' })).toBe('12345...');
+});
+
+describe('what is shown on a terminal', () => {
+  /** Escape sequences, C1 controls such as CSI (U+009B), and what turns the direction of a text around. */
+  const hostile = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+  const text = fc
+    .array(
+      fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 5 }),
+        fc.integer({ min: 0, max: 0x9f }).map((code) => String.fromCharCode(code)),
+        fc.constantFrom('\u061c', '\u200e', '\u202e', '\u2028', '\u2066', '\u2069', '\ud800', '\u{e0001}'),
+      ),
+      { maxLength: 12 },
+    )
+    .map((pieces) => pieces.join(''));
+
+  it('has no character that could act on it, and keeps its lines', () => {
+    fc.assert(
+      fc.property(text, (given) => {
+        const shown = safeLines(given);
+        expect(shown).not.toMatch(hostile);
+        expect(shown.match(/[\n\t]/g)).toEqual(given.match(/[\n\t]/g));
+        expect(safeLines(shown)).toBe(shown);
+      }),
+    );
+    expect(safeLines('Zamora, Inc.\tBenoît 日本 📒\n')).toBe('Zamora, Inc.\tBenoît 日本 📒\n');
+  });
+
+  it('has none as JSON, and a reader gets the same value', () => {
+    fc.assert(
+      fc.property(fc.dictionary(text, text), fc.constantFrom(0, 2), (given, indent) => {
+        const json = safeJson(given, indent);
+        expect(json).not.toMatch(hostile);
+        expect(JSON.parse(json)).toEqual(given);
+        expect(safeJsonText(JSON.stringify(given))).toBe(safeJson(given));
+      }),
+    );
+  });
 });

@@ -1,4 +1,6 @@
 /** The ways in which one attempt at an operation can fail. A failure says how far the request got. */
+import { diskError } from '../disk-error.js';
+import type { FoliopipeError } from '../errors.js';
 import type { Milliseconds } from '../types.js';
 
 /** The four operations of the interface (section 4). */
@@ -8,6 +10,13 @@ export type Operation = 'upload' | 'track' | 'download' | 'search';
 export type Failure =
   /** No byte of the request was sent: no address, connection refused, no TLS. */
   | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
+  /** This machine cannot send: it has too many open files, or cannot read the file to upload. No byte was sent. */
+  | {
+      readonly kind: 'local';
+      readonly code: string;
+      readonly message: string;
+      readonly error: FoliopipeError;
+    }
   /** Cut or timed out after the request began. */
   | { readonly kind: 'cut'; readonly code: string; readonly message: string }
   /** The service's certificate does not verify; nothing was sent. */
@@ -44,6 +53,8 @@ export class AttemptError extends Error {
 export function networkFailure(error: unknown, began: boolean, show: (text: string) => string): Failure {
   const { code, message } = describe(error);
   if (!began && CERTIFICATE_CODES.has(code)) return { kind: 'certificate', code, message: show(message) };
+  const local = began ? undefined : diskError(error, 'a connection to the service');
+  if (local !== undefined) return { kind: 'local', code, message: show(local.message), error: local };
   return { kind: began ? 'cut' : 'unsent', code, message: show(message) };
 }
 

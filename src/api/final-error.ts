@@ -49,7 +49,9 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
         hint: 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
         facts,
       });
+    case 'local':
     case 'gave-up':
+      if (failure.kind === 'local') return failure.error;
       return new OutageError(
         'SERVICE_UNAVAILABLE',
         `${call.operation}: still failing after retry.giveUpAfter: ${what}`,

@@ -129,7 +129,10 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
           hint: 'set service.legacyBaseUrl',
         });
       }
-      return call('search', request, {}, signal, (reply) => readJson(reply.body, searchReply));
+      return call('search', request, {}, signal, async (reply) => ({
+        answer: await readJson(reply.body, searchReply),
+        rehearsal: isRehearsal(reply),
+      }));
     },
 
     close: async () => {

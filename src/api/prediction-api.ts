@@ -57,6 +57,14 @@ export interface DownloadRequest {
   readonly maxBytes: Bytes;
 }
 
+/** The reply to a search (interface, 4.4). */
+export interface SearchReply {
+  /** Any JSON. */
+  readonly answer: unknown;
+  /** Whether the reply says that it comes from a local service. */
+  readonly rehearsal: boolean;
+}
+
 /** The business to search for: values by field name. */
 export type SearchRecord = Readonly<Record<string, string>>;
 
@@ -94,8 +102,8 @@ export interface PredictionApi {
     until?: AbortSignal,
   ): Promise<T>;
 
-  /** The single-record search (interface, 4.4); gives any JSON. It costs money, so it is never retried when ambiguous. */
-  search(record: SearchRecord, signal: AbortSignal): Promise<unknown>;
+  /** The single-record search (interface, 4.4). It costs money, so it is never retried when ambiguous. */
+  search(record: SearchRecord, signal: AbortSignal): Promise<SearchReply>;
 
   close(): Promise<void>;
 }

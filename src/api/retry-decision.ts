@@ -15,6 +15,8 @@ export type Decision =
   | { readonly kind: 'refused' }
   /** The service has said often and long enough that it does not know the folio or part. */
   | { readonly kind: 'lost' }
+  /** This machine cannot send, and a retry would not help soon. */
+  | { readonly kind: 'local' }
   /** A person must change the config or the machine. */
   | { readonly kind: 'misconfigured' };
 
@@ -27,6 +29,8 @@ export function decideRetry(operation: Operation, failure: Failure, isLostIfMiss
   switch (failure.kind) {
     case 'unsent':
       return RETRY;
+    case 'local':
+      return { kind: 'local' };
     case 'certificate':
       return { kind: 'misconfigured' };
     case 'cut':

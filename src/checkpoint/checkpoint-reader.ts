@@ -7,6 +7,7 @@ import type {
   ReplyKinds,
   Run,
   Search,
+  SingleSearch,
   Spending,
   Stretch,
   Tally,
@@ -67,8 +68,21 @@ export interface CheckpointReader {
   /** At most `limit` searches of a run for records above `after`, including dropped ones, ordered by record. */
   searches(run: string, after: number, limit: number): Promise<readonly Search[]>;
 
+  /**
+   * At most `limit` searches that belong to no run, with ids above `after`, ordered by id; of one pipeline or of all.
+   * Includes dropped ones.
+   */
+  singleSearches(
+    pipeline: string | undefined,
+    after: string,
+    limit: number,
+  ): Promise<readonly SingleSearch[]>;
+
   tally(run: string): Promise<Tally>;
-  /** Records paid for by a run (0 for null), and by all runs of the pipeline on a day and in its month. */
+  /**
+   * Records paid for by a run (0 for null), and by the pipeline on a day and in its month: by all its runs and by
+   * searches that belong to none.
+   */
   spending(pipeline: string, run: string | null, day: string): Promise<Spending>;
   /** The columns of this pipeline's results on this service; undefined before the first success. */
   knownColumns(pipeline: string, service: string): Promise<readonly string[] | undefined>;

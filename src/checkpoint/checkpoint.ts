@@ -24,6 +24,7 @@ import type {
   NewChunk,
   NewPublication,
   NewRun,
+  NewSingleSearch,
   Publication,
   Stretch,
   Upload,
@@ -100,8 +101,8 @@ export interface Checkpoint extends CheckpointReader {
   /** `uploading` to `ambiguous`. */
   recordAmbiguous(run: string, chunk: number, at: number, doubt: Doubt): Promise<void>;
   /**
-   * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost, to
-   * `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous attempt, or else
+   * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost or
+   * given up, to `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous attempt, or else
    * to the newest accepted one. Parts of another folio are deleted. Rows from this chunk on become unmerged; all rows
    * do if the run has no columns yet. The chunk's round and the rounds after it are open again. A `done` or `withheld`
    * run becomes `open`.
@@ -161,6 +162,20 @@ export interface Checkpoint extends CheckpointReader {
     record: number,
     end:
       | { readonly state: 'answered'; readonly values: Readonly<Record<string, string>> | null }
+      | { readonly state: 'dropped' | 'ambiguous' },
+  ): Promise<void>;
+
+  /**
+   * A paid search that belongs to no run is about to be sent; its record is reserved in the budget of its pipeline, in
+   * which `perRun` does not count.
+   * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; the state is then unchanged.
+   */
+  recordSingleSearchIntent(search: NewSingleSearch, budget: Budget): Promise<void>;
+  /** Such a search ends. `local`: whether a local service has answered. */
+  recordSingleSearchEnd(
+    id: string,
+    end:
+      | { readonly state: 'answered'; readonly local: boolean }
       | { readonly state: 'dropped' | 'ambiguous' },
   ): Promise<void>;
 

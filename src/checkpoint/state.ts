@@ -258,6 +258,25 @@ export interface Search {
   readonly startedAt: number;
 }
 
+/** A paid search that belongs to no run, before it is recorded. */
+export interface NewSingleSearch {
+  /** Sortable by time and unique: `20261121T031002417-4f9c1a`. */
+  readonly id: string;
+  readonly pipeline: string;
+  /** The identity of the service. */
+  readonly service: string;
+  readonly startedAt: number;
+}
+
+export interface SingleSearch extends NewSingleSearch {
+  /** `intent`: about to be sent, being sent, or cut off by a kill. `dropped`: certainly not accepted. */
+  readonly state: 'intent' | 'answered' | 'dropped' | 'ambiguous';
+  /** Whether a local service answered; null unless it was answered. */
+  readonly local: boolean | null;
+  /** The day of the budget to which it belongs. */
+  readonly day: string;
+}
+
 /** Chunks and records of a run by state, for progress and status. */
 export interface Tally {
   /** Of the source and of all rounds. */

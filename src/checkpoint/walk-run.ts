@@ -1,7 +1,7 @@
 /**
  * Walks over the chunks and searches of a run, in pages or one by one, so that memory does not grow with their number.
  */
-import type { CheckpointReader, ChunkRow, ChunkState, Search } from './checkpoint.js';
+import type { CheckpointReader, ChunkRow, ChunkState, Search, SingleSearch } from './checkpoint.js';
 
 const PAGE_SIZE = 500;
 
@@ -66,4 +66,19 @@ export async function* eachSearch(
 /** Whether a chunk needs no more answer: its results are here, or it was given up or refused. */
 export function isAnswered({ state }: Pick<ChunkRow, 'state'>): boolean {
   return state === 'downloaded' || state === 'unprocessed' || state === 'refused';
+}
+
+/** The searches that belong to no run, of one pipeline or of all, ordered by time, including dropped ones. */
+export async function* eachSingleSearch(
+  checkpoint: Pick<CheckpointReader, 'singleSearches'>,
+  pipeline: string | undefined,
+): AsyncGenerator<SingleSearch> {
+  let after = '';
+  for (;;) {
+    const page = await checkpoint.singleSearches(pipeline, after, PAGE_SIZE);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
 }

@@ -1,6 +1,6 @@
 /** The flags that most commands share, and the config that they give. */
 import { existsSync } from 'node:fs';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Config, ConfigError, loadConfig, type RunOptions } from '../../pipelines/index.js';
 
 /** Called by a command when it ends, with the exit code of the process. */
@@ -54,7 +54,7 @@ export function withBeginOptions(command: Command): Command {
     )
     .option(
       '--yes',
-      'pay without being asked where a limit asks first, such as reuse.maxMiss or room on the disks',
+      'pay without being asked where foliopipe asks first: reuse.maxMiss, room on the disks, --new with open paid folios',
     );
 }
 
@@ -85,9 +85,10 @@ export function withOutputOptions(command: Command): Command {
 /**
  * Loads the config from files, environment and flags.
  * @param file a config file given as an argument.
+ * @param needsToken `false` for a command that asks no service.
  * @throws ConfigError `CONFIG_MISSING` without any file or source, else as `loadConfig` does.
  */
-export async function readConfig(options: CommonOptions, file?: string): Promise<Config> {
+export async function readConfig(options: CommonOptions, file?: string, needsToken = true): Promise<Config> {
   const cwd = process.cwd();
   const named = [...(options.config ?? []), ...(file === undefined ? [] : [file])];
   const files = named.length > 0 ? named : existsSync(defaultFile) ? [defaultFile] : [];
@@ -106,7 +107,7 @@ export async function readConfig(options: CommonOptions, file?: string): Promise
   const overrides = flags.flatMap(({ value, ...flag }) =>
     value === undefined ? [] : [{ ...flag, value, baseDir: cwd }],
   );
-  return loadConfig({ files, env: process.env, overrides, cwd });
+  return loadConfig({ files, env: process.env, overrides, cwd, needsToken });
 }
 
 /**
@@ -118,6 +119,12 @@ export function refuseFileAsRun(command: string, run: string, file: string | und
   throw new ConfigError('USAGE', `${command} needs a run: foliopipe ${command} RUN [FILE]`, {
     hint: 'see the runs with: foliopipe runs',
   });
+}
+
+/** Reads the value of `--chunk`. */
+export function chunkNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('expected a whole number from 1');
 }
 
 const defaultFile = 'foliopipe.yaml';

@@ -2,6 +2,7 @@
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { Logger } from '../../pipelines/index.js';
+import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
 import { openLogFile } from './log-file.js';
 import { stderr } from './output.js';
@@ -36,7 +37,7 @@ export function createLogger(
       leftOut += 1;
       return;
     }
-    terminal.write(logFormat === 'json' ? line : asText(line));
+    terminal.write(logFormat === 'json' ? line : asText(withSafeMessage(line)));
     if (leftOut === 0) return;
     const count = leftOut;
     leftOut = 0;
@@ -57,7 +58,7 @@ export function createLogger(
       level,
       base: null,
       redact: { paths: ['token', '*.token', '*.*.token'], censor: '[secret]' },
-      hooks: { streamWrite: (line) => redact(line, secrets) },
+      hooks: { streamWrite: (line) => safeJsonText(redact(line, secrets)) },
     },
     pino.multistream(streams),
   );
@@ -70,6 +71,12 @@ export function warnLost(logger: Logger, target: string, code: string): void {
     { place: target, code },
     `${target} can no longer be written (${code}); the work goes on without it`,
   );
+}
+
+/** A line of the log, to be shown as text: the JSON escapes what could act on a terminal, and is read for that. */
+function withSafeMessage(line: string): object {
+  const record = JSON.parse(line) as { readonly msg?: unknown };
+  return typeof record.msg === 'string' ? { ...record, msg: safeLines(record.msg) } : record;
 }
 
 function redact(line: string, secrets: readonly string[]): string {

@@ -1,7 +1,8 @@
 /** Appends lines to the log file. A full disk or a lost reader ends the log, never the work. */
-import { mkdirSync, openSync, writeSync } from 'node:fs';
+import { openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigError } from '../../pipelines/index.js';
+import { makeFolder } from '../make-folder.js';
 
 export interface LogFile {
   /** Never throws. */
@@ -30,7 +31,7 @@ export function openLogFile(path: string, onLost: (code: string) => void): LogFi
 
 function open(path: string): number {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     return openSync(path, 'a', 0o600);
   } catch (cause) {
     throw new ConfigError('LOG_FILE_UNWRITABLE', `--log-file: ${path} cannot be written`, {

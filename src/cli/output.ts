@@ -1,8 +1,9 @@
 /**
- * stdout and stderr. Only this file writes to them. A lost reader, a closed terminal or a full disk ends the output,
+ * stdout and stderr. Only this file writes to them, and what it writes cannot act on a terminal. A lost reader, a closed terminal or a full disk ends the output,
  * never the work.
  */
 import { TroubleError } from '../errors.js';
+import { safeJson, safeLines } from '../text.js';
 
 /** stdout or stderr, or a substitute in a test. */
 export type OutputStream = Pick<NodeJS.WriteStream, 'write' | 'on'> &
@@ -16,8 +17,13 @@ export interface Sink {
   readonly isBehind: boolean;
   /** The system's code of the error that ended the output, such as `EPIPE` or `ENOSPC`; undefined without an error. */
   readonly lost: string | undefined;
-  /** Writes without waiting; does nothing once the sink is lost. Never throws. */
+  /**
+   * Writes lines without waiting; does nothing once the sink is lost. Never throws. What is unprintable, and could act on
+   * a terminal, is escaped.
+   */
   write(text: string): void;
+  /** Writes text of our own with control sequences for a terminal. Whatever comes from outside must be escaped in it. */
+  writeStyled(text: string): void;
   /** Waits for a reader that is slower than the writer. */
   drained(): Promise<void>;
   /** Sets the only listener. It is called once, when the sink is lost, or at once if it is already lost. */
@@ -42,6 +48,9 @@ export function createSink(stream: OutputStream): Sink {
     lostListener?.(lost);
   });
 
+  const write = (text: string) => {
+    if (lost === undefined && text !== '') stream.write(text);
+  };
   return {
     get isTTY() {
       return stream.isTTY === true;
@@ -55,9 +64,8 @@ export function createSink(stream: OutputStream): Sink {
     get lost() {
       return lost;
     },
-    write: (text) => {
-      if (lost === undefined && text !== '') stream.write(text);
-    },
+    write: (text) => write(safeLines(text)),
+    writeStyled: write,
     drained: async () => {
       if (lost === undefined && stream.writableNeedDrain === true) {
         await new Promise<void>((resume) => waiting.add(resume));
@@ -112,5 +120,5 @@ export async function printJson(type: LineType, fields: object): Promise<void> {
 }
 
 function jsonLine(type: LineType, fields: object): string {
-  return `${JSON.stringify({ type, ...fields })}\n`;
+  return `${safeJson({ type, ...fields })}\n`;
 }

@@ -79,6 +79,12 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./commands/adopt.js')).addAdopt,
   },
   {
+    name: 'abandon',
+    usage: '[options] [file]',
+    description: 'give up a folio that is never finished, so that its run can end; adopt binds it again',
+    load: async () => (await import('./commands/abandon.js')).addAbandon,
+  },
+  {
     name: 'recover',
     usage: '[options] [file]',
     description: 'rebuild a checkpoint that was lost, damaged or restored from an old copy; pays nothing',
@@ -100,13 +106,13 @@ export const rows: readonly Row[] = [
   {
     name: 'ledger',
     usage: '[options] [file]',
-    description: 'list all uploads that were, or may have been, paid for, with their sum',
+    description: 'list all uploads and searches that were, or may have been, paid for, with their sum',
     load: async () => (await import('./commands/ledger.js')).addLedger,
   },
   {
     name: 'search',
     usage: '[options] [file]',
-    description: 'search for one business; it is paid for as one record',
+    description: 'search for one business; it is paid for as one record, and in ledger and budget',
     load: async () => (await import('./commands/search.js')).addSearch,
   },
   {

@@ -1,5 +1,6 @@
 /** Reports an error and the next step as text, as a log record or as the last JSON line. */
 import { CommanderError } from 'commander';
+import { diskError } from '../disk-error.js';
 import {
   ConfigError,
   DeadlineError,
@@ -10,21 +11,22 @@ import {
   UntrustedError,
 } from '../errors.js';
 import { hintOf } from '../hints.js';
+import { safeJson } from '../text.js';
 import { stderr, writeJson } from './output.js';
-import { asRehearsed, isRehearsal, resumeCommand } from './resume-command.js';
+import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
 
 /**
  * @param argv as node gives it; it may be impossible to parse, which is then the error.
  * @returns the exit code.
  */
 export function reportFailure(thrown: unknown, argv: readonly string[]): number {
-  const error = thrown instanceof CommanderError ? usageError(thrown) : thrown;
+  const error = thrown instanceof CommanderError ? usageError(thrown) : (diskError(thrown) ?? thrown);
   const known = error instanceof FoliopipeError ? error : undefined;
   const exitCode = known?.exitCode ?? 1;
   const message = error instanceof Error ? error.message : String(error);
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
   const next = known && hintOf(known);
-  const hint = next === undefined ? null : asRehearsed(next, argv);
+  const hint = next === undefined ? null : withCommand(code, asRehearsed(next, argv), argv);
   const resume = needsResumeCommand(error, argv) ? resumeCommand(argv) : null;
   if (argv.includes('--json')) {
     writeJson('summary', { exitCode, error: { code, message, hint, resume, facts } });
@@ -32,6 +34,11 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   const text = known === undefined ? bugText(error, message) : failureText(known, hint, resume);
   stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
   return exitCode;
+}
+
+/** Adds the command to a hint that asks for `--yes`. It is part of the hint, so that no program types it by itself. */
+function withCommand(code: string, hint: string, argv: readonly string[]): string {
+  return code === 'RUN_UNFINISHED_PAID' ? `${hint}: ${confirmCommand(argv)}` : hint;
 }
 
 function usageError({ code, message }: CommanderError): ConfigError {
@@ -71,5 +78,5 @@ function isJsonLog(argv: readonly string[]): boolean {
 
 /** A record in the logger's form, with level error. The logger itself may not exist yet. */
 function jsonRecord(fields: object, text: string): string {
-  return `${JSON.stringify({ level: 50, time: Date.now(), ...fields, msg: text.trimEnd() })}\n`;
+  return `${safeJson({ level: 50, time: Date.now(), ...fields, msg: text.trimEnd() })}\n`;
 }

@@ -1,4 +1,4 @@
-/** The command that continues an unfinished run, ready to paste into a shell. */
+/** The commands that errors name as the next step, ready to paste into a shell. */
 
 /**
  * The same command without the flags of a new run: `--new` would begin another run and pay again. Another command does
@@ -13,6 +13,11 @@ export function resumeCommand(argv: readonly string[], command = argv[2]): strin
     return !isNew && words[index - 1] !== '--label';
   });
   return ['foliopipe', ...(command === undefined ? [] : [command]), ...rest.map(quoteForShell)].join(' ');
+}
+
+/** The same command with `--yes`. */
+export function confirmCommand(argv: readonly string[]): string {
+  return ['foliopipe', ...argv.slice(2).map(quoteForShell), '--yes'].join(' ');
 }
 
 /** Whether the command line starts a rehearsal. */

@@ -1,5 +1,6 @@
 /** The summary of a run as text. */
 import {
+  abandonedText,
   adoptHint,
   enoughTolerance,
   exceededReasons,
@@ -8,6 +9,7 @@ import {
   type RunSummary,
 } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
+import { escapeUnprintable } from '../text.js';
 import { runReuseLines } from './reuse-text.js';
 
 export interface SummaryTerms {
@@ -62,7 +64,7 @@ function published(summary: RunSummary): string[] {
     `  output    ${output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
     recordsLine(summary),
     ...runReuseLines(summary),
-    `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.join(', ')}`,
+    `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...driftLines(summary),
     ...deltaLines(summary),
     `  manifest  ${manifest}`,
@@ -128,6 +130,7 @@ function warnings(summary: RunSummary): string[] {
       : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
     ...summary.lost.map((one) => `  ${lostFolioText(run, one)}`),
+    ...summary.abandoned.map((one) => `  ${abandonedText(run, one)}`),
     ...outputProblem(summary),
     ...(refused > 0
       ? [

@@ -12,16 +12,22 @@ export interface TimeOptions {
 }
 
 export function withTimeOptions(command: Command): Command {
-  return command
-    .option(
-      '--deadline <time>',
-      'stop at this time, resumably, with exit 8: an instant with its zone, or a time of day',
-    )
-    .option('--max-duration <time>', 'stop after this time, resumably, with exit 8: 6h, 90m')
-    .option(
-      '--wait-lock [time]',
-      'wait for another run of this pipeline to end, at most this long; else exit 11',
-    );
+  return withWaitOption(
+    command
+      .option(
+        '--deadline <time>',
+        'stop at this time, resumably, with exit 8: an instant with its zone, or a time of day',
+      )
+      .option('--max-duration <time>', 'stop after this time, resumably, with exit 8: 6h, 90m'),
+  );
+}
+
+/** Only waits for the lock: for commands that ask no service. */
+export function withWaitOption(command: Command): Command {
+  return command.option(
+    '--wait-lock [time]',
+    'wait for another run of this pipeline to end, at most this long; else exit 11',
+  );
 }
 
 /** Only for commands that publish. */

@@ -21,6 +21,8 @@ export interface LoadOptions {
   readonly overrides: readonly Override[];
   /** Absolute base folder of the files and of the paths in variables. */
   readonly cwd: string;
+  /** `false` for a command that asks no service: the token is not read and may be missing. */
+  readonly needsToken?: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,17 +33,32 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws ConfigError `CONFIG_UNREADABLE` for a file that cannot be read; `CONFIG_INVALID` with all other problems, each
  * with its key and its origin: file and line, variable or flag.
  */
-export async function loadConfig({ files, env, overrides, cwd }: LoadOptions): Promise<Config> {
+export async function loadConfig({
+  files,
+  env,
+  overrides,
+  cwd,
+  needsToken = true,
+}: LoadOptions): Promise<Config> {
   const problems = new Problems();
-  const fromFiles = await Promise.all(files.map((file) => readSettings(file, cwd, problems)));
+  const fromFiles: Setting[] = [];
+  for (const file of files) fromFiles.push(...(await readSettings(file, cwd, problems)));
   problems.throwIfAny();
   const settings = [
-    ...fromFiles.flat(),
+    ...fromFiles,
     ...environmentSettings(env, cwd, problems),
     ...flagSettings(overrides, problems),
   ];
   const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
-  return resolveConfig(settings, env, baseDir, problems);
+  return resolveConfig(needsToken ? settings : withoutToken(settings), env, baseDir, problems);
+}
+
+/** The settings with a token that is never sent. */
+function withoutToken(settings: readonly Setting[]): readonly Setting[] {
+  const isToken = ({ key }: Setting) =>
+    key[0] === 'service' && (key[1] === 'token' || key[1] === 'tokenFile');
+  const unused: Setting = { key: ['service', 'token'], value: 'unused', origin: undefined };
+  return [...settings.filter((setting) => !isToken(setting)), unused];
 }
 
 /**

@@ -1,10 +1,11 @@
 /** The delta store on the local disk: `<stateDir>/deltas/<pipeline>.d/`, files 0600, folders 0700. */
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
-import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
+import { makeFolder } from '../make-folder.js';
+import { writeFileAtomically } from '../streams/atomic-file.js';
 import { isMissing } from '../streams/system-error.js';
 import { type DeltaStore, type LastPublication, restartHint, type StoredDigests } from './delta-store.js';
 
@@ -19,8 +20,7 @@ export function createLocalDeltaStore(stateDir: string): DeltaStore {
     name: string,
     fill: (append: (piece: Uint8Array) => void) => Promise<void>,
   ) => {
-    await mkdir(folderOf(pipeline), { recursive: true, mode: 0o700 });
-    await syncFolder(root);
+    makeFolder(folderOf(pipeline), 0o700);
     const path = join(folderOf(pipeline), name);
     await writeFileAtomically(path, 0o600, (file) => fill((piece) => writeFileSync(file, piece)));
   };

@@ -1,17 +1,22 @@
 /** The output store on local disks: a file is renamed into place, and its folder is synced. */
 import { constants, renameSync } from 'node:fs';
-import { chmod, mkdir, open, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, lstat, open, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isPassingTrouble } from '../disk-error.js';
 import { ConfigError } from '../errors.js';
-import { syncFolder } from '../streams/atomic-file.js';
+import { makeFolder } from '../make-folder.js';
+import { syncFolder as syncOnDisk } from '../streams/atomic-file.js';
 import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
-import { codeOf, diskTrouble, isMissing } from '../streams/system-error.js';
+import { codeOf, isMissing } from '../streams/system-error.js';
 import { checkPlace } from './output-place.js';
-import { checkRights, nearestFolder, unwritable } from './output-rights.js';
+import { checkRights, unwritable } from './output-rights.js';
 import type { OutputNames, OutputStore } from './output-store.js';
 
-/** Names are paths. A local file must be on the same file system as its name. */
-export function createLocalOutputStore(): OutputStore {
+/**
+ * Names are paths. A local file must be on the same file system as its name.
+ * @param syncFolder makes renames and removals in a folder durable.
+ */
+export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
   return {
     put: async (localFile, name, mode) => {
       await chmod(localFile, mode);
@@ -31,12 +36,17 @@ export function createLocalOutputStore(): OutputStore {
       };
     },
     read: readStart,
-    remove: (name) => replacing(name, () => rm(name, { force: true })),
+    remove: async (name) => {
+      const isThere = await lstat(name).catch(ignoreMissing);
+      if (isThere === undefined) return;
+      await replacing(name, () => rm(name, { force: true }));
+      await syncFolder(dirname(name));
+    },
     check: checkPlace,
     checkWritable: (names) => checkRights(names),
     prepare: async (names) => {
       await checkRights(names);
-      await makeFolder(dirname(names.output));
+      makeOutputFolder(dirname(names.output));
       await tryToWrite(names);
     },
   };
@@ -54,15 +64,11 @@ async function readStart(name: string, bytes: number): Promise<Uint8Array | unde
   }
 }
 
-/** Makes the folders that are missing one by one, because Node's own way never ends where the system refuses all. */
-async function makeFolder(folder: string): Promise<void> {
-  const { path, missing } = await nearestFolder(folder);
-  let made = path;
-  for (const name of missing) {
-    made = join(made, name);
-    await mkdir(made).catch((cause: unknown) => {
-      if (codeOf(cause) !== 'EEXIST') throw refused(folder, cause);
-    });
+function makeOutputFolder(folder: string): void {
+  try {
+    makeFolder(folder);
+  } catch (cause) {
+    throw refused(folder, cause);
   }
 }
 
@@ -81,8 +87,7 @@ async function tryToWrite({ output, local }: OutputNames): Promise<void> {
 
 /** A full disk, one that fails, and too many open files have errors of their own. */
 function refused(folder: string, cause: unknown): unknown {
-  const trouble = diskTrouble(codeOf(cause));
-  if (trouble !== undefined && trouble !== 'unwritable') return cause;
+  if (isPassingTrouble(cause)) return cause;
   return unwritable(folder, `no file can be created there (${codeOf(cause)})`, cause);
 }
 

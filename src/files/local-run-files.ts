@@ -4,10 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
@@ -57,7 +58,7 @@ export function createLocalFiles(stateDir: string): FileStore {
 const OWN_NAME = /^(?:chunk|part)-\d+/;
 
 async function createLocalRunFiles(folder: string): Promise<RunFiles> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
   const partName = (chunk: number, { fileStatus, part }: PartReference) =>
     join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}`);

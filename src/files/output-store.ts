@@ -43,7 +43,10 @@ export interface OutputStore {
   identity(name: string): Promise<OutputIdentity | undefined>;
   /** The first bytes of the content under a name; undefined if there is none. */
   read(name: string, bytes: Bytes): Promise<Uint8Array | undefined>;
-  /** Removes the content under a name. A missing name is no error. */
+  /**
+   * Removes the content under a name. A missing name is no error. Once the promise has resolved, the removal survives a
+   * power failure: an old marker must not come back beside a new output.
+   */
   remove(name: string): Promise<void>;
   /**
    * Checks that nothing stands under the names that a publication cannot replace (rule "Check before paying"). Changes

@@ -5,8 +5,9 @@
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { createWrittenHash, type WrittenHash } from '../streams/file-identity.js';
 
@@ -37,7 +38,7 @@ export async function openWorkFile(
   known: KnownWork,
   lengthOf: (size: number) => Promise<number>,
 ): Promise<WorkFile> {
-  await mkdir(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   const file = await open(path, 'a+', 0o600);
   try {
     const { size } = await file.stat();

@@ -1,9 +1,10 @@
 /**
  * Chunks that need a person's help: ambiguous chunks, which the service may have accepted, and chunks whose folio is
- * lost. `foliopipe adopt` binds a folio that was found at the service to such a chunk.
+ * lost or was given up. `foliopipe adopt` binds a folio that was found at the service to such a chunk.
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/walk-run.js';
+import { countOf } from '../quantities.js';
 
 /** A chunk that is ambiguous, or was given up because it was ambiguous. */
 export interface Adoptable {
@@ -63,8 +64,8 @@ export function adoptCommand(run: string, chunk: number | string, folio: string)
   return `foliopipe adopt --run ${run} --chunk ${chunk} ${folio}`;
 }
 
-/** A chunk that was given up because the service no longer knows its folio. */
-export interface LostFolio {
+/** A chunk that was given up because the service no longer knows its folio, or by a person. */
+export interface FolioGivenUp {
   readonly chunk: number;
   readonly folio: string;
   readonly records: number;
@@ -73,25 +74,41 @@ export interface LostFolio {
 }
 
 /**
- * The first lost folios of a run, by chunk number.
+ * The first folios of a run that were given up for a cause, by chunk number.
  * @param limit the most to return.
  */
-export async function findLostFolios(
+export async function findFoliosGivenUp(
   checkpoint: Pick<CheckpointReader, 'chunksIn'>,
   run: string,
+  why: 'FOLIO_LOST' | 'FOLIO_ABANDONED',
   limit: number,
-): Promise<readonly LostFolio[]> {
-  const lost: LostFolio[] = [];
+): Promise<readonly FolioGivenUp[]> {
+  const found: FolioGivenUp[] = [];
   for await (const { number, folio, records, round, cause } of eachChunk(checkpoint, run, ['unprocessed'])) {
-    if (lost.length === limit) break;
-    if (cause === 'FOLIO_LOST' && folio !== null) lost.push({ chunk: number, folio, records, round });
+    if (found.length === limit) break;
+    if (cause === why && folio !== null) found.push({ chunk: number, folio, records, round });
   }
-  return lost;
+  return found;
 }
 
 /** Says what a lost folio means for its records, and which command helps. */
-export function lostFolioText(run: string, { chunk, folio, records, round }: LostFolio): string {
-  const some = records === 1 ? '1 record' : `${records} records`;
-  const what = round === 0 ? `${some} UNPROCESSED` : `${some} FAILED as before`;
-  return `chunk ${chunk}: folio ${folio} is lost (${what}); the next foliopipe run asks for it again; or ${adoptCommand(run, chunk, 'FOLIO')}`;
+export function lostFolioText(run: string, lost: FolioGivenUp): string {
+  const { chunk, folio } = lost;
+  return `chunk ${chunk}: folio ${folio} is lost (${outcomeText(lost)}); the next foliopipe run asks for it again; or ${adoptCommand(run, chunk, 'FOLIO')}`;
+}
+
+/** Says what a folio that a person has given up means for its records, and how to bind it again. */
+export function abandonedText(run: string, abandoned: FolioGivenUp): string {
+  const { chunk, folio } = abandoned;
+  return `chunk ${chunk}: folio ${folio} was given up by hand (${outcomeText(abandoned)}); when it is finished, bind it again: ${adoptCommand(run, chunk, folio)}`;
+}
+
+/** What becomes of the records of a folio that is given up. Those of a round have failed before. */
+export function outcomeText({ records, round }: Pick<FolioGivenUp, 'records' | 'round'>): string {
+  return `${countOf(records, 'record')} ${round === 0 ? 'UNPROCESSED' : 'FAILED as before'}`;
+}
+
+/** The command that gives up a folio that is never finished. */
+export function abandonCommand(run: string, chunk: number): string {
+  return `foliopipe abandon --run ${run} --chunk ${chunk}`;
 }

@@ -1,12 +1,12 @@
 /**
  * The ledger lists what was, or may have been, paid for in all runs: one entry for each upload that the service
- * accepted or may have accepted, and one for the searches of a run and day. Invariants: only one page of uploads is in
+ * accepted or may have accepted, one for the searches of a run and day, and one for each search of no run. Invariants: only one page of uploads is in
  * memory. An upload is free only if its own reply came from a local service; a request without a reply is free only if
  * all replies of its run came from one (rule "A rehearsal never looks real",
  * docs/architecture.md#a-rehearsal-never-looks-real).
  */
-import type { CheckpointReader, Run, Search, Upload } from '../checkpoint/checkpoint.js';
-import { eachSearch } from '../checkpoint/walk-run.js';
+import type { CheckpointReader, Run, Search, SingleSearch, Upload } from '../checkpoint/checkpoint.js';
+import { eachSearch, eachSingleSearch } from '../checkpoint/walk-run.js';
 import { dayOf, monthOf } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
 import { priceOf, publishedOrigins, type Saved, savedBy } from './origins.js';
@@ -21,8 +21,9 @@ export interface LedgerOptions {
 
 export interface LedgerEntry {
   readonly pipeline: string;
-  readonly run: string;
-  /** An upload, or all single-record searches of a run on one day with the same state. */
+  /** Null for a search that belongs to no run. */
+  readonly run: string | null;
+  /** An upload; all single-record searches of a run on one day with the same state; or a search of no run. */
   readonly kind: 'upload' | 'search';
   /** Null for searches, like attempt and file name. */
   readonly chunk: number | null;
@@ -81,9 +82,9 @@ export function ledgerReuse(
   return { reused, duplicates, saved };
 }
 
-/** Entries of all runs of a pipeline, or of all pipelines, oldest run first. */
+/** Entries of all runs of a pipeline, or of all pipelines, oldest run first; then those of searches of no run. */
 export async function* readLedger(
-  checkpoint: Pick<CheckpointReader, 'runs' | 'uploads' | 'searches' | 'replyKinds'>,
+  checkpoint: Pick<CheckpointReader, 'runs' | 'uploads' | 'searches' | 'replyKinds' | 'singleSearches'>,
   pipeline: string | undefined,
   options: LedgerOptions,
 ): AsyncGenerator<LedgerEntry> {
@@ -102,6 +103,10 @@ export async function* readLedger(
       after = last.chunk;
     }
     for (const entry of await searchEntries(checkpoint, run, options)) if (isWanted(entry.at)) yield entry;
+  }
+  for await (const search of eachSingleSearch(checkpoint, pipeline)) {
+    if (search.state === 'dropped' || !isWanted(search.startedAt)) continue;
+    yield singleSearchEntry(search, options.pricePerRecord);
   }
 }
 
@@ -163,15 +168,34 @@ async function searchEntries(
     const sum = sums.get(key) ?? { at: startedAt, state: ended, records: 0 };
     sums.set(key, { ...sum, at: Math.min(sum.at, startedAt), records: sum.records + 1 });
   }
-  return [...sums.values()].map(({ at, state, records }) => ({
-    ...{ pipeline: run.pipeline, run: run.id, kind: 'search' as const, at, state, records },
-    ...{ chunk: null, attempt: null, fileName: null, folio: null },
+  return [...sums.values()].map((sum) => {
+    const of = { pipeline: run.pipeline, run: run.id, rehearsal: run.isLocal };
+    return searchEntry({ ...sum, ...of }, pricePerRecord);
+  });
+}
+
+/** A search without a reply may have been paid for, whatever answers at the address. */
+function singleSearchEntry(
+  { pipeline, startedAt: at, state, local }: SingleSearch,
+  pricePerRecord: number | null,
+): LedgerEntry {
+  const of = { pipeline, run: null, rehearsal: local === true };
+  return searchEntry({ ...of, at, state: searchState(state), records: 1 }, pricePerRecord);
+}
+
+function searchEntry(
+  sum: Pick<LedgerEntry, 'pipeline' | 'run' | 'at' | 'state' | 'records' | 'rehearsal'>,
+  pricePerRecord: number | null,
+): LedgerEntry {
+  const { state, records, rehearsal } = sum;
+  return {
+    ...sum,
+    ...{ kind: 'search', chunk: null, attempt: null, fileName: null, folio: null },
     serviceRecords: state === 'accepted' ? records : null,
-    price: priceOf(run.isLocal ? 0 : records, pricePerRecord),
+    price: priceOf(rehearsal ? 0 : records, pricePerRecord),
     possiblyTwice: state === 'ambiguous',
     sentAgain: false,
-    rehearsal: run.isLocal,
-  }));
+  };
 }
 
 /** A committed intent may have been sent, so it counts as ambiguous until its outcome is known. */

@@ -6,7 +6,7 @@ import type { OutputStore } from '../files/output-store.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
 import type { Counts, Drift, Origins, PublishedDelta, Source } from '../types.js';
-import { type Adoptable, findAdoptable, findLostFolios, type LostFolio } from './adoptable.js';
+import { type Adoptable, type FolioGivenUp, findAdoptable, findFoliosGivenUp } from './adoptable.js';
 import { withheldExitCode } from './exit-code.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
@@ -55,7 +55,9 @@ export interface RunSummary {
   /** The first chunks for which a folio can be adopted. */
   readonly adoptable: readonly Adoptable[];
   /** The first chunks, at most ten, whose folio the service no longer knows. */
-  readonly lost: readonly LostFolio[];
+  readonly lost: readonly FolioGivenUp[];
+  /** The first chunks, at most ten, whose folio a person has given up. */
+  readonly abandoned: readonly FolioGivenUp[];
   /** Records with equal tuples and different results. */
   readonly indistinct: number;
   /** A warning if the join relies on the declared `result.echo` alone; else null. */
@@ -85,7 +87,7 @@ export interface RunSummary {
 }
 
 const maxAdoptable = 50;
-const maxLost = 10;
+const maxGivenUp = 10;
 
 export interface SummaryNotes {
   /** The partial publication of this process after a deadline. */
@@ -117,6 +119,7 @@ export async function summarizeRun(
   const run = (await checkpoint.run(id))!;
   const tally = await checkpoint.tally(id);
   const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
+  const mayBeGivenUp = run.state !== 'superseded' && tally.chunks.unprocessed > 0;
   const published = (run.state === 'done' ? run.publication : partial) ?? null;
   const columns = published?.resultColumns ?? run.columns ?? [];
   const { withheld } = run;
@@ -145,10 +148,8 @@ export async function summarizeRun(
     searches: tally.searches,
     ambiguousRecords: tally.ambiguousRecords,
     adoptable: mayAdopt ? await findAdoptable(checkpoint, id, maxAdoptable) : [],
-    lost:
-      run.state === 'superseded' || tally.chunks.unprocessed === 0
-        ? []
-        : await findLostFolios(checkpoint, id, maxLost),
+    lost: mayBeGivenUp ? await findFoliosGivenUp(checkpoint, id, 'FOLIO_LOST', maxGivenUp) : [],
+    abandoned: mayBeGivenUp ? await findFoliosGivenUp(checkpoint, id, 'FOLIO_ABANDONED', maxGivenUp) : [],
     indistinct: tally.counts.indistinct,
     joinedOnWord: run.join?.judged?.isOnWord ? weakEchoText(run.join) : null,
     columns,

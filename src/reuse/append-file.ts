@@ -1,8 +1,7 @@
 /** Files that only grow, and temporary files without a name. System calls are synchronous: another thread costs more. */
 import { randomUUID } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { syncFolder } from '../streams/atomic-file.js';
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** A file to which bytes are appended. They can be read again at once. */
 export class AppendFile {
@@ -54,13 +53,6 @@ export function readFully(fd: number, into: Uint8Array, offset: number): boolean
     at += read;
   }
   return true;
-}
-
-/** Makes a folder for its owner alone, durably. One that exists is left as it is. */
-export async function makeFolder(path: string): Promise<void> {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = path; made !== dirname(first); made = dirname(made)) await syncFolder(dirname(made));
 }
 
 /** A file in the folder, open for writing and reading. It has no name: the system frees it when it is closed. */

@@ -4,11 +4,11 @@
  */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../make-folder.js';
 import { syncFolder } from '../streams/atomic-file.js';
 import { isMissing } from '../streams/system-error.js';
 import type { Milliseconds } from '../types.js';
 import type { AnswerStore } from './answer-store.js';
-import { makeFolder } from './append-file.js';
 import { openCarriedAnswers } from './carried-answers.js';
 import { LANE_BITS } from './choice-format.js';
 import { openChoiceReader } from './choice-reader.js';
@@ -55,7 +55,7 @@ export function createLocalAnswerStore(
           readers.push(openSegmentReader(segment, path, { key, secretPath }, buffers));
         }
         const newChoicePath = async (run: string) => {
-          await makeFolder(choicesFolder);
+          makeFolder(choicesFolder, 0o700);
           return choicePath(run);
         };
         const place = { folder, newChoicePath, key, laneBits: limits.laneBits };
@@ -69,7 +69,7 @@ export function createLocalAnswerStore(
     removeChoice: (run) => remove(choicesFolder, choicePath(run)),
     openSegment: async (options) => {
       const key = deriveKey(await openSecret(folder, false), options.sentColumns);
-      await makeFolder(segmentsFolder);
+      makeFolder(segmentsFolder, 0o700);
       const target = { folder, path: segmentPath(options.id), key, limits: limits.block };
       return createSegmentWriter(target, options);
     },

@@ -7,9 +7,9 @@ import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { HASH_KEY_BYTES } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
+import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
 import { isMissing } from '../streams/system-error.js';
-import { makeFolder } from './append-file.js';
 
 const SECRET_BYTES = 32;
 /** Of what is hashed and how: another version never finds the hashes of this one. */
@@ -65,7 +65,7 @@ function readSecret(path: string): Buffer | undefined {
 /** Several processes may do this at once: the first one's secret is taken by all. */
 async function makeSecret(folder: string, path: string, mustExist: boolean): Promise<Buffer> {
   if (mustExist || hasSegments(folder)) throw secretLost(path, 'is missing');
-  await makeFolder(folder);
+  makeFolder(folder, 0o700);
   const own = join(folder, `secret-${randomUUID()}`);
   await writeFileAtomically(own, 0o600, (file) => writeFileSync(file, randomBytes(SECRET_BYTES)));
   try {

@@ -1,12 +1,14 @@
 /** Begins a new run: after its records are chosen and every guard has passed, before anything is paid. */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import type { Logger } from '../logger.js';
 import type { AnswerLookup } from '../reuse/answer-store.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Clock } from '../streams/clock.js';
 import type { Choice, Source } from '../types.js';
 import { checkDisk } from './check-disk.js';
 import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
+import { type GivenUpRun, givenUpText } from './given-up-run.js';
 import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
 import type { SegmentContext } from './missing-segments.js';
 import type { RunOptions } from './run-options.js';
@@ -21,6 +23,8 @@ export interface BeginRunContext extends SegmentContext {
 interface Before {
   /** The run that the new one replaces. */
   readonly unfinished: Run | undefined;
+  /** What was paid for in it; undefined if nothing was. */
+  readonly givenUp: GivenUpRun | undefined;
   /** See `chooseForRun`. */
   readonly lookup: AnswerLookup | undefined;
 }
@@ -36,7 +40,7 @@ export async function beginRun(
   options: RunOptions,
   source: Source,
   frozen: Readonly<Record<string, string>>,
-  { unfinished, lookup }: Before,
+  { unfinished, givenUp, lookup }: Before,
 ): Promise<Run> {
   const { config, checkpoint, service } = context;
   const createdAt = context.clock.now();
@@ -49,7 +53,10 @@ export async function beginRun(
     await context.answers.removeChoice(id);
     throw error;
   }
-  if (unfinished !== undefined) await supersede(checkpoint, unfinished, createdAt);
+  if (unfinished !== undefined) {
+    await supersede(checkpoint, unfinished, createdAt);
+    logGivenUp(context.logger, unfinished, givenUp);
+  }
   await checkpoint.recordRun({
     id,
     pipeline: config.pipeline,
@@ -62,6 +69,18 @@ export async function beginRun(
     createdAt,
   });
   return (await checkpoint.run(id))!;
+}
+
+function logGivenUp(logger: Logger, { id }: Run, givenUp: GivenUpRun | undefined): void {
+  if (givenUp === undefined) {
+    logger.info({ run: id }, `unfinished run ${id} is given up; nothing was paid for in it`);
+    return;
+  }
+  const { paid, inVain, open, ambiguous, collected } = givenUp;
+  logger.warn(
+    { run: id, paid, inVain: inVain.records, open, ambiguous, collected },
+    `unfinished run ${id} is given up: ${givenUpText(givenUp)}`,
+  );
 }
 
 /** @throws GuardError when it would send more than a guard or a budget allows. */

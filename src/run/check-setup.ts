@@ -6,6 +6,7 @@ import { type ProbeOptions, probeSearch, probeService } from '../api/probe-servi
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../config/schema.js';
+import { diskError } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import { formatBytes } from '../quantities.js';
@@ -41,7 +42,8 @@ export async function* checkSetup(config: Config, options: CheckOptions = {}): A
 async function checkItem(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
   try {
     return { item, outcome: 'ok', text: await check(), error: null };
-  } catch (error) {
+  } catch (thrown) {
+    const error = diskError(thrown) ?? thrown;
     if (!(error instanceof FoliopipeError)) throw error;
     return { item, outcome: 'failed', text: error.message, error };
   }

@@ -14,6 +14,7 @@ import { checkDisk } from './check-disk.js';
 import { checkSource } from './check-source.js';
 import { watchRecords } from './choose-records.js';
 import { pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
+import { checkGivenUp, findGivenUp } from './given-up-run.js';
 import { namedRun } from './named-run.js';
 import type { RunOptions } from './run-options.js';
 
@@ -34,7 +35,8 @@ export interface FindRunContext extends BeginRunContext {
 }
 
 /**
- * @throws ConfigError when a frozen value differs, or when a run with other values has done the source; SourceError
+ * @throws ConfigError when a frozen value differs, when a run with other values has done the source, or when a new run
+ *   would give up open paid requests and `yes` is not set; SourceError
  *   when the source of the unfinished run has changed.
  */
 export async function findRun(context: FindRunContext, options: RunOptions): Promise<FoundRun> {
@@ -58,6 +60,8 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
     if (changed && config.source.onChange === 'supersede') return { run: unfinished, found: 'outdated' };
     return continueRun(context, unfinished, source, options);
   }
+  const givenUp = unfinished && (await findGivenUp(context, options, unfinished, null));
+  checkGivenUp(givenUp, options);
   const latest = await checkpoint.latestRun(config.pipeline);
   // A kill may have come before its files were removed.
   if (latest?.state === 'withheld') await removeWaitingFiles(latest);
@@ -73,7 +77,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
       }
     }
     await context.prepareOutput(config.output.path);
-    const before = { unfinished, lookup: watch?.lookup() };
+    const before = { unfinished, givenUp, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, frozen, before), found: 'new' };
   } finally {
     await watch?.close();

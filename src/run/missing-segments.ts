@@ -95,7 +95,8 @@ export async function remakeSegment(
   }
 }
 
-function hasSentSame({ frozen, service }: Run, config: Config): boolean {
+/** Whether the run has sent the columns of the config to its service. */
+export function hasSentSame({ frozen, service }: Run, config: Config): boolean {
   const columns = JSON.parse(frozen['upload.columns'] ?? '{}') as Config['upload']['columns'];
   const isSameService = service === serviceIdentity(config) || service === serviceAddress(config);
   return isSameService && Object.keys(columns).join('\n') === Object.keys(config.upload.columns).join('\n');

@@ -5,7 +5,7 @@ import type { Run } from '../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
-import { ConfigError, TroubleError } from '../errors.js';
+import { diskError } from '../disk-error.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -15,8 +15,8 @@ import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer
 import type { RunContext } from '../run-context.js';
 import { systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
-import { codeOf, diskTrouble } from '../streams/system-error.js';
 import { refuseUnconfirmed } from './backup/restored-mark.js';
+import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
 import {
   createReleasers,
@@ -52,6 +52,7 @@ export async function withRun<T>(
   body: (run: OpenRun) => Promise<T>,
 ): Promise<T> {
   try {
+    checkOpenFiles(config);
     const run = await openRun(config, options);
     const result = await body(run).catch(async (error: unknown) => {
       await run.close().catch(() => undefined);
@@ -60,7 +61,7 @@ export async function withRun<T>(
     await run.close();
     return result;
   } catch (error) {
-    throw translateDiskError(error, config);
+    throw diskError(error, `${config.stateDir} or ${dirname(config.output.path)}`) ?? error;
   }
 }
 
@@ -163,34 +164,4 @@ function createPreparer(
     releasers.add(await waitForLock(lock, { pipeline, holder, wait }, context));
     prepared.add(path);
   };
-}
-
-function translateDiskError(error: unknown, { stateDir, output }: Config): unknown {
-  if (!(error instanceof Error)) return error;
-  const code = codeOf(error);
-  // The error of a write to an open file does not name the file.
-  const path = 'path' in error ? String(error.path) : `${stateDir} or ${dirname(output.path)}`;
-  const details = (hint: string) => ({ hint, facts: { path }, cause: error });
-  switch (diskTrouble(code)) {
-    case 'full': {
-      const hint = 'make room, then run the same command again: it goes on where this one stopped';
-      return new TroubleError('DISK_FULL', `no space left to write ${path}`, details(hint));
-    }
-    case 'unwritable': {
-      const hint =
-        'let this user write there, then run the same command again: it goes on where this one stopped';
-      return new ConfigError('FOLDER_UNWRITABLE', `cannot write ${path} (${code})`, details(hint));
-    }
-    case 'failed': {
-      const hint = 'look at the disk, then run the same command again: it goes on where this one stopped';
-      return new TroubleError('DISK_FAILED', `the disk failed on ${path} (${code})`, details(hint));
-    }
-    case 'too-many-files': {
-      const hint = 'raise the limit (ulimit -n) or lower concurrency.*, then run the same command again';
-      const message = `too many open files: cannot open ${path} (${code})`;
-      return new TroubleError('TOO_MANY_FILES', message, details(hint));
-    }
-    default:
-      return error;
-  }
 }

@@ -80,6 +80,23 @@ export interface AnswersState {
 }
 
 /**
+ * Runs a body with the checkpoint. Takes no lock: for changes that belong to no run, each of which is one transaction.
+ */
+export async function withCheckpoint<T>(
+  { stateDir }: Pick<Config, 'stateDir'>,
+  options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint'>,
+  body: (state: StateContext & { readonly checkpoint: Checkpoint }) => Promise<T>,
+): Promise<T> {
+  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
+  const checkpoint = options.checkpoint ?? (await openSqliteCheckpoint(stateDir));
+  try {
+    return await body({ clock, logger, signal, checkpoint });
+  } finally {
+    if (options.checkpoint === undefined) await checkpoint.close();
+  }
+}
+
+/**
  * Runs a body with the stored answers and their rows. Takes no lock: all pipelines share the answers, and each change of
  * a row is one transaction.
  */
@@ -88,14 +105,8 @@ export async function withAnswers<T>(
   options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint' | 'answers'>,
   body: (state: AnswersState) => Promise<T>,
 ): Promise<T> {
-  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   const { answers = openAnswers({ stateDir }) } = options;
-  const checkpoint = options.checkpoint ?? (await openSqliteCheckpoint(stateDir));
-  try {
-    return await body({ clock, logger, signal, checkpoint, answers });
-  } finally {
-    if (options.checkpoint === undefined) await checkpoint.close();
-  }
+  return withCheckpoint({ stateDir }, options, (state) => body({ ...state, answers }));
 }
 
 /** The answers of earlier runs on the local disk. */

@@ -17,6 +17,7 @@ import { checkDisk } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { pickDoneRun, prunedError } from './done-run.js';
+import { findGivenUp, type GivenUpRun } from './given-up-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import type { RunOptions } from './run-options.js';
@@ -47,6 +48,8 @@ export interface PlannedStep {
   readonly records: number;
   /** Why a done run would be published again, or one that was withheld; or null. */
   readonly publishedAgain?: string | null;
+  /** What was paid for in the unfinished run that the new one replaces; null if none is replaced, or nothing was paid. */
+  readonly givesUp: GivenUpRun | null;
 }
 
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
@@ -61,8 +64,10 @@ export async function planRun(
   const service = serviceIdentity(config);
   const reader = await openCheckpointReader(config.stateDir);
   try {
-    const found = fresh ? begins : await findNext({ config, output }, service, source, reader);
-    const { kind, run, publishedAgain } = found;
+    const found = fresh
+      ? await findReplaced(reader, config)
+      : await findNext({ config, output }, service, source, reader);
+    const { kind, run, publishedAgain, replaced } = found;
     const sends = kind === 'begin' || kind === 'continue';
     if (sends) {
       const paths = source.files.map(({ path }) => path);
@@ -85,6 +90,7 @@ export async function planRun(
       ...(begun === undefined ? all : await leftOf(reader!, begun, chunks)),
       ...(!sends && { chunks: 0, records: 0 }),
       ...(publishedAgain !== undefined && { publishedAgain }),
+      givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
     if (sends) {
       const workFile = begun && workPathOf(config.output.path, begun.id);
@@ -128,9 +134,28 @@ async function planChunks(
 /** The kind of the next step, and the run that it is about. */
 interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain'> {
   readonly run: Run | null;
+  /** The unfinished run that the new one would replace. */
+  readonly replaced?: Run;
 }
 
 const begins: FoundStep = { kind: 'begin', run: null };
+
+/** The step of `--new`, which gives up an unfinished run. */
+async function findReplaced(reader: CheckpointReader | undefined, { pipeline }: Config): Promise<FoundStep> {
+  const replaced = await reader?.unfinishedRun(pipeline);
+  return replaced?.state === 'open' ? { ...begins, replaced } : begins;
+}
+
+async function givesUpOf(
+  checkpoint: CheckpointReader,
+  config: Config,
+  options: Pick<RunOptions, 'reuse'>,
+  run: Run,
+  source: Source,
+): Promise<GivenUpRun | null> {
+  const isChanged = run.source.sha256 !== source.sha256;
+  return (await findGivenUp({ config, checkpoint }, options, run, isChanged)) ?? null;
+}
 
 async function findNext(
   { config, output: store }: { readonly config: Config; readonly output: OutputStore },
@@ -143,8 +168,9 @@ async function findNext(
   const unfinished = await reader.unfinishedRun(config.pipeline);
   if (unfinished !== undefined) {
     checkFixedValues(unfinished.frozen, frozen, unfinished.id);
-    const isSame = unfinished.source.sha256 === source.sha256;
-    return { kind: isSame ? 'continue' : 'changed', run: unfinished };
+    if (unfinished.source.sha256 === source.sha256) return { kind: 'continue', run: unfinished };
+    if (config.source.onChange === 'supersede') return { ...begins, replaced: unfinished };
+    return { kind: 'changed', run: unfinished };
   }
   const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begins;

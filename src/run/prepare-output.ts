@@ -2,12 +2,13 @@
 
 import type { HeldLock, LockHolder } from '../checkpoint/pipeline-lock.js';
 import { lockOutput, outputLockPath } from '../checkpoint/sqlite/output-lock.js';
+import { isPassingTrouble } from '../disk-error.js';
 import { ConfigError, LockedError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { Logger } from '../logger.js';
 import { outputNames } from '../report/manifest.js';
 import { refuseOtherPipeline } from '../report/output-owner.js';
-import { codeOf, diskTrouble } from '../streams/system-error.js';
+import { codeOf } from '../streams/system-error.js';
 import { escapeUnprintable } from '../text.js';
 
 /**
@@ -69,8 +70,7 @@ function outputLocked(path: string, holder: LockHolder | undefined): LockedError
 }
 
 function lockFailed(path: string, cause: unknown): unknown {
-  const trouble = diskTrouble(codeOf(cause));
-  if (trouble !== undefined && trouble !== 'unwritable') return cause;
+  if (isPassingTrouble(cause)) return cause;
   const lock = outputLockPath(path);
   return new ConfigError('OUTPUT_LOCK_FAILED', `${lock} cannot be locked (${codeOf(cause)})`, {
     hint: 'a run of another user holds it, or was killed: wait until it ends; if there is none, remove the file and run the same command again',

@@ -5,6 +5,7 @@ import type { RunState } from '../checkpoint/checkpoint.js';
 import { isBehind } from '../checkpoint/journal/compare-journal.js';
 import { journalPath, runsWithFiles, segmentFiles } from '../checkpoint/journal/journal-folder.js';
 import { hasJournal, readJournal } from '../checkpoint/journal/read-journal.js';
+import { readSearchJournal } from '../checkpoint/journal/search-journal.js';
 import { rebuildRun } from '../checkpoint/recovery/rebuild-run.js';
 import type { RebuiltRun } from '../checkpoint/recovery/rebuilt-run.js';
 import {
@@ -67,6 +68,8 @@ export interface Recovered {
   readonly base: BaseState;
   readonly runs: readonly RecoveredRun[];
   readonly answers: RecoveredAnswers;
+  /** Paid searches that belong to no run and have a row again. */
+  readonly searches: number;
   /** Whether a rebuilt checkpoint has replaced it. */
   readonly replaced: boolean;
   /** Paths under which the files of the old checkpoint are kept; the database comes first, if there was one. */
@@ -90,6 +93,7 @@ export async function recover(
   if (
     ids.length === 0 &&
     segmentFiles(stateDir).length === 0 &&
+    readSearchJournal(stateDir).size === 0 &&
     !existsSync(path) &&
     !existsSync(`${path}-wal`)
   ) {
@@ -159,13 +163,14 @@ async function rebuild(
     runs.push(rebuiltReport(run, parts.size));
   }
   await database.putPublications(rebuilt);
+  const searches = await database.putSingleSearches([...readSearchJournal(stateDir).values()]);
   const { base } = database;
-  const isNeeded = rebuilt.length > 0 || base !== 'whole';
+  const isNeeded = rebuilt.length > 0 || searches > 0 || base !== 'whole';
   const answers = isNeeded ? await recoverAnswers(database, stateDir, rebuilt) : NO_ANSWERS;
   if (!isNeeded || at === null) database.discard();
   const aside = isNeeded && at !== null ? await database.putInPlace(at) : [];
   const mayLackPruned = base !== 'whole' && hadNoJournals(stateDir, ids);
-  return { base, runs, answers, replaced: isNeeded && at !== null, aside, mayLackPruned };
+  return { base, runs, answers, searches, replaced: isNeeded && at !== null, aside, mayLackPruned };
 }
 
 /** Whether an older version kept no journals: a copy of its database is there, or a run has no journal. */

@@ -19,6 +19,9 @@ import type { TimeScale } from './time-scale.js';
 const BULK_PATH = '/naics/naics/external/upload';
 const SEARCH_PATH = '/naics/naics/search/additional/';
 
+/** A request that is not there whole by then is answered 408: a client that stops in the middle must hold no slot. */
+const MAX_REQUEST_MS = 15 * 60_000;
+
 export interface ServerContext extends UploadContext {
   readonly predictor: Predictor;
   readonly time: TimeScale;
@@ -29,7 +32,7 @@ export interface ServerContext extends UploadContext {
 
 /** Creates a server that does not listen yet. Closing it closes open connections at once. */
 export async function createServer(context: ServerContext): Promise<FastifyInstance> {
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify({ forceCloseConnections: true, requestTimeout: MAX_REQUEST_MS });
   // `receiveUpload` answers 413 itself.
   await app.register(multipart, { throwFileSizeLimit: false });
 

@@ -1,8 +1,9 @@
 /** The local prediction service: the four operations of the interface over real HTTP, with persistent folios. */
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { ConfigError } from '../errors.js';
+import { makeFolder } from '../make-folder.js';
 import type { Bytes } from '../types.js';
 import { createServer } from './create-server.js';
 import type { FaultPlan } from './faults/rule.js';
@@ -96,14 +97,18 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 
 async function makeDataDir(dataDir: string): Promise<void> {
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     await chmod(dataDir, 0o700);
   } catch (error) {
-    throw new ConfigError('SERVICE_DATA_DIR', `the local service cannot use the data folder ${dataDir}`, {
-      hint: 'name a folder that you own, on a local disk',
-      facts: { path: dataDir },
-      cause: error,
-    });
+    throw new ConfigError(
+      'SERVICE_DATA_DIR',
+      `the local service cannot use the data folder ${dataDir}: ${(error as Error).message}`,
+      {
+        hint: 'name a folder that you own, on a local disk',
+        facts: { path: dataDir },
+        cause: error,
+      },
+    );
   }
 }
 

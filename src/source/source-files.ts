@@ -2,19 +2,23 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { glob } from 'tinyglobby';
-import { SourceError } from '../errors.js';
+import { diskError } from '../disk-error.js';
+import { type FoliopipeError, SourceError } from '../errors.js';
 import { stampText } from '../streams/file-identity.js';
 
 /**
  * Finds the file with this name, or the files that a glob matches, in byte order of their paths. The name of an existing
  * file is never used as a glob.
  *
- * @throws SourceError `SOURCE_MISSING` when no file has the name or matches.
+ * @throws SourceError `SOURCE_MISSING` when no file has the name or matches; `SOURCE_UNREADABLE`.
  */
 export async function findFiles(pattern: string): Promise<string[]> {
   const isFound = await stat(pattern).then(
     () => true,
-    () => false,
+    (error: unknown) => {
+      if (UNSEEN.has(codeOf(error))) throw unreadable(pattern, error);
+      return false;
+    },
   );
   if (isFound) return [pattern];
   const files = await glob(pattern, globOptions(pattern));
@@ -29,6 +33,8 @@ export async function findFiles(pattern: string): Promise<string[]> {
 export function globOptions(pattern: string) {
   return { onlyFiles: true, absolute: isAbsolute(pattern), dot: true, expandDirectories: false } as const;
 }
+/** Codes that do not say that there is no such file, so that a glob would hide the trouble. */
+const UNSEEN = new Set(['EACCES', 'ELOOP', 'EIO', 'ESTALE', 'EMFILE', 'ENFILE']);
 
 /** A cheap way to see whether a file is unchanged: equal stamps mean equal content. */
 export interface FileStamp {
@@ -54,12 +60,15 @@ export async function fileStamp(path: string): Promise<FileStamp> {
 }
 
 /**
- * The error for a file that cannot be read: `SOURCE_MISSING` if it does not exist, otherwise `SOURCE_UNREADABLE`.
+ * The error for a file that cannot be read: `SOURCE_MISSING` if it does not exist, `TOO_MANY_FILES` if the process may
+ * open no more files, otherwise `SOURCE_UNREADABLE`.
  *
  * @param cause an error of the system or of zlib.
  */
-export function unreadable(path: string, cause: unknown): SourceError {
+export function unreadable(path: string, cause: unknown): FoliopipeError {
   const systemCode = codeOf(cause);
+  const limit = diskError(cause, path);
+  if (limit?.code === 'TOO_MANY_FILES') return limit;
   const reason = cause instanceof Error ? cause.message : String(cause);
   const isMissing = systemCode === 'ENOENT';
   const isGzip = systemCode.startsWith('Z_');

@@ -70,13 +70,17 @@ describe('the start', () => {
   const src = join(import.meta.dirname, '../../src');
 
   it('loads commander and nothing heavier', () => {
-    const packages = packagesBehind(join(src, 'cli.ts')).filter((name) => !name.startsWith('node:'));
+    const packages = packagesBehind(join(src, 'cli/main.ts')).filter((name) => !name.startsWith('node:'));
     expect([...new Set(packages)]).toEqual(['commander']);
     expect(packagesBehind(join(src, 'cli/commands/run.ts'))).toContain('zod');
+    // Loads the rest where it can report that this needs more open files than the limit allows.
+    expect(packagesBehind(join(src, 'cli.ts')).filter((name) => !name.startsWith('node:'))).toEqual([]);
   });
 
   it('loads commander and nothing heavier for the report of a failure', () => {
-    const packages = packagesBehind(join(src, 'cli/report-failure.ts'));
+    const packages = packagesBehind(join(src, 'cli/report-failure.ts')).filter(
+      (name) => !name.startsWith('node:'),
+    );
     expect([...new Set(packages)]).toEqual(['commander']);
   });
 });

@@ -31,6 +31,7 @@ const done: RunSummary = {
   ambiguousRecords: 0,
   adoptable: [],
   lost: [],
+  abandoned: [],
   indistinct: 0,
   joinedOnWord: null,
   columnsMissing: {},

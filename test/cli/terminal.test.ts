@@ -4,7 +4,7 @@ import { createTerminal } from '../../src/cli/terminal.js';
 /** Records what would be shown, including control sequences. */
 function stream(isTTY: boolean, columns = 80) {
   const written: string[] = [];
-  const sink = { isTTY, columns, write: (text: string) => void written.push(text) };
+  const sink = { isTTY, columns, writeStyled: (text: string) => void written.push(text) };
   return { written, terminal: createTerminal(sink) };
 }
 

@@ -185,6 +185,16 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.listedParts('r1', 2)).toEqual([]);
       }));
 
+    it('of a chunk that a person gave up is bound again; by itself it is never found', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'submitted');
+        await checkpoint.recordUnprocessed('r1', 1, 'FOLIO_ABANDONED');
+        await expect(checkpoint.recordFound('r1', 1)).rejects.toThrow(CheckpointStateError);
+        await checkpoint.recordAdopted('r1', 1, { ...found, folio: 'folio-1' }, 9);
+        const chunk = await checkpoint.chunk('r1', 1);
+        expect(chunk).toMatchObject({ state: 'submitted', folio: 'folio-1', cause: null });
+      }));
+
     it('is paid for once: the spending stays the same', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'ambiguous');

@@ -1,6 +1,7 @@
-/** Contract: paid searches for single failed records. */
+/** Contract: paid searches, for single failed records and of no run. */
 import { describe, expect, it } from 'vitest';
-import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
+import type { Budget, Checkpoint } from '../../src/checkpoint/checkpoint.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { sampleBudget, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
@@ -69,6 +70,52 @@ export function searchContract(withCheckpoint: WithCheckpoint): void {
         await begin(checkpoint, 1);
         await checkpoint.recordSuperseded('r1', 9);
         await expectRefused(checkpoint, 'r1', () => begin(checkpoint, 2));
+      }));
+
+    it('of no run are committed before they are sent, end once, and are listed by time and pipeline', () =>
+      withCheckpoint(async (checkpoint) => {
+        const search = (id: string, pipeline = 'nightly') => ({ id, pipeline, service: 's', startedAt: 7 });
+        const begun = (id: string, pipeline?: string) =>
+          checkpoint.recordSingleSearchIntent(search(id, pipeline), sampleBudget());
+        const listed = async (pipeline: string | undefined, after = '', limit = 100) =>
+          (await checkpoint.singleSearches(pipeline, after, limit)).map(({ id, state }) => `${id} ${state}`);
+        await begun('c');
+        await begun('a', 'other');
+        await begun('b');
+        const { day } = sampleBudget();
+        const intent = { ...search('b'), state: 'intent', local: null, day };
+        expect(await checkpoint.singleSearches('nightly', 'a', 1)).toEqual([intent]);
+        await expect(begun('b')).rejects.toThrow(CheckpointStateError);
+        await checkpoint.recordSingleSearchEnd('a', { state: 'answered', local: true });
+        await checkpoint.recordSingleSearchEnd('b', { state: 'ambiguous' });
+        await checkpoint.recordSingleSearchEnd('c', { state: 'dropped' });
+        for (const id of ['a', 'b', 'c', 'd']) {
+          const end = checkpoint.recordSingleSearchEnd(id, { state: 'dropped' });
+          await expect(end).rejects.toThrow(CheckpointStateError);
+        }
+        expect(await listed(undefined)).toEqual(['a answered', 'b ambiguous', 'c dropped']);
+        expect(await listed('nightly', 'b')).toEqual(['c dropped']);
+        expect((await checkpoint.singleSearches('other', '', 1))[0]).toMatchObject({ local: true });
+      }));
+
+    it('of no run count for the day and the month of their pipeline, and perRun does not hold them', () =>
+      withCheckpoint(async (checkpoint) => {
+        const begun = (id: string, caps: Partial<Budget>, pipeline = 'nightly') =>
+          checkpoint.recordSingleSearchIntent(
+            { id, pipeline, service: 's', startedAt: 7 },
+            sampleBudget(caps),
+          );
+        const spent = () => checkpoint.spending('nightly', null, sampleBudget().day);
+        for (const id of ['a', 'b', 'c']) await begun(id, { perRun: 1, perDay: 3 });
+        expect(await spent()).toEqual({ run: 0, day: 3, month: 3 });
+        const over = { code: 'BUDGET_REACHED' };
+        await expect(begun('d', { perDay: 3 })).rejects.toMatchObject(over);
+        await expect(begun('d', { perMonth: 3 })).rejects.toMatchObject(over);
+        await begun('e', { perDay: 3 }, 'other');
+        await checkpoint.recordSingleSearchEnd('a', { state: 'dropped' });
+        await checkpoint.recordSingleSearchEnd('b', { state: 'ambiguous' });
+        expect(await spent()).toEqual({ run: 0, day: 2, month: 2 });
+        await begun('d', { perDay: 3 });
       }));
 
     it('are listed by record, in pages, in whatever state they are', () =>

@@ -53,7 +53,7 @@ export function createFakeApi(behaviour: Behaviour = codeById): FakeApi {
       const text = writePart(part, behaviour.style?.(folio) ?? {}).toString();
       return consume(contentOf(text), { rehearsal: false });
     },
-    search: async () => ({}),
+    search: async () => ({ answer: {}, rehearsal: false }),
     close: async () => undefined,
   };
 }

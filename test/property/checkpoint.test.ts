@@ -94,6 +94,8 @@ const ways: readonly Step[] = [
   ...way('r1', 'recordUnprocessed 8', 'recordUnprocessed 9', 'recordRoundSettled', 'recordMerged 1'),
   ...way('r1', 'recordSearchIntent 1', 'recordSearchAnswered 1 1', 'recordSearchIntent 2'),
   ...way('r1', 'recordSearchDropped 2', 'recordSearchIntent 3', 'recordSearchAmbiguous 3', 'recordUnmerged'),
+  ...way('r1', 'recordSingleSearchIntent 1', 'recordSingleSearchEnd 1 2', 'recordSingleSearchIntent 2 2'),
+  ...way('r1', 'recordSingleSearchEnd 2', 'recordSingleSearchIntent 3', 'close', 'recordSingleSearchEnd 3 1'),
   ...way('r1', 'recordPublishing', 'recordDone', 'recordReopened', 'recordPublishing', 'recordDone', 'close'),
   ...way(
     'r1',

@@ -5,22 +5,26 @@
 import {
   closeSync,
   fdatasync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { encodeLine, type JournalLine } from './journal-line.js';
+import { makeFolder } from '../../make-folder.js';
+import { encodeLine, type JournalLine, type SearchJournalLine } from './journal-line.js';
 import { wholeLength } from './read-journal.js';
 
 const sync = promisify(fdatasync);
 
 export interface JournalFile {
+  /** Whether the path still leads to this file. Something may have removed it or put another one there. */
+  isInPlace(): boolean;
   /** Writes a line. If that fails, the line is written together with the next one. Never throws. */
   add(line: JournalLine): void;
   /**
@@ -83,7 +87,13 @@ export function openJournalFile(path: string): JournalFile {
     return running;
   };
 
+  const identity = fstatSync(file, { bigint: true });
+
   return {
+    isInPlace: () => {
+      const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+      return found?.ino === identity.ino && found.dev === identity.dev;
+    },
     add: (line) => {
       waiting.push(encodeLine(line));
       try {
@@ -108,9 +118,9 @@ export function openJournalFile(path: string): JournalFile {
 }
 
 /** Writes a whole journal to the disk, or nothing. Creates its folder if needed. Returns when all is synced. */
-export function writeJournalFile(path: string, lines: Iterable<JournalLine>): void {
+export function writeJournalFile(path: string, lines: Iterable<JournalLine | SearchJournalLine>): void {
   const folder = dirname(path);
-  if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolderNow(dirname(folder));
+  makeFolder(folder, 0o700);
   const beside = `${path}.tmp`;
   rmSync(beside, { force: true });
   const file = openSync(beside, 'wx', 0o600);

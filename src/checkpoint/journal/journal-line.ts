@@ -1,7 +1,7 @@
 /** The lines of a run's journal. Each line is a JSON object; its last member is a checksum of the text before it. */
 import { crc32 } from 'node:zlib';
 import type { Choice, Chunk, Source, UnprocessedCause } from '../../types.js';
-import type { Publication, Withheld } from '../state.js';
+import type { Publication, SingleSearch, Withheld } from '../state.js';
 
 /** The version of the format. */
 export const journalVersion = 1;
@@ -109,8 +109,16 @@ export type JournalLine =
   | { readonly type: 'done' | 'superseded' | 'pruned'; readonly at: number }
   | { readonly type: 'unpublished' | 'reopened' };
 
+/** A line of the journal of searches that belong to no run. */
+export type SearchJournalLine =
+  | ({ readonly type: 'single-search'; readonly at: number } & Pick<
+      SingleSearch,
+      'id' | 'pipeline' | 'service' | 'day'
+    >)
+  | ({ readonly type: 'single-searched' } & Pick<SingleSearch, 'id' | 'state' | 'local'>);
+
 /** @returns the text of the line, with its line feed. */
-export function encodeLine(line: JournalLine): string {
+export function encodeLine(line: JournalLine | SearchJournalLine): string {
   const body = JSON.stringify(line);
   return `${body.slice(0, -1)},"crc":"${checksum(body)}"}\n`;
 }
@@ -118,11 +126,11 @@ export function encodeLine(line: JournalLine): string {
 const END = /,"crc":"([0-9a-f]{8})"\}$/;
 
 /** @returns the line; undefined if its checksum is missing or wrong. */
-export function decodeLine(text: string): JournalLine | undefined {
+export function decodeLine(text: string): JournalLine | SearchJournalLine | undefined {
   const end = END.exec(text);
   if (end === null) return undefined;
   const body = `${text.slice(0, end.index)}}`;
-  return checksum(body) === end[1] ? (JSON.parse(body) as JournalLine) : undefined;
+  return checksum(body) === end[1] ? (JSON.parse(body) as JournalLine | SearchJournalLine) : undefined;
 }
 
 function checksum(text: string): string {

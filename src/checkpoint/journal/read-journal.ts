@@ -1,7 +1,7 @@
 /** Reads a run's journal: only whole lines with a correct checksum. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { ConfigError } from '../../errors.js';
-import { decodeLine, type JournalLine, journalVersion } from './journal-line.js';
+import { decodeLine, type JournalLine, journalVersion, type SearchJournalLine } from './journal-line.js';
 
 const LF = 0x0a;
 const PIECE = 256 * 1024;
@@ -24,7 +24,7 @@ export function* readJournal(
     for (const text of linesUpTo(file, end)) {
       number += 1;
       const line = decodeLine(text);
-      if (line === undefined || (line.type === 'run') !== (number === 1)) {
+      if (line === undefined || isOfSearches(line) || (line.type === 'run') !== (number === 1)) {
         if (onDamaged === undefined) throw damagedError(path, number);
         onDamaged(number, text);
         continue;
@@ -36,6 +36,11 @@ export function* readJournal(
   } finally {
     closeSync(file);
   }
+}
+
+/** Such a line belongs into another journal. */
+function isOfSearches(line: JournalLine | SearchJournalLine): line is SearchJournalLine {
+  return line.type === 'single-search' || line.type === 'single-searched';
 }
 
 /** Whether there is a journal with at least one whole line. */

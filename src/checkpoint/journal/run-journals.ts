@@ -10,9 +10,10 @@ import { translateStateError } from '../sqlite/translate-state-error.js';
 import { type Compared, isBehind, journalComparison, type Mark } from './compare-journal.js';
 import { type JournalFile, openJournalFile, writeJournalFile } from './journal-file.js';
 import { journalPath } from './journal-folder.js';
-import type { JournalLine } from './journal-line.js';
+import type { JournalLine, SearchJournalLine } from './journal-line.js';
 import { linesFromDatabase } from './lines-from-database.js';
 import { hasJournal, readJournal } from './read-journal.js';
+import { appendSearchLine, searchJournalPath } from './search-journal.js';
 
 export interface RunJournals {
   /**
@@ -25,6 +26,11 @@ export interface RunJournals {
    * @throws the system's error, translated by `translateStateError`.
    */
   appendDurably(run: string, line: JournalLine): Promise<void>;
+  /**
+   * Adds a line about a search that belongs to no run, and waits until it is on the disk.
+   * @throws the system's error, translated by `translateStateError`.
+   */
+  appendSearchDurably(line: SearchJournalLine): Promise<void>;
   /**
    * Compares a run's journal with the database, and writes the journal again if the database knows more.
    * @returns `made` if the journal was missing or empty and was written again.
@@ -53,7 +59,8 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
   /** @returns undefined if the journal was just written from the database, which already contains the change. */
   const fileFor = (run: string): JournalFile | undefined => {
     const known = open.get(run);
-    if (known !== undefined) return known;
+    if (known?.isInPlace()) return known;
+    if (known !== undefined) closeOne(run);
     const path = journalPath(stateDir, run);
     const isThere = hasJournal(path);
     if (!isThere) rewrite(run);
@@ -86,6 +93,10 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
         throw translateStateError(error, journalPath(stateDir, run));
       }
     },
+    appendSearchDurably: (line) =>
+      appendSearchLine(stateDir, line).catch((error: unknown) => {
+        throw translateStateError(error, searchJournalPath(stateDir));
+      }),
     verify: (run) =>
       withTranslatedErrors(run, () => {
         const path = journalPath(stateDir, run);

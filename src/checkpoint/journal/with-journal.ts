@@ -140,6 +140,26 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
       true,
     ),
 
+    recordSingleSearchIntent: async (search, budget) => {
+      await checkpoint.recordSingleSearchIntent(search, budget);
+      try {
+        const { startedAt: at, ...rest } = search;
+        await journals.appendSearchDurably({ type: 'single-search', ...rest, at, day: budget.day });
+      } catch (error) {
+        // If this fails too, the intent stays, and counts as possibly paid.
+        await checkpoint.recordSingleSearchEnd(search.id, { state: 'dropped' }).catch(() => undefined);
+        throw error;
+      }
+    },
+    recordSingleSearchEnd: async (id, end) => {
+      await checkpoint.recordSingleSearchEnd(id, end);
+      const local = end.state === 'answered' ? end.local : null;
+      // Without its line, the search counts as possibly paid after a recovery.
+      await journals
+        .appendSearchDurably({ type: 'single-searched', id, state: end.state, local })
+        .catch(() => undefined);
+    },
+
     ...journaled('recordRoundSettled', ([, round]) => [{ type: 'settled', round }]),
     ...journaled('recordFound', ([, chunk]) => [{ type: 'found', chunk }]),
     ...journaled('recordMixed', () => [{ type: 'mixed' }]),

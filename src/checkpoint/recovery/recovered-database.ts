@@ -19,7 +19,9 @@ import { migrate, refuseNewer } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
 import { openPrivateDatabase } from '../sqlite/open-private-database.js';
 import { segmentInsertion } from '../sqlite/segments.js';
+import { singleSearchInsertion } from '../sqlite/single-searches.js';
 import { createStateDatabase } from '../sqlite/state-database.js';
+import type { SingleSearch } from '../state.js';
 import { type DamagedLine, damageCheck } from './damaged-lines.js';
 import { type FoundParts, publicationInsertion, runInsertion } from './insert-run.js';
 import type { RebuiltRun } from './rebuilt-run.js';
@@ -44,6 +46,8 @@ export interface RecoveredDatabase {
   put(run: RebuiltRun, partsOf: ReadonlyMap<number, FoundParts>): Promise<void>;
   /** Must be called after `put` of all runs. */
   putPublications(runs: readonly RebuiltRun[]): Promise<void>;
+  /** Adds the searches that belong to no run and have no row. @returns how many there were. */
+  putSingleSearches(searches: readonly SingleSearch[]): Promise<number>;
   /** The rows of the segments in the old checkpoint. */
   readonly segments: readonly Segment[];
   putSegments(segments: readonly Segment[]): Promise<void>;
@@ -97,6 +101,7 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
     },
     put,
     putPublications,
+    putSingleSearches: singleSearchInsertion(db),
     segments: connection
       .prepare<[], string>('SELECT segment FROM segments')
       .pluck()

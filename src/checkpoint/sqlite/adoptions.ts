@@ -19,7 +19,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
     UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at, cause = NULL,
       successful = NULL, failed = NULL
     WHERE run = @run AND number = @chunk
-      AND (state = 'ambiguous' OR state = 'unprocessed' AND cause IN ('AMBIGUOUS_HELD', 'FOLIO_LOST'))
+      AND (state = 'ambiguous' OR state = 'unprocessed' AND cause IN ('AMBIGUOUS_HELD', 'FOLIO_LOST', 'FOLIO_ABANDONED'))
       AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done', 'withheld'))
     RETURNING round, first_record AS first`);
   const forgetOtherParts = db.prepare(`
@@ -56,7 +56,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
   return {
     recordAdopted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
       const { folio, serviceRecords, rehearsal } = reply;
-      const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted or was lost`;
+      const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted, was lost or was given up`;
       forgetOtherParts.run({ run, chunk, folio });
       const adopted = submit.get({ run, chunk, folio, at });
       if (adopted === undefined) throw new CheckpointStateError('recordAdopted', missing);

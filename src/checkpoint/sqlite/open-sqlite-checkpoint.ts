@@ -3,11 +3,12 @@
  * process. A reader can work while a run writes: it takes no lock, migrates nothing and creates nothing.
  */
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../make-folder.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { runsWithFiles } from '../journal/journal-folder.js';
 import { openRunJournals } from '../journal/run-journals.js';
+import { searchJournalPath, writeSearchJournal } from '../journal/search-journal.js';
 import { withJournal } from '../journal/with-journal.js';
 import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
@@ -17,11 +18,12 @@ import { mergeChanges, stretchReads } from './merges.js';
 import { openReadingConnection, openWritingConnection } from './open-connection.js';
 import { partReads, resultChanges } from './parts.js';
 import { publicationChanges } from './publications.js';
-import { refuseLost, refuseUnknown, refuseUnknownRuns } from './refuse-lost.js';
+import { refuseLost, refuseUnknown, refuseUnknownRuns, refuseUnknownSearches } from './refuse-lost.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { pruneChange, runChanges, runReads } from './runs.js';
 import { searchChanges, searchReads } from './searches.js';
 import { segmentChanges, segmentReads } from './segments.js';
+import { allSingleSearches, singleSearchChanges, singleSearchReads } from './single-searches.js';
 import { spendingRead } from './spending.js';
 import { createStateDatabase, type StateDatabase } from './state-database.js';
 import { tallyRead } from './tally.js';
@@ -39,7 +41,7 @@ import { uploadChanges, uploadReads } from './uploads.js';
 export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint> {
   const path = join(stateDir, 'checkpoint.db');
   try {
-    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
     await refuseLost(path);
     const db = createStateDatabase(await openWritingConnection(path));
@@ -54,8 +56,17 @@ export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint
 
 async function openJournaled(db: StateDatabase, stateDir: string): Promise<Checkpoint> {
   await refuseUnknownRuns(db, stateDir);
+  await refuseUnknownSearches(db, stateDir);
+  await makeSearchJournal(db, stateDir);
   const checkpoint = { ...checkpointReads(db), ...checkpointChanges(db), close: db.close };
   return withJournal(checkpoint, openRunJournals(stateDir, db));
+}
+
+/** Writes the journal of searches that belong to no run again, if it is gone. */
+async function makeSearchJournal(db: StateDatabase, stateDir: string): Promise<void> {
+  if (existsSync(searchJournalPath(stateDir))) return;
+  const searches = await db.read(allSingleSearches(db))();
+  if (searches.length > 0) writeSearchJournal(stateDir, searches);
 }
 
 /**
@@ -89,6 +100,7 @@ export async function openCheckpointReader(
 
 async function openKnown(db: StateDatabase, stateDir: string) {
   await refuseUnknownRuns(db, stateDir);
+  await refuseUnknownSearches(db, stateDir);
   return { ...checkpointReads(db), close: db.close };
 }
 
@@ -105,6 +117,7 @@ export function checkpointChanges(
     ...adoptionChanges(db),
     ...resultChanges(db),
     ...searchChanges(db),
+    ...singleSearchChanges(db),
     ...columnChanges(db),
     ...mergeChanges(db),
     ...segmentChanges(db),
@@ -125,6 +138,7 @@ function checkpointReads(db: StateDatabase): CheckpointReader {
     ...stretchReads(db),
     ...segmentReads(db),
     ...searchReads(db),
+    ...singleSearchReads(db),
     spending: db.readTogether(spendingRead(db)),
   };
 }

@@ -2,8 +2,9 @@
  * The lock of a pipeline on the local disk (rule "One writer"). The lock file is never removed: otherwise two processes
  * could lock two different files of the same name.
  */
-import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../make-folder.js';
 import { type HeldLock, type LockHolder, lockedError, type PipelineLock } from '../pipeline-lock.js';
 import { freeLock, isHeldHere, readHolder, takeLock, writeHolder } from './lock-file.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
@@ -19,9 +20,11 @@ export function createFileLock(stateDir: string): PipelineLock {
   return {
     take: async (pipeline, holder) => {
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        makeFolder(folder, 0o700);
         await refuseNetworkFolder(folder);
-        return await takeIn(await realpath(folder), pipeline, holder);
+        return await takeIn(await realpath(folder), pipeline, holder).catch((error: unknown) => {
+          throw translateStateError(error, join(folder, `${pipeline}.lock`));
+        });
       } catch (error) {
         throw translateStateError(error, folder);
       }

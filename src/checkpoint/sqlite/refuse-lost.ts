@@ -6,22 +6,31 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.js';
 import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/journal-folder.js';
+import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
+import { allSingleSearches } from './single-searches.js';
 import type { StateDatabase } from './state-database.js';
+import { savedCopies } from './watch-place.js';
 
 /**
  * Must be called before SQLite opens the file, because SQLite deletes a log without a database.
  * @param path the path of the checkpoint's file.
- * @throws ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log, files of runs or stored answers are there.
+ * @throws the system's `EISDIR`; ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log, files of runs or stored answers are there.
  */
 export async function refuseLost(path: string): Promise<void> {
   const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(() => undefined)));
+  if (file?.isDirectory() || log?.isDirectory())
+    throw folderError(file?.isDirectory() ? path : `${path}-wal`);
   if ((file?.size ?? 0) > 0) return;
   const runs = runsWithFiles(dirname(path)).length;
   const answers = segmentFiles(dirname(path)).length;
+  const searches = readSearchJournal(dirname(path)).size;
+  const [saved] = savedCopies(path);
   const beside = [
+    ...(saved === undefined ? [] : [`${saved} is a copy of what it knew`]),
     ...((log?.size ?? 0) > 0 ? [`${path}-wal is there`] : []),
     ...(runs > 0 ? [`${join(dirname(path), 'runs')} holds what ${runs} runs have bought`] : []),
     ...(answers > 0 ? [`${segmentsFolder(dirname(path))} holds answers that were bought`] : []),
+    ...(searches > 0 ? [`${searchJournalPath(dirname(path))} names ${searches} paid searches`] : []),
   ];
   if (beside.length === 0) return;
   throw new ConfigError(
@@ -29,6 +38,11 @@ export async function refuseLost(path: string): Promise<void> {
     `${path} is ${file === undefined ? 'missing' : 'empty'}, but ${beside.join(', and ')}; nothing was sent`,
     { facts: { path, runs } },
   );
+}
+
+/** SQLite would call this a failing disk. */
+function folderError(path: string): Error {
+  return Object.assign(new Error('EISDIR'), { code: 'EISDIR', syscall: 'open', path });
 }
 
 /**
@@ -58,5 +72,23 @@ export function refuseUnknown(stateDir: string, unknown: readonly string[]): voi
     'CHECKPOINT_BEHIND',
     `the checkpoint in ${stateDir} knows nothing of ${unknown.length} runs that have files in ${join(stateDir, 'runs')}, such as ${unknown.at(-1)}; nothing was sent`,
     { facts: { stateDir, runs: unknown.length, newest: unknown.at(-1)! } },
+  );
+}
+
+/**
+ * Checks that every search of the journal has a row, because a line is written after its commit.
+ * @throws ConfigError `CHECKPOINT_BEHIND`.
+ */
+export async function refuseUnknownSearches(db: StateDatabase, stateDir: string): Promise<void> {
+  // Reads the journal before the rows, because another process may be searching.
+  const journal = readSearchJournal(stateDir);
+  if (journal.size === 0) return;
+  const known = new Set((await db.read(allSingleSearches(db))()).map(({ id }) => id));
+  const unknown = [...journal.keys()].filter((id) => !known.has(id));
+  if (unknown.length === 0) return;
+  throw new ConfigError(
+    'CHECKPOINT_BEHIND',
+    `the checkpoint in ${stateDir} knows nothing of ${unknown.length} paid searches in ${searchJournalPath(stateDir)}, such as ${unknown.at(-1)}; nothing was sent`,
+    { facts: { stateDir, searches: unknown.length, newest: unknown.at(-1)! } },
   );
 }

@@ -24,7 +24,7 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
     recordSearchIntent: db.change((run: string, record: number, at: number, budget: Budget) => {
       const begun = begin.run({ run, record, at, day: budget.day });
       expectOneRow(begun, 'recordSearchIntent', `run ${run} is not open, or has asked for record ${record}`);
-      budgets.reserve(run, 1, budget);
+      budgets.reserve({ run }, 1, budget);
     }),
     recordSearchEnd: db.change(
       (run: string, record: number, ended: Parameters<Checkpoint['recordSearchEnd']>[2]) => {
@@ -34,7 +34,7 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
         if (search === undefined) {
           throw new CheckpointStateError('recordSearchEnd', `run ${run} is not asking for record ${record}`);
         }
-        if (ended.state === 'dropped') budgets.refund(run, 1, search.day);
+        if (ended.state === 'dropped') budgets.refund({ run }, 1, search.day);
       },
     ),
   };

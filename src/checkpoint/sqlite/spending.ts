@@ -3,14 +3,17 @@ import { GuardError } from '../../errors.js';
 import type { Budget, Spending } from '../state.js';
 import type { StateDatabase } from './state-database.js';
 
+/** A run, or a pipeline for what belongs to no run. */
+export type Payer = { readonly run: string } | { readonly pipeline: string };
+
 export interface BudgetChanges {
   /**
-   * Reserves records in the budget of a run's pipeline.
+   * Reserves records in the budget of the payer's pipeline.
    * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; this rolls the transaction back.
    */
-  reserve(run: string, records: number, budget: Budget): void;
+  reserve(payer: Payer, records: number, budget: Budget): void;
   /** Refunds records on the day on which they were reserved. */
-  refund(run: string, records: number, day: string): void;
+  refund(payer: Payer, records: number, day: string): void;
 }
 
 /** Prepares the statements. Both functions must be called within a transaction. */
@@ -21,23 +24,31 @@ export function budgetChanges(db: StateDatabase): BudgetChanges {
     INSERT INTO spending (pipeline, day, run, records) VALUES (@pipeline, @day, @run, @records)
     ON CONFLICT DO UPDATE SET records = records + excluded.records`);
 
+  const rowOf = (payer: Payer) =>
+    'run' in payer
+      ? { pipeline: pipelineOf.get(payer.run)!, run: payer.run }
+      : { pipeline: payer.pipeline, run: NO_RUN };
+
   return {
-    reserve: (run, records, budget) => {
-      const pipeline = pipelineOf.get(run)!;
+    reserve: (payer, records, budget) => {
+      const { pipeline, run } = rowOf(payer);
       const { day, perRun, perDay, perMonth } = budget;
       if (perRun !== null || perDay !== null || perMonth !== null) {
         const before = spent(pipeline, run, day);
-        refuseAbove('perRun', perRun, before.run, records);
+        refuseAbove('perRun', run === NO_RUN ? null : perRun, before.run, records);
         refuseAbove('perDay', perDay, before.day, records);
         refuseAbove('perMonth', perMonth, before.month, records);
       }
       add.run({ pipeline, day, run, records });
     },
-    refund: (run, records, day) => {
-      add.run({ pipeline: pipelineOf.get(run)!, day, run, records: -records });
+    refund: (payer, records, day) => {
+      add.run({ ...rowOf(payer), day, records: -records });
     },
   };
 }
+
+/** Stands for the run in rows of what belongs to no run. */
+const NO_RUN = '';
 
 function refuseAbove(cap: string, limit: number | null, spent: number, records: number): void {
   if (limit === null || spent + records <= limit) return;

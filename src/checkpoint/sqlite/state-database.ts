@@ -1,10 +1,12 @@
 /**
  * One connection to checkpoint.db. Each call is one transaction, and its errors are translated (translate-state-error).
+ * Before each change it is checked that the file is still in its place (watch-place).
  * A resolved call survives a kill of the process; a power failure may undo an `unsyncedChange`.
  */
 import type { Database, RunResult } from 'better-sqlite3';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { translateStateError } from './translate-state-error.js';
+import { watchPlace } from './watch-place.js';
 
 export interface StateDatabase {
   /** Prepares a statement. Called once for each, when the methods are made. */
@@ -36,6 +38,7 @@ export function createStateDatabase(connection: Database): StateDatabase {
       throw translateStateError(error, connection.name);
     }
   }
+  const expectInPlace = connection.readonly ? () => undefined : watchPlace(connection);
   let level: 'FULL' | 'NORMAL' | undefined;
   /**
    * @param synchronous when SQLite syncs the log. FULL: at each commit. NORMAL: only before the log is written back to
@@ -48,6 +51,7 @@ export function createStateDatabase(connection: Database): StateDatabase {
       const { immediate } = connection.transaction(work);
       return (...args: A) =>
         translated<R>(() => {
+          expectInPlace();
           if (level !== synchronous) connection.exec(`PRAGMA synchronous = ${synchronous}`);
           level = synchronous;
           return immediate(...args);

@@ -1,35 +1,86 @@
 /** Translates errors of SQLite and of the file system into errors with a foliopipe code. */
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { dirname } from 'node:path';
+import { diskError, roomAt } from '../../disk-error.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
-import { codeOf, diskTrouble } from '../../streams/system-error.js';
 
 const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/;
-const UNWRITABLE = /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/;
+const UNWRITABLE = /^SQLITE_(READONLY|PERM|AUTH)/;
 const BUSY = /^SQLITE_BUSY/;
 const FAILED = /^SQLITE_IOERR/;
+
+/** For the state folder, these errors of the system have codes of their own, and what to do is said elsewhere. */
+const OWN_CODES: Readonly<Record<string, string>> = {
+  FOLDER_UNWRITABLE: 'STATE_DIR_UNWRITABLE',
+  PATH_NOT_FOLDER: 'STATE_DIR_UNWRITABLE',
+  DISK_FAILED: 'CHECKPOINT_IO',
+};
 
 /**
  * @param cause an error from work on a file in the state folder.
  * @param path the path of the file or folder.
- * @returns the error to throw: `DISK_FULL`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO` (the same command can go on later),
- *   `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person must repair it); any other error unchanged.
+ * @returns the error to throw: `DISK_FULL`, `DISK_NO_INODES`, `TOO_MANY_FILES`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO`
+ *   (the same command can go on later), `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person must
+ *   repair it); any other error as `diskError` has it, else unchanged.
  */
 export function translateStateError(cause: unknown, path: string): unknown {
-  const code = isSqliteError(cause) ? cause.code : codeOf(cause);
-  const trouble = diskTrouble(code);
-  const details = { facts: { path }, cause };
-  if (code === 'SQLITE_FULL' || trouble === 'full') {
-    return new TroubleError('DISK_FULL', `no space left to write ${path}`, details);
+  if (isSqliteError(cause)) return translateSqliteError(cause, cause.code, path);
+  const error = diskError(cause, path);
+  if (error === undefined) return cause;
+  const { message, facts } = error;
+  const code = OWN_CODES[error.code];
+  if (code === undefined) return error;
+  const Kind = error instanceof TroubleError ? TroubleError : ConfigError;
+  return new Kind(code, message, { facts, cause });
+}
+
+function translateSqliteError(cause: unknown, code: string, path: string): unknown {
+  const details = { facts: { path, reason: code }, cause };
+  if (code === 'SQLITE_FULL') {
+    return diskError(systemError('ENOSPC', path, 'write'));
   }
   if (DAMAGED.test(code)) return damagedCheckpoint(path, cause);
-  if (UNWRITABLE.test(code) || trouble === 'unwritable') {
+  if (code.startsWith('SQLITE_CANTOPEN')) return whyNotOpened(path, code, cause);
+  if (UNWRITABLE.test(code)) {
     return new ConfigError('STATE_DIR_UNWRITABLE', `cannot write ${path} (${code})`, details);
   }
   if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
-  if (FAILED.test(code) || trouble === 'failed') {
+  if (FAILED.test(code) && roomAt(path)?.bytes === 0) return diskError(systemError('ENOSPC', path, 'write'));
+  if (FAILED.test(code)) {
     return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, details);
   }
   return cause;
+}
+
+/**
+ * SQLite says only that it cannot open a file. This asks the system why. It never opens the file itself: closing it
+ * would free the locks of every other connection of this process.
+ */
+function whyNotOpened(path: string, code: string, cause: unknown): unknown {
+  try {
+    closeSync(openSync(devNull, 'r'));
+    accessSync(dirname(path), constants.X_OK);
+    for (const one of [path, `${path}-wal`, `${path}-shm`]) {
+      const found = statSync(one, { throwIfNoEntry: false });
+      if (found === undefined) continue;
+      if (found.isDirectory()) throw systemError('EISDIR', one);
+      accessSync(one, constants.R_OK | constants.W_OK);
+    }
+    accessSync(dirname(path), constants.W_OK);
+    if (roomAt(path)?.inodes === 0) throw systemError('ENOSPC', path);
+  } catch (error) {
+    return translateStateError(error, path);
+  }
+  return new ConfigError('STATE_DIR_UNWRITABLE', `cannot open ${path} for writing (${code})`, {
+    facts: { path, reason: code },
+    cause,
+  });
+}
+
+function systemError(code: string, path: string, syscall = 'open'): Error {
+  return Object.assign(new Error(code), { code, syscall, path });
 }
 
 /** The file is not a SQLite database, or its pages are damaged. */

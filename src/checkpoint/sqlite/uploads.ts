@@ -86,7 +86,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
         const fileName = `${before}${attempt}${after}`;
         const upload = { run, chunk, attempt, fileName, records, startedAt: at };
         insertUpload.run({ ...upload, day: budget.day });
-        budgets.reserve(run, records, budget);
+        budgets.reserve({ run }, records, budget);
         return { ...upload, ...nothingAccepted, state: 'intent', doubt: null, endedAt: null };
       },
     ),
@@ -105,7 +105,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
       expectOneRow(drop.run({ run, chunk }), 'recordDropped', missing);
       const intent = intentOf.get({ run, chunk });
       endOne('recordDropped', { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at });
-      budgets.refund(run, intent!.records, intent!.day);
+      budgets.refund({ run }, intent!.records, intent!.day);
     }),
     recordAmbiguous: db.change((run: string, chunk: number, at: number, why: Doubt) => {
       const missing = notUploading(run, chunk);

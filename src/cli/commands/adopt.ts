@@ -1,8 +1,14 @@
 /** `foliopipe adopt`: binds a folio that the user found at the service to a chunk that may have been accepted. */
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type AdoptedChunk, adopt } from '../../../pipelines/index.js';
 import { countOf } from '../../quantities.js';
-import { type CommonOptions, type Finish, withConfigOptions, withOutputOptions } from '../common-options.js';
+import {
+  type CommonOptions,
+  chunkNumber,
+  type Finish,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
 import { runSession } from '../session.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 
@@ -35,9 +41,4 @@ export function addAdopt(command: Command, finish: Finish): void {
 function adoptedText({ run, chunk, folio, records, status, rehearsal }: AdoptedChunk): string {
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
   return `${what}: chunk ${chunk} is bound to folio ${folio} (${countOf(records, 'record')}, ${status}); the next foliopipe run collects it\n`;
-}
-
-function chunkNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('expected a whole number from 1');
 }

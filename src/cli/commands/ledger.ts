@@ -13,6 +13,7 @@ import {
   readLedger,
 } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
+import { safeJson } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -100,9 +101,9 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const doubt = entry.sentAgain ? '  possibly twice' : '  unknown';
       const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
       const cost = price === null ? '?' : price.toFixed(2);
-      const file = fileName ?? 'searched one by one';
+      const file = fileName ?? (run === null ? 'search' : 'searched one by one');
       const answer = entry.kind === 'search' ? '' : (folio ?? '?');
-      return row([clock.format(at), pipeline, run, ...numbers, cost, answer, `${file}${remarks}`]);
+      return row([clock.format(at), pipeline, run ?? '', ...numbers, cost, answer, `${file}${remarks}`]);
     },
     end: ({ uploads, searches, records, possiblyTwice, amount, rehearsalRecords }, { saved }) => {
       const cost =
@@ -156,7 +157,7 @@ function csvLedger(): LedgerFormat {
 }
 
 function jsonLedger(currency: string): LedgerFormat {
-  const line = (type: string, fields: object) => `${JSON.stringify({ type, ...fields })}\n`;
+  const line = (type: string, fields: object) => `${safeJson({ type, ...fields })}\n`;
   return {
     head: '',
     entry: ({ at, kind, ...rest }) => line(kind, { ...rest, time: new Date(at).toISOString() }),

@@ -1,7 +1,8 @@
 /** `foliopipe plan`: shows what a run would do, without using the network. */
 import type { Command } from 'commander';
-import { type Plan, planRun } from '../../../pipelines/index.js';
+import { givenUpText, type Plan, planRun } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
+import { escapeUnprintable } from '../../text.js';
 import {
   type BeginOptions,
   beginOptions,
@@ -33,14 +34,18 @@ export async function printPlan(options: Options, file: string | undefined): Pro
   try {
     const plan = await planRun(config, { signal: stop.signal, ...beginOptions(options) });
     if (options.json) await printJson('summary', { ...plan, exitCode: 0 });
-    else await print(planText(plan));
+    else await print(planText(plan, options.new === true));
     return 0;
   } finally {
     stop.close();
   }
 }
 
-function planText({ pipeline, service, source, chunks, reuse, next, cost, budget }: Plan): string {
+/** @param isNew whether the plan is for `--new`. */
+function planText(
+  { pipeline, service, source, chunks, reuse, next, cost, budget }: Plan,
+  isNew: boolean,
+): string {
   const files = source.files.map(({ path, bytes, records, dialect }) => {
     const { encoding, delimiter, newline, gzip, bom } = dialect;
     const format = [
@@ -50,19 +55,20 @@ function planText({ pipeline, service, source, chunks, reuse, next, cost, budget
       newline,
       ...(gzip ? ['gzip'] : []),
     ];
-    return `  ${path}: ${formatCount(records)} records, ${formatBytes(bytes)}, ${format.join(', ')}`;
+    return `  ${escapeUnprintable(path)}: ${formatCount(records)} records, ${formatBytes(bytes)}, ${format.join(', ')}`;
   });
   const lines = [
     `pipeline ${pipeline}, service ${service}`,
     'source',
     ...files,
-    `  ${source.columns.length} columns: ${source.columns.join(', ')}`,
+    `  ${source.columns.length} columns: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...(source.rejected > 0 ? [`  ${formatCount(source.rejected)} bad records would be rejected`] : []),
     ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),
     `chunks\n  ${formatCount(chunks.count)} of ${formatCount(chunks.records)} records, ${formatBytes(chunks.bytes)} to upload`,
     `cost\n  ${cost === null ? 'unknown: set budget.pricePerRecord' : `${cost.amount.toFixed(2)} ${cost.currency}`}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
     `next\n  ${nextText(next)}`,
+    ...givesUpLines(next, isNew),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -98,6 +104,20 @@ function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records
   return cap === 'perRun'
     ? `${state}: too small for this run, foliopipe run would end with exit 9`
     : `${state}: foliopipe run would stop after ${formatCount(left)} records with exit 9`;
+}
+
+/** What the new run costs besides: an unfinished one is given up. */
+function givesUpLines({ givesUp }: Plan['next'], isNew: boolean): string[] {
+  if (givesUp === null) return [];
+  if (!isNew) {
+    return [
+      `  unfinished run ${givesUp.run} has another source: its open folios are collected first, then it is closed (source.onChange: supersede). As it stands: ${givenUpText(givesUp)}`,
+    ];
+  }
+  return [
+    `  it gives up unfinished run ${givesUp.run}: ${givenUpText(givesUp)}`,
+    ...(givesUp.needsYes ? ['  so foliopipe run --new ends with exit 2; --yes passes'] : []),
+  ];
 }
 
 function nextText({ kind, run, chunks, records, publishedAgain }: Plan['next']): string {

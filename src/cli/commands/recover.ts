@@ -40,7 +40,7 @@ export function addRecover(command: Command, finish: Finish): void {
 }
 
 function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
-  const { base, runs, answers, replaced, aside, mayLackPruned } = recovered;
+  const { base, runs, answers, searches, replaced, aside, mayLackPruned } = recovered;
   const rebuilt = runs.filter(({ found }) => found === 'rebuilt');
   const lost = runs.filter(({ found }) => found === 'lost');
   const done = replaced ? 'rebuilt' : 'would be rebuilt';
@@ -49,13 +49,16 @@ function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
     ...runs.map(runText),
     ...(rebuilt.length > 0 || base !== 'whole' ? [`${countOf(rebuilt.length, 'run')} ${done}`] : []),
     ...answersText(answers, done),
+    ...(searches > 0
+      ? [`${searches === 1 ? '1 search' : `${formatCount(searches)} searches`} outside of runs ${done}`]
+      : []),
     ...asideText(aside),
     ...(mayLackPruned
       ? [
           'if foliopipe 0.1 was ever used in this folder: runs whose results it removed are missing from the ledger',
         ]
       : []),
-    ...(rebuilt.length + lost.length === 0 && base === 'whole' ? ['nothing is missing'] : []),
+    ...(rebuilt.length + lost.length + searches === 0 && base === 'whole' ? ['nothing is missing'] : []),
     ...(dryRun ? [] : nextText(rebuilt, config)),
   ].join('\n')}\n`;
 }

@@ -1,6 +1,8 @@
 /** `foliopipe search`: searches for a single business with the service's legacy operation. */
 import type { Command } from 'commander';
-import type { SearchRecord } from '../../../pipelines/index.js';
+import { type SearchRecord, search } from '../../../pipelines/index.js';
+import { safeJson } from '../../text.js';
+import { armFailpoint } from '../arm-failpoint.js';
 import {
   type CommonOptions,
   type Finish,
@@ -25,13 +27,18 @@ export function addSearch(command: Command, finish: Finish): void {
     .option('--address <text>', 'street address')
     .option('--state <text>', 'state of the business');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
     const config = await readConfig(options, file);
     const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
     await withApi(config, logger, async (api, signal) => {
-      const answer = await api.search(searchRecord(options), signal);
-      const text = `${JSON.stringify(answer, null, 2)}\n`;
+      const { answer, ...found } = await search(config, searchRecord(options), {
+        ...{ api, signal, logger },
+        ...(failpoint && { at: failpoint }),
+      });
+      const text = `${safeJson(answer, 2)}\n`;
+      if (found.rehearsal) logger.info('a local service has answered: nothing was paid');
       try {
-        await (options.json ? printJson('summary', { answer, exitCode: 0 }) : print(text));
+        await (options.json ? printJson('summary', { answer, ...found, exitCode: 0 }) : print(text));
       } catch (error) {
         // The answer is paid for, so it is shown on stderr instead.
         stderr.write(text);

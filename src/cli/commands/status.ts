@@ -1,8 +1,11 @@
 /** `foliopipe status`: shows the state of a run, also while another process works on it. */
 import type { Command } from 'commander';
 import {
+  abandonCommand,
+  abandonedText,
   adoptHint,
   type CheckpointReader,
+  type ChunkRow,
   ConfigError,
   createLocalOutputStore,
   lostFolioText,
@@ -48,7 +51,7 @@ export function addStatus(command: Command, finish: Finish): void {
       else if (run.state === 'done' || run.state === 'withheld') {
         const resume = resumeCommand(process.argv, 'run');
         await print(summaryText(summary, { resume, tolerate: config.failures.tolerate, mayRetry: true }));
-      } else await print(await openText(state, run, summary));
+      } else await print(await openText(state, run, summary, config.poll.timeout));
       finish(0);
     } finally {
       await state.close();
@@ -68,22 +71,33 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
   );
 }
 
-/** The state of an unfinished run, with its open folios. */
-async function openText(state: CheckpointReader, run: Run, summary: RunSummary): Promise<string> {
-  const { adoptable, lost } = summary;
+/**
+ * The state of an unfinished run, with its open folios.
+ * @param patience `poll.timeout`, in ms: the command that gives up a folio is named for those that are open for longer.
+ */
+async function openText(
+  state: CheckpointReader,
+  run: Run,
+  summary: RunSummary,
+  patience: number,
+): Promise<string> {
+  const { abandoned, adoptable, lost } = summary;
   const tally = await state.tally(run.id);
   const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
   const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
+  const isStuck = ({ state, submittedAt }: ChunkRow) =>
+    state === 'submitted' && Date.now() - submittedAt! > patience;
   const lines = [
     `run ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
     `  ${progressText(run, tally, null)}`,
     ...runReuseLines(summary),
     ...folios.map(
       (c) =>
-        `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}`,
+        `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}${isStuck(c) ? `; to give it up: ${abandonCommand(run.id, c.number)}` : ''}`,
     ),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run.id, one)}`),
     ...lost.map((one) => `  ${lostFolioText(run.id, one)}`),
+    ...abandoned.map((one) => `  ${abandonedText(run.id, one)}`),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -1,19 +1,22 @@
 /** Copies files with their hashes, and names those of a state folder that belong into a backup. */
 import { createHash } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { wholeLength } from '../../checkpoint/journal/read-journal.js';
+import { makeFolder } from '../../make-folder.js';
 import type { HashedFile } from '../../streams/file-identity.js';
 import { isMissing } from '../../streams/system-error.js';
 
 export const DATABASE = 'checkpoint.db';
 /** The secret of the stored answers. */
 export const SECRET = 'reuse/secret';
+/** The journal of searches that belong to no run. */
+export const SEARCHES = 'searches.log';
 
 /** Every path that a backup may hold, relative to the state folder. No other one is ever restored. */
 const KNOWN =
-  /^(checkpoint\.db|runs\/[\w.-]+\/(paid\.log|part-\d+[\w.-]*)|reuse\/(secret|(segments|choices)\/[\w.-]+)|deltas\/[\w.-]+\.d\/[\w.-]+)$/;
+  /^(checkpoint\.db|searches\.log|runs\/[\w.-]+\/(paid\.log|part-\d+[\w.-]*)|reuse\/(secret|(segments|choices)\/[\w.-]+)|deltas\/[\w.-]+\.d\/[\w.-]+)$/;
 
 export function isKnownPath(path: string): boolean {
   return KNOWN.test(path) && !path.split('/').includes('..');
@@ -37,7 +40,7 @@ export function stateFiles(
       .filter(isKnownPathOrFolder);
   const runs = under('runs').flatMap((run) => under(run));
   return {
-    journals: runs.filter(isJournal),
+    journals: [...runs.filter(isJournal), ...namesIn(stateDir).filter((name) => name === SEARCHES)],
     parts: runs.filter((path) => /\/part-[^/]*\.csv\.gz$/.test(path)),
     answers: [SECRET, ...under('reuse/segments'), ...under('reuse/choices')].filter((path) =>
       /(secret|\.seg|\.choice)$/.test(path),
@@ -72,7 +75,7 @@ export async function copyFile(from: string, to: string): Promise<HashedFile> {
   const source = openSync(from, 'r');
   try {
     const end = isJournal(from) ? wholeLength(source) : Number.POSITIVE_INFINITY;
-    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(to), 0o700);
     const target = openSync(to, 'wx', 0o600);
     try {
       const hash = createHash('sha256');

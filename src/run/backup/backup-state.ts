@@ -3,12 +3,13 @@
  * journals know at least what its database knows, which is what `recover` brings together again.
  */
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { type CopiedDatabase, copyDatabase } from '../../checkpoint/sqlite/copy-database.js';
 import { translateStateError } from '../../checkpoint/sqlite/translate-state-error.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError, TroubleError } from '../../errors.js';
+import { makeFolder } from '../../make-folder.js';
 import { secretLost } from '../../reuse/secret.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
@@ -50,7 +51,7 @@ export async function backupState(
   const folder = resolve(given);
   let beside: string | undefined;
   try {
-    await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(folder), 0o700);
     await refusePlace(folder, stateDir);
     removeOldPartials(folder, clock.now());
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

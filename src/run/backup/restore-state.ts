@@ -3,7 +3,6 @@
  * the old state is removed; what is replaced is kept under another name.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { runsWithFiles } from '../../checkpoint/journal/journal-folder.js';
 import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
@@ -13,6 +12,7 @@ import { translateStateError } from '../../checkpoint/sqlite/translate-state-err
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import { silentLogger } from '../../logger.js';
+import { makeFolder } from '../../make-folder.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
@@ -20,7 +20,7 @@ import { isMissing } from '../../streams/system-error.js';
 import { createReleasers, waitForLock } from '../open-state.js';
 import { type Recovered, rebuildAll } from '../recover.js';
 import type { RunOptions } from '../run-options.js';
-import { copyFile, DATABASE, isJournal, SECRET } from './backup-files.js';
+import { copyFile, DATABASE, isJournal, SEARCHES, SECRET } from './backup-files.js';
 import {
   type BackedUpFile,
   type BackupList,
@@ -82,7 +82,7 @@ export async function restoreState(
   refuseState(stateDir, options.replace === true);
   const releasers = createReleasers();
   try {
-    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
     const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
     // The state folder may have no lock of a pipeline yet that another process begins now.
@@ -143,6 +143,9 @@ async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
     if (path === DATABASE) continue;
     if (isJournal(path)) {
       if (journals.get(path) !== 'backup') continue;
+    } else if (path === SEARCHES && existsSync(join(stateDir, path))) {
+      // It is only ever added to, so the one that is still there knows more.
+      continue;
     } else if (kept.has(dirname(path)) || !(await isMissingOrOther(stateDir, file))) continue;
     if (await isOther(stateDir, file)) setAside(path);
     await put(folder, stateDir, file);
@@ -187,7 +190,7 @@ function refuseState(stateDir: string, isReplaced: boolean): void {
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
-  const state = names.filter((name) => /^(checkpoint\.db.*|runs|reuse|deltas)$/.test(name));
+  const state = names.filter((name) => /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas)$/.test(name));
   if (state.length === 0 || isReplaced) return;
   throw new ConfigError('STATE_NOT_EMPTY', `${stateDir} holds a state: ${state.join(', ')}`, {
     hint: 'nothing was restored; if the database is lost or damaged, foliopipe recover may rebuild it without a backup; to restore here, add --replace: the database is set aside, and what the journals know more is kept',

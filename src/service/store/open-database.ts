@@ -20,7 +20,7 @@ export function openDatabase(path: string): Database {
     return db;
   } catch (error) {
     db.close();
-    if (!isBusy(error)) throw error;
+    if (!isBusy(error)) throw unusable(error, path);
     throw new LockedError('SERVICE_LOCKED', `another local service uses ${path}`, {
       hint: 'stop it, or give this one another data folder',
       facts: { path },
@@ -43,6 +43,20 @@ function migrate(db: Database, path: string): void {
   }
   for (const step of MIGRATIONS.slice(version)) db.exec(step);
   db.pragma(`user_version = ${MIGRATIONS.length}`);
+}
+
+/** Such as a file that is no database, or a full disk. */
+function unusable(error: unknown, path: string): unknown {
+  if (!isSqliteError(error)) return error;
+  return new ConfigError(
+    'SERVICE_DATA_DIR',
+    `the local service cannot use ${path}: ${error.message} (${error.code})`,
+    {
+      hint: 'give it another data folder, or repair this one',
+      facts: { path },
+      cause: error,
+    },
+  );
 }
 
 function isBusy(error: unknown): boolean {

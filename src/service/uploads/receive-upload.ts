@@ -1,7 +1,7 @@
 /** Reads the multipart body of an upload: the fields, then one file, which it streams to the disk. */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import type { MultipartFile } from '@fastify/multipart';
+import type { MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import type { Bytes } from '../../types.js';
 import { HttpRefusal } from '../http/http-refusal.js';
@@ -19,17 +19,41 @@ export interface ReceiveOptions {
   readonly admit: (fieldToken: unknown) => void;
 }
 
-/** @throws HttpRefusal 400 without a file, 413 when it is too large, or what `admit` throws. */
+/** More than any field of the interface needs. */
+const MAX_FIELD_BYTES: Bytes = 64 * 1024;
+
+/** @throws HttpRefusal 400 without a file or for a malformed form, 413 when it is too large, or what `admit` throws. */
 export async function receiveUpload(
   request: FastifyRequest,
   options: ReceiveOptions,
 ): Promise<ReceivedUpload> {
-  const limits = { fileSize: options.maxUploadBytes, files: 1, fields: 20, parts: 21 };
+  try {
+    return await readForm(request, options);
+  } catch (error) {
+    throw isOwn(error)
+      ? error
+      : new HttpRefusal(400, `the form is malformed: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Errors of ours, of the framework and of the disk have their own answers; any other is about the form that was sent. */
+function isOwn(error: unknown): boolean {
+  return !(error instanceof Error) || ['status', 'statusCode', 'syscall'].some((key) => key in error);
+}
+
+async function readForm(request: FastifyRequest, options: ReceiveOptions): Promise<ReceivedUpload> {
+  const limits = {
+    fileSize: options.maxUploadBytes,
+    fieldSize: MAX_FIELD_BYTES,
+    files: 1,
+    fields: 20,
+    parts: 21,
+  };
   const fields: Record<string, unknown> = {};
   let fileName: string | undefined;
   for await (const part of request.parts({ limits })) {
     if (part.type === 'field') {
-      fields[part.fieldname] = part.value;
+      addField(fields, part);
     } else {
       await receiveFile(part, fields.token, options);
       fileName = part.filename;
@@ -43,10 +67,20 @@ export async function receiveUpload(
   return { fileName, description: typeof description === 'string' ? description : '' };
 }
 
+function addField(
+  fields: Record<string, unknown>,
+  { fieldname, value, valueTruncated }: MultipartValue,
+): void {
+  if (Object.hasOwn(fields, fieldname)) throw new HttpRefusal(400, `the form has ${fieldname} twice`);
+  if (valueTruncated) throw new HttpRefusal(413, `${fieldname} is larger than ${MAX_FIELD_BYTES} bytes`);
+  fields[fieldname] = value;
+}
+
 async function receiveFile(part: MultipartFile, token: unknown, options: ReceiveOptions): Promise<void> {
   try {
     options.admit(token);
     if (part.fieldname !== 'file') throw new HttpRefusal(400, `unexpected file field ${part.fieldname}`);
+    if (part.filename === '') throw new HttpRefusal(400, 'the file has no name');
   } catch (error) {
     part.file.resume(); // Drops the rest of the body, because most clients read the reply only after sending all of it.
     throw error;

@@ -1,6 +1,7 @@
 /** The files of uploads that are being received or processed. A file's name is its folio, never the client's name. */
-import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../../make-folder.js';
 
 export class UploadFolder {
   readonly #folder: string;
@@ -38,6 +39,6 @@ export class UploadFolder {
 
 /** Creates the folder if it is missing. Only its owner can read it. */
 export async function createUploadFolder(folder: string): Promise<UploadFolder> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   return new UploadFolder(folder);
 }

@@ -13,8 +13,8 @@ import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { drain } from '../../streams/run-stages.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { createReplyBreaker } from '../submit/unreadable-replies.js';
-import { whyAmbiguous } from '../submit/upload-chunk.js';
 import type { FailedRecordsNeeds } from './failed-records.js';
+import { searchOnce } from './search-once.js';
 import { checkRescueColumns, type SearchableRecord, searchableRecords } from './searchable-records.js';
 
 export type RescueFailedNeeds = FailedRecordsNeeds &
@@ -40,7 +40,7 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
     if (stopped) return;
     run.signal.throwIfAborted();
     try {
-      const values = await breaker.watch(searchOnce(run, record, fields));
+      const values = await breaker.watch(searchRecord(run, record, fields));
       sum.asked += 1;
       if (values !== null) sum.answered += 1;
       run.at('after-search-before-next');
@@ -107,26 +107,21 @@ async function* unmergeFirst(
 }
 
 /** @returns the values of the reply for the output; null if the reply has none. */
-async function searchOnce(
+async function searchRecord(
   run: RescueFailedNeeds,
   record: number,
   fields: SearchRecord,
 ): Promise<Readonly<Record<string, string>> | null> {
   const now = run.clock.now();
-  await run.checkpoint.recordSearchIntent(run.id, record, now, budgetAt(run.config.budget, now));
-  run.at('after-search-intent-before-post');
-  let reply: unknown;
-  try {
-    reply = await run.api.search(fields, run.signal);
-  } catch (error) {
-    const state = whyAmbiguous(error, run.signal) === undefined ? 'dropped' : 'ambiguous';
-    await run.checkpoint.recordSearchEnd(run.id, record, { state });
-    throw error;
-  }
-  run.at('after-search-post-before-commit');
-  const values = searchValues(reply, run.config.failures.rescueColumns);
-  await run.checkpoint.recordSearchEnd(run.id, record, { state: 'answered', values });
-  return values;
+  return searchOnce(run, fields, {
+    begin: () => run.checkpoint.recordSearchIntent(run.id, record, now, budgetAt(run.config.budget, now)),
+    answer: async ({ answer }) => {
+      const values = searchValues(answer, run.config.failures.rescueColumns);
+      await run.checkpoint.recordSearchEnd(run.id, record, { state: 'answered', values });
+      return values;
+    },
+    fail: (state) => run.checkpoint.recordSearchEnd(run.id, record, { state }),
+  });
 }
 
 function unreadableError(run: string, inRow: number, last: string): UntrustedError {

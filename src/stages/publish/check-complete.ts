@@ -2,7 +2,8 @@
 import type { Checkpoint, Tally } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { TroubleError } from '../../errors.js';
-import { adoptHints } from '../../report/adoptable.js';
+import { countOf } from '../../quantities.js';
+import { abandonCommand, adoptHints } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
 import { createReplyBreaker, hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
 
@@ -66,7 +67,7 @@ export async function incompleteError(
       'FOLIOS_TIMED_OUT',
       `run ${run}: ${submitted} folios were not finished within poll.timeout`,
       {
-        hint: 'run the same command again to wait for them; nothing is paid again',
+        hint: `run the same command again to wait for them; nothing is paid again; ${await abandonHint({ id: run, checkpoint })}`,
         facts: { ...facts, submitted },
       },
     );
@@ -76,6 +77,16 @@ export async function incompleteError(
     `run ${run}: ${cut + uploading} chunks are not submitted${chunks === null ? ', and the source is not cut to its end' : ''}`,
     { hint: 'foliopipe run submits the rest and goes on', facts },
   );
+}
+
+/** Names the command that gives up the first open folio, and what that means. */
+async function abandonHint({
+  id,
+  checkpoint,
+}: Pick<CompletenessNeeds, 'id' | 'checkpoint'>): Promise<string> {
+  const [first] = await checkpoint.chunksIn(id, ['submitted'], 0, 1);
+  const { number, folio, records } = first!;
+  return `to end the run without folio ${folio} and its ${countOf(records, 'record')}: ${abandonCommand(id, number)}`;
 }
 
 /** Says what the next run does with the ambiguous chunks, and what a person can do before that. */

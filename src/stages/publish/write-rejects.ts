@@ -45,7 +45,8 @@ async function writeRows(
   append: (piece: Uint8Array) => void,
 ): Promise<void> {
   const { files } = run.source;
-  const inspected = await Promise.all(files.map(({ path }) => inspectFile(path, run.config.source)));
+  const firstLines: number[] = [];
+  for (const { path } of files) firstLines.push((await inspectFile(path, run.config.source)).firstLine);
   const out = new ByteWriter(64 * 1024);
   const flush = () => {
     append(out.view());
@@ -55,7 +56,7 @@ async function writeRows(
   const records = readRecords(run.source, firstPosition(run.source), {
     maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
     signal: run.signal,
-    firstLines: inspected.map(({ firstLine }) => firstLine),
+    firstLines,
     onBadRecord: (bad) => {
       writeReject(out, files[bad.file]!.path, bad);
       if (out.length > FLUSH_BYTES) flush();

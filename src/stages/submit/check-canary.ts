@@ -7,7 +7,7 @@ import { parse } from 'csv-parse/sync';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
-import { adoptHint, findAdoptable } from '../../report/adoptable.js';
+import { adoptCommand, adoptHint, findAdoptable } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import { createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter } from '../../results/row-writer.js';
@@ -73,26 +73,29 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
 async function checkAnswered(run: CheckCanaryNeeds, chunks: readonly ChunkRow[]): Promise<void> {
   const givenUp = chunks.find(({ state }) => state === 'unprocessed');
   if (givenUp !== undefined) {
-    const [adoptable] = await findAdoptable(run.checkpoint, run.id, 1);
-    throw unansweredError(
-      run.id,
-      givenUp,
-      adoptable === undefined ? '' : `${adoptHint(run.id, adoptable)}, or `,
-    );
+    throw unansweredError(run.id, givenUp, await firstTry(run, givenUp));
   }
   if (chunks.length > 0 && chunks.every(isAnswered)) return;
   throw run.deferred.error ?? (await incompleteError(run, null, await run.checkpoint.tally(run.id)));
 }
 
-/** @param firstTry begins the hint with what to try first; may be empty. */
-function unansweredError(run: string, { number, folio, cause }: ChunkRow, firstTry: string): GuardError {
+/** Begins the hint with what to try first; may be empty. */
+async function firstTry(run: CheckCanaryNeeds, { number, folio, cause }: ChunkRow): Promise<string> {
+  if (cause === 'FOLIO_ABANDONED') {
+    return `if the service has finished it, bind it again: ${adoptCommand(run.id, number, folio!)}, or `;
+  }
+  const [adoptable] = await findAdoptable(run.checkpoint, run.id, 1);
+  return adoptable === undefined ? '' : `${adoptHint(run.id, adoptable)}, or `;
+}
+
+function unansweredError(run: string, { number, folio, cause }: ChunkRow, begin: string): GuardError {
   const what = cause ?? 'FOLIO_LOST';
   const again = what === 'FOLIO_LOST' ? '; the same command asks for the folio once more' : '';
   return new GuardError(
     'CANARY_UNANSWERED',
     `run ${run}: the canary, chunk ${number}, has no answer (${what}${folio === null ? '' : `, folio ${folio}`}), so nothing more is uploaded`,
     {
-      hint: `${firstTry}ask the service provider about it and start a new run: foliopipe run --new${again}`,
+      hint: `${begin}ask the service provider about it and start a new run: foliopipe run --new${again}`,
       facts: { run, chunk: number, folio, cause: what },
     },
   );

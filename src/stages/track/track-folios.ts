@@ -5,6 +5,7 @@
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, OutageError } from '../../errors.js';
+import { abandonCommand } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
@@ -132,7 +133,7 @@ async function pollUntilComplete(
       await run.folioPermits.keep(permitName(run.id, chunk.number));
       run.logger.warn(
         { chunk: chunk.number, folio },
-        `folio ${folio} is still ${report.status} after poll.timeout; it is left for the next run`,
+        `folio ${folio} is still ${report.status} after poll.timeout; it is left for the next run; to give it up: ${abandonCommand(run.id, chunk.number)}`,
       );
       return undefined;
     }

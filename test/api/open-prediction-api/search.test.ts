@@ -27,7 +27,7 @@ const search = () => client.search({ name: 'Ä & Co', state: 'MT', token: 'mine'
 
 test('sends the token with the record as JSON and returns the reply', async () => {
   await open((response) => sendJson(response, [{ code: '722511' }]));
-  expect(await search()).toEqual([{ code: '722511' }]);
+  expect(await search()).toEqual({ answer: [{ code: '722511' }], rehearsal: false });
   const [request] = server.seen;
   expect(request).toMatchObject({ method: 'POST', path: '/naics/naics/search/additional/' });
   expect(request!.headers['content-type']).toBe('application/json');

@@ -246,3 +246,24 @@ test.each([
   expect((error as Error).message).toContain('large.csv');
   expect(server.seen).toEqual([]);
 });
+
+test.each([
+  ['EMFILE', 'TOO_MANY_FILES', 5],
+  ['ENOENT', 'FILE_GONE', 2],
+  ['EIO', 'DISK_FAILED', 5],
+])(
+  'a file that cannot be opened (%s) ends the call at once: nothing was sent, so nothing is ambiguous',
+  async (system, code, exitCode) => {
+    await open((response) => sendJson(response, ACCEPTED));
+    const unreadable = {
+      ...file,
+      // biome-ignore lint/correctness/useYield: it fails before its first piece
+      open: async function* (): AsyncGenerator<Uint8Array> {
+        throw Object.assign(new Error(system), { code: system, syscall: 'open', path: '/chunk-1.csv' });
+      },
+    };
+    const error = await errorOf(upload(noSignal, unreadable));
+    expect(error).not.toBeInstanceOf(AmbiguousUploadError);
+    expect(error).toMatchObject({ code, exitCode, facts: { path: '/chunk-1.csv' } });
+  },
+);

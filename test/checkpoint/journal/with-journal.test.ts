@@ -1,6 +1,6 @@
 /** A paid request is sent only when it is in the journal too; what is paid already is kept in any case. */
 import { describe, expect, it } from 'vitest';
-import type { JournalLine } from '../../../src/checkpoint/journal/journal-line.js';
+import type { JournalLine, SearchJournalLine } from '../../../src/checkpoint/journal/journal-line.js';
 import type { RunJournals } from '../../../src/checkpoint/journal/run-journals.js';
 import { withJournal } from '../../../src/checkpoint/journal/with-journal.js';
 import { TroubleError } from '../../../src/errors.js';
@@ -12,11 +12,15 @@ import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.j
 function openCheckpoint() {
   const disk = { isFull: false };
   const written: string[] = [];
-  const add = (line: JournalLine) => void written.push(line.type);
+  const add = (line: JournalLine | SearchJournalLine) => void written.push(line.type);
   const full = new TroubleError('DISK_FULL', 'no space left', { hint: 'make room' });
   const journals: RunJournals = {
     append: (_, line) => add(line),
     appendDurably: async (_, line) => {
+      if (disk.isFull) throw full;
+      add(line);
+    },
+    appendSearchDurably: async (line) => {
       if (disk.isFull) throw full;
       add(line);
     },
@@ -52,6 +56,23 @@ describe('a checkpoint with a journal that cannot be written', () => {
       code: 'DISK_FULL',
     });
     expect(await checkpoint.searches('r1', 0, 9)).toMatchObject([{ record: 3, state: 'dropped' }]);
+  });
+
+  it('asks no search of no run, and gives its record back to the budget', async () => {
+    const { checkpoint, disk, written } = openCheckpoint();
+    const search = { id: 's1', pipeline: 'nightly', service: 's', startedAt: 5 };
+    disk.isFull = true;
+    const begun = checkpoint.recordSingleSearchIntent(search, sampleBudget({}));
+    await expect(begun).rejects.toMatchObject({ code: 'DISK_FULL' });
+    expect(await checkpoint.singleSearches(undefined, '', 9)).toMatchObject([{ state: 'dropped' }]);
+    expect((await checkpoint.spending('nightly', null, sampleBudget({}).day)).day).toBe(0);
+    disk.isFull = false;
+    await checkpoint.recordSingleSearchIntent({ ...search, id: 's2' }, sampleBudget({}));
+    disk.isFull = true;
+    // The answer is paid for.
+    await checkpoint.recordSingleSearchEnd('s2', { state: 'answered', local: false });
+    expect(await checkpoint.singleSearches(undefined, 's1', 9)).toMatchObject([{ state: 'answered' }]);
+    expect(written).toEqual(['single-search']);
   });
 
   it('keeps what was answered: that is paid for', async () => {

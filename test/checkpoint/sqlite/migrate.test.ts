@@ -110,6 +110,17 @@ describe('migrate', () => {
     expect(() => database.exec("DELETE FROM runs WHERE id = 'r8'")).toThrow('FOREIGN KEY');
   });
 
+  it('gives a file of version 4 a place for searches of no run, and keeps what was spent', () => {
+    migrate(database, migrations.slice(0, 4));
+    database.exec("INSERT INTO spending VALUES ('nightly', '2026-11-21', 'r1', 7)");
+    migrate(database, migrations);
+    expect(schemaVersion(database)).toBe(migrations.length);
+    expect(database.prepare('SELECT * FROM spending').raw().all()).toEqual([
+      ['nightly', '2026-11-21', 'r1', 7],
+    ]);
+    expect(database.prepare('SELECT count(*) FROM single_searches').pluck().get()).toBe(0);
+  });
+
   it('refuses a file with more migrations than are known', () => {
     migrate(database, ['CREATE TABLE a (x)', 'CREATE TABLE b (x)']);
     expect(() => migrate(database, ['CREATE TABLE a (x)'])).toThrow('newer foliopipe');

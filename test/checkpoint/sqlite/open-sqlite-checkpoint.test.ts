@@ -127,6 +127,10 @@ describe('openSqliteCheckpoint', () => {
       await expect(openSqliteCheckpoint(join(folder, 'file'))).rejects.toMatchObject(unwritable);
       await expect(openSqliteCheckpoint(join(folder, 'file', 'state'))).rejects.toMatchObject(unwritable);
       await mkdir(join(folder, 'taken', 'checkpoint.db'), { recursive: true });
-      await expect(openSqliteCheckpoint(join(folder, 'taken'))).rejects.toMatchObject(unwritable);
+      await expect(openSqliteCheckpoint(join(folder, 'taken'))).rejects.toMatchObject({
+        code: 'PATH_IS_FOLDER',
+        exitCode: 2,
+        facts: { path: join(folder, 'taken', 'checkpoint.db') },
+      });
     }));
 });

@@ -59,6 +59,6 @@ describe('translateStateError', () => {
       expect(translateStateError(bug, folder)).toBe(bug);
       await mkdir(join(folder, 'folder'));
       const error = await readFile(join(folder, 'folder')).catch((cause: unknown) => cause);
-      expect(translateStateError(error, folder)).toBe(error);
+      expect(translateStateError(error, folder)).toMatchObject({ code: 'PATH_IS_FOLDER', exitCode: 2 });
     }));
 });

@@ -6,7 +6,8 @@ import { ALL_STATES } from './walk-target.js';
 export async function askEverything(checkpoint: Checkpoint, runs: readonly string[]): Promise<unknown> {
   const service = 'https://service.test';
   const answers: unknown[] = [await checkpoint.runs(), await checkpoint.runs('other')];
-  answers.push(await checkpoint.segments());
+  answers.push(await checkpoint.segments(), await checkpoint.singleSearches(undefined, '', 100));
+  answers.push(await checkpoint.singleSearches('nightly', 's0', 1));
   for (const pipeline of ['nightly', 'other']) {
     answers.push(await checkpoint.unfinishedRun(pipeline), await checkpoint.latestRun(pipeline));
     answers.push(await checkpoint.doneRuns(pipeline, service, 'aa'), await checkpoint.publications(pipeline));

@@ -131,7 +131,8 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
   recordFailedPart: (to, { run, chunk, vary }) =>
     to.recordPart(run, chunk, samplePart(vary ? 2 : 0, { fileStatus: 'FAILED' })),
   recordDownloaded: (to, { run, chunk }) => to.recordDownloaded(run, chunk),
-  recordUnprocessed: (to, { run, chunk }) => to.recordUnprocessed(run, chunk, 'DEADLINE'),
+  recordUnprocessed: (to, { run, chunk, vary }) =>
+    to.recordUnprocessed(run, chunk, vary === 0 ? 'DEADLINE' : 'FOLIO_ABANDONED'),
   recordLost: (to, { run, chunk }) => to.recordUnprocessed(run, chunk, 'FOLIO_LOST'),
   recordFound: (to, { run, chunk }) => to.recordFound(run, chunk),
   recordRefetched: (to, { run, chunk, vary }) =>
@@ -143,6 +144,20 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
     to.recordSearchEnd(run, chunk, { state: 'answered', values: vary ? { code: `c${vary}` } : null }),
   recordSearchDropped: (to, { run, chunk }) => to.recordSearchEnd(run, chunk, { state: 'dropped' }),
   recordSearchAmbiguous: (to, { run, chunk }) => to.recordSearchEnd(run, chunk, { state: 'ambiguous' }),
+  recordSingleSearchIntent: (to, { chunk, vary, budget }) => {
+    const pipeline = vary === 2 ? 'other' : 'nightly';
+    const search = { id: `s${chunk}`, pipeline, service: 'https://service.test', startedAt: vary };
+    return to.recordSingleSearchIntent(search, sampleBudget(budget));
+  },
+  recordSingleSearchEnd: (to, { chunk, vary }) =>
+    to.recordSingleSearchEnd(
+      `s${chunk}`,
+      vary === 0
+        ? { state: 'dropped' }
+        : vary === 1
+          ? { state: 'ambiguous' }
+          : { state: 'answered', local: true },
+    ),
   recordMerged: (to, target, seen) => to.recordMerged(target.run, stretchOf(target, seen)),
   recordSegment: (to, { run, vary }) => to.recordSegment(sampleSegment(`${run}-${vary}`, run, vary)),
   recordSegmentsForgotten: (to, { run, vary }) => to.recordSegmentsForgotten([`${run}-${vary}`]),

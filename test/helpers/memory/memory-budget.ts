@@ -11,9 +11,14 @@ export function spendingOf(memory: Memory, pipeline: string, run: string | null,
     payments
       .filter((payment) => payment.paidFor.state !== 'dropped' && counts(payment))
       .reduce((total, { records }) => total + records, 0);
-  const ofPipeline = [...memory.runs.values()]
-    .filter(({ row }) => row.pipeline === pipeline)
-    .flatMap(({ payments }) => payments);
+  const ofPipeline = [
+    ...[...memory.runs.values()]
+      .filter(({ row }) => row.pipeline === pipeline)
+      .flatMap(({ payments }) => payments),
+    ...[...memory.singles.values()]
+      .filter((search) => search.pipeline === pipeline)
+      .map((search) => ({ day: search.day, records: 1, paidFor: search })),
+  ];
   const ofRun = run === null ? undefined : memory.runs.get(run);
   return {
     run: sum(ofRun?.payments ?? [], () => true),
@@ -24,9 +29,20 @@ export function spendingOf(memory: Memory, pipeline: string, run: string | null,
 
 /** @throws GuardError `BUDGET_REACHED` when the records would pass a cap. */
 export function holdToBudget(memory: Memory, { row }: MemoryRun, records: number, budget: Budget): void {
-  const spent = spendingOf(memory, row.pipeline, row.id, budget.day);
+  holdPipelineToBudget(memory, row.pipeline, row.id, records, budget);
+}
+
+/** @param run null for what belongs to no run: it has no cap of its own. */
+export function holdPipelineToBudget(
+  memory: Memory,
+  pipeline: string,
+  run: string | null,
+  records: number,
+  budget: Budget,
+): void {
+  const spent = spendingOf(memory, pipeline, run, budget.day);
   const caps = [
-    ['perRun', spent.run, budget.perRun],
+    ['perRun', spent.run, run === null ? null : budget.perRun],
     ['perDay', spent.day, budget.perDay],
     ['perMonth', spent.month, budget.perMonth],
   ] as const;

@@ -12,7 +12,13 @@ import { memoryUploadChanges } from './memory-upload-changes.js';
 
 /** Makes an empty checkpoint that lives as long as the object. */
 export function createMemoryCheckpoint(): Checkpoint {
-  const memory: Memory = { runs: new Map(), columns: new Map(), segments: [], published: new Map() };
+  const memory: Memory = {
+    runs: new Map(),
+    singles: new Map(),
+    columns: new Map(),
+    segments: [],
+    published: new Map(),
+  };
   return asPromised({
     ...memoryReads(memory),
     ...memoryRunChanges(memory),

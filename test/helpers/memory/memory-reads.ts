@@ -7,6 +7,7 @@ import type {
   ReplyKinds,
   Run,
   Search,
+  SingleSearch,
   Stretch,
   Upload,
 } from '../../../src/checkpoint/checkpoint.js';
@@ -105,6 +106,12 @@ export function memoryReads(memory: Memory) {
       [...(memory.runs.get(run)?.searches.values() ?? [])]
         .filter(({ record }) => record > after)
         .sort((a, b) => a.record - b.record)
+        .slice(0, limit),
+
+    singleSearches: (pipeline: string | undefined, after: string, limit: number): SingleSearch[] =>
+      [...memory.singles.values()]
+        .filter((search) => (pipeline === undefined || search.pipeline === pipeline) && search.id > after)
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, limit),
 
     tally: (run: string) => tallyOf(memory.runs.get(run)),

@@ -1,6 +1,6 @@
-/** The model's second chances of failed records: rounds that settle, and single-record searches. */
-import type { Budget, Search } from '../../../src/checkpoint/checkpoint.js';
-import { holdToBudget } from './memory-budget.js';
+/** The model's second chances of failed records: rounds that settle, and single-record searches, of a run and of none. */
+import type { Budget, Checkpoint, NewSingleSearch, Search } from '../../../src/checkpoint/checkpoint.js';
+import { holdPipelineToBudget, holdToBudget } from './memory-budget.js';
 import { chunksInOrder, type Memory, must, runIn, unmerge } from './memory-state.js';
 
 type SearchEnd =
@@ -33,6 +33,16 @@ export function memoryRoundChanges(memory: Memory) {
       must('recordSearchEnd', isOpen && search?.state === 'intent');
       const values = end.state === 'answered' ? structuredClone(end.values) : null;
       Object.assign(search!, { state: end.state, values });
+    },
+    recordSingleSearchIntent(search: NewSingleSearch, budget: Budget) {
+      must('recordSingleSearchIntent', !memory.singles.has(search.id));
+      holdPipelineToBudget(memory, search.pipeline, null, 1, budget);
+      memory.singles.set(search.id, { ...search, state: 'intent', local: null, day: budget.day });
+    },
+    recordSingleSearchEnd(id: string, end: Parameters<Checkpoint['recordSingleSearchEnd']>[1]) {
+      const search = memory.singles.get(id);
+      must('recordSingleSearchEnd', search?.state === 'intent');
+      Object.assign(search!, { state: end.state, local: end.state === 'answered' ? end.local : null });
     },
   };
 }

@@ -5,6 +5,7 @@ import type {
   PublishedFile,
   Run,
   Search,
+  SingleSearch,
   Stretch,
   Upload,
 } from '../../../src/checkpoint/checkpoint.js';
@@ -27,7 +28,7 @@ export interface MemoryChunk {
 export interface Payment {
   readonly day: string;
   readonly records: number;
-  readonly paidFor: Mutable<Upload> | Mutable<Search>;
+  readonly paidFor: Mutable<Upload> | Mutable<Search> | Mutable<SingleSearch>;
 }
 
 export interface MemoryRun {
@@ -47,6 +48,8 @@ export interface MemoryRun {
 export interface Memory {
   /** In the order in which they were added. */
   readonly runs: Map<string, MemoryRun>;
+  /** Searches that belong to no run, by id. Each is one payment. */
+  readonly singles: Map<string, Mutable<SingleSearch>>;
   /** Columns by pipeline and service. */
   readonly columns: Map<string, readonly string[]>;
   /** In the order in which they were added. */

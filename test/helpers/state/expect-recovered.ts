@@ -56,6 +56,9 @@ function paidFacts(stateDir: string) {
       CASE state WHEN 'intent' THEN 'ambiguous' ELSE state END AS state FROM uploads ORDER BY run, chunk, attempt`),
     searches: all(`SELECT run, record, "values", started_at, day,
       CASE state WHEN 'intent' THEN 'ambiguous' ELSE state END AS state FROM searches ORDER BY run, record`),
+    singles: all(`SELECT id, pipeline, service, local, started_at, day,
+      CASE state WHEN 'intent' THEN 'ambiguous' ELSE state END AS state FROM single_searches
+      WHERE state <> 'dropped' ORDER BY id`),
     spending: all('SELECT * FROM spending WHERE records <> 0 ORDER BY pipeline, day, run'),
   };
   database.close();

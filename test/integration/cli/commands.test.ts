@@ -147,7 +147,7 @@ describe('search', () => {
     expect(text.code, text.stderr).toBe(0);
     const answer = JSON.parse(text.stdout) as object;
     expect(answer).toMatchObject({ response: { naics_code: expect.stringMatching(/^\d{6}$/) } });
-    expect(jsonLines(json.stdout)).toEqual([{ type: 'summary', answer, exitCode: 0 }]);
+    expect(jsonLines(json.stdout)).toMatchObject([{ type: 'summary', answer, rehearsal: true, exitCode: 0 }]);
     const without = await cli('search', job.config, ...name);
     expect(without).toMatchObject({ code: 2, stderr: expect.stringMatching(/service\.legacyBaseUrl/) });
   });

@@ -198,7 +198,10 @@ it('is refused with the reason and the next step', async () => {
       code: 'ADOPT_RECORDS_DIFFER',
       message: expect.stringMatching(/has 11 records, chunk 2 has 10/),
     });
-    job.service.behaviour = { trouble: firstUploadOf([3], { kind: 'cut' }) };
+    job.service.behaviour = {
+      trouble: firstUploadOf([3], { kind: 'cut' }),
+      finishedAtPoll: () => Number.POSITIVE_INFINITY,
+    };
     const other = await job.failure({ poll: { timeout: '1ms' } }, { fresh: true });
     const { run: unfinished } = (other as { facts: { run: string } }).facts;
     expect(await refusal(job, { run, chunk: 2, folio })).toMatchObject({

@@ -48,7 +48,7 @@ describe('a run', () => {
     await withJob({ behaviour }, async (job) => {
       await interrupt(job, stopAt('after-accepted-before-poll', 6));
       const uploads = job.service.count('upload');
-      const fresh = await job.enrich({}, { fresh: true });
+      const fresh = await job.enrich({}, { fresh: true, yes: true });
       expect(fresh).toMatchObject({ found: 'new', exitCode: 0 });
       expect(await job.output()).toBe(await unbrokenOutput());
       expect(job.service.count('upload')).toBe(uploads + 6);

@@ -62,6 +62,60 @@ describe('a refused upload', () => {
     expectRefusal(await send(`${target}?token=${TOKEN}`, json), 400, /multipart/);
   });
 
+  const part = (facts: string, content: string) =>
+    `--b\r\ncontent-disposition: form-data; ${facts}\r\n\r\n${content}\r\n`;
+  const token = part('name="token"', TOKEN);
+  const file = part('name="file"; filename="a.csv"', uploadCsv(1));
+  it.each([
+    ['without a boundary', 'multipart/form-data', `${token}${file}--b--\r\n`, 400, /malformed/],
+    [
+      'with another boundary',
+      'multipart/form-data; boundary=c',
+      `${token}${file}--b--\r\n`,
+      400,
+      /malformed/,
+    ],
+    [
+      'with a boundary of 300 characters',
+      `multipart/form-data; boundary=${'b'.repeat(300)}`,
+      file,
+      400,
+      /malformed/,
+    ],
+    ['without its end', undefined, token + file, 400, /malformed/],
+    ['cut off within the file', undefined, (token + file).slice(0, -20), 400, /malformed/],
+    ['cut off within a head', undefined, `${token}--b\r\ncontent-disp`, 400, /malformed/],
+    ['of other bytes', undefined, '\u0000\u0001\u00ff', 400, /malformed/],
+    [
+      'with a field of a megabyte',
+      undefined,
+      `${token}${part('name="description"', 'd'.repeat(1e6))}${file}--b--\r\n`,
+      413,
+      /description/,
+    ],
+    ['with a field twice', undefined, `${token}${token}${file}--b--\r\n`, 400, /token twice/],
+    [
+      'with a file without a name',
+      undefined,
+      `${token}${part('name="file"; filename=""', 'name')}--b--\r\n`,
+      400,
+      /no name/,
+    ],
+    ['with two files', undefined, `${token}${file}${file}--b--\r\n`, 413, /limit/],
+    [
+      'with a field named as a property of objects',
+      undefined,
+      `${token}${part('name="__proto__"', 'x')}${file}--b--\r\n`,
+      400,
+      /./,
+    ],
+  ])('4xx for a form %s, and keeps nothing of it', async (_what, type, body, status, reason) => {
+    const headers = { 'content-type': type ?? 'multipart/form-data; boundary=b' };
+    const target = `${service.url}/naics/naics/external/upload`;
+    expectRefusal(await send(target, { method: 'POST', body, headers }), status, reason);
+    await expect.poll(() => readdir(path.join(dataDir, 'uploads'))).toEqual([]);
+  });
+
   it('401 before a large upload is read', async () => {
     const large = uploadCsv(100_000);
     expectRefusal(await upload(service.url, large, { token: 'x' }), 401, /token/);

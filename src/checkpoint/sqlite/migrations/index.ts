@@ -3,6 +3,7 @@ import { initialTables } from './0001-initial-tables.js';
 import { splitsRoundsBudget } from './0002-splits-rounds-budget.js';
 import { receiptsPublications } from './0003-receipts-publications.js';
 import { stretchesReuse } from './0004-stretches-reuse.js';
+import { singleSearches } from './0005-single-searches.js';
 import { withheldRuns } from './0006-withheld-runs.js';
 
 export const migrations: readonly string[] = [
@@ -10,5 +11,6 @@ export const migrations: readonly string[] = [
   splitsRoundsBudget,
   receiptsPublications,
   stretchesReuse,
+  singleSearches,
   withheldRuns,
 ];

@@ -1,0 +1,145 @@
+/**
+ * Gives up a folio that the service never finishes, so that its run can end without it. Sends nothing; needs no token
+ * and no source.
+ */
+import {
+  adoptCommand,
+  type Checkpoint,
+  type ChunkRow,
+  type Config,
+  ConfigError,
+  LockedError,
+  namedRun,
+  priceOf,
+  type Run,
+  type RunOptions,
+  withState,
+} from '../src/index.js';
+
+export interface Abandonment {
+  /** Names a run of the config's pipeline that is open (see `namedRun`). */
+  readonly run: string;
+  readonly chunk: number;
+}
+
+/** The chunk whose folio was given up. */
+export interface AbandonedChunk extends Abandonment {
+  readonly pipeline: string;
+  readonly folio: string;
+  /** Records of the chunk: paid for, and without an answer until the folio is bound again. */
+  readonly records: number;
+  /** 0: the records become UNPROCESSED. Else the round that has sent them again: they stay FAILED. */
+  readonly round: number;
+  /** What was paid for them; null without `budget.pricePerRecord`, 0 in a rehearsal. */
+  readonly amount: number | null;
+  readonly currency: string;
+  readonly rehearsal: boolean;
+  /** Whether an earlier command had given it up already; nothing has changed then. */
+  readonly already: boolean;
+}
+
+export type AbandonOptions = Pick<
+  RunOptions,
+  'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock'
+>;
+
+/**
+ * Takes the pipeline's lock. The next run ends with the chunk's records UNPROCESSED (`FOLIO_ABANDONED`); `adopt` binds
+ * the folio again.
+ * @throws LockedError while a run works; ConfigError `RUN_UNKNOWN`, `RUN_AMBIGUOUS`, `ABANDON_RUN_ENDED`, `ABANDON_CHUNK_UNKNOWN`,
+ *   `ABANDON_CHUNK_STATE`, and those of the state.
+ */
+export async function abandon(
+  config: Config,
+  what: Abandonment,
+  options: AbandonOptions = {},
+): Promise<AbandonedChunk> {
+  const work = withState(config, options, async ({ checkpoint }) => {
+    const run = await findOpenRun(checkpoint, config.pipeline, what.run);
+    await checkpoint.verifyPaid(run.id);
+    const { chunk, already } = await findStuckChunk(checkpoint, run.id, what.chunk);
+    if (!already) await checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_ABANDONED');
+    const { pricePerRecord, currency } = config.budget;
+    return {
+      run: run.id,
+      chunk: chunk.number,
+      pipeline: config.pipeline,
+      folio: chunk.folio!,
+      records: chunk.records,
+      round: chunk.round,
+      amount: priceOf(run.rehearsal ? 0 : chunk.records, pricePerRecord),
+      currency,
+      rehearsal: run.rehearsal,
+      already,
+    };
+  });
+  return work.catch((error: unknown) => {
+    throw error instanceof LockedError ? workingError(error) : error;
+  });
+}
+
+async function findOpenRun(checkpoint: Checkpoint, pipeline: string, name: string): Promise<Run> {
+  const run = await namedRun(checkpoint, pipeline, name);
+  if (run === undefined || run.pipeline !== pipeline) {
+    throw new ConfigError('RUN_UNKNOWN', `pipeline ${pipeline} has no run ${name}`, {
+      hint: 'see the runs with: foliopipe runs',
+      facts: { run: name },
+    });
+  }
+  if (run.state === 'open') return run;
+  const hint =
+    run.state === 'publishing'
+      ? 'every folio of it is answered or given up; foliopipe run puts its output in place'
+      : 'no folio of it is waited for any more; see: foliopipe runs';
+  throw new ConfigError('ABANDON_RUN_ENDED', `run ${run.id} is ${run.state}`, {
+    hint,
+    facts: { run: run.id, state: run.state },
+  });
+}
+
+async function findStuckChunk(
+  checkpoint: Checkpoint,
+  run: string,
+  number: number,
+): Promise<{ readonly chunk: ChunkRow; readonly already: boolean }> {
+  const chunk = await checkpoint.chunk(run, number);
+  if (chunk === undefined) {
+    throw new ConfigError('ABANDON_CHUNK_UNKNOWN', `run ${run} has no chunk ${number}`, {
+      hint: `see the open folios and their chunks with: foliopipe status --run ${run}`,
+      facts: { run, chunk: number },
+    });
+  }
+  const { state, cause, folio } = chunk;
+  if (state === 'submitted') return { chunk, already: false };
+  if (cause === 'FOLIO_ABANDONED') return { chunk, already: true };
+  const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
+  throw new ConfigError(
+    'ABANDON_CHUNK_STATE',
+    `chunk ${number} of run ${run} is ${how.join(', ')}: it has no open folio to give up`,
+    { hint: hintFor(run, chunk), facts: { run, chunk: number, state, cause, folio } },
+  );
+}
+
+/** What to do with a chunk that has no open folio. */
+function hintFor(run: string, { number, state, folio }: ChunkRow): string {
+  switch (state) {
+    case 'finished':
+    case 'downloaded':
+      return 'the service has finished it: foliopipe run takes its answers, which are paid for';
+    case 'uploading':
+    case 'ambiguous':
+      return `foliopipe run decides on it; with ambiguous.policy: hold it is given up and not sent again; if the service lists its file: ${adoptCommand(run, number, 'FOLIO')}`;
+    case 'unprocessed':
+      return `it is given up already; to bind a folio to it: ${adoptCommand(run, number, folio ?? 'FOLIO')}`;
+    default:
+      return 'nothing was paid for it that could be given up; foliopipe run goes on';
+  }
+}
+
+/** A run that waits for the folio holds the lock. Stopping it loses nothing. */
+function workingError({ code, message, facts }: LockedError): LockedError {
+  return new LockedError(code, message, {
+    hint: 'stop that run with Ctrl-C or SIGTERM, which loses nothing, or wait until it ends (--wait-lock); then type this command again',
+    facts,
+  });
+}

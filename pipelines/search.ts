@@ -1,0 +1,83 @@
+/** Searches for a single business, outside of any run. It is paid for as one record. */
+import { randomBytes } from 'node:crypto';
+import {
+  budgetAt,
+  type Config,
+  openApi,
+  priceOf,
+  type RunOptions,
+  type SearchRecord,
+  searchOnce,
+  serviceIdentity,
+  withCheckpoint,
+} from '../src/index.js';
+
+export interface SearchedBusiness {
+  /** The id of the search in the state. */
+  readonly search: string;
+  readonly pipeline: string;
+  /** Any JSON: the interface does not show what comes back. */
+  readonly answer: unknown;
+  /** Whether a local service has answered: nothing was paid then. */
+  readonly rehearsal: boolean;
+  /** What it has cost; null without `budget.pricePerRecord`. */
+  readonly amount: number | null;
+  readonly currency: string;
+}
+
+export type SearchOptions = Pick<
+  RunOptions,
+  'signal' | 'logger' | 'clock' | 'checkpoint' | 'api' | 'endpoint' | 'proxies' | 'limits' | 'at'
+>;
+
+/**
+ * Takes no lock: it may be called while a run works. The search counts in the ledger and in `budget.perDay` and
+ * `budget.perMonth`.
+ * @throws GuardError `BUDGET_REACHED` before anything is sent; AmbiguousUploadError when it may have been accepted: it
+ *   then counts as possibly paid.
+ */
+export async function search(
+  config: Config,
+  record: SearchRecord,
+  options: SearchOptions = {},
+): Promise<SearchedBusiness> {
+  const { at = () => undefined } = options;
+  return withCheckpoint(config, options, async ({ checkpoint, clock, logger, signal }) => {
+    const api = options.api ?? openApi(config, options);
+    try {
+      const { pipeline, budget } = config;
+      const startedAt = clock.now();
+      const id = searchId(startedAt);
+      const { answer, rehearsal } = await searchOnce({ api, signal, at }, record, {
+        begin: () =>
+          checkpoint.recordSingleSearchIntent(
+            { id, pipeline, service: serviceIdentity(config), startedAt },
+            { ...budgetAt(budget, startedAt), perRun: null },
+          ),
+        answer: async (reply) => {
+          await checkpoint
+            .recordSingleSearchEnd(id, { state: 'answered', local: reply.rehearsal })
+            // The answer is paid for, so it is given all the same.
+            .catch((error: unknown) =>
+              logger.error(
+                { search: id },
+                `the search was answered, but that could not be recorded, so the ledger counts it as possibly paid: ${String(error)}`,
+              ),
+            );
+          return reply;
+        },
+        fail: (state) => checkpoint.recordSingleSearchEnd(id, { state }),
+      });
+      const amount = priceOf(rehearsal ? 0 : 1, budget.pricePerRecord);
+      return { search: id, pipeline, answer, rehearsal, amount, currency: budget.currency };
+    } finally {
+      if (options.api === undefined) await api.close();
+    }
+  });
+}
+
+/** A unique id that sorts by time, to the millisecond: `20261121T031002417-4f9c1a`. */
+function searchId(at: number): string {
+  const time = new Date(at).toISOString().replaceAll(/[-:.Z]/g, '');
+  return `${time}-${randomBytes(3).toString('hex')}`;
+}

@@ -1,0 +1,65 @@
+/** `foliopipe abandon`: gives up a folio that the service never finishes, so that its run can end. */
+import type { Command } from 'commander';
+import { type AbandonedChunk, abandon, adoptCommand, outcomeText } from '../../../pipelines/index.js';
+import { countOf } from '../../quantities.js';
+import {
+  type CommonOptions,
+  chunkNumber,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { print, printJson } from '../output.js';
+import { listenForStop } from '../stop-signals.js';
+import { readTimeOptions, type TimeOptions, withWaitOption } from '../time-options.js';
+
+interface Options extends CommonOptions, Pick<TimeOptions, 'waitLock'> {
+  readonly run: string;
+  readonly chunk: number;
+}
+
+export function addAbandon(command: Command, finish: Finish): void {
+  command
+    .argument('[file]', 'config file')
+    .requiredOption('--run <id>', 'the run that the chunk belongs to: an id, the beginning of one, or last')
+    .requiredOption('--chunk <number>', 'its number, as foliopipe status shows it', chunkNumber);
+  withOutputOptions(withWaitOption(withConfigOptions(command))).action(
+    async (file: string | undefined, options: Options) => {
+      const config = await readConfig(options, file, false);
+      const logger = createLogger(options, []);
+      const { run, chunk } = options;
+      const stop = listenForStop(() => undefined);
+      try {
+        const abandoned = await abandon(
+          config,
+          { run, chunk },
+          {
+            ...readTimeOptions(options, logger),
+            logger,
+            signal: stop.signal,
+            holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
+          },
+        );
+        if (options.json) await printJson('summary', { ...abandoned, exitCode: 0 });
+        else await print(abandonedText(abandoned));
+      } finally {
+        stop.close();
+      }
+      finish(0);
+    },
+  );
+}
+
+function abandonedText(abandoned: AbandonedChunk): string {
+  const { run, chunk, folio, records, amount, currency, rehearsal, already } = abandoned;
+  const price = amount === null ? '' : `, ${amount.toFixed(2)} ${currency}`;
+  const cost = rehearsal ? 'a rehearsal, so nothing was paid' : `paid in vain so far${price}`;
+  const lines = [
+    `${rehearsal ? 'rehearsal' : 'run'} ${run}: folio ${folio} of chunk ${chunk} ${already ? 'was given up already' : 'is given up'}; ${countOf(records, 'record')}, ${cost}`,
+    `  the next foliopipe run does not wait for it: ${outcomeText(abandoned)} (FOLIO_ABANDONED)`,
+    `  when the service has finished it after all, bind it again: ${adoptCommand(run, chunk, folio)}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}

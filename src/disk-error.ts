@@ -1,0 +1,212 @@
+/**
+ * Explains errors of the operating system about files and folders, in one place: what is wrong with which path, whether
+ * the same command can go on, and what to do first.
+ */
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ConfigError, type FoliopipeError, TroubleError } from './errors.js';
+
+const GO_ON = 'then run the same command again: it goes on where this one stopped';
+const MORE_FILES =
+  'raise the limit (ulimit -n 1024, or LimitNOFILE= of a systemd unit) or lower concurrency.*';
+
+/** How one kind of error is told. */
+interface Meaning {
+  /** Passing trouble: the same command goes on later. Else a person must mend something. */
+  readonly passes?: boolean;
+  readonly code: string;
+  /** @param path as the error has it. @param system the code of the system. */
+  readonly text: (path: string, system: string) => string;
+  readonly hint: string;
+}
+
+const INODES: Meaning = {
+  passes: true,
+  code: 'DISK_NO_INODES',
+  text: (path) => `no room for another file at ${path}: its file system has space left, but no free inode`,
+  hint: `remove files there (df -i shows the inodes; foliopipe runs prune removes the results of old runs), ${GO_ON}`,
+};
+
+const UNWRITABLE: Meaning = {
+  code: 'FOLDER_UNWRITABLE',
+  text: (path, system) => `cannot write ${path} (${system})`,
+  hint: `let this user write there, ${GO_ON}`,
+};
+
+const NO_FOLDERS: Meaning = {
+  code: 'FOLDER_UNWRITABLE',
+  text: (path) => `cannot create the folder ${path}: it is in a place that takes no folders`,
+  hint: 'name a folder on a disk',
+};
+
+const WRONG_KIND: Meaning = {
+  code: 'PATH_NOT_FOLDER',
+  text: (path, system) => `cannot use ${path}: something else is where a folder must be (${system})`,
+  hint: `move it away or name another path, ${GO_ON}`,
+};
+
+const FAILED: Meaning = {
+  passes: true,
+  code: 'DISK_FAILED',
+  text: (path, system) => `the disk failed on ${path} (${system})`,
+  hint: `look at the disk, ${GO_ON}`,
+};
+
+const BUSY: Meaning = {
+  passes: true,
+  code: 'FILE_BUSY',
+  text: (path, system) => `${path} is in use by the system or by another program (${system})`,
+  hint: `wait until it is free, ${GO_ON}`,
+};
+
+const TOO_MANY: Meaning = {
+  passes: true,
+  code: 'TOO_MANY_FILES',
+  text: (path, system) =>
+    system === 'ENFILE'
+      ? `the system has no room for more open files: cannot open ${path} (ENFILE)`
+      : `too many open files: cannot open ${path} (EMFILE)`,
+  hint: `${MORE_FILES}, ${GO_ON}`,
+};
+
+const MEANINGS: Readonly<Record<string, Meaning>> = {
+  ENOSPC: {
+    passes: true,
+    code: 'DISK_FULL',
+    text: (path) => `no space left to write ${path}`,
+    hint: `make room, ${GO_ON}`,
+  },
+  EDQUOT: {
+    passes: true,
+    code: 'DISK_QUOTA',
+    text: (path) => `the disk quota of this user is used up: cannot write ${path}`,
+    hint: `make room or raise the quota, ${GO_ON}`,
+  },
+  EACCES: UNWRITABLE,
+  EPERM: UNWRITABLE,
+  EROFS: {
+    ...UNWRITABLE,
+    text: (path) => `cannot write ${path}: its file system is read-only (EROFS)`,
+    hint: `let it be written again, or name a folder on another disk, ${GO_ON}`,
+  },
+  ENOENT: {
+    code: 'FILE_GONE',
+    text: (path) => `${path} is gone: something removed it, or its folder, while foliopipe used it`,
+    hint: `put it back, or find what removes it, ${GO_ON}`,
+  },
+  EISDIR: {
+    code: 'PATH_IS_FOLDER',
+    text: (path) => `${path} is a folder, and a file must be there`,
+    hint: `move the folder away or name another path, ${GO_ON}`,
+  },
+  ENOTDIR: WRONG_KIND,
+  EEXIST: WRONG_KIND,
+  ELOOP: {
+    code: 'PATH_LOOP',
+    text: (path) => `cannot use ${path}: its symbolic links form a loop (ELOOP)`,
+    hint: 'correct the links, or name another path',
+  },
+  ENAMETOOLONG: {
+    code: 'PATH_TOO_LONG',
+    text: (path) => `cannot use ${path}: the name or the path is too long (ENAMETOOLONG)`,
+    hint: 'choose a shorter name',
+  },
+  EXDEV: {
+    code: 'PATH_OTHER_DISK',
+    text: (path) => `cannot put ${path} in place: it is a mount of its own, or on another disk (EXDEV)`,
+    hint: `mount its folder instead of the file, ${GO_ON}`,
+  },
+  EFBIG: {
+    code: 'FILE_SIZE_LIMIT',
+    text: (path) => `${path} would be larger than the limit of this user or of its file system (EFBIG)`,
+    hint: `raise the limit (ulimit -f), or use another disk, ${GO_ON}`,
+  },
+  EIO: FAILED,
+  ESTALE: FAILED,
+  ENODEV: FAILED,
+  ENXIO: FAILED,
+  EBUSY: BUSY,
+  ETXTBSY: BUSY,
+  EMFILE: TOO_MANY,
+  ENFILE: TOO_MANY,
+};
+
+/** Calls of the system that are about the network: the client has its own errors for them. */
+const NETWORK = new Set(['connect', 'bind', 'listen', 'accept', 'getaddrinfo']);
+
+/**
+ * @param error anything that was thrown.
+ * @param place the path to name if the error names none: the error of a write to an open file does not.
+ * @param room asks what is left on a file system.
+ * @returns the error to throw in its place; undefined if it is no error of the system about a file or folder. Exit 5:
+ *   `DISK_FULL`, `DISK_NO_INODES`, `DISK_QUOTA`, `DISK_FAILED`, `FILE_BUSY`, `TOO_MANY_FILES`. Exit 2:
+ *   `FOLDER_UNWRITABLE`, `FILE_GONE`, `PATH_IS_FOLDER`, `PATH_NOT_FOLDER`, `PATH_LOOP`, `PATH_TOO_LONG`,
+ *   `PATH_OTHER_DISK`, `FILE_SIZE_LIMIT`.
+ */
+export function diskError(
+  error: unknown,
+  place = 'a file',
+  room: (path: string) => Room | undefined = roomAt,
+): FoliopipeError | undefined {
+  const { code, syscall, path: named, dest } = systemFacts(error);
+  if (!Object.hasOwn(MEANINGS, code)) return undefined;
+  if (NETWORK.has(syscall ?? '') && MEANINGS[code] !== TOO_MANY) return undefined;
+  const path = dest ?? named ?? place;
+  const lacks = code === 'ENOSPC' && lacksInodes(syscall, room(path));
+  const meaning = lacks ? INODES : meaningOf(code, syscall);
+  const details = { hint: meaning.hint, facts: { path, reason: code }, cause: error };
+  const text = meaning.text(path, code);
+  return meaning.passes
+    ? new TroubleError(meaning.code, text, details)
+    : new ConfigError(meaning.code, text, details);
+}
+
+/** Whether an error of the system passes, so that the same command can go on later: a full disk, too many open files. */
+export function isPassingTrouble(error: unknown): boolean {
+  return diskError(error) instanceof TroubleError;
+}
+
+function meaningOf(code: string, syscall: string | undefined): Meaning {
+  return code === 'ENOENT' && syscall === 'mkdir' ? NO_FOLDERS : MEANINGS[code]!;
+}
+
+interface SystemFacts {
+  readonly code: string;
+  readonly syscall?: string | undefined;
+  readonly path?: string | undefined;
+  readonly dest?: string | undefined;
+}
+
+function systemFacts(error: unknown): SystemFacts {
+  if (!(error instanceof Error && 'code' in error)) return { code: '' };
+  const { code, syscall, path, dest } = error as SystemFacts & Error;
+  // `rm` of Node finds some of these errors by itself and names them so.
+  return { code: String(code).replace(/^ERR_FS_(?=E)/, ''), syscall, path, dest };
+}
+
+/** What is left on the file system of a path. */
+export interface Room {
+  readonly bytes: number;
+  /** Infinity for a file system that does not count them. */
+  readonly inodes: number;
+}
+
+/** @returns undefined if the system does not tell. */
+export function roomAt(path: string): Room | undefined {
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(path);
+    return { bytes: bavail * bsize, inodes: files > 0 ? ffree : Number.POSITIVE_INFINITY };
+  } catch {
+    const folder = dirname(path);
+    return folder === path ? undefined : roomAt(folder);
+  }
+}
+
+/** Calls that need an inode and hardly any space. */
+const CREATING = new Set(['open', 'mkdir', 'symlink']);
+
+/** The error may be told later than it happened, when a few inodes are free again: a call that needs space had enough. */
+function lacksInodes(syscall: string | undefined, room: Room | undefined): boolean {
+  if (room === undefined || room.inodes === Number.POSITIVE_INFINITY) return false;
+  return room.inodes === 0 || (CREATING.has(syscall ?? '') && room.bytes > 0);
+}

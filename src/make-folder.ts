@@ -1,0 +1,67 @@
+/**
+ * Makes folders one level after the other. Node's own recursive mkdir never returns where a file system takes no folders
+ * and says ENOENT, as /proc does.
+ */
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Makes a folder and its missing parents, durably: each name survives a power failure. A folder that exists is left as
+ * it is.
+ * @param mode permission bits of the folders that are made.
+ * @throws the system's error, with the path of the folder that cannot be made.
+ */
+export function makeFolder(path: string, mode = 0o777): void {
+  const made = tryMake(path, mode);
+  if (made === 'there') return;
+  if (made === 'no-parent') {
+    makeFolder(dirname(path), mode);
+    // A parent that is there and still reported as missing takes no folders.
+    mkdirOnce(path, mode);
+  }
+  syncEntry(dirname(path));
+}
+
+function tryMake(path: string, mode: number): 'made' | 'there' | 'no-parent' {
+  try {
+    mkdirSync(path, mode);
+    return 'made';
+  } catch (error) {
+    if (isFolder(path)) return 'there';
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(path) !== path) return 'no-parent';
+    throw error;
+  }
+}
+
+/** Another process may make the folder at the same time. */
+function mkdirOnce(path: string, mode: number): void {
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    if (!isFolder(path)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** A folder in which this user may make folders may still be unreadable to it; then it is not synced. */
+function syncEntry(folder: string): void {
+  let descriptor: number;
+  try {
+    descriptor = openSync(folder, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return;
+    throw error;
+  }
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,244 @@
+/** `abandon` gives up a folio that is never finished, so that the run ends without it; `adopt` binds it again. */
+import { readdir, readFile, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  abandon,
+  adopt,
+  createFileLock,
+  type FoliopipeError,
+  hintOf,
+  LockedError,
+  recover,
+  retry,
+} from '../../../pipelines/index.js';
+import type { Behaviour } from '../../fake-service/behaviour.js';
+import { openFakeService } from '../../fake-service/fake-service.js';
+import { firstUploadOf } from '../../fake-service/troubles.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob } from '../../helpers/jobs/cli-job.js';
+import {
+  type Changes,
+  expectEnriched,
+  expectSuccess,
+  failingAmong,
+  type Job,
+  withJob,
+} from '../../helpers/jobs/fake-service-job.js';
+import { type Enrichment, predictedEnrichment } from '../../helpers/jobs/sample-source.js';
+import { callMain, expectError } from '../../helpers/processes/call-main.js';
+import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+
+const folder = useSharedFolder();
+const all = failingAmong(60);
+/** The folio of a chunk never finishes. */
+const stuck = (...chunks: number[]): Behaviour => ({
+  finishedAtPoll: ({ chunk }) => (chunks.includes(chunk) ? Number.POSITIVE_INFINITY : 2),
+});
+const impatient: Changes = { poll: { timeout: '150ms' }, budget: { pricePerRecord: 0.05 } };
+const abandoned: Enrichment = {
+  status: 'UNPROCESSED',
+  code: 'FOLIO_ABANDONED',
+  error: 'the folio of this record was not finished and was given up by hand',
+  added: {},
+};
+const without = (chunk: number) => (row: Readonly<Record<string, string>>, number: number) =>
+  Math.ceil(number / 10) === chunk ? abandoned : predictedEnrichment(row);
+
+/** Runs the job until only the stuck folio is left. */
+async function runInto(job: Job, changes: Changes = impatient): Promise<string> {
+  const error = (await job.failure(changes)) as FoliopipeError;
+  expect(error).toMatchObject({ code: 'FOLIOS_TIMED_OUT', exitCode: 5 });
+  return String(error.facts.run);
+}
+
+const folioOf = (job: Job, chunk: number) => job.service.folios.find((folio) => folio.chunk === chunk)!.id;
+
+describe('a folio past poll.timeout', () => {
+  it('is given up by hand: the run ends without it, says so, and adopt binds it again at no cost', async () => {
+    await withJob({ behaviour: stuck(2), config: impatient }, async (job) => {
+      const error = (await job.failure()) as FoliopipeError;
+      const run = String(error.facts.run);
+      const folio = folioOf(job, 2);
+      expect(error).toMatchObject({ code: 'FOLIOS_TIMED_OUT', exitCode: 5 });
+      expect(error.hint).toContain(
+        `to end the run without folio ${folio} and its 10 records: foliopipe abandon --run ${run} --chunk 2`,
+      );
+
+      const given = { run, chunk: 2, folio, records: 10, round: 0, amount: 0.5, already: false };
+      expect(await abandon(job.config(), { run, chunk: 2 })).toMatchObject(given);
+      // A kill after the commit, and the same command again.
+      expect(await abandon(job.config(), { run, chunk: 2 })).toMatchObject({ ...given, already: true });
+
+      const summary = await job.enrich();
+      expect(summary).toMatchObject({ run, exitCode: 3, counts: { read: 60, unprocessed: 10 }, lost: [] });
+      expect(summary.abandoned).toEqual([{ chunk: 2, folio, records: 10, round: 0 }]);
+      await expectEnriched(job, without(2));
+      expect(await job.published()).toContain('enriched.csv._PARTIAL');
+      const manifest = await job.manifest();
+      expect(manifest).toMatchObject({ complete: false, counts: { unprocessed: 10 } });
+      expect(manifest.chunks[1]).toMatchObject({ chunk: 2, cause: 'FOLIO_ABANDONED' });
+
+      // A done run does not ask for it again by itself.
+      const polls = job.service.count('track');
+      expect(await job.enrich()).toMatchObject({ found: 'done', exitCode: 3 });
+      expect(job.service.count('track')).toBe(polls);
+
+      job.service.behaviour = {};
+      expect(await adopt(job.config(), { run, chunk: 2, folio })).toMatchObject({ records: 10 });
+      await expectSuccess(job, await job.enrich(), all);
+      await expectEnriched(job);
+      expect(job.service.count('upload')).toBe(6);
+    });
+  });
+
+  it('of a round is given up, and its records stay FAILED', async () => {
+    const config = { ...impatient, failures: { rounds: 1, tolerate: '100%' } };
+    await withJob({ behaviour: stuck(7), config }, async (job) => {
+      const run = await runInto(job, {});
+      expect(await abandon(job.config(), { run, chunk: 7 })).toMatchObject({ round: 1 });
+      const summary = await job.enrich();
+      expect(summary).toMatchObject({ exitCode: 0, counts: { failed: all, unprocessed: 0 } });
+      expect(summary.abandoned).toMatchObject([{ chunk: 7, round: 1 }]);
+      await expectEnriched(job);
+    });
+  });
+
+  it('is known to the journal: the run ends the same way after the checkpoint was lost', async () => {
+    await withJob({ behaviour: stuck(4), config: impatient }, async (job) => {
+      const run = await runInto(job, {});
+      await abandon(job.config(), { run, chunk: 4 });
+      const { stateDir } = job.config();
+      for (const end of ['', '-wal', '-shm'])
+        await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+      await recover(job.config());
+      expect(await job.enrich()).toMatchObject({ run, exitCode: 3, counts: { unprocessed: 10 } });
+      await expectEnriched(job, without(4));
+      expect(job.service.count('upload')).toBe(6);
+    });
+  });
+
+  it('is given up even if a kill has lost the line in the journal', async () => {
+    await withJob({ behaviour: stuck(4), config: impatient }, async (job) => {
+      const run = await runInto(job, {});
+      await abandon(job.config(), { run, chunk: 4 });
+      const journal = join(job.config().stateDir, 'runs', run, 'paid.log');
+      const text = await readFile(journal, 'utf8');
+      expect(text.trimEnd().split('\n').at(-1)).toContain('FOLIO_ABANDONED');
+      await truncate(journal, text.trimEnd().lastIndexOf('\n') + 1);
+      expect(await job.enrich()).toMatchObject({ run, exitCode: 3, counts: { unprocessed: 10 } });
+      expect(await readFile(journal, 'utf8')).toContain('FOLIO_ABANDONED');
+    });
+  });
+
+  it('is bought again by a later run that reuses the other answers', async () => {
+    const config = { ...impatient, reuse: { maxAge: '90d', maxMiss: '100%' } };
+    await withJob({ behaviour: stuck(3), config }, async (job) => {
+      const run = await runInto(job, {});
+      await abandon(job.config(), { run, chunk: 3 });
+      expect(await job.enrich()).toMatchObject({ exitCode: 3 });
+      job.service.behaviour = {};
+      const next = await job.enrich({ reuse: { failedAge: '90d' } }, { fresh: true });
+      // One of the ten is equal to a record that has an answer.
+      expect(next.origins).toMatchObject({ sent: { records: 9 }, reused: { records: 51 } });
+      await expectEnriched(job);
+    });
+  });
+});
+
+describe('abandoning is refused', () => {
+  const refusal = (job: Job, run: string, chunk: number, changes?: Changes) =>
+    abandon(job.config(changes), { run, chunk }).then(
+      () => undefined,
+      (error: unknown) => error as FoliopipeError,
+    );
+
+  it('for a chunk without an open folio, and for an unknown run or chunk', async () => {
+    // The upload of chunk 5 is cut, and held; chunk 6 is never finished.
+    const lose = firstUploadOf([5], { kind: 'lose', share: 0 });
+    const behaviour = { ...stuck(6), trouble: lose };
+    await withJob({ behaviour, config: { ...impatient, ambiguous: { policy: 'hold' } } }, async (job) => {
+      const run = await runInto(job, {});
+      const cases = [
+        [1, 'ABANDON_CHUNK_STATE', 'downloaded', 'takes its answers'],
+        [5, 'ABANDON_CHUNK_STATE', 'AMBIGUOUS_HELD', `adopt --run ${run} --chunk 5 FOLIO`],
+        [9, 'ABANDON_CHUNK_UNKNOWN', 'no chunk 9', 'foliopipe status --run'],
+      ] as const;
+      for (const [chunk, code, message, hint] of cases) {
+        const error = await refusal(job, run, chunk);
+        expect(error).toMatchObject({ code, exitCode: 2, message: expect.stringContaining(message) });
+        expect(error!.hint).toContain(hint);
+      }
+      expect(await refusal(job, 'nothing', 6)).toMatchObject({ code: 'RUN_UNKNOWN', exitCode: 2 });
+      const elsewhere = await refusal(job, run, 6, { pipeline: 'another' });
+      expect(elsewhere).toMatchObject({ code: 'RUN_UNKNOWN' });
+      await abandon(job.config(), { run, chunk: 6 });
+      await job.enrich();
+      expect(await refusal(job, run, 6)).toMatchObject({ code: 'ABANDON_RUN_ENDED', exitCode: 2 });
+      await retry(job.config(), run);
+    });
+  });
+
+  it('while a run works: exit 11, and how to stop it', async () => {
+    await withJob({ behaviour: stuck(2), config: impatient }, async (job) => {
+      const run = await runInto(job, {});
+      const lock = createFileLock(job.config().stateDir);
+      const held = await lock.take('hostile', { pid: 1, command: 'run', since: 0 });
+      try {
+        const error = await refusal(job, run, 2);
+        expect(error).toBeInstanceOf(LockedError);
+        expect(error!.exitCode).toBe(11);
+        expect(hintOf(error!)).toMatch(/stop that run with Ctrl-C or SIGTERM.+--wait-lock/);
+      } finally {
+        await held.close();
+      }
+    });
+  });
+});
+
+it('the command needs no token, tells the cost, and status names it for a stuck folio', async () => {
+  const service = await openFakeService(stuck(2));
+  try {
+    const settings = {
+      poll: { timeout: '200ms' },
+      budget: { pricePerRecord: 0.05 },
+    };
+    const job = await createJob(await folder(), { baseUrl: service.url, records: 30, settings });
+    const env = { FOLIOPIPE_TOKEN: service.token };
+    const stopped = await runCli(['run', job.config], { env });
+    const [, command = '', run = ''] =
+      /(foliopipe abandon --run (\S+) --chunk 2)$/m.exec(stopped.stderr) ?? [];
+    expect(stopped).toMatchObject({ code: 5 });
+    expect((await callMain(['status', job.config], { env })).stdout).toContain(
+      `; to give it up: ${command}\n`,
+    );
+
+    const words = ['abandon', '--run', run, '--chunk', '2', job.config];
+    const given = await runCli(words, { env: {} });
+    expect(given).toMatchObject({ code: 0, stderr: '' });
+    const [{ id: folio = '' } = {}] = service.folios.filter(({ chunk }) => chunk === 2);
+    expect(given.stdout).toBe(
+      [
+        `run ${run}: folio ${folio} of chunk 2 is given up; 10 records, paid in vain so far, 0.50 USD`,
+        '  the next foliopipe run does not wait for it: 10 records UNPROCESSED (FOLIO_ABANDONED)',
+        `  when the service has finished it after all, bind it again: foliopipe adopt --run ${run} --chunk 2 ${folio}`,
+        '',
+      ].join('\n'),
+    );
+    const last = ['abandon', '--run', 'last', '--chunk', '2', job.config, '--json'];
+    const again = jsonLines((await callMain(last, { env })).stdout);
+    expect(again).toMatchObject([{ type: 'summary', run, chunk: 2, already: true, exitCode: 0 }]);
+    expect((await callMain(['status', job.config], { env })).stdout).toContain('was given up by hand');
+
+    const ended = await runCli(['run', job.config], { env });
+    expect(ended).toMatchObject({ code: 3 });
+    expect(ended.stderr).toContain(
+      `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); when it is finished, bind it again: foliopipe adopt --run ${run} --chunk 2 ${folio}`,
+    );
+    expectError(await callMain(words, { env }), 2, /ABANDON_RUN_ENDED/);
+    expect(await readdir(join(job.folder, 'out'))).toContain('enriched.csv._PARTIAL');
+    expect(service.count('upload')).toBe(3);
+  } finally {
+    await service.close();
+  }
+});

@@ -1,0 +1,199 @@
+/** `--new` and `source.onChange: supersede` say what is paid in vain, and `--new` asks first where folios are open. */
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import {
+  type FoliopipeError,
+  type Logger,
+  openCheckpointReader,
+  planRun,
+  submit,
+} from '../../../pipelines/index.js';
+import { openFakeService } from '../../fake-service/fake-service.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob } from '../../helpers/jobs/cli-job.js';
+import { type Changes, expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import { interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
+import { sourceText } from '../../helpers/jobs/sample-source.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+
+const folder = useSharedFolder();
+const price = { budget: { pricePerRecord: 0.05 } };
+const reuse = { reuse: { maxAge: '90d', failedAge: '90d', maxMiss: '100%' } };
+const supersede = { source: { onChange: 'supersede' } };
+
+function listen(): { logger: Logger; told: string[] } {
+  const told: string[] = [];
+  const silent = () => undefined;
+  const warn = (_: unknown, text?: string) => void told.push(text ?? '');
+  return { logger: { debug: silent, info: warn, warn, error: warn } as Logger, told };
+}
+
+/** Interrupts the job when three chunks are accepted, one of them is downloaded and two folios are open. */
+async function openRun(job: Job): Promise<void> {
+  job.service.behaviour = { finishedAtPoll: ({ chunk }) => (chunk === 1 ? 1 : Number.POSITIVE_INFINITY) };
+  await interrupt(job, stopAt('after-downloaded-before-merge', 1));
+}
+
+const sequential: Changes = { concurrency: { uploads: 1, folios: 3 } };
+
+async function statesOf(job: Job): Promise<readonly string[]> {
+  const reader = (await openCheckpointReader(job.config().stateDir))!;
+  try {
+    return (await reader.runs('hostile')).map(({ state }) => state);
+  } finally {
+    await reader.close();
+  }
+}
+
+const plan = (job: Job, fresh: boolean, changes?: Changes) =>
+  planRun(job.config(changes), { signal: new AbortController().signal, fresh });
+
+describe('a new run that gives up an unfinished one', () => {
+  it('asks first where folios are open, in run and submit, and changes nothing', async () => {
+    await withJob({ config: { ...price, ...sequential } }, async (job) => {
+      await openRun(job);
+      const uploads = job.service.count('upload');
+      expect(uploads).toBeGreaterThan(1);
+      const open = uploads - 1;
+      const error = (await job.failure({}, { fresh: true })) as FoliopipeError;
+      expect(error).toMatchObject({ code: 'RUN_UNFINISHED_PAID', exitCode: 2 });
+      expect(error.facts).toMatchObject({ paid: uploads * 10, inVain: uploads * 10, collected: 1 });
+      expect(error.message).toContain(
+        `${uploads * 10} of the ${uploads * 10} records paid for are paid in vain (${(uploads * 0.5).toFixed(2)} USD)`,
+      );
+      expect(error.message).toMatch(new RegExp(`; ${open} folios? \\(${open * 10} records\\) open at`));
+      expect(error.message).toContain(
+        'the answers of 1 chunk (10 records) stay on the disk for 30d (retention.results), but are bought again: reuse.maxAge is 0',
+      );
+      await expect(submit(job.config(), { fresh: true })).rejects.toMatchObject({ code: error.code });
+      expect((await plan(job, true)).next.givesUp).toMatchObject({
+        paid: uploads * 10,
+        needsYes: true,
+        boughtAgain: 'reuse.maxAge is 0',
+      });
+      expect(await statesOf(job)).toEqual(['open']);
+      expect(job.service.count('upload')).toBe(uploads);
+
+      job.service.behaviour = {};
+      const { logger, told } = listen();
+      expect(await job.enrich({}, { fresh: true, yes: true, logger })).toMatchObject({ exitCode: 0 });
+      expect(told.join('\n')).toMatch(/unfinished run \S+ is given up: \d+ of the \d+ records paid for/);
+      expect(await statesOf(job)).toEqual(['done', 'superseded']);
+      await expectEnriched(job);
+    });
+  });
+
+  it('tells apart what reuse takes again, also with --no-reuse', async () => {
+    await withJob({ config: { ...price, ...reuse, ...sequential } }, async (job) => {
+      await openRun(job);
+      const { paid, inVain, boughtAgain } = (await plan(job, true)).next.givesUp!;
+      expect({ inVain, boughtAgain }).toEqual({
+        inVain: { records: paid - 10, amount: (paid - 10) * 0.05, currency: 'USD' },
+        boughtAgain: null,
+      });
+      const none = (await job.failure({}, { fresh: true, reuse: false })) as FoliopipeError;
+      expect(none).toMatchObject({ code: 'RUN_UNFINISHED_PAID', facts: { inVain: paid } });
+      expect(none.message).toContain('are bought again: --no-reuse');
+      const error = (await job.failure({}, { fresh: true })) as FoliopipeError;
+      expect(error.message).toContain(
+        'the answers of 1 chunk (10 records) are here, and later runs take them (reuse.maxAge)',
+      );
+      job.service.behaviour = {};
+      const { origins } = await job.enrich({}, { fresh: true, yes: true });
+      expect(origins.reused.records).toBeGreaterThanOrEqual(10);
+      expect(origins.sent.records + origins.reused.records).toBe(60);
+    });
+  });
+
+  it('asks for an upload that may have been accepted, and not where nothing was sent or all is here', async () => {
+    await withJob({ config: price }, async (job) => {
+      await interrupt(job, stopAt('after-run-before-chunk', 1));
+      const { logger, told } = listen();
+      job.service.behaviour = { trouble: ({ operation }) => (operation === 'upload' ? cut : undefined) };
+      await job.failure({}, { ...stopAt('after-cut-before-intent', 1), fresh: true, logger });
+      expect(told).toContainEqual(expect.stringMatching(/is given up; nothing was paid for in it$/));
+      expect(await job.failure()).toMatchObject({ code: 'CHUNKS_AMBIGUOUS' });
+      const doubtful = await job.failure({}, { fresh: true });
+      expect(doubtful).toMatchObject({ code: 'RUN_UNFINISHED_PAID', facts: { folios: 0 } });
+      expect((doubtful as Error).message).toMatch(
+        /up to \d+ of .+; \d uploads? \(\d+ records\) that may have been accepted/,
+      );
+      job.service.behaviour = {};
+      await job.enrich({}, { fresh: true, yes: true });
+    });
+    await withJob({ config: price }, async (job) => {
+      await interrupt(job, stopAt('after-downloaded-before-merge', 6));
+      expect((await plan(job, true)).next.givesUp).toMatchObject({ needsYes: false, paid: 60 });
+      const { logger, told } = listen();
+      expect(await job.enrich({}, { fresh: true, logger })).toMatchObject({ exitCode: 0 });
+      expect(told.join('\n')).toContain('60 of the 60 records paid for are paid in vain (3.00 USD)');
+    });
+  });
+});
+
+const cut = { kind: 'lose', share: 0 } as const;
+
+describe('a run that is superseded because its source has changed', () => {
+  it.each([
+    ['without reuse', {}, /stay on the disk for 30d \(retention\.results\), but are bought again: reuse\.m/],
+    [
+      'with reuse',
+      reuse,
+      /: nothing is paid in vain; .+ are here, and later runs take them \(reuse\.maxAge\)/,
+    ],
+  ])('%s: the message is true', async (_, config, text) => {
+    await withJob({ config: { ...price, ...supersede, ...config } }, async (job) => {
+      await interrupt(job, stopAt('after-accepted-before-poll', 3));
+      const bought = job.service.folios.length * 10;
+      await writeFile(job.sourcePath, sourceText(70));
+      expect((await plan(job, false)).next).toMatchObject({ kind: 'begin', givesUp: { paid: bought } });
+      const { logger, told } = listen();
+      const summary = await job.enrich({}, { logger });
+      expect(told.join('\n')).toMatch(text);
+      const reused = 'reuse' in config;
+      expect(summary.origins.reused.records >= bought).toBe(reused);
+    });
+  });
+
+  it('began without reuse: its answers are bought again, and that is said', async () => {
+    await withJob({ config: { ...price, ...supersede } }, async (job) => {
+      await interrupt(job, stopAt('after-accepted-before-poll', 3));
+      await writeFile(job.sourcePath, sourceText(70));
+      const { logger, told } = listen();
+      const summary = await job.enrich(reuse, { logger });
+      expect(told.join('\n')).toContain(
+        'bought again: the run began without reuse, and its source has changed',
+      );
+      expect(summary.origins.reused.records).toBe(0);
+    });
+  });
+});
+
+it('the command names the exact command that passes, and plan --new says the same', async () => {
+  const service = await openFakeService({ finishedAtPoll: () => Number.POSITIVE_INFINITY });
+  try {
+    const settings = { poll: { timeout: '200ms' }, budget: { pricePerRecord: 0.05 } };
+    const job = await createJob(await folder(), { baseUrl: service.url, records: 30, settings });
+    const env = { FOLIOPIPE_TOKEN: service.token };
+    expect(await runCli(['submit', job.config], { env })).toMatchObject({ code: 0 });
+    const asked = await runCli(['run', job.config, '--new', '--label', 'second try'], { env });
+    expect(asked).toMatchObject({ code: 2 });
+    const what = '30 of the 30 records paid for are paid in vain (1.50 USD); 3 folios (30 records) open';
+    expect(asked.stderr).toContain(what);
+    expect(asked.stderr).toContain(
+      `add --yes: foliopipe run ${job.config} --new --label 'second try' --yes\n`,
+    );
+    const [told] = jsonLines((await callMain(['run', job.config, '--new', '--json'], { env })).stdout);
+    expect(told).toMatchObject({ exitCode: 2, error: { code: 'RUN_UNFINISHED_PAID', resume: null } });
+    const planned = await callMain(['plan', job.config, '--new'], { env });
+    expect(planned).toMatchObject({ code: 0 });
+    expect(planned.stdout).toContain(what);
+    expect(planned.stdout).toContain('so foliopipe run --new ends with exit 2; --yes passes');
+    expect(service.count('upload')).toBe(3);
+    expect(await runCli(['submit', job.config, '--new', '--yes'], { env })).toMatchObject({ code: 0 });
+    expect(service.count('upload')).toBe(6);
+  } finally {
+    await service.close();
+  }
+});
