@@ -37,6 +37,7 @@ export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
       run.logger.warn({ run: run.id }, text);
     }
     if (!output.marker) {
+      await run.prepareOutput();
       await rewriteMarker(run, row.publication!);
       run.logger.info(
         { run: run.id },
@@ -51,6 +52,7 @@ export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
 
 /** @returns why it is published now; nothing if it is still withheld. */
 async function publishWithheld(run: OpenRun, row: Run, withheld: Withheld): Promise<SummaryNotes> {
+  await run.prepareOutput();
   await removeWithheldFiles(run);
   const why = releaseReason(judgedCounts(withheld), run.config.failures);
   if (why === null) return {};
@@ -62,6 +64,7 @@ async function publishWithheld(run: OpenRun, row: Run, withheld: Withheld): Prom
 /** Writes all rows again, and publishes them. @returns null if they are withheld. */
 async function writeAgain(run: OpenRun, row: Run, why: string): Promise<Publication | null> {
   const source = await checkDoneSource(run, why);
+  await run.prepareOutput();
   run.logger.info(
     { run: run.id },
     `run ${run.id} is ${row.state}, and is published${row.state === 'done' ? ' again' : ''} from what was bought: ${why}`,

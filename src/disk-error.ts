@@ -161,6 +161,11 @@ export function diskError(
     : new ConfigError(meaning.code, text, details);
 }
 
+/** Whether an error of the system passes, so that the same command can go on later: a full disk, too many open files. */
+export function isPassingTrouble(error: unknown): boolean {
+  return diskError(error) instanceof TroubleError;
+}
+
 function meaningOf(code: string, syscall: string | undefined): Meaning {
   return code === 'ENOENT' && syscall === 'mkdir' ? NO_FOLDERS : MEANINGS[code]!;
 }

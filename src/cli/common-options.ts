@@ -54,7 +54,7 @@ export function withBeginOptions(command: Command): Command {
     )
     .option(
       '--yes',
-      'pay without being asked where foliopipe asks first: reuse.maxMiss, --new with open paid folios',
+      'pay without being asked where foliopipe asks first: reuse.maxMiss, room on the disks, --new with open paid folios',
     );
 }
 

@@ -69,11 +69,19 @@ export function checkFixedValues(
   const { keys, lines } = changedValues(then, now);
   if (keys.length === 0) return;
   throw new ConfigError('CONFIG_FROZEN', `run ${run} is unfinished and began with other values:${lines}`, {
-    hint: keys.includes('service.address')
-      ? 'its folios are at the old address: give that to go on with this run, such as with --base-url, and the new one once it is done; or begin a new run with --new, which pays again'
-      : 'restore the old values to continue this run, or begin a new run with --new, which pays again',
+    hint: waysOut(keys, run),
     facts: { run, keys: keys.join(', ') },
   });
+}
+
+function waysOut(keys: readonly string[], run: string): string {
+  if (keys.includes('service.address')) {
+    return 'its folios are at the old address: give that to go on with this run, such as with --base-url, and the new one once it is done; or begin a new run with --new, which pays again';
+  }
+  if (keys.every(isOutputValue)) {
+    return `restore the old values to continue this run; once it has all its answers, foliopipe publish ${run} writes them with the new values and pays nothing; --new begins a new run, which pays again`;
+  }
+  return 'restore the old values to continue this run, or begin a new run with --new, which pays again';
 }
 
 /** What a run did that was begun before these keys existed. */

@@ -3,6 +3,7 @@ import { parseDocument } from 'yaml';
 import { schemaAt } from './known-keys.js';
 import type { Problems } from './problems.js';
 import { isMap, type Key, type Setting, toSettings } from './settings.js';
+import { STREAM } from './values.js';
 
 /** A value that a flag gives to a key. */
 export interface Override {
@@ -47,7 +48,8 @@ export function textValue(key: Key, text: string): unknown {
   const schema = schemaAt(key);
   if (text === 'null' && schema?.safeParse(null).success) return null;
   const quoted = /^(".*"|'.*')$/s.test(text);
-  if (!quoted && schema?.safeParse(text).success) return text;
+  // YAML takes a dash alone for a list.
+  if (text === STREAM || (!quoted && schema?.safeParse(text).success)) return text;
   const value = yamlValue(text);
   return typeof value === 'string' && !quoted ? text : value;
 }

@@ -11,6 +11,7 @@ import { Problems } from './problems.js';
 import type { Config } from './schema.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
+import { isAddress, STREAM } from './values.js';
 
 export interface LoadOptions {
   /** YAML files. If two files set the same key, the later file wins. Maps are merged, lists are replaced. */
@@ -132,12 +133,12 @@ function withoutUnused(settings: readonly Setting[], env: Environment): readonly
 const PATHS: ReadonlySet<string> = new Set(['source.path', 'service.tokenFile', 'output.path', 'stateDir']);
 
 /**
- * Makes a path absolute. The base folder belongs to the file, variable or flag that gives the path. Empty paths and paths
- * with `~` stay unchanged, because the schema rejects them. A slash at the end stays, because it means a folder.
+ * Makes a path absolute. The base folder belongs to the file, variable or flag that gives the path. Empty paths,
+ * addresses, `-` and paths with `~` stay unchanged, because the schema rejects them. A slash at the end stays, because it means a folder.
  */
 function absolutePath(key: Key, value: unknown, baseDir: string): unknown {
   if (!PATHS.has(key.join('.')) || typeof value !== 'string') return value;
-  if (value === '' || value.startsWith('~')) return value;
+  if (value === '' || value.startsWith('~') || value === STREAM || isAddress(value)) return value;
   return isAbsolute(value) ? normalize(value) : join(baseDir, value);
 }
 

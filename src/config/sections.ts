@@ -6,8 +6,8 @@ import {
   choice,
   columnNames,
   duration,
-  filePath,
   flag,
+  pathOnDisk,
   rejectLimit,
   share,
   size,
@@ -39,8 +39,13 @@ const keyColumns = z
   .describe('null, the name of a source column, or a list of source columns, each once')
   .default(null);
 
+const sourcePath = pathOnDisk({
+  address: 'copy the file to this machine first (aws s3 cp, gcloud storage cp, curl -o) and name the copy',
+  stream: 'standard input is not read; write it to a file first (cat > FILE) and name that',
+});
+
 export const sourceSchema = z.strictObject({
-  path: filePath.describe('the path of a CSV file, or a glob'),
+  path: sourcePath.describe('the path of a CSV file, or a glob'),
   encoding: z
     .string()
     .refine((name) => name === 'auto' || (iconv.encodingExists(name) && !NOT_TEXT.has(name.toLowerCase())))
@@ -219,8 +224,15 @@ const fileMode = z
   .transform((text) => Number.parseInt(text, 8))
   .describe('permissions in octal and in quotes, such as "0640", that let the owner read and write');
 
+const outputPath = pathOnDisk({
+  address:
+    'write a file on this machine, and copy it once its marker is there (aws s3 cp, gcloud storage cp)',
+  stream:
+    'the output is not written to standard output; write a file, and read it when foliopipe has ended with exit 0 (foliopipe run && cat FILE)',
+});
+
 export const outputSchema = z.strictObject({
-  path: filePath
+  path: outputPath
     .refine((path) => !path.endsWith('/'), { error: 'names a folder; write the path of a file' })
     .describe('the path of the file to write'),
   columns: z

@@ -79,15 +79,35 @@ export const shortName = z
 /** True or false. */
 export const flag = z.boolean().describe('true or false');
 
+/** What other programs take for their standard input or output. `./-` is a file of that name. */
+export const STREAM = '-';
+
 /** A path on disk. `load-config.ts` makes it absolute before the schema checks it. */
-export const filePath = z
-  .string()
-  .min(1)
-  .refine((path) => !path.includes('\0'), { error: 'a path cannot hold a NUL character' })
-  .refine((path) => !path.startsWith('~'), {
-    error: 'a path is not read by a shell: write the full path in place of ~',
-  })
-  .describe('a path');
+export const filePath = pathOnDisk({ address: 'write the path of a file on this machine' });
+
+/**
+ * A path on disk whose value may be mistaken for more than that.
+ * @param instead what to do instead of naming an address such as `s3://bucket/key`, or `-` for a stream.
+ */
+export function pathOnDisk(instead: { readonly address: string; readonly stream?: string }) {
+  return z
+    .string()
+    .min(1)
+    .refine((path) => !path.includes('\0'), { error: 'a path cannot hold a NUL character' })
+    .refine((path) => !path.startsWith('~'), {
+      error: 'a path is not read by a shell: write the full path in place of ~',
+    })
+    .refine((path) => !isAddress(path), { error: `an address is not a path: ${instead.address}` })
+    .refine((path) => instead.stream === undefined || path !== STREAM, {
+      error: `${STREAM} is not a path: ${instead.stream}`,
+    })
+    .describe('a path');
+}
+
+/** Whether a path is an address such as `s3://bucket/key`. */
+export function isAddress(path: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(path);
+}
 
 /** Names of columns, each once. */
 export function columnNames(least: 0 | 1) {

@@ -1,13 +1,16 @@
 /** The output store on local disks: a file is renamed into place, and its folder is synced. */
 import { constants, renameSync } from 'node:fs';
-import { access, chmod, lstat, realpath, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isPassingTrouble } from '../disk-error.js';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder as syncOnDisk } from '../streams/atomic-file.js';
 import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
-import { isMissing } from '../streams/system-error.js';
-import type { OutputStore } from './output-store.js';
+import { codeOf, isMissing } from '../streams/system-error.js';
+import { checkPlace } from './output-place.js';
+import { checkRights, unwritable } from './output-rights.js';
+import type { OutputNames, OutputStore } from './output-store.js';
 
 /**
  * Names are paths. A local file must be on the same file system as its name.
@@ -17,7 +20,7 @@ export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
   return {
     put: async (localFile, name, mode) => {
       await chmod(localFile, mode);
-      renameSync(localFile, name);
+      await replacing(name, async () => renameSync(localFile, name));
       // Taken before the folder is synced, so that a file that replaces this one meanwhile has a different stamp.
       const stamp = stampAt(name)!;
       await syncFolder(dirname(name));
@@ -32,33 +35,85 @@ export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
         sha256: async () => (await hashFile(name))?.sha256,
       };
     },
+    read: readStart,
     remove: async (name) => {
       const isThere = await lstat(name).catch(ignoreMissing);
       if (isThere === undefined) return;
-      await rm(name, { force: true });
+      await replacing(name, () => rm(name, { force: true }));
       await syncFolder(dirname(name));
     },
-    check: checkPath,
-    prepare: async (name) => {
-      const folder = dirname(name);
-      makeFolder(folder);
-      await access(folder, constants.W_OK | constants.X_OK);
+    check: checkPlace,
+    checkWritable: (names) => checkRights(names),
+    prepare: async (names) => {
+      await checkRights(names);
+      makeOutputFolder(dirname(names.output));
+      await tryToWrite(names);
     },
   };
 }
 
-async function checkPath(output: string, sources: readonly string[]): Promise<void> {
-  const there = await stat(output).catch(() => undefined);
-  if (there?.isDirectory()) {
-    throw new ConfigError('OUTPUT_IS_FOLDER', `output.path ${output} is a folder`, {
-      hint: 'name a file in it, for example enriched.csv',
-    });
+async function readStart(name: string, bytes: number): Promise<Uint8Array | undefined> {
+  // A FIFO would wait for its writer.
+  const file = await open(name, constants.O_RDONLY | constants.O_NONBLOCK).catch(ignoreMissing);
+  if (file === undefined) return undefined;
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
   }
-  const target = there ? await realpath(output) : output;
-  for (const path of sources) {
-    if (target !== (await realpath(path))) continue;
-    throw new ConfigError('OUTPUT_IS_SOURCE', `output.path ${output} is the source itself`, {
-      hint: `write somewhere else, for example ${dirname(output)}/out/enriched.csv`,
+}
+
+function makeOutputFolder(folder: string): void {
+  try {
+    makeFolder(folder);
+  } catch (cause) {
+    throw refused(folder, cause);
+  }
+}
+
+/** Creates a file under the longest name that the run will need, and removes it. */
+async function tryToWrite({ output, local }: OutputNames): Promise<void> {
+  const [longest] = [...local].sort((a, b) => Buffer.byteLength(b) - Buffer.byteLength(a));
+  if (longest === undefined) return;
+  try {
+    const file = await open(longest, constants.O_WRONLY | constants.O_CREAT, 0o600);
+    await file.close();
+    await rm(longest, { force: true });
+  } catch (cause) {
+    throw refused(dirname(output), cause);
+  }
+}
+
+/** A full disk, one that fails, and too many open files have errors of their own. */
+function refused(folder: string, cause: unknown): unknown {
+  if (isPassingTrouble(cause)) return cause;
+  return unwritable(folder, `no file can be created there (${codeOf(cause)})`, cause);
+}
+
+/** Codes of the system that say what stands in the way of a replacement. */
+const IN_THE_WAY: ReadonlySet<string> = new Set([
+  'EISDIR',
+  'ERR_FS_EISDIR',
+  'ENOTEMPTY',
+  'EEXIST',
+  'EBUSY',
+  'EPERM',
+  'EACCES',
+  'ETXTBSY',
+]);
+
+/** Says of a file that cannot be replaced after all was paid that mending the place is enough. */
+async function replacing(name: string, replace: () => Promise<void>): Promise<void> {
+  try {
+    await replace();
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (!IN_THE_WAY.has(code)) throw cause;
+    throw new ConfigError('OUTPUT_NOT_REPLACED', `${name} cannot be replaced (${code})`, {
+      hint: 'move away what stands there, or let this user replace it, then run the same command again: it goes on where this one stopped, and nothing is paid again',
+      facts: { path: name, reason: code },
+      cause,
     });
   }
 }

@@ -21,7 +21,16 @@ export async function hasContent(
   return found.bytes === bytes && (await found.sha256()) === sha256;
 }
 
-/** A name is `output.path` of the config, or made from it (manifest, marker, rejects). */
+/** Everything that a publication writes. A name is `output.path` of the config, or made from it. */
+export interface OutputNames {
+  /** `output.path` */
+  readonly output: string;
+  /** Manifest, marker, rejects and so on: a publication puts, replaces or removes each of them. */
+  readonly beside: readonly string[];
+  /** Local paths of a run's work files, which become the others. */
+  readonly local: readonly string[];
+}
+
 export interface OutputStore {
   /**
    * Moves a complete, synced local file to a name, and replaces an old file there. Once the promise has resolved, the
@@ -32,20 +41,28 @@ export interface OutputStore {
   put(localFile: string, name: string, mode: number): Promise<string>;
   /** Identifies the content under a name; undefined if there is none. */
   identity(name: string): Promise<OutputIdentity | undefined>;
+  /** The first bytes of the content under a name; undefined if there is none. */
+  read(name: string, bytes: Bytes): Promise<Uint8Array | undefined>;
   /**
    * Removes the content under a name. A missing name is no error. Once the promise has resolved, the removal survives a
    * power failure: an old marker must not come back beside a new output.
    */
   remove(name: string): Promise<void>;
   /**
-   * Checks that an output can be put under a name (rule "Check before paying"). Changes nothing.
+   * Checks that nothing stands under the names that a publication cannot replace (rule "Check before paying"). Changes
+   * nothing.
    * @param sources the paths of the source's files.
-   * @throws ConfigError `OUTPUT_IS_FOLDER`; `OUTPUT_IS_SOURCE` if the name is one of the sources.
+   * @throws ConfigError, such as `OUTPUT_IS_FOLDER`; `OUTPUT_IS_SOURCE` if a name is one of the sources.
    */
-  check(name: string, sources: readonly string[]): Promise<void>;
+  check(names: OutputNames, sources: readonly string[]): Promise<void>;
+  /**
+   * Checks that this user may write under the names. Changes nothing.
+   * @throws ConfigError.
+   */
+  checkWritable(names: OutputNames): Promise<void>;
   /**
    * Prepares the store before anything is sent, for example creates a folder.
-   * @throws when no output can be put there.
+   * @throws ConfigError when no output can be put there; the errors of `checkWritable`.
    */
-  prepare(name: string): Promise<void>;
+  prepare(names: OutputNames): Promise<void>;
 }

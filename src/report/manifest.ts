@@ -4,6 +4,7 @@
  */
 import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
+import type { OutputNames } from '../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
@@ -169,6 +170,17 @@ export function deltaPath(output: string): string {
 /** The paths of all markers that an output may have. */
 export function markerPaths(output: string): string[] {
   return ['_SUCCESS', '_PARTIAL', '_REHEARSAL'].map((name) => `${output}.${name}`);
+}
+
+/** As long as the id of every run, and the id of none. */
+const NO_RUN = '00000000T000000-000000';
+
+/** Everything that a publication of an output writes. Its work files are those of no run, with names as long. */
+export function outputNames(output: string): OutputNames {
+  const beside = [manifestPath, rejectsPath, deltaPath, driftPath].map((nameOf) => nameOf(output));
+  beside.push(...markerPaths(output));
+  const works = [output, ...beside].map((name) => workPathOf(name, NO_RUN));
+  return { output, beside, local: [...works, ...works.map((name) => `${name}.tmp`)] };
 }
 
 /** The marker of a publication (rule "A rehearsal never looks real"). */

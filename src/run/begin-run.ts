@@ -97,10 +97,11 @@ async function checkNewRun(
   if (choice !== null) {
     logChoice(logger, id, choice);
     await checkMiss(context, options, choice);
-    await checkDisk(config, source, choice);
   }
+  const records = recordsToSend({ choice, source });
   const caps = await budgetLeft(checkpoint, config, null, now);
-  checkBudget(caps, recordsToSend({ choice, source }), logger);
+  checkBudget(caps, records, logger);
+  await checkDisk(config, { source, records, keepsAnswers: choice !== null }, { ...options, logger });
 }
 
 /** A unique id that sorts by time: `20261121T031002-4f9c1a`. */

@@ -1,64 +1,152 @@
 /** Checks before a run pays that the disks have room for what it will write. */
-import { statfs } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { TroubleError } from '../errors.js';
-import { formatBytes } from '../quantities.js';
-import type { Choice, Source } from '../types.js';
+import type { Logger } from '../logger.js';
+import { formatBytes, formatCount } from '../quantities.js';
+import type { Bytes, Source } from '../types.js';
 
+/** Bytes that an answer adds to a row, about; and the lineage of a row. */
+const ANSWER_BYTES = 60;
+const LINEAGE_BYTES = 110;
+/** How many times smaller text becomes by gzip: sources less than parts, whose columns are few. */
+const SOURCE_GZIP = 4;
+const PART_GZIP = 5;
 /** Bytes of an answer in a segment, and of its entry in a lane while the segment is made. */
-const SEGMENT_BYTES = 40;
-const LANE_BYTES = 120;
-/** Bytes that an answer adds to a row, about. */
-const ANSWER_BYTES = 80;
+const SEGMENT_BYTES = 40 + 120;
+
+/** What a run has still to write. */
+export interface StillToWrite {
+  readonly source: Source;
+  /** Records whose answers are not stored yet. */
+  readonly records: number;
+  /** Whether the run reuses answers: it keeps its chunk files until it is published, and makes a segment. */
+  readonly keepsAnswers: boolean;
+  /** The work file, which grows to the output; undefined if there is none yet. */
+  readonly workFile?: string;
+}
+
+/** The room that something needs, or that a disk has. */
+export interface Room {
+  readonly bytes: Bytes;
+  /** How many more files. */
+  readonly files: number;
+}
+
+/** What is known of the disk of a folder. */
+export interface Disk extends Room {
+  /** Folders with the same id are on the same disk. */
+  readonly id: string;
+}
+
+type DiskConfig = Pick<Config, 'stateDir' | 'upload' | 'output' | 'chunks' | 'concurrency'>;
 
 /**
- * For runs that reuse answers: they keep chunk files until they are published, and make a segment. The estimate is
- * rough; a disk that fills up all the same ends the run, which goes on when there is room.
+ * The estimate is rough; a disk that fills up all the same ends the run, which goes on when there is room.
+ * @param options.yes only warns.
+ * @param diskOf asks the system; undefined if it does not know.
  * @throws TroubleError `DISK_TOO_SMALL` with the figures.
  */
 export async function checkDisk(
-  { stateDir, output }: Pick<Config, 'stateDir' | 'output'>,
-  source: Source,
-  choice: Choice,
+  config: DiskConfig,
+  write: StillToWrite,
+  options: { readonly yes?: boolean; readonly logger: Logger },
+  diskOf: (folder: string) => Promise<Disk | undefined> = diskOfFolder,
 ): Promise<void> {
-  const bytes = source.files.reduce((sum, file) => sum + file.bytes * (file.dialect.gzip ? 4 : 1), 0);
-  const records = source.records - source.rejected;
-  const sentBytes = (bytes * choice.sent) / records;
-  const state = sentBytes + choice.sent * (SEGMENT_BYTES + LANE_BYTES + ANSWER_BYTES);
-  const written = bytes + records * ANSWER_BYTES;
+  const { stateDir, output } = config;
   const folder = dirname(output.path);
+  const { state, published } = roomNeeded(config, write);
   const [stateDisk, outputDisk] = [await diskOf(stateDir), await diskOf(folder)];
-  if (stateDisk === undefined || outputDisk === undefined) return;
-  if (stateDisk.id === outputDisk.id) {
-    expectRoom(stateDir, stateDisk.free, state + written, 'its state and its output');
-    return;
+  const isOne = stateDisk !== undefined && stateDisk.id === outputDisk?.id;
+  const both = { bytes: state.bytes + published.bytes, files: state.files + published.files };
+  const checked: readonly Checked[] = isOne
+    ? [{ folder, disk: stateDisk, needed: both, what: 'its output, and its state on the same disk' }]
+    : [
+        { folder: stateDir, disk: stateDisk, needed: state, what: 'its state' },
+        { folder, disk: outputDisk, needed: published, what: 'its output' },
+      ];
+  for (const one of checked) {
+    const error = tooSmall(one);
+    if (error === undefined) continue;
+    if (!options.yes) throw error;
+    options.logger.warn(error.facts, `${error.message}; the run goes on all the same, because of --yes`);
   }
-  expectRoom(stateDir, stateDisk.free, state, 'its state');
-  expectRoom(folder, outputDisk.free, written, 'its output');
 }
 
-function expectRoom(folder: string, free: number, needed: number, what: string): void {
-  if (free >= needed) return;
-  throw new TroubleError(
+/** An estimate of what a run writes into its state folder, and beside its output. */
+export function roomNeeded(
+  { upload, output, chunks, concurrency }: Omit<DiskConfig, 'stateDir'>,
+  { source, records: toStore, keepsAnswers, workFile }: StillToWrite,
+): { readonly state: Room; readonly published: Room } {
+  const text = source.files.reduce(
+    (sum, { bytes, dialect }) => sum + bytes * (dialect.gzip ? SOURCE_GZIP : 1),
+    0,
+  );
+  const records = Math.max(source.records - source.rejected, 1);
+  const columns = output.columns === 'all' ? 1 : output.columns.length / source.columns.length;
+  const row = ANSWER_BYTES + (output.lineage ? LINEAGE_BYTES : 0);
+  const written = (workFile && statSync(workFile, { throwIfNoEntry: false })?.size) || 0;
+  const published = Math.max(text * columns + records * row - written, 0);
+
+  // Columns are taken to be as long as each other; the key is one more.
+  const sent = Math.min((Object.keys(upload.columns).length + 1) / source.columns.length, 1);
+  const record = (text * sent) / records;
+  const chunkRecords = Math.max(Math.min(chunks.maxRecords, chunks.maxBytes / record), 1);
+  const open = (concurrency.folios + concurrency.uploads) * chunkRecords;
+  const kept = keepsAnswers ? toStore : Math.min(toStore, open);
+  const parts = (toStore * (record + ANSWER_BYTES)) / PART_GZIP;
+  const state = parts + kept * record + (keepsAnswers ? toStore * SEGMENT_BYTES : 0);
+  const files = 3 * Math.ceil(toStore / chunkRecords);
+  return {
+    state: { bytes: Math.ceil(state), files },
+    published: { bytes: Math.ceil(published), files: OUTPUT_FILES },
+  };
+}
+
+/** The output, what stands beside it, and their work files. */
+const OUTPUT_FILES = 16;
+
+interface Checked {
+  readonly folder: string;
+  readonly disk: Disk | undefined;
+  readonly needed: Room;
+  /** What is written there. */
+  readonly what: string;
+}
+
+function tooSmall({ folder, disk, needed, what }: Checked): TroubleError | undefined {
+  if (disk === undefined || (disk.bytes >= needed.bytes && disk.files >= needed.files)) return undefined;
+  const [has, needs] =
+    disk.bytes < needed.bytes
+      ? [formatBytes(disk.bytes), formatBytes(needed.bytes)]
+      : [`${formatCount(disk.files)} inodes`, formatCount(needed.files)];
+  return new TroubleError(
     'DISK_TOO_SMALL',
-    `${folder} has ${formatBytes(free)} free, and the run needs about ${formatBytes(needed)} there for ${what}`,
+    `the disk of ${folder} has ${has} free, and the run needs about ${needs} there for ${what}`,
     {
-      hint: 'nothing was sent; make room (foliopipe runs prune removes the results of old runs), then run the same command again',
-      facts: { folder, free, needed: Math.ceil(needed) },
+      hint: 'nothing was sent now; make room (foliopipe runs prune removes the results of old runs), then run the same command again; if the estimate is wrong, --yes goes on all the same',
+      facts: {
+        folder,
+        free: disk.bytes,
+        needed: needed.bytes,
+        freeFiles: Number.isFinite(disk.files) ? disk.files : null,
+        neededFiles: needed.files,
+      },
     },
   );
 }
 
-/** The free bytes of the disk of a folder, or of the first of its parents that exists; undefined if not known. */
-export async function diskOf(
-  folder: string,
-): Promise<{ readonly id: string; readonly free: number } | undefined> {
+/** The disk of a folder, or of the first of its parents that exists; undefined if not known. */
+export async function diskOfFolder(folder: string): Promise<Disk | undefined> {
   try {
-    const { type, blocks, bsize, bavail } = await statfs(folder);
-    return { id: `${type} ${blocks} ${bsize}`, free: bavail * bsize };
+    const { type, blocks, bfree, bsize, bavail, files, ffree } = await statfs(folder);
+    // Parts of one disk may have numbers of their own, and the same figures.
+    const id = files === 0 ? `${type} ${blocks} ${bsize} ${bfree}` : String((await stat(folder)).dev);
+    return { id, bytes: bavail * bsize, files: files === 0 ? Number.POSITIVE_INFINITY : ffree };
   } catch {
     const parent = dirname(folder);
-    return parent === folder ? undefined : diskOf(parent);
+    return parent === folder ? undefined : diskOfFolder(parent);
   }
 }

@@ -8,10 +8,12 @@ import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.
 import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
+import { createLocalOutputStore } from '../files/local-output-store.js';
 import { formatBytes } from '../quantities.js';
 import { inspectFile } from '../source/inspect-file.js';
 import { findFiles } from '../source/source-files.js';
-import { diskOf } from './check-disk.js';
+import { diskOfFolder } from './check-disk.js';
+import { checkOutput } from './check-output.js';
 import { checkColumns } from './check-source.js';
 import { judgeSearch, judgeService, unaskedVerdicts, type Verdict } from './judge-service.js';
 import type { RunOptions } from './run-options.js';
@@ -31,7 +33,7 @@ export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
 export async function* checkSetup(config: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
   yield { item: 'config', outcome: 'ok', text: `pipeline ${config.pipeline}`, error: null };
   yield await checkItem('state', () => checkStateFolder(config.stateDir));
-  yield await checkItem('output', () => checkFolder(dirname(config.output.path), 'output.path'));
+  yield await checkItem('output', () => checkOutputFolder(config));
   yield await checkItem('disk', () => freeSpace(config));
   yield await checkItem('source', () => checkSourceHeader(config));
   yield* checkService(config, options);
@@ -51,6 +53,14 @@ async function checkStateFolder(path: string): Promise<string> {
   const text = await checkFolder(path, 'stateDir');
   await refuseNetworkFolder(nearestFolder(path));
   await refuseLost(join(path, 'checkpoint.db'));
+  return text;
+}
+
+async function checkOutputFolder(config: Config): Promise<string> {
+  const text = await checkFolder(dirname(config.output.path), 'output.path');
+  // What is wrong with the source is told as an item of its own.
+  const paths = await findFiles(config.source.path).catch(() => []);
+  await checkOutput(config, createLocalOutputStore(), paths);
   return text;
 }
 
@@ -78,8 +88,8 @@ function nearestFolder(path: string): string {
 
 async function freeSpace({ stateDir, output }: Config): Promise<string> {
   const free = async (path: string) => {
-    const disk = await diskOf(path);
-    return disk === undefined ? 'an unknown room' : formatBytes(disk.free);
+    const disk = await diskOfFolder(path);
+    return disk === undefined ? 'an unknown room' : formatBytes(disk.bytes);
   };
   return `${await free(stateDir)} free for the state, ${await free(dirname(output.path))} for the output`;
 }

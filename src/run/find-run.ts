@@ -4,12 +4,15 @@ import { checkFixedValues, fixedValues, isOutputValue } from '../config/fixed-va
 import type { Config } from '../config/schema.js';
 import { ConfigError, type SourceError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
+import { workPathOf } from '../files/work-file.js';
 import { formatDuration } from '../quantities.js';
+import { recordsToSend } from '../report/origins.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Source } from '../types.js';
 import { type BeginRunContext, beginRun } from './begin-run.js';
+import { checkDisk } from './check-disk.js';
 import { checkSource } from './check-source.js';
 import { watchRecords } from './choose-records.js';
 import { asBegun, checkAgain, pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
@@ -29,6 +32,8 @@ export interface FoundRun {
 
 export interface FindRunContext extends BeginRunContext {
   readonly output: OutputStore;
+  /** Called before anything is paid or written, with the path of the output. See `OpenRun.prepareOutput`. */
+  readonly prepareOutput: (path: string) => Promise<void>;
 }
 
 /**
@@ -46,6 +51,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
       { run: unfinished.id },
       `publishing of run ${unfinished.id} was interrupted and goes on`,
     );
+    await context.prepareOutput(unfinished.publication!.output.path);
     return { run: unfinished, found: 'publishing' };
   }
   if (options.existing !== undefined) return findExisting(context, options, options.existing);
@@ -60,7 +66,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
       }
       return { run: unfinished, found: 'outdated' };
     }
-    return continueRun(context, unfinished, asBegun(unfinished, source));
+    return continueRun(context, unfinished, asBegun(unfinished, source), options);
   }
   const givenUp = unfinished && (await findGivenUp(context, options, unfinished, null));
   checkGivenUp(givenUp, options);
@@ -83,6 +89,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
       }
     }
     if (excess !== undefined) throw excess;
+    await context.prepareOutput(config.output.path);
     const before = { unfinished, givenUp, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, frozen, before), found: 'new' };
   } finally {
@@ -114,7 +121,7 @@ async function findExisting(
   checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw prunedError(run);
   const source = await checkAgain({ config, output, signal }, run, options);
-  return continueRun(context, run, source, wanted);
+  return continueRun(context, run, source, options);
 }
 
 /**
@@ -151,11 +158,14 @@ async function continueRun(
   context: FindRunContext,
   run: Run,
   source: Source,
-  existing?: RunOptions['existing'],
+  options: RunOptions,
 ): Promise<FoundRun> {
+  const { existing } = options;
   if (source.sha256 !== run.source.sha256) {
     throw sourceChangedError(run, source);
   }
+  await context.prepareOutput(context.config.output.path);
+  if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
   if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
   if (run.state === 'open' && isEchoChanged(context.config, run)) {
     context.logger.info(
@@ -176,6 +186,24 @@ async function continueRun(
     );
   }
   return { run: (await context.checkpoint.run(run.id))!, found: 'continued' };
+}
+
+/** Checks the disks for what a run has still to write. Not if all is sent: what was bought must not wait for a guess. */
+async function checkDiskAgain(
+  { config, checkpoint, logger }: FindRunContext,
+  options: RunOptions,
+  run: Run,
+): Promise<void> {
+  const { records: of } = await checkpoint.tally(run.id);
+  const sent = of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
+  const all = recordsToSend(run);
+  // Once the source is cut to its end, the chunks of rounds are counted too.
+  const toSend = run.chunks === null ? all - sent : of.cut + of.uploading + of.ambiguous;
+  if (toSend <= 0) return;
+  const records = toSend + of.submitted + of.finished;
+  const workFile = workPathOf(config.output.path, run.id);
+  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile };
+  await checkDisk(config, write, { ...options, logger });
 }
 
 function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {

@@ -2,11 +2,13 @@
 
 import { dirname } from 'node:path';
 import type { Run } from '../checkpoint/checkpoint.js';
+import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import { diskError } from '../disk-error.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
+import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import { silentLogger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
@@ -17,7 +19,16 @@ import { createPermits } from '../streams/permits.js';
 import { refuseUnconfirmed } from './backup/restored-mark.js';
 import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
-import { createReleasers, openAnswers, openState } from './open-state.js';
+import {
+  createReleasers,
+  holderOf,
+  openAnswers,
+  openState,
+  type Releasers,
+  type StateContext,
+  waitForLock,
+} from './open-state.js';
+import { prepareOutput } from './prepare-output.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity } from './service.js';
 import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
@@ -26,13 +37,15 @@ export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
   /** The files of all runs. */
   readonly fileStore: FileStore;
+  /** Makes sure that the output can be put in place, and keeps other pipelines away from it. Must precede every write. */
+  prepareOutput(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
  * Runs a body with an open run. Always closes the run, and translates disk errors.
- * @throws TroubleError `DISK_FULL`, `DISK_FAILED`, `TOO_MANY_FILES`; ConfigError `FOLDER_UNWRITABLE`, for the folder of
- *   the output before anything is sent; the errors of `openRun` and of the body.
+ * @throws TroubleError `DISK_FULL`, `DISK_FAILED`, `TOO_MANY_FILES`; ConfigError `FOLDER_UNWRITABLE`; the errors of
+ *   `openRun` and of the body.
  */
 export async function withRun<T>(
   config: Config,
@@ -42,11 +55,7 @@ export async function withRun<T>(
   try {
     checkOpenFiles(config);
     const run = await openRun(config, options);
-    const work = async () => {
-      if (run.found !== 'done') await run.output.prepare(config.output.path);
-      return body(run);
-    };
-    const result = await work().catch(async (error: unknown) => {
+    const result = await body(run).catch(async (error: unknown) => {
       await run.close().catch(() => undefined);
       throw error;
     });
@@ -83,8 +92,9 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
 
     const service = serviceIdentity(config);
     const { answers = openAnswers(config) } = options;
+    const preparer = createPreparer(config, options, { clock, signal, logger }, output, releasers);
     const context = { config, service, checkpoint, output, answers, files, signal, clock, logger };
-    const { run, found } = await findRun(context, options);
+    const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
     // A pruned run keeps its figures only.
@@ -104,6 +114,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       files: await files.ofRun(run.id),
       fileStore: files,
       output,
+      prepareOutput: () => preparer(config.output.path),
       deltas,
       api,
       folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
@@ -134,4 +145,24 @@ async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers
   return run.state === 'done' || run.state === 'withheld'
     ? openLater(() => answers.openChoice(id, choice))
     : answers.openChoice(id, choice);
+}
+
+/** Prepares each output once; its lock is freed when the run is closed. */
+function createPreparer(
+  { pipeline }: Pick<Config, 'pipeline'>,
+  { output, ...options }: RunOptions,
+  context: StateContext,
+  store: OutputStore,
+  releasers: Releasers,
+): (path: string) => Promise<void> {
+  const prepared = new Set<string>();
+  const place = { store, isLocal: output === undefined, logger: context.logger };
+  return async (path) => {
+    if (prepared.has(path)) return;
+    const lock: PipelineLock = { take: (name, holder) => prepareOutput(place, name, path, holder) };
+    const wait = options.waitLock ?? 0;
+    const holder = holderOf(options, context.clock);
+    releasers.add(await waitForLock(lock, { pipeline, holder, wait }, context));
+    prepared.add(path);
+  };
 }

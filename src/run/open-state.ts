@@ -33,13 +33,18 @@ export async function openState(
   context: StateContext,
   releasers: Releasers,
 ): Promise<Checkpoint> {
-  const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: context.clock.now() };
+  const holder = holderOf(options, context.clock);
   const { lock = createFileLock(stateDir), waitLock = 0 } = options;
   releasers.add(await waitForLock(lock, { pipeline, holder, wait: waitLock }, context));
   if (options.checkpoint !== undefined) return options.checkpoint;
   const checkpoint = await openSqliteCheckpoint(stateDir);
   releasers.add(checkpoint);
   return checkpoint;
+}
+
+/** This process, as it is shown to others while it holds a lock. */
+export function holderOf({ holder }: Pick<StateOptions, 'holder'>, clock: Clock): LockHolder {
+  return { pid: 0, command: 'foliopipe', ...holder, since: clock.now() };
 }
 
 /** Runs a body with the state of a pipeline. Needs neither source nor service. */

@@ -6,12 +6,16 @@ import type { Config } from '../config/schema.js';
 import type { SourceError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
+import { workPathOf } from '../files/work-file.js';
+import { silentLogger } from '../logger.js';
 import { judgedCounts, releaseReason } from '../report/exit-code.js';
 import { pickRecords } from '../source/read-records.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPosition, recordsFrom, sendableRecordsFrom, skipsBlank } from '../stages/read-source.js';
 import type { RejectLimit, Source } from '../types.js';
+import { checkDisk } from './check-disk.js';
+import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { asBegun, pickDoneRun, prunedError } from './done-run.js';
 import { findGivenUp, type GivenUpRun } from './given-up-run.js';
@@ -74,12 +78,16 @@ export async function planRun(
       : await findNext({ config, output }, service, source, reader);
     const { kind, run, publishedAgain, replaced } = found;
     if (kind === 'begin' && excess !== undefined) throw excess;
+    const sends = kind === 'begin' || kind === 'continue';
+    if (sends) {
+      const paths = source.files.map(({ path }) => path);
+      await checkOutput(config, output, paths);
+    }
     const begun = kind === 'continue' ? run! : undefined;
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
     const read = begun === undefined ? source : asBegun(begun, source);
     const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, read, canary, toSend, signal);
     const context = { config, checkpoint: reader, signal, now: Date.now() };
-    const sends = kind === 'begin' || kind === 'continue';
     const { chunks, reuse } = await (kind === 'done' || kind === 'withheld'
       ? { chunks: await cut(undefined), reuse: null }
       : withPlannedRecords(context, options, source, begun, async (planned) => ({
@@ -95,6 +103,17 @@ export async function planRun(
       ...(publishedAgain !== undefined && { publishedAgain }),
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
+    if (sends) {
+      const workFile = begun && workPathOf(config.output.path, begun.id);
+      const write = {
+        source,
+        records: next.records,
+        keepsAnswers: reuse !== null,
+        ...(workFile && { workFile }),
+      };
+      if (kind === 'begin' || next.records > 0)
+        await checkDisk(config, write, { ...options, logger: silentLogger });
+    }
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
     const budget = await budgetLeft(reader, config, next.run, context.now);

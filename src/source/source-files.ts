@@ -21,12 +21,7 @@ export async function findFiles(pattern: string): Promise<string[]> {
     },
   );
   if (isFound) return [pattern];
-  const files = await glob(pattern, {
-    onlyFiles: true,
-    absolute: isAbsolute(pattern),
-    dot: true,
-    expandDirectories: false,
-  });
+  const files = await glob(pattern, globOptions(pattern));
   if (files.length > 0) return files.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   throw new SourceError('SOURCE_MISSING', `${pattern}: no file has this name or matches it`, {
     hint: 'check source.path: relative paths in a config file are relative to that file',
@@ -34,6 +29,10 @@ export async function findFiles(pattern: string): Promise<string[]> {
   });
 }
 
+/** How a pattern is read. */
+export function globOptions(pattern: string) {
+  return { onlyFiles: true, absolute: isAbsolute(pattern), dot: true, expandDirectories: false } as const;
+}
 /** Codes that do not say that there is no such file, so that a glob would hide the trouble. */
 const UNSEEN = new Set(['EACCES', 'ELOOP', 'EIO', 'ESTALE', 'EMFILE', 'ENFILE']);
 

@@ -79,6 +79,20 @@ test('a relative path is relative to where it was written; the state is beside t
   expect((await load({ env: { FOLIOPIPE_STATE_DIR: 'state' } })).stateDir).toBe(join(cwd, 'state'));
 });
 
+test('an address and a dash in a flag or a variable are told as what they are', async () => {
+  const set = { 'source.path': '-', 'output.path': 's3://bucket/out.csv' };
+  await expect(load({ set })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    facts: {
+      'source.path': expect.stringContaining('- is not a path'),
+      'output.path': expect.stringContaining('an address is not a path'),
+    },
+  });
+  await expect(load({ env: { FOLIOPIPE_OUTPUT__PATH: '-' } })).rejects.toMatchObject({
+    facts: { 'output.path': expect.stringContaining('- is not a path') },
+  });
+});
+
 test('needs no file when flags say enough', async () => {
   const set = {
     pipeline: 'p',

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OutputStore } from '../../src/files/output-store.js';
+import { outputNames } from '../../src/report/manifest.js';
 
 export function describeOutputStore(kind: string, create: () => OutputStore): void {
   describe(`${kind}: an output store`, () => {
@@ -62,9 +63,18 @@ export function describeOutputStore(kind: string, create: () => OutputStore): vo
 
     it('passes the check of a name that is no source, and can be made ready twice', async () => {
       await writeFile(join(folder, 'source.csv'), 'name\n');
-      await store.check(name, [join(folder, 'source.csv')]);
-      await store.prepare(name);
-      await store.prepare(name);
+      const names = outputNames(name);
+      await store.check(names, [join(folder, 'source.csv')]);
+      await store.checkWritable(names);
+      await store.prepare(names);
+      await store.prepare(names);
+    });
+
+    it('reads the first bytes of what stands under a name, and nothing of a missing one', async () => {
+      await put('one two');
+      expect(Buffer.from((await store.read(name, 3))!).toString()).toBe('one');
+      expect(Buffer.from((await store.read(name, 99))!).toString()).toBe('one two');
+      expect(await store.read(`${name}.manifest.json`, 3)).toBeUndefined();
     });
   });
 }

@@ -1,15 +1,12 @@
 /**
- * The lock of a pipeline on the local disk (rule "One writer"): an open exclusive transaction on a small database file.
- * The operating system frees the lock when the process ends, even after kill -9. The lock file is never removed:
- * otherwise two processes could lock two different files of the same name.
+ * The lock of a pipeline on the local disk (rule "One writer"). The lock file is never removed: otherwise two processes
+ * could lock two different files of the same name.
  */
-import { readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Database } from 'better-sqlite3';
 import { makeFolder } from '../../make-folder.js';
-import { isSqliteError } from '../../sqlite-driver.js';
 import { type HeldLock, type LockHolder, lockedError, type PipelineLock } from '../pipeline-lock.js';
-import { openPrivateDatabase } from './open-private-database.js';
+import { freeLock, isHeldHere, readHolder, takeLock, writeHolder } from './lock-file.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { translateStateError } from './translate-state-error.js';
 
@@ -45,7 +42,7 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
   try {
     for (const file of await readdir(folder).catch(() => [])) {
       const path = join(folder, file);
-      if (!file.endsWith('.lock') || held.has(path)) continue;
+      if (!file.endsWith('.lock') || isHeldHere(path)) continue;
       const pipeline = file.slice(0, -'.lock'.length);
       if (!takeLock(path)) throw lockedError(pipeline, await readHolder(holderPath(folder, pipeline)));
       taken.push(path);
@@ -55,12 +52,6 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
     for (const path of taken) freeLock(path);
   }
 }
-
-/**
- * The locks that this process holds, by real path. The map protects their connections from the garbage collector, which
- * would free the locks. It also prevents a second opening of a file: closing one handle frees the POSIX locks of all.
- */
-const held = new Map<string, Database>();
 
 /** @param folder the real path of the folder with the locks. */
 async function takeIn(folder: string, pipeline: string, holder: LockHolder): Promise<HeldLock> {
@@ -83,50 +74,6 @@ async function takeIn(folder: string, pipeline: string, holder: LockHolder): Pro
   };
 }
 
-/**
- * Takes a lock. Synchronous, so that no other code of this process runs in between.
- * @returns whether this call has taken the lock.
- */
-function takeLock(path: string): boolean {
-  if (held.has(path)) return false;
-  const connection = openPrivateDatabase(path, 0);
-  try {
-    connection.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    connection.close();
-    if (isSqliteError(error) && error.code.startsWith('SQLITE_BUSY')) return false;
-    throw error;
-  }
-  held.set(path, connection);
-  return true;
-}
-
-function freeLock(path: string): void {
-  held.get(path)?.close();
-  held.delete(path);
-}
-
 function holderPath(folder: string, pipeline: string): string {
   return join(folder, `${pipeline}.holder.json`);
-}
-
-/** Writes the file whole or not at all, with mode 0600. */
-async function writeHolder(path: string, holder: LockHolder): Promise<void> {
-  const { pid, command, since } = holder;
-  const partial = `${path}.partial`;
-  await writeFile(partial, JSON.stringify({ pid, command, since }), { mode: 0o600 });
-  await rename(partial, path);
-}
-
-/** @returns undefined if the file is missing or invalid. */
-async function readHolder(path: string): Promise<LockHolder | undefined> {
-  try {
-    const { pid, command, since } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
-    if (typeof pid !== 'number' || typeof command !== 'string' || typeof since !== 'number') return undefined;
-    // A number that is not a valid date cannot be shown.
-    if (Number.isNaN(new Date(since).getTime())) return undefined;
-    return { pid, command, since };
-  } catch {
-    return undefined;
-  }
 }

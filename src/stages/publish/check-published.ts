@@ -4,6 +4,7 @@ import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import type { OutputStore } from '../../files/output-store.js';
 import { manifestPath, markerPath } from '../../report/manifest.js';
+import { refuseOtherPipeline } from '../../report/output-owner.js';
 import type { RunContext } from '../../run-context.js';
 import { isEchoChanged } from '../merge/join-chunk.js';
 
@@ -18,7 +19,8 @@ export type OutputState =
 /**
  * Says whether the output must be published again. A file that still has its stamp is not read.
  * @param row a done run.
- * @throws ConfigError `OUTPUT_CHANGED` when the file at the path was not published by any run of this pipeline.
+ * @throws ConfigError `OUTPUT_CHANGED` when the file at the path was not published by any run of this pipeline;
+ *   `OUTPUT_OF_OTHER_PIPELINE` when another pipeline has published it.
  */
 export async function checkPublished(
   {
@@ -78,13 +80,14 @@ function changedKeys(config: Config, row: Run, { output: published, resultColumn
 async function findFile(
   output: OutputStore,
   path: string,
-  { id }: Run,
+  { id, pipeline }: Run,
   files: readonly PublishedFile[],
 ): Promise<PublishedFile | undefined> {
   const there = await output.identity(path);
   if (there === undefined) return undefined;
   const newest = files.find((file) => file.path === path);
   if (newest?.stamp === there.stamp) return newest;
+  await refuseOtherPipeline(output, path, pipeline);
   const known = files.filter((file) => (file.path === path || file.run === id) && file.bytes === there.bytes);
   const sha256 = known.length === 0 ? undefined : await there.sha256();
   const found = known.find((file) => file.sha256 === sha256);

@@ -28,8 +28,10 @@ export function createMemoryOutputStore(): MemoryOutputStore {
       const sha256 = async () => createHash('sha256').update(content).digest('hex');
       return { bytes: content.length, stamp, sha256 };
     },
+    read: async (name, bytes) => contents.get(name)?.content.subarray(0, bytes),
     remove: async (name) => void contents.delete(name),
     check: async () => undefined,
+    checkWritable: async () => undefined,
     prepare: async () => undefined,
   };
 }

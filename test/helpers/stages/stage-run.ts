@@ -22,6 +22,7 @@ import { createVirtualClock, type VirtualClock } from '../streams/virtual-clock.
 
 export interface StageRun extends RunContext {
   readonly fileStore: FileStore;
+  prepareOutput(): Promise<void>;
   readonly api: FakeApi;
   readonly clock: VirtualClock;
   /** All log lines as `level message`. */
@@ -101,6 +102,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     checkpoint,
     files: await fileStore.ofRun(id),
     fileStore,
+    prepareOutput: async () => undefined,
     output: createLocalOutputStore(),
     deltas: createLocalDeltaStore(config.stateDir),
     api: options.api ?? createFakeApi(),

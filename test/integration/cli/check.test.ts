@@ -320,3 +320,11 @@ describe('what is left behind', () => {
     expect(await readdir(closed)).toEqual(['file']);
   });
 });
+
+it('a place where no output can be is told, and a pattern that matches what is written', async () => {
+  const { code, items } = await check({ 'output.path': '/dev/null' });
+  expect([code, items.output]).toMatchObject([2, { ok: false, code: 'OUTPUT_NOT_A_FILE' }]);
+  const { items: others } = await check({ 'source.path': '*.csv', 'output.path': 'x.csv' });
+  expect(others.output).toMatchObject({ ok: false, code: 'OUTPUT_IN_SOURCE' });
+  expect(await filesUnder(job.folder)).not.toContain('x.csv');
+});

@@ -2,7 +2,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, planRun, prune } from '../../../pipelines/index.js';
+import { collect, planRun, prune, publish } from '../../../pipelines/index.js';
 import { B, expectPublication, listen, withDoneJob } from '../../helpers/jobs/done-job.js';
 import { expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour } from '../../helpers/jobs/interrupted-job.js';
@@ -41,11 +41,30 @@ describe('an output that foliopipe did not write', () => {
     });
   });
 
-  it('may belong to another pipeline', async () => {
+  it('may belong to another pipeline: it is refused by every command before anything is paid', async () => {
     await withJob({ behaviour }, async (job) => {
-      await job.enrich();
-      await job.enrich({ pipeline: 'other', output: { prefix: 'p_' } }, { fresh: true });
-      expect(await job.failure()).toMatchObject(refused);
+      const { run } = await job.enrich();
+      const asked = job.service.seen.length;
+      const others = {
+        code: 'OUTPUT_OF_OTHER_PIPELINE',
+        exitCode: 2,
+        message: expect.stringContaining('was published by the pipeline hostile'),
+        hint: expect.stringMatching(/another output\.path.*move it away together with .*manifest\.json/),
+      };
+      const other = { pipeline: 'other', stateDir: 'other-state' };
+      expect(await job.failure(other)).toMatchObject(others);
+      const signal = new AbortController().signal;
+      await expect(planRun(job.config(other), { signal })).rejects.toMatchObject(others);
+      expect(job.service.seen.length).toBe(asked);
+      for (const end of ['', '.manifest.json']) {
+        await rename(`${job.outputPath}${end}`, path.join(job.folder, `kept${end}`));
+      }
+      const second = await job.enrich(other);
+      expect(second).toMatchObject({ found: 'new', exitCode: 0 });
+      const back = { ...others, message: expect.stringContaining('was published by the pipeline other') };
+      expect(await job.failure()).toMatchObject(back);
+      await expect(publish(job.config(), run)).rejects.toMatchObject(back);
+      await expectPublication(job.outputPath, second.run, 1);
     });
   });
 

@@ -1,0 +1,66 @@
+/**
+ * A lock on the local disk: an open exclusive transaction on a small database file. The operating system frees it when
+ * the process ends, even after kill -9.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import type { Database } from 'better-sqlite3';
+import { isSqliteError } from '../../sqlite-driver.js';
+import type { LockHolder } from '../pipeline-lock.js';
+import { openPrivateDatabase } from './open-private-database.js';
+
+/**
+ * The locks that this process holds, by real path. The map protects their connections from the garbage collector, which
+ * would free the locks. It also prevents a second opening of a file: closing one handle frees the POSIX locks of all.
+ */
+const held = new Map<string, Database>();
+
+/** Whether this process holds the lock. @param path a real path. */
+export function isHeldHere(path: string): boolean {
+  return held.has(path);
+}
+
+/**
+ * Takes a lock. Synchronous, so that no other code of this process runs in between.
+ * @returns whether this call has taken the lock.
+ */
+export function takeLock(path: string): boolean {
+  if (held.has(path)) return false;
+  const connection = openPrivateDatabase(path, 0);
+  try {
+    // Nothing is ever written, so there is no journal to keep in a file.
+    connection.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  } catch (error) {
+    connection.close();
+    if (isSqliteError(error) && error.code.startsWith('SQLITE_BUSY')) return false;
+    throw error;
+  }
+  held.set(path, connection);
+  return true;
+}
+
+/** Frees a lock that this process holds. */
+export function freeLock(path: string): void {
+  held.get(path)?.close();
+  held.delete(path);
+}
+
+/** Writes the file whole or not at all, with mode 0600. */
+export async function writeHolder(path: string, holder: LockHolder): Promise<void> {
+  const { pid, command, since } = holder;
+  const partial = `${path}.partial`;
+  await writeFile(partial, JSON.stringify({ pid, command, since }), { mode: 0o600 });
+  await rename(partial, path);
+}
+
+/** @returns undefined if the file is missing or invalid. */
+export async function readHolder(path: string): Promise<LockHolder | undefined> {
+  try {
+    const { pid, command, since } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
+    if (typeof pid !== 'number' || typeof command !== 'string' || typeof since !== 'number') return undefined;
+    // A number that is not a valid date cannot be shown.
+    if (Number.isNaN(new Date(since).getTime())) return undefined;
+    return { pid, command, since };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+/** The lock of an output: one holder, found through links, and nothing left behind. */
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { lockOutput, outputLockPath } from '../../../src/checkpoint/sqlite/output-lock.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+
+const folder = useFolder();
+const holder = { pid: 4242, command: 'foliopipe run, pipeline first', since: Date.UTC(2026, 0, 2) };
+
+/** A folder `out` and a link to it. */
+async function places() {
+  const root = await folder();
+  await mkdir(join(root, 'out'));
+  await symlink('out', join(root, 'link'));
+  return { out: join(root, 'out'), output: join(root, 'out', 'o.csv'), linked: join(root, 'link', 'o.csv') };
+}
+
+it('is held once, names its holder through a link too, and leaves nothing behind', async () => {
+  const { out, output, linked } = await places();
+  const first = await lockOutput(output, holder);
+  expect(first.kind).toBe('held');
+  expect(await lockOutput(linked, { ...holder, pid: 1 })).toEqual({ kind: 'taken', holder });
+  expect((await lockOutput(join(out, 'other.csv'), holder)).kind).toBe('held');
+  if (first.kind === 'held') await first.lock.close();
+  const second = await lockOutput(linked, holder);
+  if (first.kind === 'held') await first.lock.close();
+  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder });
+  if (second.kind === 'held') await second.lock.close();
+  expect((await readdir(out)).filter((name) => name.startsWith('.o.csv'))).toEqual([]);
+});
+
+it('is taken over from a process that was killed, whose files are still there', async () => {
+  const { out, output } = await places();
+  await writeFile(outputLockPath(output), '');
+  await writeFile(`${outputLockPath(output)}.json`, JSON.stringify(holder));
+  const locking = await lockOutput(output, { ...holder, pid: 1 });
+  expect(locking.kind).toBe('held');
+  if (locking.kind === 'held') await locking.lock.close();
+  expect(await readdir(out)).toEqual([]);
+});
+
+it('is held by one of many that take and free it again and again', async () => {
+  const { out, output } = await places();
+  let held = 0;
+  let times = 0;
+  const work = async () => {
+    for (let turn = 0; turn < 20; turn++) {
+      const locking = await lockOutput(output, holder);
+      if (locking.kind !== 'held') continue;
+      held += 1;
+      expect(held).toBe(1);
+      await Promise.resolve();
+      held -= 1;
+      times += 1;
+      await locking.lock.close();
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+  expect(times).toBeGreaterThan(0);
+  expect(await readdir(out)).toEqual([]);
+});

@@ -1,0 +1,230 @@
+/** Places where no output can be: refused before anything is paid, and left again without paying twice. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { planRun, publish } from '../../../pipelines/index.js';
+import { openFakeService } from '../../fake-service/fake-service.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob } from '../../helpers/jobs/cli-job.js';
+import {
+  type Changes,
+  expectEnriched,
+  expectSuccess,
+  type Job,
+  withJob,
+} from '../../helpers/jobs/fake-service-job.js';
+import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
+import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+
+const folder = useSharedFolder();
+
+describe('a place where no output can be', () => {
+  it.each<[string, string, Changes, (job: Job) => Promise<unknown>]>([
+    ['a folder', 'OUTPUT_IS_FOLDER', {}, (job) => mkdir(job.outputPath)],
+    ['a link', 'OUTPUT_NOT_A_FILE', {}, (job) => symlink(job.sourcePath, job.outputPath)],
+    ['a device', 'OUTPUT_NOT_A_FILE', { output: { path: '/dev/null' } }, async () => undefined],
+    [
+      'a folder where the manifest goes',
+      'OUTPUT_IS_FOLDER',
+      {},
+      (job) => mkdir(`${job.outputPath}.manifest.json`),
+    ],
+    ['a folder where the marker goes', 'OUTPUT_IS_FOLDER', {}, (job) => mkdir(`${job.outputPath}._SUCCESS`)],
+    [
+      'too long a name',
+      'OUTPUT_NAME_TOO_LONG',
+      { output: { path: `out/${'n'.repeat(230)}` } },
+      async () => undefined,
+    ],
+    [
+      'a folder below a file',
+      'FOLDER_UNWRITABLE',
+      { output: { path: 'source.csv/out/x.csv' } },
+      async () => undefined,
+    ],
+    [
+      'within the pattern of the source',
+      'OUTPUT_IN_SOURCE',
+      { source: { path: '*.csv' }, output: { path: 'x.csv' } },
+      async () => undefined,
+    ],
+    [
+      'with rejects within the pattern of the source',
+      'OUTPUT_IN_SOURCE',
+      { source: { path: '*.csv' }, output: { path: 'x.tsv' } },
+      async () => undefined,
+    ],
+    [
+      'with a state within the pattern of the source',
+      'STATE_IN_SOURCE',
+      { source: { path: '{source.csv,.foliopipe/**/*.csv}' } },
+      async () => undefined,
+    ],
+  ])('%s is refused before anything is paid', async (_, code, changes, put) => {
+    await withJob({ behaviour }, async (job) => {
+      await put(job);
+      const before = await readdir(path.join(job.folder, 'out'));
+      const signal = new AbortController().signal;
+      const refused = { code, exitCode: 2, hint: expect.stringMatching(/./) };
+      await expect(planRun(job.config(changes), { signal })).rejects.toMatchObject(refused);
+      expect(await job.failure(changes)).toMatchObject(refused);
+      expect(job.service.seen).toEqual([]);
+      expect(await readdir(path.join(job.folder, 'out'))).toEqual(before);
+    });
+  });
+
+  it('leaves nothing behind when a plan is made, and nothing but the output after a run', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const output = { path: 'new/folder/enriched.csv' };
+      await planRun(job.config({ output }), { signal: new AbortController().signal });
+      expect(await readdir(job.folder)).not.toContain('new');
+      await job.enrich({ output });
+      const names = await readdir(path.join(job.folder, 'new', 'folder'));
+      expect(names.sort()).toEqual(['enriched.csv', 'enriched.csv._SUCCESS', 'enriched.csv.manifest.json']);
+    });
+  });
+});
+
+describe('a place that is taken after all was paid', () => {
+  const taken = { code: 'OUTPUT_IS_FOLDER', exitCode: 2, hint: expect.stringContaining('same command') };
+
+  it('at the last moment is told, and the same command goes on when it is free', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const at = (point: string) => {
+        if (point === 'after-publishing-before-rename') mkdirSync(job.outputPath);
+      };
+      expect(await job.failure({}, { at })).toMatchObject({
+        code: 'OUTPUT_NOT_REPLACED',
+        exitCode: 2,
+        facts: { path: job.outputPath, reason: 'EISDIR' },
+        hint: expect.stringContaining('nothing is paid again'),
+      });
+      const uploads = job.service.count('upload');
+      expect(await job.failure()).toMatchObject({ ...taken, hint: expect.stringMatching(/./) });
+      await rm(job.outputPath, { recursive: true });
+      await expectSuccess(job, await job.enrich(), all);
+      expect(await job.output()).toBe(await unbrokenOutput());
+      expect(job.service.count('upload')).toBe(uploads);
+    });
+  });
+
+  it('can be left: publish writes the answers somewhere else, without paying', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const at = (point: string) => {
+        if (point === 'after-last-merge-before-publishing') throw new Error('stopped');
+      };
+      expect(await job.failure({}, { at })).toMatchObject({ message: 'stopped' });
+      const uploads = job.service.count('upload');
+      await mkdir(`${job.outputPath}.manifest.json`);
+      expect(await job.failure()).toMatchObject(taken);
+      const elsewhere = { output: { path: 'elsewhere/enriched.csv' } };
+      const frozen = (await job.failure(elsewhere)) as { readonly hint: string };
+      const [, run] = /foliopipe publish (\S+) writes them .* pays nothing/.exec(frozen.hint)!;
+      expect(await publish(job.config(elsewhere), run!)).toMatchObject({ exitCode: 0, run });
+      expect(await readdir(path.join(job.folder, 'elsewhere'))).toContain('enriched.csv._SUCCESS');
+      expect(job.service.count('upload')).toBe(uploads);
+    });
+  });
+});
+
+describe('two pipelines with one output', () => {
+  it('exclude each other by link and with states of their own, until the first ends or is killed', async () => {
+    const service = await openFakeService({ ...behaviour, finishedAtPoll: () => 1_000_000 });
+    const [first, second] = await Promise.all(
+      ['first', 'second'].map(async (pipeline) =>
+        createJob(await folder(), { pipeline, baseUrl: service.url }),
+      ),
+    );
+    const env = { ...first!.env, FOLIOPIPE_TOKEN: service.token };
+    await mkdir(path.dirname(first!.output));
+    await symlink(path.dirname(first!.output), path.dirname(second!.output));
+    const running = spawnCli(['run', first!.config, '--log-format', 'json', '--log-level', 'debug'], { env });
+    await running.waitFor('stderr', /folio/);
+    const bought = () => service.folios.filter(({ fileName }) => fileName.startsWith('second-')).length;
+
+    const args = ['submit', second!.config, '--json'];
+    const refused = await runCli(args, { env });
+    expect(refused.code, refused.stderr).toBe(11);
+    expect(jsonLines(refused.stdout).at(-1)).toMatchObject({
+      error: { code: 'OUTPUT_LOCKED', facts: { pid: running.pid, command: expect.stringMatching(/first/) } },
+    });
+    expect(bought()).toBe(0);
+
+    running.kill('SIGKILL');
+    await running.ended;
+    const end = await runCli(args, { env });
+    expect(end.code, end.stderr).toBe(0);
+    expect(bought()).toBe(6);
+    const left = await readdir(path.dirname(first!.output));
+    expect(left.filter((name) => !name.endsWith('.partial'))).toEqual([]);
+    await service.close();
+  });
+});
+
+const mayMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+
+it.runIf(mayMount)(
+  'a disk that is too small for the output is told in figures, and nothing is sent',
+  async () => {
+    const service = await openFakeService(behaviour);
+    const job = await createJob(await folder(), { pipeline: 'small', baseUrl: service.url, records: 600 });
+    const out = path.dirname(job.output);
+    await mkdir(out);
+    const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
+    const small = 'mount -t tmpfs -o size=32k none "$1"; shift; exec "$@"';
+    const run = (...more: string[]) =>
+      new Promise<{ code: number | null; stdout: string }>((resolve) => {
+        const command = [
+          '-rm',
+          'sh',
+          '-c',
+          small,
+          'sh',
+          out,
+          process.execPath,
+          cli,
+          'run',
+          job.config,
+          '--json',
+        ];
+        const child = spawn('unshare', [...command, ...more], {
+          env: { ...process.env, ...job.env, FOLIOPIPE_TOKEN: service.token },
+          stdio: ['ignore', 'pipe', 'ignore'],
+        });
+        let stdout = '';
+        child.stdout.setEncoding('utf8').on('data', (text: string) => {
+          stdout += text;
+        });
+        child.once('close', (code) => resolve({ code, stdout }));
+      });
+    const { code, stdout } = await run();
+    expect(code).toBe(5);
+    expect(jsonLines(stdout).at(-1)).toMatchObject({
+      error: {
+        code: 'DISK_TOO_SMALL',
+        message: expect.stringMatching(/\/out has [\d.]+ KB free, .* about [\d.]+ KB there for its output$/),
+      },
+    });
+    expect(service.seen).toEqual([]);
+
+    // The estimate is passed, and the disk is as small as it says.
+    const passed = await run('--yes');
+    expect(jsonLines(passed.stdout).at(-1)).toMatchObject({ error: { code: 'DISK_FULL' } });
+    const end = await runCli(['run', job.config], { env: { ...job.env, FOLIOPIPE_TOKEN: service.token } });
+    expect(end.code, end.stderr).toBe(0);
+    expect(service.folios.length).toBe(60);
+    await service.close();
+  },
+);
+
+it('a run whose folder is reached by a link is published through it', async () => {
+  await withJob({ behaviour }, async (job) => {
+    await symlink(path.join(job.folder, 'out'), path.join(job.folder, 'link'));
+    await writeFile(path.join(job.folder, 'out', 'enriched.csv'), 'of last week');
+    await expectSuccess(job, await job.enrich({ output: { path: 'link/enriched.csv' } }), all);
+    await expectEnriched(job);
+  });
+});
