@@ -30,7 +30,7 @@ export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint
 export { createFileLock } from './checkpoint/sqlite/pipeline-lock.js';
 export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';
-export { loadConfig, parseConfig } from './config/load-config.js';
+export { loadConfig, parseConfig, type ServiceNeeds } from './config/load-config.js';
 export type { Config } from './config/schema.js';
 export { embeddedServiceFolder, Secret } from './config/service-section.js';
 export type { DeltaStore, LastPublication, StoredDigests } from './delta/delta-store.js';

@@ -1,7 +1,13 @@
 /** The flags that most commands share, and the config that they give. */
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Config, ConfigError, loadConfig, type RunOptions } from '../../pipelines/index.js';
+import {
+  type Config,
+  ConfigError,
+  loadConfig,
+  type RunOptions,
+  type ServiceNeeds,
+} from '../../pipelines/index.js';
 
 /** Called by a command when it ends, with the exit code of the process. */
 export type Finish = (exitCode: number) => void;
@@ -85,10 +91,14 @@ export function withOutputOptions(command: Command): Command {
 /**
  * Loads the config from files, environment and flags.
  * @param file a config file given as an argument.
- * @param needsToken `false` for a command that asks no service.
+ * @param needs what the command needs of the service.
  * @throws ConfigError `CONFIG_MISSING` without any file or source, else as `loadConfig` does.
  */
-export async function readConfig(options: CommonOptions, file?: string, needsToken = true): Promise<Config> {
+export async function readConfig(
+  options: CommonOptions,
+  file?: string,
+  needs: ServiceNeeds = 'service',
+): Promise<Config> {
   const cwd = process.cwd();
   const named = [...(options.config ?? []), ...(file === undefined ? [] : [file])];
   const files = named.length > 0 ? named : existsSync(defaultFile) ? [defaultFile] : [];
@@ -107,7 +117,7 @@ export async function readConfig(options: CommonOptions, file?: string, needsTok
   const overrides = flags.flatMap(({ value, ...flag }) =>
     value === undefined ? [] : [{ ...flag, value, baseDir: cwd }],
   );
-  return loadConfig({ files, env: process.env, overrides, cwd, needsToken });
+  return loadConfig({ files, env: process.env, overrides, cwd, needs });
 }
 
 /**

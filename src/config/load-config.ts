@@ -13,6 +13,12 @@ import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
 import { isAddress, STREAM } from './values.js';
 
+/**
+ * What a command needs of the section `service`: all of it, to ask the service; its `address`, which tells runs and answers
+ * of services apart; or `nothing`. What it does not need is not read and may be missing.
+ */
+export type ServiceNeeds = 'service' | 'address' | 'nothing';
+
 export interface LoadOptions {
   /** YAML files. If two files set the same key, the later file wins. Maps are merged, lists are replaced. */
   readonly files: readonly string[];
@@ -21,8 +27,8 @@ export interface LoadOptions {
   readonly overrides: readonly Override[];
   /** Absolute base folder of the files and of the paths in variables. */
   readonly cwd: string;
-  /** `false` for a command that asks no service: the token is not read and may be missing. */
-  readonly needsToken?: boolean;
+  /** Default: `service`. */
+  readonly needs?: ServiceNeeds;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,7 +44,7 @@ export async function loadConfig({
   env,
   overrides,
   cwd,
-  needsToken = true,
+  needs = 'service',
 }: LoadOptions): Promise<Config> {
   const problems = new Problems();
   const fromFiles: Setting[] = [];
@@ -50,15 +56,24 @@ export async function loadConfig({
     ...flagSettings(overrides, problems),
   ];
   const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
-  return resolveConfig(needsToken ? settings : withoutToken(settings), env, baseDir, problems);
+  return resolveConfig(withoutUnneeded(settings, needs), env, baseDir, problems);
 }
 
-/** The settings with a token that is never sent. */
-function withoutToken(settings: readonly Setting[]): readonly Setting[] {
+/** The settings with a token that is never sent, and with an address that nobody has, where they are not needed. */
+function withoutUnneeded(settings: readonly Setting[], needs: ServiceNeeds): readonly Setting[] {
+  if (needs === 'service') return settings;
   const isToken = ({ key }: Setting) =>
     key[0] === 'service' && (key[1] === 'token' || key[1] === 'tokenFile');
-  const unused: Setting = { key: ['service', 'token'], value: 'unused', origin: undefined };
-  return [...settings.filter((setting) => !isToken(setting)), unused];
+  const unused = (name: string, value: string): Setting => ({
+    key: ['service', name],
+    value,
+    origin: undefined,
+  });
+  return [
+    ...(needs === 'nothing' ? [unused('baseUrl', 'https://no-address.invalid')] : []),
+    ...settings.filter((setting) => !isToken(setting)),
+    unused('token', 'unused'),
+  ];
 }
 
 /**

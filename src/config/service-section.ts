@@ -88,6 +88,9 @@ export function resolveService(
   return { ...options, embedded, baseUrl, legacyBaseUrl, token: new Secret(token) };
 }
 
+/** How the address of an embedded service begins. */
+export const EMBEDDED = 'embedded:';
+
 /** The address of a service, or `embedded:<data folder>`. */
 export function serviceAddress({
   service,
@@ -96,7 +99,7 @@ export function serviceAddress({
   readonly service: Pick<ServiceConfig, 'embedded' | 'baseUrl'>;
   readonly stateDir: string;
 }): string {
-  return service.embedded ? `embedded:${embeddedServiceFolder({ stateDir })}` : service.baseUrl!;
+  return service.embedded ? `${EMBEDDED}${embeddedServiceFolder({ stateDir })}` : service.baseUrl!;
 }
 
 /** The folder in which the embedded service keeps its folios. */

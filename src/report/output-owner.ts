@@ -1,4 +1,5 @@
 /** One pipeline writes an output (rule "One writer", docs/architecture.md#one-writer): whose publication is there? */
+import { EMBEDDED } from '../config/service-section.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { escapeUnprintable } from '../text.js';
@@ -7,19 +8,27 @@ import { manifestPath } from './manifest.js';
 /** The pipeline stands among the first lines of a manifest, before anything long. */
 const HEAD_BYTES = 64 * 1024;
 
+/** The pipeline that is to write an output. */
+export interface OutputWriter {
+  readonly pipeline: string;
+  /** Whether it only tries things out, with the embedded service. */
+  readonly isTrial: boolean;
+}
+
 /**
- * @param pipeline the pipeline that is to write the output.
- * @throws ConfigError `OUTPUT_OF_OTHER_PIPELINE` when the manifest beside the output names another one.
+ * A trial of another pipeline, such as the sample job, is nothing that a real pipeline must keep.
+ * @throws ConfigError `OUTPUT_OF_OTHER_PIPELINE` when the manifest beside the output names another pipeline.
  */
 export async function refuseOtherPipeline(
   store: Pick<OutputStore, 'read'>,
   output: string,
-  pipeline: string,
+  { pipeline, isTrial }: OutputWriter,
 ): Promise<void> {
   const manifest = manifestPath(output);
-  const head = await store.read(manifest, HEAD_BYTES);
-  const owner = head === undefined ? undefined : pipelineIn(Buffer.from(head).toString());
+  const head = Buffer.from((await store.read(manifest, HEAD_BYTES)) ?? []).toString();
+  const owner = textIn(head, 'pipeline');
   if (owner === undefined || owner === pipeline) return;
+  if (!isTrial && textIn(head, 'service')?.startsWith(EMBEDDED)) return;
   const name = escapeUnprintable(owner);
   throw new ConfigError(
     'OUTPUT_OF_OTHER_PIPELINE',
@@ -31,9 +40,9 @@ export async function refuseOtherPipeline(
   );
 }
 
-/** The value of the key as foliopipe writes it: on a line of its own, which no text within the file can imitate. */
-function pipelineIn(manifest: string): string | undefined {
-  const [, value] = /^ {2}"pipeline": ("(?:[^"\\\n]|\\.)*")/m.exec(manifest) ?? [];
+/** The value of a key as foliopipe writes it: on a line of its own, which no text within the file can imitate. */
+function textIn(manifest: string, key: 'pipeline' | 'service'): string | undefined {
+  const [, value] = new RegExp(`^ {2}"${key}": ("(?:[^"\\\\\n]|\\\\.)*")`, 'm').exec(manifest) ?? [];
   try {
     return value === undefined ? undefined : String(JSON.parse(value));
   } catch {

@@ -14,7 +14,7 @@ import { futureMatches } from '../source/future-files.js';
  *   `STATE_IN_SOURCE`.
  */
 export async function checkOutput(
-  config: Pick<Config, 'pipeline' | 'source' | 'output' | 'stateDir'>,
+  config: Pick<Config, 'pipeline' | 'service' | 'source' | 'output' | 'stateDir'>,
   store: OutputStore,
   paths: readonly string[],
 ): Promise<void> {
@@ -23,7 +23,8 @@ export async function checkOutput(
   await store.check(names, paths);
   await refuseOwnFiles(config, paths);
   await store.checkWritable(names);
-  await refuseOtherPipeline(store, path, config.pipeline);
+  const writer = { pipeline: config.pipeline, isTrial: config.service.embedded };
+  await refuseOtherPipeline(store, path, writer);
 }
 
 /**

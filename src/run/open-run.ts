@@ -149,7 +149,7 @@ async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers
 
 /** Prepares each output once; its lock is freed when the run is closed. */
 function createPreparer(
-  { pipeline }: Pick<Config, 'pipeline'>,
+  { pipeline, service }: Pick<Config, 'pipeline' | 'service'>,
   { output, ...options }: RunOptions,
   context: StateContext,
   store: OutputStore,
@@ -159,7 +159,8 @@ function createPreparer(
   const place = { store, isLocal: output === undefined, logger: context.logger };
   return async (path) => {
     if (prepared.has(path)) return;
-    const lock: PipelineLock = { take: (name, holder) => prepareOutput(place, name, path, holder) };
+    const writer = { pipeline, isTrial: service.embedded };
+    const lock: PipelineLock = { take: (_, holder) => prepareOutput(place, writer, path, holder) };
     const wait = options.waitLock ?? 0;
     const holder = holderOf(options, context.clock);
     releasers.add(await waitForLock(lock, { pipeline, holder, wait }, context));

@@ -7,7 +7,7 @@ import { ConfigError, LockedError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { Logger } from '../logger.js';
 import { outputNames } from '../report/manifest.js';
-import { refuseOtherPipeline } from '../report/output-owner.js';
+import { type OutputWriter, refuseOtherPipeline } from '../report/output-owner.js';
 import { codeOf } from '../streams/system-error.js';
 import { escapeUnprintable } from '../text.js';
 
@@ -24,7 +24,7 @@ export async function prepareOutput(
     isLocal,
     logger,
   }: { readonly store: OutputStore; readonly isLocal: boolean; readonly logger: Logger },
-  pipeline: string,
+  writer: OutputWriter,
   path: string,
   holder: LockHolder,
 ): Promise<HeldLock> {
@@ -32,11 +32,11 @@ export async function prepareOutput(
   await store.check(names, []);
   await store.prepare(names);
   const lock = isLocal
-    ? await lockLocal(path, { ...holder, command: `${holder.command}, pipeline ${pipeline}` }, logger)
+    ? await lockLocal(path, { ...holder, command: `${holder.command}, pipeline ${writer.pipeline}` }, logger)
     : noLock;
   try {
     // Read under the lock: another pipeline may just have published.
-    await refuseOtherPipeline(store, path, pipeline);
+    await refuseOtherPipeline(store, path, writer);
     return lock;
   } catch (error) {
     await lock.close();

@@ -163,10 +163,10 @@ function refuseCompiled(node, project) {
 function refuseOther(out) {
   outputs.add(
     createHash('sha256')
-      .update(readFileSync(join(out, 'sample.csv')))
+      .update(readFileSync(join(out, 'enriched.csv')))
       .digest('hex'),
   );
-  if (outputs.size > 1) throw new Error(`${out} holds another sample.csv than before`);
+  if (outputs.size > 1) throw new Error(`${out} holds another enriched.csv than before`);
 }
 
 /** Without colours. */

@@ -27,7 +27,7 @@ export function addAbandon(command: Command, finish: Finish): void {
     .requiredOption('--chunk <number>', 'its number, as foliopipe status shows it', chunkNumber);
   withOutputOptions(withWaitOption(withConfigOptions(command))).action(
     async (file: string | undefined, options: Options) => {
-      const config = await readConfig(options, file, false);
+      const config = await readConfig(options, file, 'nothing');
       const logger = createLogger(options, []);
       const { run, chunk } = options;
       const stop = listenForStop(() => undefined);

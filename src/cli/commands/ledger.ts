@@ -38,7 +38,7 @@ export function addLedger(command: Command, finish: Finish): void {
     .option('--all', 'every pipeline in the state folder');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     checkUsage(options);
-    await printLedger(await readConfig(options, file), options);
+    await printLedger(await readConfig(options, file, 'nothing'), options);
     finish(0);
   });
 }

@@ -29,7 +29,7 @@ export function addPlan(command: Command, finish: Finish): void {
 }
 
 export async function printPlan(options: Options, file: string | undefined): Promise<number> {
-  const config = await readConfig(options, file);
+  const config = await readConfig(options, file, 'address');
   const stop = listenForStop(() => undefined);
   try {
     const plan = await planRun(config, { signal: stop.signal, ...beginOptions(options) });

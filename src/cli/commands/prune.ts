@@ -34,7 +34,7 @@ export function addPrune(runs: Command, finish: Finish): void {
 
 async function pruneNow(options: Options, file: string | undefined): Promise<number> {
   const olderThan = options.olderThan === undefined ? undefined : parseAge(options.olderThan);
-  const config = await readConfig(options, file);
+  const config = await readConfig(options, file, 'nothing');
   const { dryRun = false } = options;
   const { runs, unknown } = await prune(config, {
     dryRun,

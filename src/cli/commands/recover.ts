@@ -19,7 +19,7 @@ interface Options extends CommonOptions {
 export function addRecover(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file').option('--dry-run', 'only show what would be rebuilt');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
-    const config = await readConfig(options, file);
+    const config = await readConfig(options, file, 'nothing');
     const { dryRun = false } = options;
     const recovered = await recover(config, {
       dryRun,

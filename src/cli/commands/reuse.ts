@@ -28,7 +28,7 @@ function addShow(reuse: Command, finish: Finish): void {
     .argument('[file]', 'config file');
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, options: CommonOptions) => {
-      const config = await readConfig(options, file);
+      const config = await readConfig(options, file, 'address');
       const shown = await showReuse(config);
       if (options.json) {
         for (const segment of shown.segments) await printJson('segment', segment);
@@ -53,7 +53,7 @@ function addPrune(reuse: Command, finish: Finish): void {
     .option('--dry-run', 'only show what would be removed');
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, options: PruneOptions) => {
-      const config = await readConfig(options, file);
+      const config = await readConfig(options, file, 'address');
       const { dryRun = false } = options;
       const pruned = await pruneReuse(config, { dryRun });
       if (options.json) await printJson('summary', { ...pruned, dryRun, exitCode: 0 });
@@ -86,7 +86,7 @@ function addForget(reuse: Command, finish: Finish): void {
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, options: ForgetFlags) => {
       const what = whatToForget(options);
-      const config = await readConfig(options, file);
+      const config = await readConfig(options, file, 'address');
       const forgotten = await untilStopped(options, (given) => forgetReuse(config, { ...given, what }));
       if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
       else await print(forgottenText(forgotten, config));
@@ -146,7 +146,7 @@ function addImport(reuse: Command, finish: Finish): void {
         ...(encoding !== undefined && { encoding }),
         ...(delimiter !== undefined && { delimiter }),
       };
-      const config = await readConfig(options, file);
+      const config = await readConfig(options, file, 'address');
       const imported = await untilStopped(options, (given) => importReuse(config, { ...given, ...wishes }));
       if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
       else await print(importedText(imported, config));

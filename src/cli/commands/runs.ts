@@ -21,7 +21,7 @@ export function addRuns(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file').option('--all', 'every pipeline in the state folder');
   addPrune(command, finish);
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
-    const config = await readConfig(options, file);
+    const config = await readConfig(options, file, 'nothing');
     const state = await openState(config);
     try {
       const runs = await state.runs(options.all ? undefined : config.pipeline);

@@ -31,7 +31,7 @@ function addBackup(state: Command, finish: Finish): void {
     .option('--results', 'copy the stored parts too; else a restore fetches them from the service again');
   withOutputOptions(withConfigOptions(command)).action(
     async (folder: string, file: string | undefined, options: BackupFlags) => {
-      const config = await readConfig(options, file);
+      const config = await readConfig(options, file, 'nothing');
       const { results = false } = options;
       const backedUp = await untilStopped((signal) => backupState(config, { folder, results, signal }));
       const { runs, ...rest } = backedUp;
@@ -57,7 +57,7 @@ function addRestore(state: Command, finish: Finish): void {
     .option('--replace', 'restore although there is a state; what it knows more is kept');
   withOutputOptions(withConfigOptions(command)).action(
     async (folder: string, file: string | undefined, options: RestoreFlags) => {
-      const config = await readConfig(options, file);
+      const config = await readConfig(options, file, 'nothing');
       const { replace = false, dryRun = false } = options;
       const restored = await untilStopped((signal) =>
         restoreState(config, {

@@ -38,7 +38,7 @@ export function addStatus(command: Command, finish: Finish): void {
     .argument('[file]', 'config file')
     .option('--run <id>', 'this run in place of the newest: an id, the beginning of one, or last');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
-    const config = await readConfig(options, file);
+    const config = await readConfig(options, file, 'nothing');
     const state = await openState(config);
     try {
       const run = await chooseRun(state, config.pipeline, options.run);

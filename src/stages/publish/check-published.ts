@@ -87,7 +87,7 @@ async function findFile(
   if (there === undefined) return undefined;
   const newest = files.find((file) => file.path === path);
   if (newest?.stamp === there.stamp) return newest;
-  await refuseOtherPipeline(output, path, pipeline);
+  await refuseOtherPipeline(output, path, { pipeline, isTrial: true });
   const known = files.filter((file) => (file.path === path || file.run === id) && file.bytes === there.bytes);
   const sha256 = known.length === 0 ? undefined : await there.sha256();
   const found = known.find((file) => file.sha256 === sha256);

@@ -152,3 +152,42 @@ describe('search', () => {
     expect(without).toMatchObject({ code: 2, stderr: expect.stringMatching(/service\.legacyBaseUrl/) });
   });
 });
+
+describe('a command that asks no service', () => {
+  it.each([
+    ['plan'],
+    ['run', '--dry-run'],
+    ['status'],
+    ['runs'],
+    ['runs', 'prune', '--older-than', '1d'],
+    ['ledger'],
+    ['recover', '--dry-run'],
+    ['reuse', 'show'],
+    ['reuse', 'prune'],
+    ['state', 'backup', 'DIR'],
+  ])('needs no token: %s %s', async (...words) => {
+    const args = words.map((word) => (word === 'DIR' ? join(job.folder, 'backup') : word));
+    const end = await callMain([...args, '-c', job.config], { env: {} });
+    expect(end, end.stderr).toMatchObject({ code: 0 });
+  });
+
+  it.each([['status'], ['runs'], ['ledger']])('needs no address: %s', async (command) => {
+    const config = join(job.folder, 'no-service.yaml');
+    const { service: _, ...sections } = JSON.parse(await readFile(job.config, 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    await writeFile(config, JSON.stringify(sections));
+    const end = await callMain([command, config], { env: {} });
+    expect(end, end.stderr).toMatchObject({ code: 0 });
+  });
+
+  it('needs the address where it tells runs and answers apart', async () => {
+    const config = join(job.folder, 'no-service.yaml');
+    for (const command of [['plan'], ['reuse', 'show']]) {
+      const end = await callMain([...command, '-c', config], { env: {} });
+      expect(end, end.stdout).toMatchObject({ code: 2, stderr: expect.stringContaining('service.baseUrl') });
+      expect(end.stderr).not.toContain('service.token');
+    }
+  });
+});

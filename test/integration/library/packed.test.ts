@@ -47,5 +47,5 @@ it('the packed package enriches the sample data without development dependencies
   const cli = join(installed, 'dist/bundle/cli.js');
   const config = join(installed, 'config/default.yaml');
   execFileSync(process.execPath, [cli, 'run', config], { cwd: folder, stdio: 'pipe' });
-  expect(await readdir(join(installed, 'out'))).toContain('sample.csv._REHEARSAL');
+  expect(await readdir(join(installed, 'out'))).toContain('enriched.csv._REHEARSAL');
 });

@@ -40,6 +40,8 @@ const elsewhere: Readonly<Partial<Record<Failpoint, string>>> = {
   'after-digests-before-delta': 'publish/delta.test.ts',
   'after-delta-before-publishing': 'publish/delta.test.ts',
   'after-base-before-done': 'publish/delta.test.ts',
+  'after-segment-before-withheld': 'publish/withheld-killed.test.ts',
+  'after-withheld-before-removal': 'publish/withheld-killed.test.ts',
   'after-split-before-upload': 'failed-records/splits.test.ts',
   'after-refetch-before-swap': 'resume/refetch-crash.test.ts',
   'after-swap-before-removal': 'resume/refetch-crash.test.ts',
