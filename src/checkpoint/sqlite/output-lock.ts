@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { codeOf } from '../../streams/system-error.js';
 import type { HeldLock, LockHolder } from '../pipeline-lock.js';
-import { freeLock, readHolder, takeLock, writeHolder } from './lock-file.js';
+import { freeLock, isHeldHere, readHolder, takeLock, writeHolder } from './lock-file.js';
 import { networkFileSystem } from './refuse-network-folder.js';
 
 /** The path of the lock's file. @param output the path of the output. */
@@ -61,6 +61,8 @@ export async function lockOutput(output: string, holder: LockHolder): Promise<Ou
 
 /** Locks the file that has the name. Another process may remove it in between, and then it is made anew. */
 function takeFile(path: string): boolean {
+  // While this process removes the file, a file made anew would be left over.
+  if (isHeldHere(path)) return false;
   for (;;) {
     const before = statSync(path, { throwIfNoEntry: false }) ?? create(path);
     if (!takeIfThere(path)) return false;

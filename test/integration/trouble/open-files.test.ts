@@ -35,7 +35,7 @@ describe.skipIf(platform() !== 'linux')('a limit of open files', () => {
       pipeline: 'many',
       baseUrl: service.url,
       chunk: 300,
-      settings: { source: { path: 'parts/*.csv', onBadRecord: 'reject' }, concurrency: { folios: 8 } },
+      settings: { source: { path: 'parts/*.csv', maxRejected: 2 }, concurrency: { folios: 8 } },
     });
     const env = { ...job.env, FOLIOPIPE_TOKEN: service.token };
     const parts = path.join(job.folder, 'parts');
