@@ -77,7 +77,7 @@ async function tryToWrite({ output, local }: OutputNames): Promise<void> {
   const [longest] = [...local].sort((a, b) => Buffer.byteLength(b) - Buffer.byteLength(a));
   if (longest === undefined) return;
   try {
-    const file = await open(longest, constants.O_WRONLY | constants.O_CREAT, 0o600);
+    const file = await open(longest, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
     await file.close();
     await rm(longest, { force: true });
   } catch (cause) {

@@ -16,11 +16,11 @@ import type { OutputNames } from './output-store.js';
  * @throws ConfigError `OUTPUT_IS_FOLDER`, `OUTPUT_NOT_A_FILE`, `OUTPUT_IS_SOURCE`, `OUTPUT_NAME_TOO_LONG`.
  */
 export async function checkPlace(
-  { output, beside, local }: OutputNames,
+  { output, beside, local, lock }: OutputNames,
   sources: readonly string[],
 ): Promise<void> {
   const files = new Map<string, string>();
-  for (const name of [output, ...beside, ...local]) {
+  for (const name of [output, ...beside, ...local, ...lock]) {
     const found = await lookAt(name);
     if (found === undefined) continue;
     if (!found.isFile()) throw await notAFile(name, output, found);

@@ -16,7 +16,8 @@ const STICKY = 0o1000n;
 
 /**
  * @param uid the user of this process; undefined if the system has no such numbers.
- * @throws ConfigError `FOLDER_UNWRITABLE`, `OUTPUT_NAME_TOO_LONG`, `OUTPUT_NOT_REPLACED`, `OUTPUT_OF_OTHER_USER`.
+ * @throws ConfigError `FOLDER_UNWRITABLE`, `OUTPUT_NAME_TOO_LONG`, `OUTPUT_NOT_REPLACED`, `OUTPUT_OF_OTHER_USER`,
+ *   `OUTPUT_LOCK_FAILED`.
  */
 export async function checkRights(names: OutputNames, uid = ownUid()): Promise<void> {
   const folder = dirname(names.output);
@@ -24,14 +25,16 @@ export async function checkRights(names: OutputNames, uid = ownUid()): Promise<v
   await access(there, constants.W_OK | constants.X_OK).catch((cause: unknown) => {
     throw unwritable(folder, `this user may not write in ${there} (${codeOf(cause)})`, cause);
   });
-  const all = [names.output, ...names.beside, ...names.local];
+  const all = [names.output, ...names.beside, ...names.local, ...names.lock];
   // Looked up in a folder that exists: of a name in a missing folder the system does not say that it is too long.
   for (const name of [...missing.slice(0, 1), ...all.map((path) => basename(path))]) {
     await lookAt(join(there, name));
   }
   if (missing.length > 0) return;
   await refuseImmutable(all);
-  if (uid !== undefined) await refuseOthersFiles(folder, all, uid);
+  if (uid === undefined) return;
+  await refuseOthersLock(names.lock, uid);
+  await refuseOthersFiles(folder, all, uid);
 }
 
 /** A file with the attribute "immutable" can be replaced by nobody, whatever its permission bits say. */
@@ -42,6 +45,20 @@ async function refuseImmutable(names: readonly string[]): Promise<void> {
     throw new ConfigError('OUTPUT_NOT_REPLACED', `${name} is immutable (${code}): it cannot be replaced`, {
       hint: `chattr -i allows it; or move it away, then run the same command again`,
       facts: { path: name, reason: code },
+    });
+  }
+}
+
+/** A lock is opened and removed with the rights of this user, root's too, so it must be a file of this user alone. */
+async function refuseOthersLock(names: readonly string[], uid: number): Promise<void> {
+  for (const name of names) {
+    const found = await lookAt(name);
+    if (found === undefined || (found.uid === BigInt(uid) && found.nlink === 1n)) continue;
+    const why =
+      found.uid === BigInt(uid) ? 'has other names too' : `belongs to another user (uid ${found.uid})`;
+    throw new ConfigError('OUTPUT_LOCK_FAILED', `${name} ${why}: the output cannot be locked`, {
+      hint: 'a run of another user holds it, or was killed: wait until it ends; if there is none, remove the file and run the same command again',
+      facts: { path: name, owner: Number(found.uid), user: uid },
     });
   }
 }

@@ -29,6 +29,8 @@ export interface OutputNames {
   readonly beside: readonly string[];
   /** Local paths of a run's work files, which become the others. */
   readonly local: readonly string[];
+  /** Local paths that the lock of an output on a disk uses while a run works on it. */
+  readonly lock: readonly string[];
 }
 
 export interface OutputStore {

@@ -3,6 +3,7 @@
  * published, chunk by chunk, and the marker, which says that the output is complete.
  */
 import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
+import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
 import type { OutputNames } from '../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
@@ -180,7 +181,8 @@ export function outputNames(output: string): OutputNames {
   const beside = [manifestPath, rejectsPath, deltaPath, driftPath].map((nameOf) => nameOf(output));
   beside.push(...markerPaths(output));
   const works = [output, ...beside].map((name) => workPathOf(name, NO_RUN));
-  return { output, beside, local: [...works, ...works.map((name) => `${name}.tmp`)] };
+  const local = [...works, ...works.map((name) => `${name}.tmp`)];
+  return { output, beside, local, lock: outputLockNames(output) };
 }
 
 /** The marker of a publication (rule "A rehearsal never looks real"). */

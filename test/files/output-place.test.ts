@@ -65,6 +65,33 @@ it.each([
   });
 });
 
+const lockEnds = ['', '.json', '.json.partial', '-journal', '-wal', '-shm'];
+it.each(lockEnds.flatMap((end) => Object.entries(kinds).map(([kind, is]) => [kind, end, is] as const)))(
+  '%s in place of the lock%s is refused, and nothing is made',
+  async (_, end, [put, code, says]) => {
+    const root = await folder();
+    const output = join(root, 'enriched.csv');
+    const name = join(root, `.enriched.csv.foliopipe-lock${end}`);
+    await put(name, root);
+    const before = await readdir(root);
+    await expect(check(output)).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(says),
+      facts: { path: name },
+    });
+    expect(await readdir(root)).toEqual(before);
+  },
+);
+
+it('a lock that is another name of the source is refused', async () => {
+  const root = await folder();
+  const source = join(root, 'source.csv');
+  await writeFile(source, '');
+  await link(source, join(root, '.enriched.csv.foliopipe-lock.json.partial'));
+  const checked = check(join(root, 'enriched.csv'), [source]);
+  await expect(checked).rejects.toMatchObject({ code: 'OUTPUT_IS_SOURCE', exitCode: 2 });
+});
+
 it('a device is refused', async () => {
   await expect(check('/dev/null')).rejects.toMatchObject({
     code: 'OUTPUT_NOT_A_FILE',

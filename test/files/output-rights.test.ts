@@ -1,6 +1,6 @@
 /** Who may write an output, and in which folder. */
 import { spawnSync } from 'node:child_process';
-import { chmod, chown, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLocalOutputStore } from '../../src/files/local-output-store.js';
@@ -47,6 +47,28 @@ describe('a folder that is missing', () => {
     }
   });
 });
+
+it.each(['', '.json', '.json.partial', '-journal'])(
+  'a lock%s of another user, or with another name, is refused, for root too',
+  async (end) => {
+    const root = await folder();
+    const names = outputNames(join(root, 'enriched.csv'));
+    const lock = join(root, `.enriched.csv.foliopipe-lock${end}`);
+    await writeFile(lock, '');
+    const { uid } = await stat(lock);
+    await checkRights(names, uid);
+    const refusal = { code: 'OUTPUT_LOCK_FAILED', exitCode: 2, facts: { path: lock, owner: uid } };
+    await expect(checkRights(names, uid === 0 ? 12_345 : 0)).rejects.toMatchObject({
+      ...refusal,
+      message: expect.stringContaining(`belongs to another user (uid ${uid})`),
+    });
+    await link(lock, join(root, 'twin'));
+    await expect(checkRights(names, uid)).rejects.toMatchObject({
+      ...refusal,
+      message: expect.stringContaining('has other names too'),
+    });
+  },
+);
 
 it.skipIf(isRoot)('a folder without the right to write is refused', async () => {
   const root = join(await folder(), 'out');

@@ -2,7 +2,8 @@
  * A lock on the local disk: an open exclusive transaction on a small database file. The operating system frees it when
  * the process ends, even after kill -9.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
 import type { Database } from 'better-sqlite3';
 import { isSqliteError } from '../../sqlite-driver.js';
 import type { LockHolder } from '../pipeline-lock.js';
@@ -47,20 +48,41 @@ export function freeLock(path: string): void {
 /** Writes the file whole or not at all, with mode 0600. */
 export async function writeHolder(path: string, holder: LockHolder): Promise<void> {
   const { pid, command, since } = holder;
-  const partial = `${path}.partial`;
-  await writeFile(partial, JSON.stringify({ pid, command, since }), { mode: 0o600 });
+  const partial = partialPath(path);
+  // Other users may write into the folder: what they put under this name is never written into.
+  await rm(partial, { force: true });
+  await writeFile(partial, JSON.stringify({ pid, command, since }), { mode: 0o600, flag: 'wx' });
   await rename(partial, path);
+}
+
+/** The file that becomes the holder's file. @param path the path of the latter. */
+export function partialPath(path: string): string {
+  return `${path}.partial`;
 }
 
 /** @returns undefined if the file is missing or invalid. */
 export async function readHolder(path: string): Promise<LockHolder | undefined> {
   try {
-    const { pid, command, since } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
+    const { pid, command, since } = JSON.parse(await readSmall(path)) as Record<string, unknown>;
     if (typeof pid !== 'number' || typeof command !== 'string' || typeof since !== 'number') return undefined;
     // A number that is not a valid date cannot be shown.
     if (Number.isNaN(new Date(since).getTime())) return undefined;
     return { pid, command, since };
   } catch {
     return undefined;
+  }
+}
+
+/** No holder takes more. */
+const HOLDER_BYTES = 64 * 1024;
+
+/** Follows no link, and does not wait for the writer of a FIFO. */
+async function readSmall(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(HOLDER_BYTES), 0, HOLDER_BYTES, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
   }
 }

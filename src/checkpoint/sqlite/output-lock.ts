@@ -3,18 +3,29 @@
  * beside the output, so that it is found through every link and mount by which the output is reached. Unlike the file
  * of a pipeline's lock it is removed when the lock is freed.
  */
-import { closeSync, openSync, type Stats, statSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { realpath, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { codeOf } from '../../streams/system-error.js';
 import type { HeldLock, LockHolder } from '../pipeline-lock.js';
-import { freeLock, isHeldHere, readHolder, takeLock, writeHolder } from './lock-file.js';
+import { freeLock, isHeldHere, partialPath, readHolder, takeLock, writeHolder } from './lock-file.js';
 import { networkFileSystem } from './refuse-network-folder.js';
 
 /** The path of the lock's file. @param output the path of the output. */
 export function outputLockPath(output: string): string {
   return join(dirname(output), `.${basename(output)}.foliopipe-lock`);
+}
+
+/** All names that the lock uses, those that SQLite looks for included. @param output the path of the output. */
+export function outputLockNames(output: string): readonly string[] {
+  const path = outputLockPath(output);
+  const ofSqlite = ['-journal', '-wal', '-shm'].map((end) => `${path}${end}`);
+  return [path, holderPath(path), partialPath(holderPath(path)), ...ofSqlite];
+}
+
+function holderPath(path: string): string {
+  return `${path}.json`;
 }
 
 /** `held`: by this call. `taken`: by another process, which is told if it is known. `none`: this disk has no locks. */
@@ -26,13 +37,14 @@ export type OutputLocking =
 /**
  * Takes the lock of an output without waiting. Its folder must exist.
  * @param holder this process, shown to others while the lock is held.
- * @throws the system's or SQLite's error when the file cannot be opened, such as that of another user.
+ * @throws the system's or SQLite's error when the file cannot be opened, such as that of another user; `EEXIST` when
+ *   something else than a file has its name.
  */
 export async function lockOutput(output: string, holder: LockHolder): Promise<OutputLocking> {
   const folder = await realpath(dirname(output));
   if (networkFileSystem((await statfs(folder)).type) !== undefined) return { kind: 'none' };
   const path = outputLockPath(join(folder, basename(output)));
-  const beside = `${path}.json`;
+  const beside = holderPath(path);
   try {
     if (!takeFile(path)) return { kind: 'taken', holder: await readHolder(beside) };
   } catch (error) {
@@ -45,7 +57,9 @@ export async function lockOutput(output: string, holder: LockHolder): Promise<Ou
     await rm(path, { force: true }).finally(() => freeLock(path));
   };
   // On a full disk the run may still have something to collect. Only the lock itself proves that it is held.
-  await writeHolder(beside, holder).catch(() => rm(`${beside}.partial`, { force: true }));
+  await writeHolder(beside, holder).catch(() =>
+    rm(partialPath(beside), { force: true }).catch(() => undefined),
+  );
   let closed = false;
   return {
     kind: 'held',
@@ -64,9 +78,10 @@ function takeFile(path: string): boolean {
   // While this process removes the file, a file made anew would be left over.
   if (isHeldHere(path)) return false;
   for (;;) {
-    const before = statSync(path, { throwIfNoEntry: false }) ?? create(path);
+    const before = lookAt(path) ?? create(path);
+    if (before?.isFile() === false) throw notAFile(path);
     if (!takeIfThere(path)) return false;
-    if (isSame(before, statSync(path, { throwIfNoEntry: false }))) return true;
+    if (isSame(before, lookAt(path))) return true;
     freeLock(path);
   }
 }
@@ -88,7 +103,17 @@ function create(path: string): Stats | undefined {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
-  return statSync(path, { throwIfNoEntry: false });
+  return lookAt(path);
+}
+
+/** A link is not followed. */
+function lookAt(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+/** SQLite would follow a link, and take a FIFO for a disk without locks. */
+function notAFile(path: string): Error {
+  return Object.assign(new Error(`${path} is not a file`), { code: 'EEXIST', syscall: 'open', path });
 }
 
 function isSame(one: Stats | undefined, other: Stats | undefined): boolean {

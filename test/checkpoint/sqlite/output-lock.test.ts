@@ -1,5 +1,6 @@
 /** The lock of an output: one holder, found through links, and nothing left behind. */
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { lockOutput, outputLockPath } from '../../../src/checkpoint/sqlite/output-lock.js';
@@ -38,6 +39,46 @@ it('is taken over from a process that was killed, whose files are still there', 
   expect(locking.kind).toBe('held');
   if (locking.kind === 'held') await locking.lock.close();
   expect(await readdir(out)).toEqual([]);
+});
+
+it.each<[string, (name: string, victim: string) => unknown]>([
+  ['a link', (name, victim) => symlink(victim, name)],
+  ['another name', (name, victim) => link(victim, name)],
+  ['a FIFO', (name) => execFileSync('mkfifo', [name])],
+])('writes into nothing that another user has put where its holder is written: %s', async (_, put) => {
+  const { out, output } = await places();
+  const victim = join(out, 'victim');
+  await writeFile(victim, 'precious');
+  for (const end of ['.json', '.json.partial']) await put(`${outputLockPath(output)}${end}`, victim);
+  const locking = await lockOutput(output, holder);
+  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder });
+  if (locking.kind === 'held') await locking.lock.close();
+  expect(await readFile(victim, 'utf8')).toBe('precious');
+  expect(await readdir(out)).toEqual(['victim']);
+});
+
+it.each<[string, (name: string) => unknown]>([
+  ['a link', (name) => symlink('victim', name)],
+  ['a link to nothing', (name) => symlink('nothing', name)],
+  ['a FIFO', (name) => execFileSync('mkfifo', [name])],
+  ['a folder', (name) => mkdir(name)],
+])('is no file, and so the output cannot be locked: %s', async (_, put) => {
+  const { out, output } = await places();
+  await writeFile(join(out, 'victim'), '');
+  await put(outputLockPath(output));
+  const before = await readdir(out);
+  await expect(lockOutput(output, holder)).rejects.toMatchObject({ code: 'EEXIST' });
+  expect(await readdir(out)).toEqual(before);
+});
+
+it('does not read the holder from what is no file', async () => {
+  const { output } = await places();
+  const locking = await lockOutput(output, holder);
+  const beside = `${outputLockPath(output)}.json`;
+  execFileSync('rm', [beside]);
+  execFileSync('mkfifo', [beside]);
+  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder: undefined });
+  if (locking.kind === 'held') await locking.lock.close();
 });
 
 it('is held by one of many that take and free it again and again', async () => {
