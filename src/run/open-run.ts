@@ -28,7 +28,7 @@ import {
   type StateContext,
   waitForLock,
 } from './open-state.js';
-import { prepareOutput } from './prepare-output.js';
+import { createWatchedStore, type PreparedOutput, prepareOutput } from './prepare-output.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity } from './service.js';
 import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
@@ -82,7 +82,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     signal.throwIfAborted();
     const checkpoint = await openState(config, options, { clock, signal, logger }, releasers);
     if (options.existing === undefined) await refuseUnconfirmed(config, options, logger);
-    const { files = createLocalFiles(config.stateDir), output = createLocalOutputStore() } = options;
+    const { files = createLocalFiles(config.stateDir), output: store = createLocalOutputStore() } = options;
     const { deltas = createLocalDeltaStore(config.stateDir) } = options;
     const api = options.api ?? openApi(config, options);
     if (options.api === undefined) releasers.add(api);
@@ -92,7 +92,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
 
     const service = serviceIdentity(config);
     const { answers = openAnswers(config) } = options;
-    const preparer = createPreparer(config, options, { clock, signal, logger }, output, releasers);
+    const { preparer, output } = createPreparer(config, options, { clock, signal, logger }, store, releasers);
     const context = { config, service, checkpoint, output, answers, files, signal, clock, logger };
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     options.onRun?.(run.id);
@@ -147,23 +147,35 @@ async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers
     : answers.openChoice(id, choice);
 }
 
-/** Prepares each output once; its lock is freed when the run is closed. */
+/**
+ * Prepares each output once; its lock is freed when the run is closed.
+ * @returns also the store, which is changed only while the prepared outputs are those of this process.
+ */
 function createPreparer(
   { pipeline, service }: Pick<Config, 'pipeline' | 'service'>,
   { output, ...options }: RunOptions,
   context: StateContext,
   store: OutputStore,
   releasers: Releasers,
-): (path: string) => Promise<void> {
-  const prepared = new Set<string>();
+): { readonly preparer: (path: string) => Promise<void>; readonly output: OutputStore } {
+  const prepared = new Map<string, PreparedOutput>();
   const place = { store, isLocal: output === undefined, logger: context.logger };
-  return async (path) => {
+  const preparer = async (path: string) => {
     if (prepared.has(path)) return;
     const writer = { pipeline, isTrial: service.embedded };
-    const lock: PipelineLock = { take: (_, holder) => prepareOutput(place, writer, path, holder) };
+    const lock: PipelineLock = {
+      take: async (_, holder) => {
+        const one = await prepareOutput(place, writer, path, holder);
+        prepared.set(path, one);
+        return one;
+      },
+    };
     const wait = options.waitLock ?? 0;
     const holder = holderOf(options, context.clock);
     releasers.add(await waitForLock(lock, { pipeline, holder, wait }, context));
-    prepared.add(path);
   };
+  const expectOurs = async () => {
+    for (const one of prepared.values()) await one.expectOurs();
+  };
+  return { preparer, output: createWatchedStore(store, expectOurs) };
 }

@@ -122,7 +122,7 @@ export interface LockRequest {
 }
 
 /**
- * Takes the lock of a pipeline, and waits for it if needed.
+ * Takes the lock of a pipeline, and waits for it if needed. Closing it never fails: what goes wrong then is logged.
  * @throws LockedError when the lock is still held after the wait; the signal's reason.
  */
 export async function waitForLock(
@@ -133,7 +133,7 @@ export async function waitForLock(
   const until = clock.now() + wait;
   for (let isLogged = false; ; isLogged = true) {
     try {
-      return await lock.take(pipeline, holder);
+      return withoutFailure(await lock.take(pipeline, holder), pipeline, logger);
     } catch (error) {
       const left = until - clock.now();
       if (!(error instanceof LockedError) || left <= 0) throw error;
@@ -141,6 +141,16 @@ export async function waitForLock(
       await clock.sleep(Math.min(retryEveryMs, left), signal);
     }
   }
+}
+
+/** Work that is done does not fail because of what its lock leaves behind. */
+function withoutFailure(lock: Closeable, pipeline: string, logger: Logger): Closeable {
+  const close = () =>
+    lock.close().catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.warn({ pipeline, reason }, `the lock is free, but its files cannot be removed: ${reason}`);
+    });
+  return { close };
 }
 
 const retryEveryMs = 1_000;

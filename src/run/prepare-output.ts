@@ -1,7 +1,7 @@
 /** Makes sure, before a run pays or writes, that its output can be put in place and that nobody else writes it. */
 
 import type { HeldLock, LockHolder } from '../checkpoint/pipeline-lock.js';
-import { lockOutput, outputLockPath } from '../checkpoint/sqlite/output-lock.js';
+import { lockOutput, outputLockPath, type Taken } from '../checkpoint/sqlite/output-lock.js';
 import { isPassingTrouble } from '../disk-error.js';
 import { ConfigError, LockedError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -11,11 +11,20 @@ import { type OutputWriter, refuseOtherPipeline } from '../report/output-owner.j
 import { codeOf } from '../streams/system-error.js';
 import { escapeUnprintable } from '../text.js';
 
+/** An output that this process may put in place. */
+export interface PreparedOutput extends HeldLock {
+  /**
+   * Checks that nobody else has written the output meanwhile, or may write it now.
+   * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED`, `OUTPUT_OF_OTHER_PIPELINE`.
+   */
+  expectOurs(): Promise<void>;
+}
+
 /**
  * Checks the place of an output, prepares it, and locks it.
  * @param path the path of the output.
  * @param isLocal whether the output is put on a local disk by foliopipe itself, where it can be locked.
- * @returns the lock; a store of others has its own.
+ * @returns the output, locked; a store of others has a lock of its own.
  * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED` and the errors of `checkOutput`.
  */
 export async function prepareOutput(
@@ -27,31 +36,72 @@ export async function prepareOutput(
   writer: OutputWriter,
   path: string,
   holder: LockHolder,
-): Promise<HeldLock> {
+): Promise<PreparedOutput> {
   const names = outputNames(path);
   await store.check(names, []);
   await store.prepare(names);
   const lock = isLocal
     ? await lockLocal(path, { ...holder, command: `${holder.command}, pipeline ${writer.pipeline}` }, logger)
     : noLock;
-  try {
+  const expectOurs = async () => {
+    await lock.expectHeld();
     // Read under the lock: another pipeline may just have published.
     await refuseOtherPipeline(store, path, writer);
-    return lock;
+  };
+  try {
+    await expectOurs();
+    return { expectOurs, close: () => lock.close() };
   } catch (error) {
-    await lock.close();
+    await lock.close().catch(() => undefined);
     throw error;
   }
 }
 
-const noLock: HeldLock = { close: async () => undefined };
+/**
+ * The store, asked before each change whether this process may still make it.
+ * @param expectOurs as that of `PreparedOutput`.
+ */
+export function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>): OutputStore {
+  return {
+    put: async (localFile, name, mode) => {
+      await expectOurs();
+      return store.put(localFile, name, mode);
+    },
+    remove: async (name) => {
+      await expectOurs();
+      await store.remove(name);
+    },
+    checkWritable: async (names) => {
+      await expectOurs();
+      await store.checkWritable(names);
+    },
+    identity: (name) => store.identity(name),
+    read: (name, bytes) => store.read(name, bytes),
+    check: (names, sources) => store.check(names, sources),
+    prepare: (names) => store.prepare(names),
+  };
+}
 
-async function lockLocal(path: string, holder: LockHolder, logger: Logger): Promise<HeldLock> {
-  const locking = await lockOutput(path, holder).catch((cause: unknown) => {
+interface WatchedLock extends HeldLock {
+  expectHeld(): Promise<void>;
+}
+
+const noLock: WatchedLock = { expectHeld: async () => undefined, close: async () => undefined };
+
+async function lockLocal(path: string, holder: LockHolder, logger: Logger): Promise<WatchedLock> {
+  const failed = (cause: unknown) => {
     throw lockFailed(path, cause);
-  });
-  if (locking.kind === 'taken') throw outputLocked(path, locking.holder);
-  if (locking.kind === 'held') return locking.lock;
+  };
+  const locking = await lockOutput(path, holder).catch(failed);
+  if (locking.kind === 'taken') throw outputLocked(path, locking);
+  if (locking.kind === 'held') {
+    const { lock } = locking;
+    const expectHeld = async () => {
+      const taken = await lock.renew().catch(failed);
+      if (taken !== undefined) throw outputLocked(path, taken);
+    };
+    return { expectHeld, close: () => lock.close() };
+  }
   logger.debug(
     { path },
     `the disk of ${path} has no locks: another pipeline that writes it is not noticed before it publishes`,
@@ -59,7 +109,7 @@ async function lockLocal(path: string, holder: LockHolder, logger: Logger): Prom
   return noLock;
 }
 
-function outputLocked(path: string, holder: LockHolder | undefined): LockedError {
+function outputLocked(path: string, { holder }: Taken): LockedError {
   const { pid, command, since } = holder ?? {};
   const who = holder === undefined ? 'another process' : `process ${pid} (${escapeUnprintable(command!)})`;
   const from = since === undefined ? '' : ` since ${new Date(since).toISOString()}`;

@@ -28,10 +28,25 @@ function holderPath(path: string): string {
   return `${path}.json`;
 }
 
-/** `held`: by this call. `taken`: by another process, which is told if it is known. `none`: this disk has no locks. */
+/** The lock is held by another process, which is told if it is known. */
+export interface Taken {
+  readonly kind: 'taken';
+  readonly holder: LockHolder | undefined;
+}
+
+export interface OutputLock extends HeldLock {
+  /**
+   * Makes sure that the lock is still held: takes it again where its file was removed or replaced.
+   * @returns the process that has taken it meanwhile; undefined if it is held.
+   * @throws as `lockOutput`.
+   */
+  renew(): Promise<Taken | undefined>;
+}
+
+/** `held`: by this call. `none`: this disk has no locks. */
 export type OutputLocking =
-  | { readonly kind: 'held'; readonly lock: HeldLock }
-  | { readonly kind: 'taken'; readonly holder: LockHolder | undefined }
+  | { readonly kind: 'held'; readonly lock: OutputLock }
+  | Taken
   | { readonly kind: 'none' };
 
 /**
@@ -44,44 +59,77 @@ export async function lockOutput(output: string, holder: LockHolder): Promise<Ou
   const folder = await realpath(dirname(output));
   if (networkFileSystem((await statfs(folder)).type) !== undefined) return { kind: 'none' };
   const path = outputLockPath(join(folder, basename(output)));
-  const beside = holderPath(path);
   try {
-    if (!takeFile(path)) return { kind: 'taken', holder: await readHolder(beside) };
+    const file = takeFile(path);
+    if (file === undefined) return await takenBy(path);
+    await tryToWriteHolder(path, holder);
+    return { kind: 'held', lock: createLock(path, file, holder) };
   } catch (error) {
     if (isSqliteError(error) && /^SQLITE_(IOERR|PROTOCOL|NOLFS)/.test(error.code)) return { kind: 'none' };
     throw error;
   }
-  const close = async () => {
-    await rm(beside, { force: true });
-    // Removed while it is still locked: nobody else can have locked this file then.
-    await rm(path, { force: true }).finally(() => freeLock(path));
-  };
-  // On a full disk the run may still have something to collect. Only the lock itself proves that it is held.
-  await writeHolder(beside, holder).catch(() =>
-    rm(partialPath(beside), { force: true }).catch(() => undefined),
-  );
-  let closed = false;
+}
+
+/** @param taken the locked file. */
+function createLock(path: string, taken: Stats, holder: LockHolder): OutputLock {
+  let own: Stats | undefined = taken;
   return {
-    kind: 'held',
-    lock: {
-      async close() {
-        if (closed) return;
-        closed = true;
-        await close();
-      },
+    async renew() {
+      if (own !== undefined && isSame(own, lookAt(path))) return undefined;
+      if (own !== undefined) freeLock(path);
+      own = undefined;
+      own = takeFile(path);
+      if (own === undefined) return takenBy(path);
+      await tryToWriteHolder(path, holder);
+      return undefined;
+    },
+    async close() {
+      if (own === undefined) return;
+      const file = own;
+      own = undefined;
+      try {
+        // The files may be those of another process, if these were removed.
+        if (!isSame(file, lookAt(path))) return;
+        await removeAll([holderPath(path), path]);
+      } finally {
+        // Freed last: nobody else can have locked the file before it is removed.
+        freeLock(path);
+      }
     },
   };
 }
 
-/** Locks the file that has the name. Another process may remove it in between, and then it is made anew. */
-function takeFile(path: string): boolean {
+async function takenBy(path: string): Promise<Taken> {
+  return { kind: 'taken', holder: await readHolder(holderPath(path)) };
+}
+
+/** On a full disk the run may still have something to collect. Only the lock itself proves that it is held. */
+async function tryToWriteHolder(path: string, holder: LockHolder): Promise<void> {
+  const beside = holderPath(path);
+  await writeHolder(beside, holder).catch(() =>
+    rm(partialPath(beside), { force: true }).catch(() => undefined),
+  );
+}
+
+/** Removes each file, also after the failure of another; then throws the first failure. */
+async function removeAll(paths: readonly string[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const path of paths) await rm(path, { force: true }).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
+/**
+ * Locks the file that has the name. Another process may remove it in between, and then it is made anew.
+ * @returns the locked file; undefined if others hold it.
+ */
+function takeFile(path: string): Stats | undefined {
   // While this process removes the file, a file made anew would be left over.
-  if (isHeldHere(path)) return false;
+  if (isHeldHere(path)) return undefined;
   for (;;) {
     const before = lookAt(path) ?? create(path);
     if (before?.isFile() === false) throw notAFile(path);
-    if (!takeIfThere(path)) return false;
-    if (isSame(before, lookAt(path))) return true;
+    if (!takeIfThere(path)) return undefined;
+    if (isSame(before, lookAt(path))) return before;
     freeLock(path);
   }
 }

@@ -11,7 +11,7 @@ import { TroubleError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf } from '../../files/work-file.js';
 import { judgedCounts, runExitCode } from '../../report/exit-code.js';
-import { markerPaths, writeManifest, writeMarker } from '../../report/manifest.js';
+import { markerPaths, outputNames, writeManifest, writeMarker } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import { checkAllFiles } from '../read-source.js';
@@ -85,6 +85,8 @@ export async function commitPublication(
     ...(delta && { delta }),
     ...(drift && { drift }),
   };
+  // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
+  await run.output.checkWritable({ ...outputNames(config.output.path), lock: [] });
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config));
   run.at('after-publishing-before-rename');
   return publication;

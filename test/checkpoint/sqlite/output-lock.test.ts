@@ -1,8 +1,8 @@
 /** The lock of an output: one holder, found through links, and nothing left behind. */
 import { execFileSync } from 'node:child_process';
-import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { lockOutput, outputLockPath } from '../../../src/checkpoint/sqlite/output-lock.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 
@@ -79,6 +79,41 @@ it('does not read the holder from what is no file', async () => {
   execFileSync('mkfifo', [beside]);
   expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder: undefined });
   if (locking.kind === 'held') await locking.lock.close();
+});
+
+describe('the file of a held lock that is removed', () => {
+  it('is made again by renew, which names a holder again', async () => {
+    const { out, output } = await places();
+    const locking = await lockOutput(output, holder);
+    if (locking.kind !== 'held') throw new Error(locking.kind);
+    expect(await locking.lock.renew()).toBeUndefined();
+    for (const name of await readdir(out)) await rm(join(out, name));
+    expect(await locking.lock.renew()).toBeUndefined();
+    expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder });
+    await locking.lock.close();
+    expect(await readdir(out)).toEqual([]);
+  });
+
+  it('is left alone by close when another has made it', async () => {
+    const { out, output } = await places();
+    const locking = await lockOutput(output, holder);
+    await rm(outputLockPath(output));
+    await writeFile(outputLockPath(output), 'of another process');
+    if (locking.kind === 'held') await locking.lock.close();
+    expect((await readdir(out)).length).toBe(2);
+  });
+});
+
+it('is free although its files cannot be removed', async () => {
+  const { output } = await places();
+  const beside = `${outputLockPath(output)}.json`;
+  const locking = await lockOutput(output, holder);
+  await rm(beside);
+  await mkdir(beside);
+  if (locking.kind !== 'held') throw new Error(locking.kind);
+  await expect(locking.lock.close()).rejects.toThrow(/EISDIR|EPERM/);
+  const again = await lockOutput(output, holder);
+  expect(again.kind).toBe('held');
 });
 
 it('is held by one of many that take and free it again and again', async () => {

@@ -1,11 +1,12 @@
 /** Places where no output can be: refused before anything is paid, and left again without paying twice. */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { planRun, publish } from '../../../pipelines/index.js';
+import { silentLogger } from '../../../src/logger.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
@@ -130,7 +131,115 @@ describe('a place that is taken after all was paid', () => {
   });
 });
 
+describe('the files of a lock', () => {
+  it.each<[string, (job: Job) => void]>([
+    ['of the output', (job) => replaceByFolder(lockOf(job, '.json'))],
+    [
+      'of the pipeline',
+      (job) => replaceByFolder(path.join(job.folder, '.foliopipe/locks/hostile.holder.json')),
+    ],
+    [
+      'of the pipeline, with their folder',
+      (job) => {
+        rmSync(path.join(job.folder, '.foliopipe/locks'), { recursive: true });
+        writeFileSync(path.join(job.folder, '.foliopipe/locks'), '');
+      },
+    ],
+  ])('%s that cannot be removed are told, and the run is done', async (_, break_) => {
+    await withJob({ behaviour }, async (job) => {
+      const warnings: string[] = [];
+      const at = (point: string) => {
+        if (point === 'after-marker-before-done') break_(job);
+      };
+      const warn = (_fields: object, message: string) => void warnings.push(message);
+      const summary = await job.enrich({}, { at, logger: { ...silentLogger, warn } });
+      expect(summary).toMatchObject({ exitCode: 0 });
+      expect(warnings).toContainEqual(expect.stringMatching(/^the lock is free, but its files cannot be/));
+    });
+  });
+
+  it('that are removed while a run works are made again, and removed with it', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const seen: boolean[] = [];
+      const at = (point: string) => {
+        if (point === 'after-last-merge-before-publishing') rmSync(lockOf(job, ''));
+        if (point === 'after-rename-before-manifest') seen.push(existsSync(lockOf(job, '')));
+      };
+      await expectSuccess(job, await job.enrich({}, { at }), all);
+      expect(seen).toEqual([true]);
+      expect((await job.published()).filter((name) => name.startsWith('.'))).toEqual([]);
+    });
+  });
+});
+
+function lockOf(job: Job, end: string): string {
+  return path.join(job.folder, `out/.enriched.csv.foliopipe-lock${end}`);
+}
+
+function replaceByFolder(name: string): void {
+  rmSync(name);
+  mkdirSync(name);
+}
+
 describe('two pipelines with one output', () => {
+  it.each(['after-last-merge-before-publishing', 'after-publishing-before-rename'])(
+    'do not replace each other: what another has published is found %s',
+    async (when) => {
+      await withJob({ behaviour }, async (job) => {
+        const manifest = `${job.outputPath}.manifest.json`;
+        const at = (point: string) => {
+          if (point !== when) return;
+          writeFileSync(job.outputPath, 'of another');
+          writeFileSync(`${job.outputPath}._SUCCESS`, 'of another');
+          writeFileSync(manifest, JSON.stringify({ pipeline: 'another' }, null, 2));
+        };
+        expect(await job.failure({}, { at })).toMatchObject({
+          code: 'OUTPUT_OF_OTHER_PIPELINE',
+          exitCode: 2,
+          facts: { pipeline: 'another' },
+        });
+        expect(await job.output()).toBe('of another');
+        expect(await job.published()).toContain('enriched.csv._SUCCESS');
+        const uploads = job.service.count('upload');
+        for (const name of [manifest, job.outputPath]) await rm(name);
+        await expectSuccess(job, await job.enrich(), all);
+        expect(job.service.count('upload')).toBe(uploads);
+      });
+    },
+  );
+
+  it('exclude each other although the lock was removed: one publishes, and the other says why not', async () => {
+    let isReady = false;
+    const service = await openFakeService({
+      ...behaviour,
+      finishedAtPoll: () => (isReady ? 1 : 1_000_000),
+    });
+    const [first, second] = await Promise.all(
+      ['loser', 'winner'].map(async (pipeline) =>
+        createJob(await folder(), { pipeline, baseUrl: service.url }),
+      ),
+    );
+    const env = { ...first!.env, FOLIOPIPE_TOKEN: service.token };
+    const out = path.dirname(first!.output);
+    await mkdir(out);
+    await symlink(out, path.dirname(second!.output));
+    const begin = async (config: string) => {
+      const running = spawnCli(['run', config, '--json', '--log-level', 'debug'], { env });
+      await running.waitFor('stderr', /folio/);
+      return running;
+    };
+    const one = await begin(first!.config);
+    await rm(path.join(out, `.${path.basename(first!.output)}.foliopipe-lock`));
+    const other = await begin(second!.config);
+    isReady = true;
+    const [lost, won] = await Promise.all([one.ended, other.ended]);
+    expect(won.code, won.stderr).toBe(0);
+    expect(lost.stdout).toMatch(/OUTPUT_LOCKED|OUTPUT_OF_OTHER_PIPELINE/);
+    const published = JSON.parse(await readFile(`${first!.output}.manifest.json`, 'utf8'));
+    expect(published.pipeline).toBe('winner');
+    await service.close();
+  });
+
   it('exclude each other by link and with states of their own, until the first ends or is killed', async () => {
     const service = await openFakeService({ ...behaviour, finishedAtPoll: () => 1_000_000 });
     const [first, second] = await Promise.all(
