@@ -25,6 +25,9 @@ export async function checkRights(names: OutputNames, uid = ownUid()): Promise<v
   await access(there, constants.W_OK | constants.X_OK).catch((cause: unknown) => {
     throw unwritable(folder, `this user may not write in ${there} (${codeOf(cause)})`, cause);
   });
+  // A publication is made durable by syncing the folder, which must be opened for that.
+  const unread = missing.length > 0 ? '' : await access(there, constants.R_OK).then(() => '', codeOf);
+  if (unread !== '') throw unwritable(folder, `this user may not read ${there} (${unread})`);
   const all = [names.output, ...names.beside, ...names.local, ...names.lock];
   // Looked up in a folder that exists: of a name in a missing folder the system does not say that it is too long.
   for (const name of [...missing.slice(0, 1), ...all.map((path) => basename(path))]) {
