@@ -50,6 +50,18 @@ export {
 } from './files/run-files.js';
 export { workPathOf } from './files/work-file.js';
 export { hintOf } from './hints.js';
+export type {
+  LoadColumn,
+  LoadDelta,
+  Loaded,
+  LoadFile,
+  LoadOptions,
+  LoadReport,
+  LoadRequest,
+  LoadTable,
+  LoadTarget,
+} from './load/load-target.js';
+export { type PrintDialect, printDialects } from './load/print/print-load.js';
 export type { Logger } from './logger.js';
 export {
   type Adoptable,
@@ -98,10 +110,12 @@ export { supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
 export { findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
+export { checkLoadable, checkLoadOfRest, loadPublication, openLoadTarget } from './run/load-run.js';
 export { namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
 export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
+export { printRunLoad } from './run/print-run-load.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
 export {
   type Recovered,

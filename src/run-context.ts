@@ -8,6 +8,7 @@ import type { AtFailpoint } from './failpoints.js';
 import type { OutputStore } from './files/output-store.js';
 import type { RunFiles } from './files/run-files.js';
 import type { KnownWork } from './files/work-file.js';
+import type { LoadTarget } from './load/load-target.js';
 import type { Logger } from './logger.js';
 import type { AnswerStore, ChosenAnswers } from './reuse/answer-store.js';
 import type { Clock } from './streams/clock.js';
@@ -38,6 +39,8 @@ export interface RunContext {
   readonly output: OutputStore;
   /** What is kept of the last publications, for the deltas of the next ones. */
   readonly deltas: DeltaStore;
+  /** The database into which the publication is loaded; null if nothing is loaded. */
+  readonly loadTarget: LoadTarget | null;
   readonly api: PredictionApi;
   /** A permit for each folio open at the service: taken before a POST, released when FINISHED is committed. */
   readonly folioPermits: Permits;

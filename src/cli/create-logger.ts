@@ -1,7 +1,7 @@
 /** The logger: pino writes to stderr, as text or JSON lines, and to a file. Removes secrets from every line. */
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import type { Logger } from '../../pipelines/index.js';
+import type { Config, Logger } from '../../pipelines/index.js';
 import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
 import { openLogFile } from './log-file.js';
@@ -63,6 +63,11 @@ export function createLogger(
     pino.multistream(streams),
   );
   return logger;
+}
+
+/** The texts of a config that must appear in no log. */
+export function secretsOf({ service, load }: Config): readonly string[] {
+  return [...(service.embedded ? [] : [service.token.reveal()]), ...(load?.into?.secrets() ?? [])];
 }
 
 /** @param code the system's code, such as `ENOSPC`. */

@@ -67,6 +67,13 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./commands/publish.js')).addPublish,
   },
   {
+    name: 'load',
+    usage: '[options] [run] [file]',
+    description:
+      'load the output of a run into the table of load.into, once; run and collect do it by themselves',
+    load: async () => (await import('./commands/load.js')).addLoad,
+  },
+  {
     name: 'retry',
     usage: '[options] <run> [file]',
     description: 'send the failed records of a run again and publish the result; they are paid for again',

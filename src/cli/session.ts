@@ -10,7 +10,7 @@ import {
 } from '../../pipelines/index.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, readConfig } from './common-options.js';
-import { createLogger, warnLost } from './create-logger.js';
+import { createLogger, secretsOf, warnLost } from './create-logger.js';
 import { stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
 import { resumeCommand } from './resume-command.js';
@@ -74,9 +74,8 @@ export async function runSession<T extends object>(
 ): Promise<number> {
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
   const given = await readConfig(options, file);
-  const secrets = given.service.embedded ? [] : [given.service.token.reveal()];
   const terminal = createTerminal();
-  const logger = createLogger(options, secrets, terminal);
+  const logger = createLogger(options, secretsOf(given), terminal);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const times = readTimeOptions(options, logger);
   const stop = listenForStop((name) => logger.warn(stopText(name)));

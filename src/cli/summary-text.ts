@@ -6,6 +6,7 @@ import {
   exceededReasons,
   isTolerated,
   judgedCounts,
+  type LoadReport,
   lostFolioText,
   type RunSummary,
 } from '../../pipelines/index.js';
@@ -68,6 +69,7 @@ function published(summary: RunSummary): string[] {
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...driftLines(summary),
     ...deltaLines(summary),
+    ...loadLines(summary),
     `  manifest  ${manifest}`,
     `  marker    ${marker}`,
   ];
@@ -97,6 +99,29 @@ function driftLines({ drift }: RunSummary): string[] {
   const each = Object.entries(columns).map(([column, records]) => `${column} ${formatCount(records)}`);
   const text = `${formatCount(changed)} of ${formatCount(compared)} answers that were bought again have changed`;
   return [`  drift     ${text}${each.length === 0 ? '' : `: ${each.join(', ')}`}`];
+}
+
+function loadLines({ load }: RunSummary): string[] {
+  return load === undefined ? [] : [`  load      ${loadText(load)}`];
+}
+
+/** How a load ended, in one line. */
+export function loadText({ into, table, mode, publication, state, why, ...done }: LoadReport): string {
+  const place = `${table} of ${into}`;
+  switch (state) {
+    case 'left':
+      return `publication ${publication} is not loaded into ${place}: ${why}`;
+    case 'already':
+      return `${place} has publication ${publication} already; nothing has changed`;
+    case 'loaded': {
+      const { base, written, removed, added } = done;
+      const what = base === null ? 'whole output' : `delta since publication ${base}`;
+      const rows = `${countOf(written, 'row')} written, ${countOf(removed, 'row')} deleted`;
+      const columns =
+        added.length === 0 ? '' : `, ${countOf(added.length, 'column')} added: ${added.join(', ')}`;
+      return `publication ${publication} is loaded into ${place} (${mode}, ${what}): ${rows}${columns}`;
+    }
+  }
 }
 
 function deltaLines({ delta, base }: RunSummary): string[] {

@@ -6,6 +6,7 @@ import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';
 import { withVariables } from './interpolate.js';
 import { keysOf } from './known-keys.js';
+import { resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
 import type { Config } from './schema.js';
@@ -122,7 +123,8 @@ function resolveConfig(
   crossCheck(sections, onKeyProblem);
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
-  return { ...(sections as Config), service: service as ServiceConfig };
+  const load = resolveLoad(sections.load ?? null);
+  return { ...(sections as Config), service: service as ServiceConfig, load };
 }
 
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */

@@ -9,18 +9,22 @@ import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
+import { createLoadTable } from '../load/configured-load.js';
+import type { LoadTarget } from '../load/load-target.js';
 import { formatBytes } from '../quantities.js';
+import { createOutputLayout, type LayoutSource } from '../results/output-layout.js';
 import { inspectFile } from '../source/inspect-file.js';
 import { findFiles } from '../source/source-files.js';
 import { diskOfFolder } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkColumns } from './check-source.js';
 import { judgeSearch, judgeService, unaskedVerdicts, type Verdict } from './judge-service.js';
+import { openLoadTarget } from './load-run.js';
 import type { RunOptions } from './run-options.js';
 import { serviceEndpoint } from './service.js';
 
 export interface CheckedItem extends Verdict {
-  readonly item: 'config' | 'state' | 'output' | 'disk' | 'source' | 'service' | 'token' | 'search';
+  readonly item: 'config' | 'state' | 'output' | 'disk' | 'source' | 'service' | 'token' | 'search' | 'load';
 }
 
 export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
@@ -37,6 +41,8 @@ export async function* checkSetup(config: Config, options: CheckOptions = {}): A
   yield await checkItem('disk', () => freeSpace(config));
   yield await checkItem('source', () => checkSourceHeader(config));
   yield* checkService(config, options);
+  const target = openLoadTarget(config);
+  if (target !== null) yield await checkItem('load', () => checkLoadTarget(config, target, options.signal));
 }
 
 async function checkItem(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
@@ -92,6 +98,24 @@ async function freeSpace({ stateDir, output }: Config): Promise<string> {
     return disk === undefined ? 'an unknown room' : formatBytes(disk.bytes);
   };
   return `${await free(stateDir)} free for the state, ${await free(dirname(output.path))} for the output`;
+}
+
+/** Of the columns that the service adds, only the declared ones are known here. */
+async function checkLoadTarget(
+  config: Config,
+  target: LoadTarget,
+  signal = new AbortController().signal,
+): Promise<string> {
+  const layout = createOutputLayout(await readHeader(config), config.output);
+  await target.check(createLoadTable(config, layout, config.result.columns), signal);
+  return `${config.load!.table} of ${config.load!.into} takes the output`;
+}
+
+/** The header of the source's first file. */
+export async function readHeader({ source }: Config): Promise<LayoutSource> {
+  const [path] = await findFiles(source.path);
+  const { columns, dialect } = await inspectFile(path!, source);
+  return { columns, files: [{ dialect }] };
 }
 
 async function checkSourceHeader(config: Config): Promise<string> {

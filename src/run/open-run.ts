@@ -19,6 +19,7 @@ import { createPermits } from '../streams/permits.js';
 import { refuseUnconfirmed } from './backup/restored-mark.js';
 import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
+import { openLoadTarget } from './load-run.js';
 import {
   createReleasers,
   holderOf,
@@ -93,7 +94,19 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     const service = serviceIdentity(config);
     const { answers = openAnswers(config) } = options;
     const preparer = createPreparer(config, options, { clock, signal, logger }, output, releasers);
-    const context = { config, service, checkpoint, output, answers, files, signal, clock, logger };
+    const loadTarget = openLoadTarget(config, options);
+    const context = {
+      config,
+      service,
+      checkpoint,
+      output,
+      answers,
+      files,
+      loadTarget,
+      signal,
+      clock,
+      logger,
+    };
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
@@ -116,6 +129,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       output,
       prepareOutput: () => preparer(config.output.path),
       deltas,
+      loadTarget,
       api,
       folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
       controller,

@@ -106,6 +106,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     output: createLocalOutputStore(),
     deltas: createLocalDeltaStore(config.stateDir),
     api: options.api ?? createFakeApi(),
+    loadTarget: null,
     folioPermits: createPermits(config.concurrency.folios),
     controller,
     deferred: { error: undefined },

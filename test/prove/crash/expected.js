@@ -46,7 +46,7 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
  * Failpoints that the job of the matrix never passes, and the tests that cover them. A search that may have been
  * accepted is not repeated, so the output differs from that of an uninterrupted run. A retry is another command. Parts
  * are fetched again, and columns added, only if the service answers otherwise than before. A job without reuse chooses
- * nothing. A delta needs an earlier publication. No
+ * nothing. A delta needs an earlier publication, and a load a database. No
  * output is withheld unless `failures.onExceeded` says so.
  */
 export const elsewhere = {
@@ -63,6 +63,10 @@ export const elsewhere = {
   'after-base-before-done': 'test/integration/publish/delta.test.ts',
   'after-segment-before-withheld': 'test/integration/publish/withheld-killed.test.ts',
   'after-withheld-before-removal': 'test/integration/publish/withheld-killed.test.ts',
+  'after-load-piece-before-next': 'test/integration/load/trouble.test.ts',
+  'after-load-copy-before-rows': 'test/integration/load/trouble.test.ts',
+  'after-load-rows-before-commit': 'test/integration/load/trouble.test.ts',
+  'after-load-commit-before-end': 'test/integration/load/trouble.test.ts',
 };
 
 /**
