@@ -36,7 +36,10 @@ export async function load(config: Config, id: string, options: RunOptions = {})
     }
     if (row.state !== 'done' || row.publication === null) {
       throw new ConfigError('RUN_UNFINISHED', `run ${row.id} is ${row.state}, and has nothing to load`, {
-        hint: 'finish it with: foliopipe run, which loads it too',
+        hint:
+          row.state === 'withheld'
+            ? `publish it all the same with: foliopipe publish ${row.id}; then: foliopipe load ${row.id}`
+            : 'finish it with: foliopipe run, which loads it too',
         facts: { run: row.id, state: row.state },
       });
     }

@@ -7,6 +7,7 @@ import {
   openCheckpointReader,
   type RunOptions,
   type RunSummary,
+  type ServiceNeeds,
 } from '../../pipelines/index.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, readConfig } from './common-options.js';
@@ -64,16 +65,18 @@ export interface SessionWork<T extends object> {
   readonly text: (result: T, config: Config) => string;
   readonly exitCode: (result: T) => number;
   readonly prepare?: PrepareRehearsal;
+  /** What the work needs of the service. Default: `service`. */
+  readonly needs?: ServiceNeeds;
 }
 
 /** Does the work and prints its result. @returns the exit code. */
 export async function runSession<T extends object>(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
-  { work, text, exitCode, prepare }: SessionWork<T>,
+  { work, text, exitCode, prepare, needs = 'service' }: SessionWork<T>,
 ): Promise<number> {
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
-  const given = await readConfig(options, file);
+  const given = await readConfig(options, file, needs);
   const terminal = createTerminal();
   const logger = createLogger(options, secretsOf(given), terminal);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
@@ -83,7 +86,7 @@ export async function runSession<T extends object>(
   const runOptions = { ...times, signal: stop.signal, logger, holder };
   const prepared = await prepare?.(given, runOptions);
   const config = prepared?.config ?? given;
-  const service = await openEmbeddedService(config, prepared?.service);
+  const service = needs === 'service' ? await openEmbeddedService(config, prepared?.service) : undefined;
   const open = () => openCheckpointReader(config.stateDir);
   const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {

@@ -35,7 +35,7 @@ export function addLoad(command: Command, finish: Finish): void {
     async (first: string | undefined, second: string | undefined, options: Options) => {
       const [run, file] = readArguments(first, second);
       if (options.print !== undefined) {
-        await print(await printRunLoad(await readConfig(options, file), run, options.print));
+        await print(await printRunLoad(await readConfig(options, file, 'nothing'), run, options.print));
         return finish(0);
       }
       finish(
@@ -44,6 +44,7 @@ export function addLoad(command: Command, finish: Finish): void {
           work: (config, { onRun: _, ...rest }) => load(config, run, rest),
           text: loadedText,
           exitCode: () => 0,
+          needs: 'nothing',
         }),
       );
     },

@@ -4,7 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from } from 'pg-copy-streams';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { load, printRunLoad, publish } from '../../../pipelines/index.js';
+import { load as loadRun, printRunLoad, publish } from '../../../pipelines/index.js';
+import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { type Business, type LoadedJob, type Row, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 
@@ -86,7 +87,7 @@ describe('load.mode: replace', () => {
       await night(job, second);
       const table = await job.table();
       // Another publication stands in its place.
-      await expect(load(job.config(), a.run)).rejects.toMatchObject({ code: 'OUTPUT_CHANGED' });
+      await expect(loadRun(job.config(), a.run)).rejects.toMatchObject({ code: 'OUTPUT_CHANGED' });
       const other = { stateDir: 'other-state', output: { path: 'out/other.csv' } };
       expect(await job.failure(other)).toMatchObject({ code: 'LOAD_OLDER', exitCode: 2 });
       await publish(job.config(other), 'last');
@@ -201,7 +202,7 @@ describe('what is not loaded', () => {
         'left',
         'it ended with exit code 3, and load.partial is false',
       ]);
-      await expect(load(job.config(strict), run)).rejects.toMatchObject({
+      await expect(loadRun(job.config(strict), run)).rejects.toMatchObject({
         code: 'LOAD_NOT_LOADABLE',
         exitCode: 2,
       });
@@ -209,8 +210,54 @@ describe('what is not loaded', () => {
         { there: null },
       ]);
       const partial = { ...strict, load: { partial: true } };
-      expect(await load(job.config(partial), 'last')).toMatchObject({ run, state: 'loaded', written: 25 });
+      expect(await loadRun(job.config(partial), 'last')).toMatchObject({ run, state: 'loaded', written: 25 });
       expect(await job.table()).toEqual(await job.rows());
+    });
+  });
+
+  it('is a rehearsal', async () => {
+    const database = await server.createDatabase();
+    const load = { into: database.url, table: 'businesses', mode: 'append', onSchema: 'add' };
+    await withLocalJob({ names: fineNames(3), config: { load } }, async (job) => {
+      expect((await job.enrich()).load).toMatchObject({ state: 'left', why: 'it is a rehearsal' });
+      await expect(loadRun(job.config(), 'last')).rejects.toMatchObject({ code: 'LOAD_NOT_LOADABLE' });
+      await expect(printRunLoad(job.config(), 'last', 'snowflake')).rejects.toMatchObject({
+        code: 'LOAD_NOT_LOADABLE',
+      });
+    });
+    expect(await database.query("select to_regclass('businesses') as there")).toEqual([{ there: null }]);
+  });
+
+  it('is a withheld output, until it is published', async () => {
+    await withLoadedJob(server, { mode: 'replace', partial: true }, async (job) => {
+      await night(job, first);
+      const table = await job.table();
+      job.failing.add('New');
+      const strict = { failures: { tolerate: '0%', onExceeded: 'withhold' } };
+      const { run, state, load: none } = await night(job, second, strict);
+      expect([state, none]).toEqual(['withheld', undefined]);
+      await expect(loadRun(job.config(strict), run)).rejects.toMatchObject({ code: 'RUN_UNFINISHED' });
+      expect(await job.table()).toEqual(table);
+      await publish(job.config(strict), run);
+      expect(await loadRun(job.config(strict), run)).toMatchObject({ state: 'loaded', written: 24 });
+      expect(await job.table()).toEqual(await job.rows());
+    });
+  });
+
+  it('is a partial output at a deadline, unless load.partial is set: a merge keeps earlier answers', async () => {
+    await withLoadedJob(server, { mode: 'merge' }, async (job) => {
+      await night(job, first);
+      const before = await job.table();
+      await job.write(second);
+      job.service.behaviour = { ...job.service.behaviour, finishedAtPoll: () => Number.POSITIVE_INFINITY };
+      const partly = () => ({ deadline: Date.now() + 1_500, publishPartial: true });
+      expect(await job.enrich({}, partly())).toMatchObject({ exitCode: 8, load: { state: 'left' } });
+      expect(await job.table()).toEqual(before);
+      const partial = { load: { partial: true } };
+      expect(await job.enrich(partial, partly())).toMatchObject({ exitCode: 8, load: { state: 'loaded' } });
+      const codes = (rows: readonly Row[]) => rows.map((row) => [row.id, row.prediction_naics_code]);
+      expect(codes(await job.table())).toEqual([...codes(before), ['N1', null]]);
+      expect((await job.table()).filter((row) => row.prediction_status === 'UNPROCESSED')).toHaveLength(24);
     });
   });
 
@@ -218,11 +265,11 @@ describe('what is not loaded', () => {
     await withLoadedJob(server, { mode: 'replace' }, async (job) => {
       const { run } = await night(job, first, { load: { into: 'none' } });
       await appendFile(job.outputPath, 'x,y,z,,,,,,,\n');
-      await expect(load(job.config(), run)).rejects.toMatchObject({ code: 'OUTPUT_CHANGED', exitCode: 2 });
+      await expect(loadRun(job.config(), run)).rejects.toMatchObject({ code: 'OUTPUT_CHANGED', exitCode: 2 });
       await rm(job.outputPath);
-      await expect(load(job.config(), run)).rejects.toMatchObject({ code: 'OUTPUT_MISSING', exitCode: 2 });
+      await expect(loadRun(job.config(), run)).rejects.toMatchObject({ code: 'OUTPUT_MISSING', exitCode: 2 });
       await publish(job.config(), run);
-      expect(await load(job.config(), run)).toMatchObject({ state: 'loaded', publication: 2 });
+      expect(await loadRun(job.config(), run)).toMatchObject({ state: 'loaded', publication: 2 });
     });
   });
 });

@@ -1,8 +1,12 @@
 /** What stops a load, when it is found, and that the load alone is done again: drift, rights, kills, a server that is down. */
+import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { load } from '../../../pipelines/index.js';
+import { DatabaseAddress } from '../../../src/config/load-section.js';
+import { createLoadTarget } from '../../../src/load/configured-load.js';
+import type { LoadRequest } from '../../../src/load/load-target.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
@@ -255,12 +259,50 @@ describe('a kill', () => {
       const env = { FOLIOPIPE_CRASH_AT: 'after-load-copy-before-rows:term' };
       const stopped = await runCli(['run', job.file], { env });
       expect(stopped.code, stopped.stderr).toBe(143);
+      // The load alone asks no service.
+      const { service: _, ...rest } = JSON.parse(await readFile(job.file, 'utf8'));
+      await writeFile(job.file, JSON.stringify(rest));
       const { code, stderr } = await runCli(['load', job.file]);
       expect(code, stderr).toBe(0);
       expect(stderr).toContain('is loaded into businesses of postgres://127.0.0.1:');
       expect(await job.table()).toEqual(await job.rows());
     });
   });
+});
+
+it('two loads of one publication at once load it once', async () => {
+  const database = await server.createDatabase();
+  const target = createLoadTarget({ address: new DatabaseAddress(database.url), connectMs: 5_000 });
+  const text = 'id,name,status,code,error\n1,a,SUCCESSFUL,,\n2,b,FAILED,X,y\n';
+  const request: LoadRequest = {
+    pipeline: 'nightly',
+    table: 'Businesses',
+    mode: 'append',
+    onSchema: 'add',
+    onRemoved: 'keep',
+    columns: ['id', 'name', 'status', 'code', 'error'].map((name, at) => ({
+      name,
+      role: at < 2 ? 'source' : at === 2 ? 'status' : 'reason',
+    })),
+    run: 'run',
+    publication: 1,
+    file: {
+      bytes: text.length,
+      sha256: createHash('sha256').update(text).digest('hex'),
+      records: 2,
+      open: async function* () {
+        yield Buffer.from(text);
+      },
+    },
+    delta: null,
+  };
+  const options = { signal: new AbortController().signal, at: () => undefined };
+  const loaded = await Promise.all([1, 2, 3].map(() => target.load(request, options)));
+  expect(loaded.map(({ already }) => already).sort()).toEqual([false, true, true]);
+  expect(await database.query('select count(*)::int as rows from businesses')).toEqual([{ rows: 2 }]);
+  const short = { ...request, publication: 2, file: { ...request.file, records: 3 } };
+  await expect(target.load(short, options)).rejects.toMatchObject({ code: 'LOAD_ROWS_DIFFER', exitCode: 6 });
+  expect(await database.query('select count(*)::int as rows from businesses')).toEqual([{ rows: 2 }]);
 });
 
 describe('the address of the database', () => {
