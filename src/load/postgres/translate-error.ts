@@ -12,7 +12,7 @@ import { oneLine, shorten } from '../../text.js';
 /** The codes of Postgres have five characters; the first two are their class. */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
-const AGAIN = 'run the same command again: it does the load alone, and pays nothing';
+const AGAIN = 'run the same command again: nothing is paid again';
 
 type Translate = (text: string, details: ErrorDetails, place: string) => FoliopipeError;
 
@@ -20,7 +20,7 @@ const byCode: Readonly<Record<string, Translate>> = {
   '42501': (text, details, place) =>
     new RefusedError('LOAD_DENIED', `${place} refuses the load: ${text}`, {
       ...details,
-      hint: 'give the role that right (docs/warehouse.md lists what it needs); then the same command, or foliopipe load last',
+      hint: 'give the role that right (docs/warehouse.md lists what it needs); then the same command again',
     }),
   '3D000': (_, details, place) =>
     new ConfigError('LOAD_DATABASE_MISSING', `${place} does not exist`, {
@@ -61,7 +61,7 @@ const byClass: Readonly<Record<string, Translate>> = {
   '42': (text, details, place) =>
     new ConfigError('LOAD_UNFIT', `${place} cannot load the output into this table: ${text}`, {
       ...details,
-      hint: 'change the type of the column, or load into another table (load.table); then: foliopipe load last',
+      hint: 'change the type of the column, or load into another table (load.table); then the same command again',
     }),
   '53': busy,
   '58': busy,
@@ -81,7 +81,7 @@ export function translateError(error: unknown, place: string): unknown {
   if (translate !== undefined) return translate(text, details, place);
   return new ConfigError('LOAD_FAILED', `${place} refuses the load: ${text} (${code})`, {
     ...details,
-    hint: 'nothing was loaded; look what the code means in the manual of Postgres; then: foliopipe load last',
+    hint: 'nothing was loaded; look what the code means in the manual of Postgres; then the same command again',
   });
 }
 
@@ -108,7 +108,7 @@ function lost(text: string, details: ErrorDetails, place: string): FoliopipeErro
     `${place} cannot be reached, or the connection was lost (${text})`,
     {
       ...details,
-      hint: `look whether the database is up; the output is in place: ${AGAIN}`,
+      hint: `look whether the database is up, then ${AGAIN}`,
     },
   );
 }
@@ -123,7 +123,7 @@ function busy(text: string, details: ErrorDetails, place: string): FoliopipeErro
 function unfit(text: string, details: ErrorDetails, place: string): FoliopipeError {
   return new ConfigError('LOAD_VALUE_UNFIT', `${place}: a value does not fit the table: ${text}`, {
     ...details,
-    hint: 'nothing was loaded; give the column a type that holds the values, such as text; then: foliopipe load last',
+    hint: 'nothing was loaded; give the column a type that holds the values, such as text; then the same command again',
   });
 }
 
