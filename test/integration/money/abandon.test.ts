@@ -39,7 +39,7 @@ const impatient: Changes = { poll: { timeout: '150ms' }, budget: { pricePerRecor
 const abandoned: Enrichment = {
   status: 'UNPROCESSED',
   code: 'FOLIO_ABANDONED',
-  error: 'the folio of this record was not finished and was given up by hand',
+  error: 'the folio of this record was given up by hand',
   added: {},
 };
 const without = (chunk: number) => (row: Readonly<Record<string, string>>, number: number) =>
@@ -53,6 +53,23 @@ async function runInto(job: Job, changes: Changes = impatient): Promise<string> 
 }
 
 const folioOf = (job: Job, chunk: number) => job.service.folios.find((folio) => folio.chunk === chunk)!.id;
+
+describe('a folio that never gives all its records', () => {
+  it('is given up by hand, and the other answers are published', async () => {
+    const results: Behaviour['results'] = (all, { chunk }) => (chunk === 2 ? all.slice(1) : all);
+    await withJob({ behaviour: { results } }, async (job) => {
+      const error = (await job.failure()) as FoliopipeError;
+      expect(error).toMatchObject({ code: 'CHUNK_UNBALANCED', exitCode: 6 });
+      expect(error.hint).toContain('foliopipe abandon --run last --chunk 2');
+      const given = await abandon(job.config(), { run: 'last', chunk: 2 });
+      expect(given).toMatchObject({ folio: folioOf(job, 2), records: 10, already: false });
+      const summary = await job.enrich();
+      expect(summary).toMatchObject({ exitCode: 3, counts: { read: 60, unprocessed: 10 } });
+      expect(job.service.folios).toHaveLength(6);
+      await expectEnriched(job, without(2));
+    });
+  });
+});
 
 describe('a folio past poll.timeout', () => {
   it('is given up by hand: the run ends without it, says so, and adopt binds it again at no cost', async () => {
@@ -160,7 +177,7 @@ describe('abandoning is refused', () => {
     await withJob({ behaviour, config: { ...impatient, ambiguous: { policy: 'hold' } } }, async (job) => {
       const run = await runInto(job, {});
       const cases = [
-        [1, 'ABANDON_CHUNK_STATE', 'downloaded', 'takes its answers'],
+        [1, 'ABANDON_CHUNK_STATE', 'downloaded', 'foliopipe run takes them'],
         [5, 'ABANDON_CHUNK_STATE', 'AMBIGUOUS_HELD', `adopt --run ${run} --chunk 5 FOLIO`],
         [9, 'ABANDON_CHUNK_UNKNOWN', 'no chunk 9', 'foliopipe status --run'],
       ] as const;
