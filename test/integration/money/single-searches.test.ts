@@ -54,6 +54,9 @@ describe('a search of no run', () => {
       for (const cap of ['perDay', 'perMonth']) {
         const error = await failure(search(job.config(withBudget(changes, { [cap]: 1 })), asked));
         expect(error).toMatchObject({ code: 'BUDGET_REACHED', exitCode: 9, facts: { cap, spent: 1 } });
+        expect(error!.hint).toBe(
+          `nothing was sent: raise budget.${cap}, or wait, and run the same command again`,
+        );
       }
       // A run has a budget of its own.
       await search(job.config(withBudget(changes, { perRun: 1 })), asked);
@@ -74,6 +77,14 @@ describe('a search of no run', () => {
     });
   });
 
+  it('is refused without a name, before it is recorded', async () => {
+    await withSearch(async (job, changes) => {
+      const error = await failure(search(job.config(changes), { name: ' \t ', state: 'MT' }));
+      expect(error).toMatchObject({ code: 'SEARCH_EMPTY', exitCode: 2, hint: expect.any(String) });
+      expect(job.service.count('search')).toBe(0);
+    });
+  });
+
   it('may be asked while a run of the pipeline works', async () => {
     await withSearch(async (job, changes) => {
       const lock = createFileLock(job.config().stateDir);
@@ -88,6 +99,7 @@ describe('a search of no run', () => {
 
   it.each([
     ['was refused', { kind: 'answer', status: 422, body: '{}' }, 'dropped', 0],
+    ['finds nothing', { kind: 'answer', status: 404, body: '{"message":"none"}' }, 'dropped', 0],
     ['was cut off', { kind: 'lose', share: 0 }, 'ambiguous', 1],
   ] as const)('that %s is %s', async (_, trouble, state, spent) => {
     await withSearch(async (job, changes) => {
