@@ -38,8 +38,8 @@ export function formatCount(count: number): string {
 }
 
 /** One noun with its number: `1 chunk`, `12 chunks`. */
-export function countOf(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function countOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
 /** A part of a whole with one decimal: `33.3 %`. */

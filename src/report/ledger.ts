@@ -48,6 +48,7 @@ export interface LedgerEntry {
 }
 
 export interface LedgerTotals {
+  /** Uploads, without rehearsals. */
   readonly uploads: number;
   /** Records that were searched one by one, without rehearsals. */
   readonly searches: number;
@@ -57,6 +58,8 @@ export interface LedgerTotals {
   readonly possiblyTwice: number;
   /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
+  readonly rehearsalUploads: number;
+  readonly rehearsalSearches: number;
   readonly rehearsalRecords: number;
 }
 
@@ -210,6 +213,8 @@ export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
     records: 0,
     possiblyTwice: 0,
     amount: priceOf(0, pricePerRecord),
+    rehearsalUploads: 0,
+    rehearsalSearches: 0,
     rehearsalRecords: 0,
   };
 }
@@ -220,13 +225,21 @@ export function addEntry(
   { kind, records, possiblyTwice, rehearsal }: LedgerEntry,
   pricePerRecord: number | null,
 ): LedgerTotals {
-  const uploads = totals.uploads + (kind === 'upload' ? 1 : 0);
-  if (rehearsal) return { ...totals, uploads, rehearsalRecords: totals.rehearsalRecords + records };
+  const uploads = kind === 'upload' ? 1 : 0;
+  const searches = kind === 'search' ? records : 0;
+  if (rehearsal) {
+    return {
+      ...totals,
+      rehearsalUploads: totals.rehearsalUploads + uploads,
+      rehearsalSearches: totals.rehearsalSearches + searches,
+      rehearsalRecords: totals.rehearsalRecords + records,
+    };
+  }
   const sent = totals.records + records;
   return {
     ...totals,
-    uploads,
-    searches: totals.searches + (kind === 'search' ? records : 0),
+    uploads: totals.uploads + uploads,
+    searches: totals.searches + searches,
     records: sent,
     possiblyTwice: totals.possiblyTwice + (possiblyTwice ? records : 0),
     // Computed from the sum of records, because a sum of rounded prices would be less exact.

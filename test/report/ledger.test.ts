@@ -78,7 +78,7 @@ describe('ledger entries', () => {
       records: 50,
       possiblyTwice: 30,
       amount: 5,
-      rehearsalRecords: 0,
+      ...{ rehearsalUploads: 0, rehearsalSearches: 0, rehearsalRecords: 0 },
     });
   });
 
@@ -110,12 +110,12 @@ describe('ledger entries', () => {
     const entries = ledgerEntries({ ...nightly, isLocal: true }, [upload(1, 1, 'ambiguous')], 0.1);
     expect(entries).toMatchObject([{ price: 0, rehearsal: true }]);
     expect(totalsOf(entries, 0.1)).toEqual({
-      uploads: 1,
+      uploads: 0,
       searches: 0,
       records: 0,
       possiblyTwice: 0,
       amount: 0,
-      rehearsalRecords: 10,
+      ...{ rehearsalUploads: 1, rehearsalSearches: 0, rehearsalRecords: 10 },
     });
   });
 });

@@ -49,9 +49,7 @@ function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
     ...runs.map(runText),
     ...(rebuilt.length > 0 || base !== 'whole' ? [`${countOf(rebuilt.length, 'run')} ${done}`] : []),
     ...answersText(answers, done),
-    ...(searches > 0
-      ? [`${searches === 1 ? '1 search' : `${formatCount(searches)} searches`} outside of runs ${done}`]
-      : []),
+    ...(searches > 0 ? [`${countOf(searches, 'search', 'searches')} outside of runs ${done}`] : []),
     ...asideText(aside),
     ...(mayLackPruned
       ? [

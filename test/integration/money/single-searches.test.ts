@@ -224,7 +224,7 @@ describe('foliopipe search', () => {
       const table = (await callMain(['ledger', job.config], { env })).stdout.split('\n');
       expect(table[1]).toMatch(/^\S+ \S+ {2}nightly {2,}1 {2,}1 {2,}0\.05 {2,}search$/);
       expect(table[2]).toMatch(/ \? {2,}0\.05 {2,}search {2}unknown$/);
-      expect(table[3]).toBe('0 uploads, 2 records to pay (2 records searched one by one), cost 0.10 USD');
+      expect(table[3]).toBe('0 uploads and 2 searches, 2 records to pay, cost 0.10 USD');
       const csv = (await callMain(['ledger', job.config, '--csv'], { env })).stdout.split('\n');
       expect(csv[1]).toMatch(/^nightly,,,,,,[^,]+Z,accepted,1,1,0\.05,false,false,search$/);
       const elsewhere = ['--set', 'pipeline=other', '--json'];
@@ -254,8 +254,12 @@ describe('foliopipe search', () => {
       const { stdout } = await callMain(['ledger', job.config, '--json'], { env: job.env });
       expect(jsonLines(stdout)).toMatchObject([
         { type: 'search', run: null, price: 0, rehearsal: true },
-        { type: 'summary', records: 0, searches: 0, rehearsalRecords: 1, amount: 0 },
+        { type: 'summary', records: 0, searches: 0, rehearsalSearches: 1, rehearsalRecords: 1, amount: 0 },
       ]);
+      const table = await callMain(['ledger', job.config], { env: job.env });
+      expect(table.stdout).toContain(
+        '\n0 uploads, 0 records to pay, cost 0.00 USD\n1 record in rehearsals (0 uploads and 1 search) cost nothing\n',
+      );
     } finally {
       await serve.stop();
     }

@@ -183,8 +183,9 @@ describe('the command says', () => {
       expect((await here('runs')).stdout).toMatch(/withheld, exit 9/);
       const plan = await here('plan');
       expect(plan.stdout).toContain(`run ${run} has done this source already and is withheld`);
+      expect(plan.stdout).toMatch(/^chunks\n {2}\d+ chunks? with .* in all, nothing to upload$/m);
       const raised = await here('plan', '--set', 'failures.tolerate=15%');
-      expect(raised.stdout).toContain('publish it again: failures.tolerate is 15%');
+      expect(raised.stdout).toContain('and publish its output: failures.tolerate is 15%');
 
       const released = await here('run', '--set', 'failures.tolerate=15%');
       expect(released.code, released.stderr).toBe(0);
