@@ -109,7 +109,7 @@ function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string 
   const { state, chunks, folios, downloaded, ambiguous, records, ambiguousRecords, prunedAt } = of;
   const perhaps = ambiguousRecords > 0 ? `, ${formatCount(ambiguousRecords)} more perhaps` : '';
   const held = [
-    `${formatCount(records - ambiguousRecords)} records paid for${perhaps}`,
+    `${countOf(records - ambiguousRecords, 'record')} paid for${perhaps}`,
     countOf(folios, 'folio'),
     ...(prunedAt === null
       ? [`all results of ${formatCount(downloaded)} of ${countOf(chunks, 'chunk')}`]
