@@ -19,7 +19,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
 
   STATE_MISSING: () => 'name the folder with --state-dir; begin with: foliopipe run',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
-  STATE_DIR_UNWRITABLE: () => 'set stateDir (--state-dir) to a folder that this user may write',
+  STATE_DIR_UNWRITABLE: afterUnwritable,
 
   CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',
   CHECKPOINT_IO: () => 'look at the disk, then run the same command again',
@@ -39,6 +39,13 @@ function afterBehind({ journal }: ErrorFacts): string {
   return journal === undefined
     ? `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`
     : `${REBUILD} the newer checkpoint.db back, together with its checkpoint.db-wal`;
+}
+
+/** Another state folder knows nothing of what is paid for. */
+function afterUnwritable({ hasCheckpoint }: ErrorFacts): string {
+  return hasCheckpoint === true
+    ? 'let this user write there again, then run the same command again (what is paid for is recorded there: with another stateDir it would be paid again); to read it now, copy the whole folder to a disk that can be written, and name the copy with --state-dir'
+    : 'if foliopipe worked there before, let this user write there again; else set stateDir (--state-dir) to a folder that this user may write';
 }
 
 /** The checkpoint is missing. A run may have saved a copy of it. */

@@ -3,11 +3,12 @@ import { chmod, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
+import { isSqliteError } from '../../sqlite-driver.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
+import { openForReading } from './open-for-reading.js';
 import { openPrivateDatabase } from './open-private-database.js';
 import { withAllPipelinesStopped } from './pipeline-lock.js';
 import { damagedCheckpoint } from './translate-state-error.js';
@@ -47,7 +48,7 @@ async function bringUpToDate(connection: Database): Promise<void> {
  * @returns undefined while there are no tables yet.
  */
 export function openReadingConnection(path: string): Database | undefined {
-  const connection = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
+  const connection = openForReading(path);
   try {
     if (schemaVersion(connection) === 0) {
       connection.close();
