@@ -3,12 +3,34 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { openSqlite } from '../../sqlite-driver.js';
+import { refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
+import { migrations } from './migrations/index.js';
 
 const BUSY_TIMEOUT_MS = 10_000;
 
 /** Two bytes of a file's header say whether it has a log (sqlite.org/fileformat.html#file_format_version_numbers). */
 const VERSIONS = [18, 19];
 const WITHOUT_LOG = 1;
+
+/**
+ * Opens checkpoint.db for reading only.
+ * @returns undefined while there are no tables yet.
+ */
+export function openReadingConnection(path: string): Database | undefined {
+  const connection = openForReading(path);
+  try {
+    if (schemaVersion(connection) === 0) {
+      connection.close();
+      return undefined;
+    }
+    refuseNewer(connection, migrations.length);
+    refuseOlder(connection, migrations.length);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
 
 /**
  * SQLite makes files beside a database with a log, even to read it. Where nothing can be made, the file is read into
