@@ -338,6 +338,21 @@ describe('what is left behind', () => {
   });
 });
 
+it.skipIf(process.platform !== 'linux')(
+  'a place that takes no folders is told, for state and output',
+  async () => {
+    for (const stateDir of ['/proc/foliopipe', '/proc/foliopipe/state']) {
+      const { code, items } = await check({ stateDir, 'output.path': '/proc/enriched.csv' });
+      expect(code).toBe(2);
+      expect(items.state).toMatchObject({ ok: false, code: 'FOLDER_UNWRITABLE' });
+      expect(items.output).toMatchObject({ ok: false, code: 'FOLDER_UNWRITABLE' });
+    }
+    const before = await readdir(job.folder);
+    expect((await check({ stateDir: 'new' })).items.state).toMatchObject({ ok: true });
+    expect(await readdir(job.folder)).toEqual(before);
+  },
+);
+
 it('a place where no output can be is told, and a pattern that matches what is written', async () => {
   const { code, items } = await check({ 'output.path': '/dev/null' });
   expect([code, items.output]).toMatchObject([2, { ok: false, code: 'OUTPUT_NOT_A_FILE' }]);
