@@ -63,7 +63,8 @@ export const rows: readonly Row[] = [
   {
     name: 'publish',
     usage: '[options] <run> [file]',
-    description: 'write the output of a run again from the bought results, without the service',
+    description:
+      'write the output of a run again from the bought results; asks the service only for lost ones',
     load: async () => (await import('./commands/publish.js')).addPublish,
   },
   {
