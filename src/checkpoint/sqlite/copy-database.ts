@@ -31,6 +31,19 @@ export interface CopiedDatabase {
     readonly path: string;
     readonly number: number;
   }[];
+  /** What is recorded as paid, or perhaps, for each run. */
+  readonly paid: readonly PaidCounts[];
+  /** Searches that belong to no run. */
+  readonly singleSearches: number;
+}
+
+/** Rows of paid requests of a run. */
+export interface PaidCounts {
+  readonly run: string;
+  readonly uploads: number;
+  /** How many of the uploads have a folio. */
+  readonly folios: number;
+  readonly searches: number;
 }
 
 /** More pages than a database can have: one step copies one snapshot, however often others commit. */
@@ -92,7 +105,9 @@ function examine(copy: Database): CopiedDatabase {
     throw damagedCheckpoint(copy.name);
   }
   const version = schemaVersion(copy);
-  if (version === 0) return { version, runs: [], segments: [], publications: [] };
+  if (version === 0) {
+    return { version, runs: [], segments: [], publications: [], paid: [], singleSearches: 0 };
+  }
   const runs = copy
     .prepare<[], CopiedDatabase['runs'][number]>(`
       SELECT id AS run, pipeline, state, created_at AS createdAt,
@@ -109,5 +124,16 @@ function examine(copy: Database): CopiedDatabase {
           .all();
   const segments =
     version < 4 ? [] : copy.prepare<[], string>('SELECT id FROM segments ORDER BY id').pluck().all();
-  return { version, runs, segments, publications };
+  const searches =
+    version < 2 ? '0' : '(SELECT count(DISTINCT record) FROM searches WHERE searches.run = runs.id)';
+  const paid = copy
+    .prepare<[], PaidCounts>(`
+      SELECT id AS run, ${searches} AS searches,
+        (SELECT count(*) FROM uploads WHERE uploads.run = runs.id) AS uploads,
+        (SELECT count(folio) FROM uploads WHERE uploads.run = runs.id) AS folios
+      FROM runs`)
+    .all();
+  const singleSearches =
+    version < 5 ? 0 : copy.prepare<[], number>('SELECT count(*) FROM single_searches').pluck().get()!;
+  return { version, runs, segments, publications, paid, singleSearches };
 }

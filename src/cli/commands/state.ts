@@ -116,7 +116,7 @@ function restoredText(restored: Restored, isAnyLost: boolean): string {
     head,
     ...unfinished.map(
       ({ run, pipeline, uploads }) =>
-        `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; what it sent later is not'}`,
+        `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; what it sent later may not be'}`,
     ),
     ...newerOutputs.map(
       ({ path, publication, known, run }) =>
@@ -142,8 +142,9 @@ function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {
 
 function nextText(createdAt: number, isComplete: boolean, isAnyLost: boolean): string {
   if (isAnyLost) return 'next: foliopipe recover --dry-run names what is missing for each run';
-  if (isComplete) return 'next: foliopipe run goes on; the journals know of everything that was paid for';
-  return `next: what was sent after ${timeOf(createdAt)} is not known. Look at the service for newer files of these pipelines and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
+  if (isComplete)
+    return 'next: foliopipe run goes on; the old database was whole, and the journals know of everything that it knew to be paid for';
+  return `next: what was sent after ${timeOf(createdAt)} is not known, but for what journals tell that were left: without the old database nobody can say whether a journal, or the end of one, is lost. Look at the service for newer files of these pipelines and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
 }
 
 function timeOf(at: number): string {

@@ -28,6 +28,7 @@ import {
   damagedBackup,
   readBackupList,
 } from './backup-list.js';
+import { knowsPayments } from './knows-payments.js';
 import { chooseJournal, type JournalChoice } from './merge-journals.js';
 import { type NewerOutput, newerOutputs } from './newer-outputs.js';
 import { markRestored } from './restored-mark.js';
@@ -49,8 +50,8 @@ export interface Restored {
   /** What was brought together from the journals; null after a dry run. */
   readonly recovered: Recovered | null;
   /**
-   * Whether everything that was paid for is known: the journal of every run was still in the state folder. Otherwise what
-   * was sent after the backup is not known, and the next command that pays asks first.
+   * Whether everything that was paid for is known: the old database was still in the state folder, whole, and told the
+   * same as the journals. Otherwise payments after the backup may be unknown, and the next command that pays asks first.
    */
   readonly isComplete: boolean;
   /** Outputs in place that were published after the backup. */
@@ -116,8 +117,7 @@ async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
   for (const { path } of list.files) {
     if (isJournal(path)) journals.set(path, chooseJournal(folder, stateDir, path));
   }
-  // A journal that is still there tells of all payments since.
-  const isComplete = journals.size > 0 && [...journals.values()].every((choice) => choice !== 'backup');
+  const isComplete = await knowsPayments(stateDir);
   if (!isComplete) await markRestored(stateDir, { restoredAt: at, backupAt: list.createdAt });
 
   // Not the ending under which `recover` keeps files: both may happen in the same second.

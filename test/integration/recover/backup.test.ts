@@ -63,7 +63,7 @@ describe('a real run that is killed', () => {
     expect(restored.stdout).toMatch(
       /^restored: the state of .*\n.*lost, unfinished then: \d uploads? known; /,
     );
-    expect(restored.stdout).toMatch(/\nnext: what was sent after .* is not known\..*--yes/);
+    expect(restored.stdout).toMatch(/\nnext: what was sent after .* is not known, .*--yes/);
 
     const refused = await runCli(['run', job.config], { env: job.env });
     expect(refused.code).toBe(9);
@@ -115,7 +115,7 @@ describe('backups of one run at many moments', () => {
 });
 
 describe('after the loss of', () => {
-  it('the database alone: the journals tell what was paid since, and nothing is asked or bought again', async () => {
+  it('the database alone: the journals tell what was paid since, and nothing that they tell is bought again', async () => {
     await withJob({ behaviour }, async (job) => {
       const folder = join(job.folder, 'backup');
       const stop = () => job.failure({}, stopAt('after-accepted-before-poll', 2));
@@ -126,9 +126,63 @@ describe('after the loss of', () => {
 
       await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
       const restored = await restoreState(job.config(), { folder, replace: true });
-      expect(restored).toMatchObject({ isComplete: true, recovered: { runs: [{ found: 'rebuilt' }] } });
+      expect(restored).toMatchObject({ isComplete: false, recovered: { runs: [{ found: 'rebuilt' }] } });
+      await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      await job.enrich({}, yes);
+      expect(job.service.folios).toHaveLength(6);
+    });
+  });
+
+  it('nothing: the old database and the journals agree, and nothing is asked', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      await backupState(job.config(), { folder });
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      expect(await restoreState(job.config(), { folder, replace: true })).toMatchObject({ isComplete: true });
       await job.enrich();
       expect(job.service.folios).toHaveLength(6);
+    });
+  });
+
+  it.each([
+    ['the last lines of a journal', (text: string) => text.replace(/[^\n]*\n$/, '')],
+    ['the end of a line', (text: string) => text.slice(0, -9)],
+    ['the journal', () => null],
+  ])(
+    '%s: the old database tells that it is lost, and it is asked before anything is sent',
+    async (_, change) => {
+      await withJob({ behaviour }, async (job) => {
+        const folder = join(job.folder, 'backup');
+        await job.failure({}, stopAt('after-accepted-before-poll', 1));
+        await backupState(job.config(), { folder });
+        await job.failure({}, stopAt('after-accepted-before-poll', 3));
+        const { stateDir } = job.config();
+        const [journal = ''] = (await filesUnder(stateDir)).filter((name) => name.endsWith('paid.log'));
+        const text = change(await readFile(join(stateDir, journal), 'utf8'));
+        if (text === null) await rm(join(stateDir, journal));
+        else await writeFile(join(stateDir, journal), text);
+        const restored = await restoreState(job.config(), { folder, replace: true });
+        expect(restored).toMatchObject({ isComplete: false });
+        await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      });
+    },
+  );
+
+  it('the database and a run that began after the backup: the journal of an older run proves nothing', async () => {
+    await withNights({}, async (nights) => {
+      const { stateDir } = nights.config();
+      const folder = join(nights.folder, 'backup');
+      const { run } = await nights.night(sampleLines(20));
+      await backupState({ stateDir }, { folder });
+      const later = await nights.night(sampleLines(40));
+      await rm(join(stateDir, 'runs', later.run), { recursive: true });
+      for (const end of ['', '-wal', '-shm'])
+        await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+      expect(existsSync(join(stateDir, 'runs', run, 'paid.log'))).toBe(true);
+      const restored = await restoreState(nights.config(), { folder, replace: true });
+      expect(restored).toMatchObject({ isComplete: false });
+      await expect(nights.again()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
     });
   });
 
