@@ -8,6 +8,7 @@ import {
   openApi,
   priceOf,
   type RunOptions,
+  refuseUnconfirmed,
   type SearchRecord,
   searchOnce,
   serviceIdentity,
@@ -35,7 +36,7 @@ export type SearchOptions = Pick<
 /**
  * Takes no lock: it may be called while a run works. The search counts in the ledger and in `budget.perDay` and
  * `budget.perMonth`.
- * @throws ConfigError `SEARCH_EMPTY` for a blank name; GuardError `BUDGET_REACHED` before anything is sent; AmbiguousUploadError when it may have been accepted: it
+ * @throws ConfigError `SEARCH_EMPTY` for a blank name; GuardError `BUDGET_REACHED` or `RESTORED_UNCONFIRMED` before anything is sent; AmbiguousUploadError when it may have been accepted: it
  *   then counts as possibly paid.
  */
 export async function search(
@@ -50,6 +51,7 @@ export async function search(
     });
   }
   return withCheckpoint(config, options, async ({ checkpoint, clock, logger, signal }) => {
+    await refuseUnconfirmed(config, {});
     const api = options.api ?? openApi(config, options);
     try {
       const { pipeline, budget } = config;

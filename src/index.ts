@@ -105,7 +105,7 @@ export {
 export { type BackedUp, type BackupOptions, backupState } from './run/backup/backup-state.js';
 export type { NewerOutput } from './run/backup/newer-outputs.js';
 export { type Restored, type RestoreOptions, restoreState } from './run/backup/restore-state.js';
-export { isRestored, refuseUnconfirmed } from './run/backup/restored-mark.js';
+export { isRestored, refuseUnconfirmed, unconfirmedText } from './run/backup/restored-mark.js';
 export { supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';

@@ -1,6 +1,6 @@
 /** `foliopipe plan`: shows what a run would do, without using the network. */
 import type { Command } from 'commander';
-import { givenUpText, limitText, type Plan, planRun } from '../../../pipelines/index.js';
+import { givenUpText, limitText, type Plan, planRun, unconfirmedText } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import {
@@ -35,7 +35,10 @@ export async function printPlan(options: Options, file: string | undefined): Pro
     const plan = await planRun(config, { signal: stop.signal, ...beginOptions(options) });
     const exitCode = plan.next.kind === 'changed' ? 4 : 0;
     if (options.json) await printJson('summary', { ...plan, exitCode });
-    else await print(planText(plan, options.new === true));
+    else {
+      const doubt = unconfirmedText(config);
+      await print(`${planText(plan, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
+    }
     return exitCode;
   } finally {
     stop.close();

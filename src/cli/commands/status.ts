@@ -13,6 +13,7 @@ import {
   type Run,
   type RunSummary,
   summarizeRun,
+  unconfirmedText,
 } from '../../../pipelines/index.js';
 import { formatDuration } from '../../quantities.js';
 import {
@@ -47,6 +48,8 @@ export function addStatus(command: Command, finish: Finish): void {
         run.id,
         'continued',
       );
+      const doubt = unconfirmedText(config);
+      if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
       if (options.json) await printJson('summary', { ...summary });
       else if (run.state === 'done' || run.state === 'withheld') {
         const resume = resumeCommand(process.argv, 'run');

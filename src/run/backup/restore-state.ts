@@ -31,7 +31,7 @@ import {
 import { knowsPayments } from './knows-payments.js';
 import { chooseJournal, type JournalChoice } from './merge-journals.js';
 import { type NewerOutput, newerOutputs } from './newer-outputs.js';
-import { markRestored } from './restored-mark.js';
+import { isRestoring, markRestored, markRestoring } from './restored-mark.js';
 
 export interface RestoreOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
   /** The folder of the backup. */
@@ -80,7 +80,9 @@ export async function restoreState(
   const told = { createdAt, results, runs, files: list.files.length, newerOutputs: outputs };
   if (options.dryRun) return { ...told, recovered: null, isComplete: false, aside: [] };
 
-  refuseState(stateDir, options.replace === true);
+  // What stands there of this backup's own unfinished restore is no state yet.
+  const mayReplace = options.replace === true || isRestoring(stateDir, folder, createdAt);
+  refuseState(stateDir, mayReplace);
   const releasers = createReleasers();
   try {
     makeFolder(stateDir, 0o700);
@@ -118,7 +120,7 @@ async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
     if (isJournal(path)) journals.set(path, chooseJournal(folder, stateDir, path));
   }
   const isComplete = await knowsPayments(stateDir);
-  if (!isComplete) await markRestored(stateDir, { restoredAt: at, backupAt: list.createdAt });
+  await markRestoring(stateDir, { restoredAt: at, backupAt: list.createdAt, unfinished: folder });
 
   // Not the ending under which `recover` keeps files: both may happen in the same second.
   const end = `.${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.replaced`;
@@ -155,6 +157,7 @@ async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
   for (const log of ['-wal', '-shm', '-journal', '']) setAside(`${DATABASE}${log}`);
   await put(folder, stateDir, list.files.find(({ path }) => path === DATABASE)!);
   const recovered = await rebuildAll(stateDir, runsWithFiles(stateDir), at);
+  await markRestored(stateDir, isComplete);
   return { recovered, isComplete, aside: [...aside, ...recovered.aside] };
 }
 

@@ -1,6 +1,6 @@
 /** `foliopipe state backup` and `state restore`: while runs work, after a loss, with journals that survived, damaged. */
 import { existsSync, readdirSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -13,6 +13,7 @@ import {
   type RunOptions,
   restoreState,
   retry,
+  search,
 } from '../../../pipelines/index.js';
 import { useSharedFolder, withFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder } from '../../helpers/jobs/cli-job.js';
@@ -65,6 +66,10 @@ describe('a real run that is killed', () => {
     );
     expect(restored.stdout).toMatch(/\nnext: what was sent after .* is not known, .*--yes/);
 
+    for (const command of ['status', 'plan']) {
+      const told = await callMain([command, job.config], { env: job.env });
+      expect(told.stdout).toMatch(/what lost sent after that is not known.*RESTORED_UNCONFIRMED/);
+    }
     const refused = await runCli(['run', job.config], { env: job.env });
     expect(refused.code).toBe(9);
     expect(refused.stderr).toMatch(/nothing was sent \[RESTORED_UNCONFIRMED\]\n {2}next: .*lost-.*--yes/);
@@ -368,7 +373,7 @@ describe('a restore', () => {
     });
   });
 
-  it('that was interrupted leaves a state that is refused; done again it still asks before it pays', async () => {
+  it('that was interrupted leaves a state that is refused; the same command goes on, and it still asks before it pays', async () => {
     await withJob({ behaviour }, async (job) => {
       const folder = join(job.folder, 'backup');
       await job.failure({}, stopAt('after-accepted-before-poll', 2));
@@ -379,9 +384,19 @@ describe('a restore', () => {
       await expect(interruptedRestore(job.config(), folder, stopped)).rejects.toThrow('stopped');
 
       await expect(job.enrich({}, yes)).rejects.toMatchObject({ code: 'CHECKPOINT_LOST', exitCode: 2 });
+      const moved = join(job.folder, 'other');
+      await cp(folder, moved, { recursive: true });
+      await expect(restoreState(job.config(), { folder: moved })).rejects.toMatchObject({
+        code: 'STATE_NOT_EMPTY',
+      });
+      await restoreState(job.config(), { folder });
       await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
-      await restoreState(job.config(), { folder, replace: true });
       await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      const { pipeline } = job.config();
+      await expect(search(job.config(), { name: 'Clinic' })).rejects.toMatchObject({
+        code: 'RESTORED_UNCONFIRMED',
+        facts: { pipeline },
+      });
       const bought = job.service.folios.length;
       await job.enrich({}, yes);
       expect(job.service.folios.length).toBe(Math.max(6, bought));
