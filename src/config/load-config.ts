@@ -49,7 +49,7 @@ export async function loadConfig({
 }: LoadOptions): Promise<Config> {
   const problems = new Problems();
   const fromFiles: Setting[] = [];
-  for (const file of files) fromFiles.push(...(await readSettings(file, cwd, problems)));
+  for (const file of files) fromFiles.push(...readSettings(file, cwd, problems));
   problems.throwIfAny();
   const settings = [
     ...fromFiles,

@@ -84,6 +84,9 @@ function judgeFailure(failure: Failure, address: string, key = 'service.baseUrl'
   return failed(new OutageError('SERVICE_UNAVAILABLE', text, { hint, facts }));
 }
 
+/** A framework's words about a path of ours that it does not have, such as `Cannot GET /.../file/info`. */
+const ABOUT_PATH = /\/info\b/;
+
 function judgeReply(reply: ProbeReply, wrongPath: Probe | null, address: string): Verdict {
   const { status, body } = reply;
   const answered = `${address} answers ${saidBy(reply)}`;
@@ -100,6 +103,12 @@ function judgeReply(reply: ProbeReply, wrongPath: Probe | null, address: string)
   if (isBusy(status)) {
     if (status !== 500 || body !== 'object' || hasPath !== true) return failed(busyError(reply, address));
     return unsure(`${answered}: it fails now, or only for a folio that it does not know`);
+  }
+  const isInForm = body === 'object' && (reply.hasMessage || reply.hasResponse);
+  if (status === 404 && hasPath === false && isInForm && !ABOUT_PATH.test(reply.said)) {
+    return unsure(
+      `${answered}, in the form of the service, but at a wrong path too: whether it has this path cannot be told without paying`,
+    );
   }
   if (status === 405 || (hasPath === false && !(isSuccess && reply.hasMessage && reply.hasResponse))) {
     return failed(

@@ -112,7 +112,14 @@ describe('what answers at the address', () => {
     ['a page that says 404, with the time in it', page, 2, false, /no such path/],
     ['foreign JSON', (r) => sendJson(r, { error: 'not found' }, 404), 2, false, /other JSON|no such path/],
     [
-      'foreign JSON with a message, at any path',
+      'the same 404 in the form of the service at every path',
+      (r) => sendJson(r, { message: 'not found', response: null }, 404),
+      0,
+      null,
+      /404: not found, in the form of the service, but at a wrong path too.*cannot be told/,
+    ],
+    [
+      'foreign JSON with a message that names the path, at any path',
       (r, { path }) => sendJson(r, { message: `Cannot GET ${path}` }, 404),
       2,
       false,
