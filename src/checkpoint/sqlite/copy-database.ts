@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { roomAt } from '../../disk-error.js';
 import { ConfigError } from '../../errors.js';
-import { openSqlite } from '../../sqlite-driver.js';
+import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 import type { RunState } from '../state.js';
 import { refuseNewer, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
@@ -61,23 +62,35 @@ export async function copyDatabase(stateDir: string, to: string): Promise<Copied
     if (!existsSync(path)) {
       throw new ConfigError('STATE_MISSING', `${stateDir} holds no state`, { facts: { stateDir } });
     }
-    const source = openForReading(path);
-    try {
-      refuseNewer(source, migrations.length);
-      await source.backup(to, { progress: () => ALL_PAGES });
-    } finally {
-      source.close();
-    }
+    await writeCopy(path, to);
+  } catch (error) {
+    throw translateStateError(error, path);
+  }
+  try {
     const copy = openPrivateDatabase(to, 0);
     try {
       // Without a log of its own.
       copy.pragma('journal_mode = DELETE');
-      return examine(copy);
+      return examine(copy, path);
     } finally {
       copy.close();
     }
   } catch (error) {
-    throw translateStateError(error, path);
+    throw translateStateError(error, to);
+  }
+}
+
+async function writeCopy(path: string, to: string): Promise<void> {
+  const source = openForReading(path);
+  try {
+    refuseNewer(source, migrations.length);
+    await source.backup(to, { progress: () => ALL_PAGES });
+  } catch (error) {
+    // SQLite does not say which of both files it could not write.
+    const isFull = isSqliteError(error) && (error.code === 'SQLITE_FULL' || roomAt(to)?.bytes === 0);
+    throw isFull ? translateStateError(error, to) : error;
+  } finally {
+    source.close();
   }
 }
 
@@ -90,7 +103,7 @@ export function checkDatabaseCopy(path: string): CopiedDatabase {
     const copy = openSqlite(path, { readonly: true, fileMustExist: true });
     try {
       refuseNewer(copy, migrations.length);
-      return examine(copy);
+      return examine(copy, path);
     } finally {
       copy.close();
     }
@@ -99,10 +112,11 @@ export function checkDatabaseCopy(path: string): CopiedDatabase {
   }
 }
 
-function examine(copy: Database): CopiedDatabase {
+/** @param path of the database that is copied, for messages. */
+function examine(copy: Database, path: string): CopiedDatabase {
   const isWhole = copy.pragma('integrity_check(1)', { simple: true }) === 'ok';
   if (!isWhole || (copy.pragma('foreign_key_check') as unknown[]).length > 0) {
-    throw damagedCheckpoint(copy.name);
+    throw damagedCheckpoint(path);
   }
   const version = schemaVersion(copy);
   if (version === 0) {

@@ -1,6 +1,7 @@
 /** `foliopipe state backup` and `state restore`: while runs work, after a loss, with journals that survived, damaged. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -320,6 +321,50 @@ describe('a backup', () => {
       await loseCheckpoint(job);
       await expect(backup('lost')).rejects.toMatchObject({ code: 'CHECKPOINT_LOST', exitCode: 2 });
       expect((await readdir(job.folder)).filter((name) => name.includes('partial'))).toEqual([]);
+    });
+  });
+
+  it('that cannot be made names its own folder, and leaves none', async () => {
+    await withJob({}, async (job) => {
+      await job.enrich();
+      const file = join(job.folder, 'file');
+      await writeFile(file, '');
+      await expect(backupState(job.config(), { folder: join(file, 'b') })).rejects.toMatchObject({
+        code: 'PATH_NOT_FOLDER',
+        message: expect.stringContaining(file),
+      });
+      await expect(backupState(job.config(), { folder: '/proc/b/c' })).rejects.toMatchObject({
+        code: 'FOLDER_UNWRITABLE',
+        message: expect.stringContaining('/proc/b'),
+      });
+      await loseCheckpoint(job);
+      const folder = join(job.folder, 'new', 'deep', 'b');
+      await expect(backupState(job.config(), { folder })).rejects.toMatchObject({ code: 'CHECKPOINT_LOST' });
+      expect(await readdir(job.folder)).not.toContain('new');
+    });
+  });
+
+  it('with a folder or nothing but a pipe in place of a file is damaged', async () => {
+    await withJob({}, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.enrich();
+      await backupState(job.config(), { folder });
+      const target = job.config({ stateDir: 'elsewhere' });
+      for (const name of ['checkpoint.db', 'backup.json']) {
+        const path = join(folder, name);
+        const makers = [() => mkdir(path), async () => void execFileSync('mkfifo', [path])];
+        const kept = join(job.folder, 'kept');
+        await rename(path, kept);
+        for (const make of makers) {
+          await make();
+          await expect(restoreState(target, { folder })).rejects.toMatchObject({
+            code: 'BACKUP_DAMAGED',
+            facts: { path },
+          });
+          await rm(path, { recursive: true });
+        }
+        await rename(kept, path);
+      }
     });
   });
 
