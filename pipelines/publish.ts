@@ -21,14 +21,14 @@ import { withReadyRun } from './with-ready-run.js';
  */
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
   return withReadyRun(config, { ...options, existing: id }, async (run) => {
-    await checkAllCollected(run);
-    await closeBegunRounds(run);
-    await unmergeAll(run);
     const { state } = (await run.checkpoint.run(run.id))!;
     if (state === 'done' || state === 'withheld') {
       const deferred = await fetchFinished(run);
       if (deferred !== undefined) throw deferred;
     }
+    await checkAllCollected(run);
+    await closeBegunRounds(run);
+    await unmergeAll(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk), true);
     const released = state === 'withheld' ? 'foliopipe publish asked for it' : null;
     return summarizeRun(run, run.id, run.found, { released });
