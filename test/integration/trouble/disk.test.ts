@@ -304,6 +304,25 @@ describe.skipIf(!mayMount)('a disk that is full before the replies of uploads in
   });
 });
 
+describe('a limit of the size of files', () => {
+  it.each([16, 128, 400])('of %i blocks is told as one, and nothing is paid', async (blocks) => {
+    const service = await openFakeService(behaviour);
+    const job = await createJob(await folder(), { pipeline: `size-${blocks}`, baseUrl: service.url });
+    const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
+    const words = ['-c', `ulimit -f ${blocks}; exec "$@"`, 'sh', process.execPath, cli, 'run', job.config];
+    const env = { ...process.env, ...job.env, FOLIOPIPE_TOKEN: service.token };
+    const end = await new Promise<Ended>((resolve) => {
+      const child = execFile('sh', words, { env }, (_, stdout, stderr) =>
+        resolve({ code: child.exitCode, stdout, stderr }),
+      );
+    });
+    expect(end.stderr).toMatch(/\[FILE_SIZE_LIMIT\]\n {2}next: raise the limit \(ulimit -f\)/);
+    expect(end.code).toBe(2);
+    expect(service.folios).toEqual([]);
+    await service.close();
+  });
+});
+
 describe('a clock', () => {
   const skewed = (skew: () => number): Clock => ({
     now: () => systemClock.now() + skew(),
