@@ -22,9 +22,9 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
-import { resumeCommand } from '../resume-command.js';
 import { runReuseLines } from '../reuse-text.js';
 import { openState } from '../session.js';
 import { summaryText } from '../summary-text.js';
@@ -49,9 +49,9 @@ export function addStatus(command: Command, finish: Finish): void {
       );
       if (options.json) await printJson('summary', { ...summary });
       else if (run.state === 'done' || run.state === 'withheld') {
-        const resume = resumeCommand(process.argv, 'run');
-        await print(summaryText(summary, { resume, tolerate: config.failures.tolerate, mayRetry: true }));
-      } else await print(await openText(state, run, summary, config.poll.timeout));
+        const { tolerate } = config.failures;
+        await print(nextSteps(summaryText(summary, { tolerate, mayRetry: true })));
+      } else await print(nextSteps(await openText(state, run, summary, config.poll.timeout)));
       finish(0);
     } finally {
       await state.close();

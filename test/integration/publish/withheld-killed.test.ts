@@ -160,9 +160,9 @@ describe('the command says', () => {
   reuse     0 reused + 0 duplicates, 40 sent
   This is a rehearsal: the local service answered, so the predictions are not real.
   Exit 9: 6 of 40 records failed (15%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
-  next: foliopipe publish ${run} publishes it as it is (exit 3)
-  or: foliopipe retry ${run} sends failed records once more (paid again)
-  or: foliopipe run --set failures.tolerate=15% publishes it (exit 0)
+  next: foliopipe publish -c ${job.file} ${run} publishes it as it is (exit 3)
+  or: foliopipe retry -c ${job.file} ${run} sends failed records once more (paid again)
+  or: foliopipe run -c ${job.file} --set failures.tolerate=15% publishes it (exit 0)
 `;
       expect(night.stderr).toContain(lines('is complete, and its output is withheld'));
       const again = await here('run');
