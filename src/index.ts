@@ -109,7 +109,7 @@ export { isRestored, refuseUnconfirmed } from './run/backup/restored-mark.js';
 export { supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
-export { findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
+export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
 export { checkLoadable, checkLoadOfRest, loadPublication, openLoadTarget } from './run/load-run.js';
 export { namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';

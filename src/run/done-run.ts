@@ -9,6 +9,7 @@ import { hasContent } from '../files/output-store.js';
 import type { RunContext } from '../run-context.js';
 import type { Source } from '../types.js';
 import { type CheckSourceOptions, checkSource } from './check-source.js';
+import { type GivenUpRun, waysFromChanged } from './given-up-run.js';
 import { serviceIdentity } from './service.js';
 
 /**
@@ -124,8 +125,15 @@ export function prunedError({ id, prunedAt }: Run, why?: string): GuardError {
   );
 }
 
-/** The error for a run whose source has changed. */
-export function sourceChangedError({ id, state, source }: Run, now: Source): SourceError {
+/**
+ * The error for a run whose source has changed.
+ * @param givenUp what a new run would give up of an unfinished run.
+ */
+export function sourceChangedError(
+  { id, state, source }: Run,
+  now: Source,
+  givenUp?: GivenUpRun,
+): SourceError {
   const isDone = state === 'done' || state === 'withheld';
   const change =
     source.records === now.records
@@ -134,7 +142,7 @@ export function sourceChangedError({ id, state, source }: Run, now: Source): Sou
   return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? state : 'unfinished'}, and ${change}`, {
     hint: isDone
       ? `put the old file back to publish run ${id} again; foliopipe run begins one with the new file`
-      : `put the old file back to finish run ${id}, or start a new run: foliopipe run --new; source.onChange: supersede always does this`,
+      : waysFromChanged(id, givenUp),
     facts: { run: id, before: source.sha256, now: now.sha256 },
   });
 }

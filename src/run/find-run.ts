@@ -162,7 +162,7 @@ async function continueRun(
 ): Promise<FoundRun> {
   const { existing } = options;
   if (source.sha256 !== run.source.sha256) {
-    throw sourceChangedError(run, source);
+    throw sourceChangedError(run, source, await findGivenUp(context, options, run, true));
   }
   await context.prepareOutput(context.config.output.path);
   if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);

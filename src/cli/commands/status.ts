@@ -86,7 +86,7 @@ async function openText(
   const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
   const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
   const isStuck = ({ state, submittedAt }: ChunkRow) =>
-    state === 'submitted' && Date.now() - submittedAt! > patience;
+    run.state === 'open' && state === 'submitted' && Date.now() - submittedAt! > patience;
   const lines = [
     `run ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
     `  ${progressText(run, tally, null)}`,
