@@ -77,6 +77,14 @@ export async function findGivenUp(
   };
 }
 
+/** Whether a run has sent nothing that was, or may have been, paid for. */
+export async function hasPaidNothing(
+  { config, checkpoint }: GivenUpContext,
+  { id, pipeline }: Run,
+): Promise<boolean> {
+  return (await checkpoint.spending(pipeline, id, budgetAt(config.budget, 0).day)).run === 0;
+}
+
 /** Whether a local service has answered, and nothing else. */
 async function isFree(checkpoint: Pick<CheckpointReader, 'replyKinds'>, run: Run): Promise<boolean> {
   const { local, other, mixed } = await checkpoint.replyKinds(run.id);
