@@ -130,6 +130,7 @@ export { openApi, serviceIdentity } from './run/service.js';
 export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
+export { findRestamped } from './source/source-files.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';

@@ -8,6 +8,7 @@ import {
   type ChunkRow,
   ConfigError,
   createLocalOutputStore,
+  findRestamped,
   lostFolioText,
   namedRun,
   type Run,
@@ -50,7 +51,8 @@ export function addStatus(command: Command, finish: Finish): void {
       if (options.json) await printJson('summary', { ...summary });
       else if (run.state === 'done' || run.state === 'withheld') {
         const { tolerate } = config.failures;
-        await print(nextSteps(summaryText(summary, { tolerate, mayRetry: true })));
+        const text = summaryText(summary, { tolerate, mayRetry: true });
+        await print(nextSteps(text + (run.state === 'withheld' ? await otherSourceText(run) : '')));
       } else await print(nextSteps(await openText(state, run, summary, config.poll.timeout)));
       finish(0);
     } finally {
@@ -69,6 +71,14 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
       hint: 'see the runs with: foliopipe runs --all',
     },
   );
+}
+
+/** Says that the commands that publish a withheld run need another source than the one that is there. */
+async function otherSourceText({ source }: Run): Promise<string> {
+  const file = await findRestamped(source.files);
+  if (file === undefined) return '';
+  const { path, bytes, sha256 } = file;
+  return `  These need the source that the run has read: ${path} with ${bytes} bytes, sha256 ${sha256}. The file there has changed or was touched since; if its content differs, put the old one back first: foliopipe run would begin a new run with the other.\n`;
 }
 
 /**

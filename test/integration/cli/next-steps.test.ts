@@ -55,3 +55,21 @@ it('a run begun with --new and a stuck folio is gone on with, or ended, by what 
     await service.close();
   }
 });
+
+it('a run at a mistyped address gives way to one at the right address, without a word about --new', async () => {
+  const wrong = await openFakeService({ trouble: () => ({ kind: 'answer', status: 404 }) });
+  const service = await openFakeService({});
+  try {
+    const job = await createJob(await folder(), { pipeline: 'moved', baseUrl: service.url, records: 20 });
+    const here = { env: { FOLIOPIPE_TOKEN: service.token }, cwd: job.folder };
+    const refused = await callMain(['run', 'job.yaml', '--base-url', wrong.url], here);
+    expect(refused).toMatchObject({ code: 7 });
+    const ended = await callMain(['run', 'job.yaml'], here);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).toMatch(/began at another address of the service and has paid nothing there/);
+    expect(service.count('upload')).toBe(2);
+  } finally {
+    await wrong.close();
+    await service.close();
+  }
+});
