@@ -31,6 +31,7 @@ describe('a command in a text', () => {
     ['foliopipe runs prune, then', `foliopipe runs prune ${added}, then`],
     ['(foliopipe adopt --run R --chunk 4 FOLIO)', `(foliopipe adopt ${added} --run R --chunk 4 FOLIO)`],
     ['foliopipe state backup DIR', `foliopipe state backup ${added} DIR`],
+    ['foliopipe load RUN', `foliopipe load ${added} RUN`],
     ['foliopipe --help', 'foliopipe --help'],
     ['foliopipe 0.1 wrote /srv/foliopipe runs', 'foliopipe 0.1 wrote /srv/foliopipe runs'],
     ['the next foliopipe run does not wait', 'the next foliopipe run does not wait'],
