@@ -88,6 +88,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     };
     expect(jsonLines(lines.stdout).at(-1)).toMatchObject({
       ...totals,
+      uploads: 3,
       rehearsalUploads: 3,
       rehearsalRecords: 30,
     });
