@@ -144,6 +144,7 @@ export { mergePartly } from './stages/merge/merge-partly.js';
 export { mergeResults } from './stages/merge/merge-results.js';
 export type { MergedStretch } from './stages/merge/merge-stretch.js';
 export {
+  checkAllCollected,
   checkAllDownloaded,
   checkAllMerged,
   checkAllSubmitted,

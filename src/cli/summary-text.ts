@@ -45,7 +45,8 @@ function headline(summary: RunSummary): string {
     return `${what} was withheld; nothing was sent. It is published now, as publication ${publication}: ${released}`;
   if (publishedAgain !== null)
     return `${what} is done already; nothing was sent. It was published again, as publication ${publication}: ${publishedAgain}`;
-  if (found === 'done') return `${what} is done already; nothing was sent. --new starts over and pays again`;
+  if (found === 'done')
+    return `${what} is done already; nothing was sent. --new starts over${rehearsal ? '' : ' and pays again'}`;
   if (isNothingSent(summary)) return `${what} is done; every answer was known, and nothing was sent`;
   return `${what} is done`;
 }

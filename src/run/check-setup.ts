@@ -6,11 +6,12 @@ import { type ProbeOptions, probeSearch, probeService } from '../api/probe-servi
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../config/schema.js';
-import { diskError } from '../disk-error.js';
+import { diskError, isPassingTrouble } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
 import type { LoadTarget } from '../load/load-target.js';
+import { tryToMakeFolder } from '../make-folder.js';
 import { formatBytes } from '../quantities.js';
 import { createOutputLayout, type LayoutSource } from '../results/output-layout.js';
 import { inspectFile } from '../source/inspect-file.js';
@@ -70,13 +71,15 @@ async function checkOutputFolder(config: Config): Promise<string> {
   return text;
 }
 
-/** Creates nothing: a missing folder will be created by the run, so its nearest parent must be writable. */
+/** Leaves nothing behind: a missing folder will be created by the run, so its nearest parent must take folders. */
 async function checkFolder(path: string, key: string): Promise<string> {
   const nearest = nearestFolder(path);
   try {
     if (!(await stat(nearest)).isDirectory()) throw new Error(`${nearest} is not a folder`);
     await access(nearest, constants.W_OK | constants.X_OK);
+    tryToMakeFolder(nearest);
   } catch (cause) {
+    if (isPassingTrouble(cause)) throw cause;
     const where = nearest === path ? path : `${path} cannot be created, because ${nearest}`;
     throw new ConfigError('FOLDER_UNWRITABLE', `${key}: ${where} cannot be written to`, {
       hint: 'choose another folder, or let this user write there',

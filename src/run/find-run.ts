@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.js';
 import { ConfigError, type SourceError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
-import { formatDuration } from '../quantities.js';
+import { countOf, formatDuration } from '../quantities.js';
 import { recordsToSend } from '../report/origins.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
@@ -205,7 +205,7 @@ async function continueRun(
   if (interrupted > 0) {
     context.logger.warn(
       { run: run.id, chunks: interrupted },
-      `${interrupted} uploads were cut off when the last process ended; whether the service accepted them is not known`,
+      `${countOf(interrupted, 'upload')} ${interrupted === 1 ? 'was' : 'were'} cut off when the last process ended; whether the service accepted ${interrupted === 1 ? 'it' : 'them'} is not known`,
     );
   }
   return { run: (await context.checkpoint.run(run.id))!, found: 'continued' };
@@ -242,10 +242,10 @@ async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run:
   const age = formatDuration(clock.now() - run.createdAt);
   const left =
     run.chunks === null
-      ? `${cut - here} of the ${cut} chunks cut so far`
-      : `${run.chunks - here} of ${run.chunks} chunks`;
+      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far`
+      : `${run.chunks - here} of ${countOf(run.chunks, 'chunk')}`;
   logger.info(
     { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },
-    `continuing run ${run.id} of ${age} ago, ${left} left, ${chunks.submitted} folios open at the service`,
+    `continuing run ${run.id} of ${age} ago, ${left} left, ${countOf(chunks.submitted, 'folio')} open at the service`,
   );
 }

@@ -63,7 +63,7 @@ export async function withRun<T>(
     await run.close();
     return result;
   } catch (error) {
-    throw diskError(error, `${config.stateDir} or ${dirname(config.output.path)}`) ?? error;
+    throw diskError(error, [config.stateDir, dirname(config.output.path)]) ?? error;
   }
 }
 

@@ -49,8 +49,10 @@ export interface PlannedStep {
   /** Chunks and records that would still be uploaded, ambiguous ones included. */
   readonly chunks: number;
   readonly records: number;
-  /** Why a done run would be published again, or one that was withheld; or null. */
+  /** Why a done run would be published again, or null. */
   readonly publishedAgain?: string | null;
+  /** Why a withheld run would be published, or null. */
+  readonly released?: string | null;
   /** What was paid for in the unfinished run that the new one replaces; null if none is replaced, or nothing was paid. */
   readonly givesUp: GivenUpRun | null;
 }
@@ -76,7 +78,7 @@ export async function planRun(
     const found = fresh
       ? await findReplaced(reader, config)
       : await findNext({ config, output }, service, source, reader);
-    const { kind, run, publishedAgain, replaced } = found;
+    const { kind, run, publishedAgain, released, replaced } = found;
     if (kind === 'begin' && excess !== undefined) throw excess;
     const sends = kind === 'begin' || kind === 'continue';
     if (sends) {
@@ -101,6 +103,7 @@ export async function planRun(
       ...(begun === undefined ? all : await leftOf(reader!, begun, chunks)),
       ...(!sends && { chunks: 0, records: 0 }),
       ...(publishedAgain !== undefined && { publishedAgain }),
+      ...(released !== undefined && { released }),
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
     if (sends) {
@@ -147,7 +150,7 @@ async function planChunks(
 }
 
 /** The kind of the next step, and the run that it is about. */
-interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain'> {
+interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain' | 'released'> {
   readonly run: Run | null;
   /** The unfinished run that the new one would replace. */
   readonly replaced?: Run;
@@ -194,13 +197,13 @@ async function findNext(
   const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begins;
   const { withheld } = done;
-  const publishedAgain =
+  const why =
     withheld === null
       ? await whyPublishedAgain({ config, output: store, checkpoint: reader }, done)
       : releaseReason(judgedCounts(withheld), config.failures);
-  if (withheld !== null && publishedAgain === null) return { kind: 'withheld', run: done };
-  if (publishedAgain !== null && done.prunedAt !== null) throw prunedError(done, publishedAgain);
-  return { kind: 'done', run: done, publishedAgain };
+  if (withheld !== null && why === null) return { kind: 'withheld', run: done };
+  if (why !== null && done.prunedAt !== null) throw prunedError(done, why);
+  return { kind: 'done', run: done, ...(withheld === null ? { publishedAgain: why } : { released: why }) };
 }
 
 async function whyPublishedAgain(

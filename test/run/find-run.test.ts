@@ -34,7 +34,7 @@ describe('an unfinished run', () => {
     expect(await find(run)).toMatchObject({ found: 'continued', run: { id: run.id } });
     expect(await run.checkpoint.chunk(run.id, 2)).toMatchObject({ state: 'ambiguous' });
     expect(run.log[0]).toContain(`continuing run ${run.id}`);
-    expect(run.log[1]).toMatch(/^warn 1 uploads were cut off/);
+    expect(run.log[1]).toMatch(/^warn 1 upload was cut off/);
   });
 
   it('with the same content under another time is the same', async () => {

@@ -7,6 +7,7 @@ import { openSqlite } from '../../sqlite-driver.js';
 import type { RunState } from '../state.js';
 import { refuseNewer, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
+import { openForReading } from './open-for-reading.js';
 import { openPrivateDatabase } from './open-private-database.js';
 import { refuseLost } from './refuse-lost.js';
 import { damagedCheckpoint, translateStateError } from './translate-state-error.js';
@@ -32,7 +33,6 @@ export interface CopiedDatabase {
   }[];
 }
 
-const BUSY_TIMEOUT_MS = 10_000;
 /** More pages than a database can have: one step copies one snapshot, however often others commit. */
 const ALL_PAGES = 0x7fffffff;
 
@@ -48,7 +48,7 @@ export async function copyDatabase(stateDir: string, to: string): Promise<Copied
     if (!existsSync(path)) {
       throw new ConfigError('STATE_MISSING', `${stateDir} holds no state`, { facts: { stateDir } });
     }
-    const source = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
+    const source = openForReading(path);
     try {
       refuseNewer(source, migrations.length);
       await source.backup(to, { progress: () => ALL_PAGES });

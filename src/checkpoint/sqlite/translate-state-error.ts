@@ -1,9 +1,9 @@
 /** Translates errors of SQLite and of the file system into errors with a foliopipe code. */
-import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { diskError, roomAt } from '../../disk-error.js';
-import { ConfigError, TroubleError } from '../../errors.js';
+import { ConfigError, type ErrorFacts, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 
 const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/;
@@ -32,6 +32,7 @@ export function translateStateError(cause: unknown, path: string): unknown {
   const { message, facts } = error;
   const code = OWN_CODES[error.code];
   if (code === undefined) return error;
+  if (code === 'STATE_DIR_UNWRITABLE') return unwritable(message, path, cause, facts);
   const Kind = error instanceof TroubleError ? TroubleError : ConfigError;
   return new Kind(code, message, { facts, cause });
 }
@@ -44,7 +45,7 @@ function translateSqliteError(cause: unknown, code: string, path: string): unkno
   if (DAMAGED.test(code)) return damagedCheckpoint(path, cause);
   if (code.startsWith('SQLITE_CANTOPEN')) return whyNotOpened(path, code, cause);
   if (UNWRITABLE.test(code)) {
-    return new ConfigError('STATE_DIR_UNWRITABLE', `cannot write ${path} (${code})`, details);
+    return unwritable(`cannot write ${path} (${code})`, path, cause, details.facts);
   }
   if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
   if (FAILED.test(code) && roomAt(path)?.bytes === 0) return diskError(systemError('ENOSPC', path, 'write'));
@@ -73,10 +74,22 @@ function whyNotOpened(path: string, code: string, cause: unknown): unknown {
   } catch (error) {
     return translateStateError(error, path);
   }
-  return new ConfigError('STATE_DIR_UNWRITABLE', `cannot open ${path} for writing (${code})`, {
-    facts: { path, reason: code },
+  return unwritable(`cannot open ${path} for writing (${code})`, path, cause, { path, reason: code });
+}
+
+function unwritable(message: string, path: string, cause: unknown, facts: ErrorFacts): ConfigError {
+  return new ConfigError('STATE_DIR_UNWRITABLE', message, {
+    facts: { ...facts, hasCheckpoint: isInState(path) },
     cause,
   });
+}
+
+/** Whether a path is the folder of a checkpoint, or within it. */
+function isInState(path: string): boolean {
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'checkpoint.db'))) return true;
+    if (folder === dirname(folder)) return false;
+  }
 }
 
 function systemError(code: string, path: string, syscall = 'open'): Error {

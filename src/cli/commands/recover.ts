@@ -50,9 +50,7 @@ function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
     ...runs.map(runText),
     ...(rebuilt.length > 0 || base !== 'whole' ? [`${countOf(rebuilt.length, 'run')} ${done}`] : []),
     ...answersText(answers, done),
-    ...(searches > 0
-      ? [`${searches === 1 ? '1 search' : `${formatCount(searches)} searches`} outside of runs ${done}`]
-      : []),
+    ...(searches > 0 ? [`${countOf(searches, 'search', 'searches')} outside of runs ${done}`] : []),
     ...asideText(aside),
     ...(mayLackPruned
       ? [
@@ -112,7 +110,7 @@ function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string 
   const { state, chunks, folios, downloaded, ambiguous, records, ambiguousRecords, prunedAt } = of;
   const perhaps = ambiguousRecords > 0 ? `, ${formatCount(ambiguousRecords)} more perhaps` : '';
   const held = [
-    `${formatCount(records - ambiguousRecords)} records paid for${perhaps}`,
+    `${countOf(records - ambiguousRecords, 'record')} paid for${perhaps}`,
     countOf(folios, 'folio'),
     ...(prunedAt === null
       ? [`all results of ${formatCount(downloaded)} of ${countOf(chunks, 'chunk')}`]

@@ -125,7 +125,7 @@ function restoredText(restored: Restored, isAnyLost: boolean): string {
     ),
     ...(results ? [] : ['without stored parts: they are fetched from the service again, at no cost']),
     ...(recovered === null ? [] : recoveredText(recovered)),
-    ...aside.map((path) => `an older copy is kept as ${path}`),
+    ...aside.map((path) => `what was there before is kept as ${path}`),
     ...(recovered === null ? [] : [nextText(createdAt, isComplete, isAnyLost)]),
   ].join('\n')}\n`;
 }

@@ -93,7 +93,10 @@ async function openText(
 ): Promise<string> {
   const { abandoned, adoptable, lost } = summary;
   const tally = await state.tally(run.id);
-  const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
+  const shown = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
+  // Those have a line of their own, with what to do.
+  const doubtful = new Set(adoptable.map(({ chunk }) => chunk));
+  const folios = shown.filter(({ number }) => !doubtful.has(number));
   const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
   const isStuck = ({ state, submittedAt }: ChunkRow) =>
     run.state === 'open' && state === 'submitted' && Date.now() - submittedAt! > patience;

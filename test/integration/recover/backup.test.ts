@@ -73,6 +73,9 @@ describe('a real run that is killed', () => {
     expect(await readFile(job.output)).toEqual(await readFile(unbroken.output));
     // It is asked once.
     expect((await runCli(['run', job.config], { env: job.env })).code).toBe(0);
+    const again = await callMain(['state', 'restore', backup, '--replace', job.config], { env: job.env });
+    expect(again.code, again.stderr).toBe(0);
+    expect(again.stdout).toMatch(/\nwhat was there before is kept as \S+checkpoint\.db\.\w+\.replaced\n/);
 
     await serve.stop();
     const names = servedFolios(data).map(({ fileName }) => fileName);

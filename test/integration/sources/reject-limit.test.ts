@@ -133,7 +133,7 @@ it('the command says what to type, and that does it', async () => {
     const [, set] = /foliopipe run -c \S+ (--set \S+)/.exec(refused.stderr)!;
     const plan = await runCli(['plan', file, ...set!.split(' ')], { env });
     expect(plan.stdout).toContain(
-      '\n  1 blank record would not be sent (upload.skipBlank): 3.2 %, and source.maxRejected is 1\n',
+      '\n  1 blank record would not be sent (upload.skipBlank): 3.2%, and source.maxRejected is 1\n',
     );
     const done = await runCli(['run', file, ...set!.split(' ')], { env });
     expect(done.code, done.stderr).toBe(0);

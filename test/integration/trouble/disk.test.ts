@@ -211,6 +211,27 @@ describe(`a read-only folder, ${readOnly.title}`, () => {
       await service.close();
     },
   );
+
+  it.runIf(readOnly.run === mounted)(
+    'the state: commands that only read work, and a run says to make it writable again',
+    async () => {
+      const service = await openFakeService(behaviour);
+      const job = await createJob(await folder(), { pipeline: 'reading', baseUrl: service.url });
+      const env = { ...job.env, FOLIOPIPE_TOKEN: service.token };
+      expect((await runCli(['run', job.config], { env })).code).toBe(0);
+      const backup = ['state', 'backup', path.join(job.folder, 'backup')];
+      for (const args of [['ledger'], ['status'], backup]) {
+        const end = await readOnly.run(job.stateDir, [...args, job.config], env);
+        expect(end.code, `${args.join(' ')}: ${end.stderr}`).toBe(0);
+        if (args[0] === 'ledger')
+          expect(end.stdout).toBe((await runCli([...args, job.config], { env })).stdout);
+      }
+      const refused = await readOnly.run(job.stateDir, ['run', '--new', '--yes', job.config], env);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toMatch(/\[STATE_DIR_UNWRITABLE\]\n {2}next: let this user write there again/);
+      await service.close();
+    },
+  );
 });
 
 describe('a clock', () => {
