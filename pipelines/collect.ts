@@ -52,7 +52,7 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
       if (open > 0) {
         throw new StillProcessingError(
           'STILL_PROCESSING',
-          `run ${run.id}: ${open} folios are still processing`,
+          `run ${run.id}: ${open} ${open === 1 ? 'folio is' : 'folios are'} still processing`,
           {
             hint: 'foliopipe collect --no-wait asks again; without --no-wait it waits',
             facts: { run: run.id, open },

@@ -1,5 +1,11 @@
 /** Writes the output of a run again from its stored results, without the service. Releases one that is withheld. */
-import { type Config, type RunOptions, type RunSummary, summarizeRun } from '../src/index.js';
+import {
+  type Config,
+  checkAllCollected,
+  type RunOptions,
+  type RunSummary,
+  summarizeRun,
+} from '../src/index.js';
 import { closeBegunRounds } from './answer-failed.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { unmergeAll } from './publish-again.js';
@@ -12,6 +18,7 @@ import { withReadyRun } from './with-ready-run.js';
  */
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
   return withReadyRun(config, { ...options, existing: id }, async (run) => {
+    await checkAllCollected(run);
     await closeBegunRounds(run);
     await unmergeAll(run);
     const { state } = (await run.checkpoint.run(run.id))!;

@@ -68,7 +68,19 @@ function describe(error: unknown): { code: string; message: string } {
   if (!(error instanceof Error)) return { code: 'UNKNOWN', message: String(error) };
   if (error.cause instanceof Error) return describe(error.cause);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { code, message: error.message || code };
+  return { code, message: tlsText(error.message) ?? (error.message || code) };
+}
+
+/** What OpenSSL says when the other side does not speak TLS. */
+const NO_TLS = /wrong version number|http request|https proxy request|packet length too long|record layer/i;
+
+/** @returns OpenSSL's line in words, without its numbers, function and file; undefined for any other message. */
+function tlsText(message: string): string | undefined {
+  const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1];
+  if (reason === undefined) return undefined;
+  return NO_TLS.test(reason)
+    ? 'no TLS is spoken there; is it an http:// address?'
+    : `the TLS handshake failed: ${reason}`;
 }
 
 /** Codes of OpenSSL and Node for a certificate that does not verify. */

@@ -163,6 +163,20 @@ describe('what answers at the address', () => {
     const checked = await checkAt(answer);
     expect(checked.items.service).toMatchObject({ ok, told: expect.stringMatching(told) });
     expect(checked.code).toBe(code);
+    // Something has answered.
+    expect(checked.items.token!.told).not.toContain('did not answer');
+  });
+
+  it.concurrent('the next command of a wrong address names a path that does not belong to it', async () => {
+    const server = await openScriptedServer(page);
+    try {
+      const args = ['check', job.config, '--base-url', `${server.url}/naics/naics/external/upload`];
+      const { stdout } = await callMain(args, { env: job.env });
+      expect(stdout).toContain('without the paths of the operations, such as /naics/naics/external/upload');
+      expect(stdout).toMatch(/\?\? {4}token: not known: what answered says nothing about it/);
+    } finally {
+      await server.close();
+    }
   });
 
   it.concurrent('nothing: no host, no name, no answer, or one that drips', async () => {
@@ -197,6 +211,9 @@ describe('what answers at the address', () => {
       expect(items.service).toMatchObject({ ok: false, code: 'SERVICE_WRONG_ADDRESS' });
       expect(code).toBe(2);
     }
+    expect(secure.items.service!.told).toMatch(
+      /does not speak its protocol: no TLS is spoken there; is it an http:\/\/ address\? \(\w+\)$/,
+    );
   });
 });
 
