@@ -109,7 +109,7 @@ export { isRestored, refuseUnconfirmed, unconfirmedText } from './run/backup/res
 export { supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
-export { findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
+export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
 export { checkLoadable, checkLoadOfRest, loadPublication, openLoadTarget } from './run/load-run.js';
 export { namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
@@ -130,6 +130,7 @@ export { openApi, serviceIdentity } from './run/service.js';
 export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
+export { findRestamped } from './source/source-files.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';

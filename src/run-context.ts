@@ -56,6 +56,8 @@ export interface RunContext {
      * Uploads between the commits of their intent and of their outcome. The run is closed only after they have ended.
      */
     readonly inFlight: Set<Promise<unknown>>;
+    /** Replies that could be recorded nowhere, and why. The run ends with an error that names them all. */
+    readonly unrecorded: { readonly chunk: number; readonly folio: string; readonly cause: unknown }[];
   };
   /** The state of the join, shared by all stages. */
   readonly join: {

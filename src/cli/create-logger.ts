@@ -5,6 +5,7 @@ import type { Config, Logger } from '../../pipelines/index.js';
 import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
 import { openLogFile } from './log-file.js';
+import { nextSteps } from './next-steps.js';
 import { stderr } from './output.js';
 import { createTerminal, type Terminal } from './terminal.js';
 
@@ -58,7 +59,13 @@ export function createLogger(
       level,
       base: null,
       redact: { paths: ['token', '*.token', '*.*.token'], censor: '[secret]' },
-      hooks: { streamWrite: (line) => safeJsonText(redact(line, secrets)) },
+      hooks: {
+        logMethod(args, method) {
+          const shown = args.map((arg: unknown) => (typeof arg === 'string' ? nextSteps(arg) : arg));
+          method.apply(this, shown as typeof args);
+        },
+        streamWrite: (line) => safeJsonText(redact(line, secrets)),
+      },
     },
     pino.multistream(streams),
   );

@@ -12,9 +12,9 @@ import {
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, readConfig } from './common-options.js';
 import { createLogger, secretsOf, warnLost } from './create-logger.js';
+import { nextSteps, rememberRun } from './next-steps.js';
 import { stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
-import { resumeCommand } from './resume-command.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';
@@ -50,7 +50,6 @@ export async function runJob(
     work: job,
     text: (summary, { failures }) =>
       summaryText(summary, {
-        resume: resumeCommand(process.argv, 'collect'),
         tolerate: failures.tolerate,
         mayRetry: prepare === undefined,
       }),
@@ -94,7 +93,10 @@ export async function runSession<T extends object>(
       ...runOptions,
       proxies: environmentProxies(process.env),
       onScan: progress.onScan,
-      onRun: progress.onRun,
+      onRun: (run) => {
+        rememberRun();
+        progress.onRun(run);
+      },
       ...(service && { endpoint: service.endpoint }),
       at: (point) => {
         failpoint?.(point);
@@ -103,11 +105,12 @@ export async function runSession<T extends object>(
     });
     await progress.close();
     const code = exitCode(result);
+    const shown = nextSteps(text(result, config));
     if (options.json) writeJson('summary', { ...result, exitCode: code });
     else if (options.logFormat === 'json') {
       const fields: object = { type: 'summary', ...result };
-      logger.info(fields, text(result, config).trimEnd());
-    } else stderr.write(text(result, config));
+      logger.info(fields, shown.trimEnd());
+    } else stderr.write(shown);
     return code;
   } finally {
     await progress.close();

@@ -15,8 +15,6 @@ import { escapeUnprintable } from '../text.js';
 import { runReuseLines } from './reuse-text.js';
 
 export interface SummaryTerms {
-  /** The command that continues the run if it is not done. */
-  readonly resume: string;
   /** `failures.tolerate` of the current config: a share from 0 to 1. */
   readonly tolerate: number;
   /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
@@ -25,7 +23,7 @@ export interface SummaryTerms {
 
 export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
   const lines = [
-    headline(summary, terms.resume),
+    headline(summary),
     ...published(summary),
     ...warnings(summary),
     ...(summary.exitCode === 3 ? whyPartial(summary, terms) : []),
@@ -34,7 +32,7 @@ export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
   return `${lines.join('\n')}\n`;
 }
 
-function headline(summary: RunSummary, resume: string): string {
+function headline(summary: RunSummary): string {
   const { run, found, state, exitCode, chunks, rehearsal, publication, publishedAgain, released } = summary;
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
   if (exitCode === 8)
@@ -42,7 +40,7 @@ function headline(summary: RunSummary, resume: string): string {
   if (state === 'withheld' && found === 'done') return `${what} is still withheld; nothing was sent`;
   if (state === 'withheld') return `${what} is complete, and its output is withheld`;
   if (state !== 'done')
-    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: ${resume}`;
+    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: foliopipe collect`;
   if (released !== null)
     return `${what} was withheld; nothing was sent. It is published now, as publication ${publication}: ${released}`;
   if (publishedAgain !== null)

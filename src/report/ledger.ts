@@ -48,9 +48,9 @@ export interface LedgerEntry {
 }
 
 export interface LedgerTotals {
-  /** Uploads, without rehearsals. */
+  /** All uploads. */
   readonly uploads: number;
-  /** Records that were searched one by one, without rehearsals. */
+  /** All records that were searched one by one. */
   readonly searches: number;
   /** Records sent, without rehearsals. */
   readonly records: number;
@@ -58,6 +58,7 @@ export interface LedgerTotals {
   readonly possiblyTwice: number;
   /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
+  /** How many of the uploads, and of the searches, were answered by a local service; and the records of both. */
   readonly rehearsalUploads: number;
   readonly rehearsalSearches: number;
   readonly rehearsalRecords: number;
@@ -227,9 +228,10 @@ export function addEntry(
 ): LedgerTotals {
   const uploads = kind === 'upload' ? 1 : 0;
   const searches = kind === 'search' ? records : 0;
+  const all = { ...totals, uploads: totals.uploads + uploads, searches: totals.searches + searches };
   if (rehearsal) {
     return {
-      ...totals,
+      ...all,
       rehearsalUploads: totals.rehearsalUploads + uploads,
       rehearsalSearches: totals.rehearsalSearches + searches,
       rehearsalRecords: totals.rehearsalRecords + records,
@@ -237,9 +239,7 @@ export function addEntry(
   }
   const sent = totals.records + records;
   return {
-    ...totals,
-    uploads: totals.uploads + uploads,
-    searches: totals.searches + searches,
+    ...all,
     records: sent,
     possiblyTwice: totals.possiblyTwice + (possiblyTwice ? records : 0),
     // Computed from the sum of records, because a sum of rounded prices would be less exact.

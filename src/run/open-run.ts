@@ -14,6 +14,7 @@ import { silentLogger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
+import { unrecordedError } from '../stages/submit/upload-chunk.js';
 import { systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
 import { refuseUnconfirmed } from './backup/restored-mark.js';
@@ -58,7 +59,7 @@ export async function withRun<T>(
     const run = await openRun(config, options);
     const result = await body(run).catch(async (error: unknown) => {
       await run.close().catch(() => undefined);
-      throw error;
+      throw unrecordedError(run) ?? error;
     });
     await run.close();
     return result;
@@ -88,7 +89,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     const api = options.api ?? openApi(config, options);
     if (options.api === undefined) releasers.add(api);
 
-    const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>() };
+    const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
     const service = serviceIdentity(config);

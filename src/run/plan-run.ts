@@ -1,7 +1,7 @@
 /** Plans a run: what it would do, cost and save. Uses no network, takes no lock and changes nothing. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
+import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import type { SourceError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
@@ -18,7 +18,7 @@ import { checkDisk } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { asBegun, pickDoneRun, prunedError } from './done-run.js';
-import { findGivenUp, type GivenUpRun } from './given-up-run.js';
+import { findGivenUp, type GivenUpRun, hasPaidNothing } from './given-up-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import type { RunOptions } from './run-options.js';
@@ -184,7 +184,11 @@ async function findNext(
   if (reader === undefined) return begins;
   const frozen = fixedValues(config, service);
   const unfinished = await reader.unfinishedRun(config.pipeline);
-  if (unfinished !== undefined) {
+  const isDropped =
+    unfinished?.state === 'open' &&
+    isOnlyMoved(unfinished.frozen, frozen) &&
+    (await hasPaidNothing({ config, checkpoint: reader }, unfinished));
+  if (unfinished !== undefined && !isDropped) {
     checkFixedValues(unfinished.frozen, frozen, unfinished.id);
     if (unfinished.source.sha256 === source.sha256) return { kind: 'continue', run: unfinished };
     if (config.source.onChange === 'supersede') return { ...begins, replaced: unfinished };

@@ -43,9 +43,8 @@ const done: RunSummary = {
   createdAt: 1,
   finishedAt: 2,
 };
-const terms = { resume: '', tolerate: 0.05, mayRetry: true };
-const textOf = (changes: Partial<RunSummary>) =>
-  summaryText({ ...done, ...changes }, { ...terms, resume: 'foliopipe collect job.yaml' });
+const terms = { tolerate: 0.05, mayRetry: true };
+const textOf = (changes: Partial<RunSummary>) => summaryText({ ...done, ...changes }, terms);
 
 describe('summaryText', () => {
   it('shows the output, the files and the balance', () => {
@@ -87,9 +86,7 @@ describe('summaryText', () => {
   it('says how to go on with a run that is not done', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;
     const chunks = { all: 3, byState: { ...nothingTallied, submitted: 1 } };
-    expect(textOf({ ...open, chunks })).toBe(
-      'run r1: 1 open folio; go on with: foliopipe collect job.yaml\n',
-    );
+    expect(textOf({ ...open, chunks })).toBe('run r1: 1 open folio; go on with: foliopipe collect\n');
   });
   it.each([
     [

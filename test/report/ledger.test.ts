@@ -110,7 +110,7 @@ describe('ledger entries', () => {
     const entries = ledgerEntries({ ...nightly, isLocal: true }, [upload(1, 1, 'ambiguous')], 0.1);
     expect(entries).toMatchObject([{ price: 0, rehearsal: true }]);
     expect(totalsOf(entries, 0.1)).toEqual({
-      uploads: 0,
+      uploads: 1,
       searches: 0,
       records: 0,
       possiblyTwice: 0,

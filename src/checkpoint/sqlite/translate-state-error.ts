@@ -1,5 +1,5 @@
 /** Translates errors of SQLite and of the file system into errors with a foliopipe code. */
-import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { diskError, roomAt } from '../../disk-error.js';
@@ -22,8 +22,8 @@ const OWN_CODES: Readonly<Record<string, string>> = {
  * @param cause an error from work on a file in the state folder.
  * @param path the path of the file or folder.
  * @returns the error to throw: `DISK_FULL`, `DISK_NO_INODES`, `TOO_MANY_FILES`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO`
- *   (the same command can go on later), `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person must
- *   repair it); any other error as `diskError` has it, else unchanged.
+ *   (the same command can go on later), `CHECKPOINT_DAMAGED`, `STATE_DIR_UNWRITABLE` or `FILE_SIZE_LIMIT` (a
+ *   person must repair it); any other error as `diskError` has it, else unchanged.
  */
 export function translateStateError(cause: unknown, path: string): unknown {
   if (isSqliteError(cause)) return translateSqliteError(cause, cause.code, path);
@@ -48,11 +48,34 @@ function translateSqliteError(cause: unknown, code: string, path: string): unkno
     return unwritable(`cannot write ${path} (${code})`, path, cause, details.facts);
   }
   if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
+  if (FAILED.test(code) && isAtSizeLimit(path)) return diskError(systemError('EFBIG', path, 'write'));
   if (FAILED.test(code) && roomAt(path)?.bytes === 0) return diskError(systemError('ENOSPC', path, 'write'));
   if (FAILED.test(code)) {
     return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, details);
   }
   return cause;
+}
+
+/** SQLite tells a file that may not grow (`ulimit -f`) as a failed disk. */
+function isAtSizeLimit(path: string): boolean {
+  const limit = fileSizeLimit();
+  return ['', '-wal'].some((end) => {
+    const found = statSync(`${path}${end}`, { throwIfNoEntry: false });
+    return found !== undefined && found.size + ONE_CHANGE > limit;
+  });
+}
+
+/** More than a change adds to a file. After the error, the file may be as short as before the change. */
+const ONE_CHANGE = 1024 * 1024;
+
+/** The largest file that this process may write; Infinity if there is no limit or the system does not tell. */
+function fileSizeLimit(): number {
+  try {
+    const [, soft] = /^Max file size\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 /**

@@ -111,7 +111,7 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const cost =
         amount === null ? 'unknown: set budget.pricePerRecord' : `${amount.toFixed(2)} ${currency}`;
       const lines = [
-        `${requestsText(uploads, searches)}, ${countOf(records, 'record')} to pay, cost ${cost}`,
+        `${requestsText(uploads - rehearsalUploads, searches - rehearsalSearches)}, ${countOf(records, 'record')} to pay, cost ${cost}`,
         ...(possiblyTwice > 0
           ? [`${countOf(possiblyTwice, 'record')} of these possibly paid for twice or in vain`]
           : []),

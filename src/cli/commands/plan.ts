@@ -13,6 +13,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { reuseText } from '../reuse-text.js';
 import { listenForStop } from '../stop-signals.js';
@@ -160,7 +161,7 @@ function nextText({ kind, run, chunks, records, publishedAgain, released }: Plan
       }
       return `run ${run} has done this source already; foliopipe run would send nothing${publishedAgain ? `, and publish it again: ${publishedAgain}` : ''}`;
     case 'withheld':
-      return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; foliopipe publish ${run} publishes its output`;
+      return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; ${nextSteps(`foliopipe publish ${run}`)} publishes its output`;
     case 'changed':
       return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4; put the source back, or foliopipe run --new`;
   }

@@ -10,6 +10,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 
 interface Options extends CommonOptions {
@@ -34,7 +35,7 @@ export function addRecover(command: Command, finish: Finish): void {
       const { runs, ...rest } = recovered;
       for (const run of runs) await printJson('run', run);
       await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
-    } else await print(textOf(recovered, config, dryRun));
+    } else await print(nextSteps(textOf(recovered, config, dryRun)));
     finish(exitCode);
   });
 }

@@ -10,6 +10,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
 
@@ -36,7 +37,7 @@ function addBackup(state: Command, finish: Finish): void {
       const backedUp = await untilStopped((signal) => backupState(config, { folder, results, signal }));
       const { runs, ...rest } = backedUp;
       if (options.json) await printJson('summary', { ...rest, runs: runs.length, exitCode: 0 });
-      else await print(backedUpText(backedUp));
+      else await print(nextSteps(backedUpText(backedUp)));
       finish(0);
     },
   );
@@ -78,7 +79,7 @@ function addRestore(state: Command, finish: Finish): void {
         const { runs, ...rest } = restored;
         for (const run of runs) await printJson('run', run);
         await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
-      } else await print(restoredText(restored, isAnyLost));
+      } else await print(nextSteps(restoredText(restored, isAnyLost)));
       finish(exitCode);
     },
   );

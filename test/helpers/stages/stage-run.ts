@@ -112,7 +112,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     deferred: { error: undefined },
     join: { method: null, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
     work: { written: undefined },
-    uploads: { stopped: false, inFlight: new Set() },
+    uploads: { stopped: false, inFlight: new Set(), unrecorded: [] },
     signal: controller.signal,
     clock,
     logger: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },

@@ -36,7 +36,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     const status = await cli(['status', job.config]);
     // To a reader chunk 2 still looks as if it were being uploaded; the next process finds out that it is ambiguous.
     const { fileName } = accepted[0]!;
-    const command = `foliopipe adopt --run ${run} --chunk 1 FOLIO`;
+    const command = `foliopipe adopt -c ${job.config} --run ${run} --chunk 1 FOLIO`;
     expect(status.stdout).toContain(
       `chunk 1 was possibly accepted; if the service lists the file ${fileName}, bind it: ${command}\n`,
     );
@@ -88,6 +88,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     };
     expect(jsonLines(lines.stdout).at(-1)).toMatchObject({
       ...totals,
+      uploads: 3,
       rehearsalUploads: 3,
       rehearsalRecords: 30,
     });

@@ -224,7 +224,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     const env = { FOLIOPIPE_TOKEN: service.token };
     const stopped = await runCli(['run', job.config], { env });
     const [, command = '', run = ''] =
-      /(foliopipe abandon --run (\S+) --chunk 2)$/m.exec(stopped.stderr) ?? [];
+      /(foliopipe abandon -c \S+ --run (\S+) --chunk 2)$/m.exec(stopped.stderr) ?? [];
     expect(stopped).toMatchObject({ code: 5 });
     expect((await callMain(['status', job.config], { env })).stdout).toContain(
       `; to give it up: ${command}\n`,
@@ -238,7 +238,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
       [
         `run ${run}: folio ${folio} of chunk 2 is given up; 10 records, paid in vain so far, 0.50 USD`,
         '  the next foliopipe run does not wait for it: 10 records UNPROCESSED (FOLIO_ABANDONED)',
-        `  when the service has finished it after all, bind it again: foliopipe adopt --run ${run} --chunk 2 ${folio}`,
+        `  when the service has finished it after all, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
         '',
       ].join('\n'),
     );
@@ -250,7 +250,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     const ended = await runCli(['run', job.config], { env });
     expect(ended).toMatchObject({ code: 3 });
     expect(ended.stderr).toContain(
-      `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); when it is finished, bind it again: foliopipe adopt --run ${run} --chunk 2 ${folio}`,
+      `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); when it is finished, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
     );
     expectError(await callMain(words, { env }), 2, /ABANDON_RUN_ENDED/);
     expect(await readdir(join(job.folder, 'out'))).toContain('enriched.csv._PARTIAL');

@@ -254,7 +254,7 @@ describe('foliopipe search', () => {
       const { stdout } = await callMain(['ledger', job.config, '--json'], { env: job.env });
       expect(jsonLines(stdout)).toMatchObject([
         { type: 'search', run: null, price: 0, rehearsal: true },
-        { type: 'summary', records: 0, searches: 0, rehearsalSearches: 1, rehearsalRecords: 1, amount: 0 },
+        { type: 'summary', records: 0, searches: 1, rehearsalSearches: 1, rehearsalRecords: 1, amount: 0 },
       ]);
       const table = await callMain(['ledger', job.config], { env: job.env });
       expect(table.stdout).toContain(

@@ -28,11 +28,6 @@ const stopped = outcome(143, 'INTERRUPTED');
 /** Everything is bought and merged: the publication is finished before the process ends. */
 const published = outcome(0, null);
 const full = outcome(5, 'DISK_FULL');
-/** The reply is read and cannot be stored. The same command sends the chunk again. */
-const unrecorded = outcome(5, 'FOLIO_NOT_RECORDED', [chunks, 1, chunks + 1]);
-/** The command that the error names binds the folio first, so that the chunk is not sent again. */
-const adopted = outcome(5, 'FOLIO_NOT_RECORDED');
-
 const halved = ({ first, error }) => outcome(first, error, [halves, 0, halves]);
 const inRound = ({ first, error }) => outcome(first, error, [withRound, 0, withRound]);
 
@@ -90,16 +85,12 @@ export const outcomesAt = {
     ...usual,
     ...hungUp,
     kill: killedBeforePost,
-    full: unrecorded,
-    'full, adopted': adopted,
   },
   'after-post-before-commit': {
     nth: 3,
     ...usual,
     ...hungUp,
     kill: killedAfterPost,
-    full: unrecorded,
-    'full, adopted': adopted,
   },
   'after-accepted-before-poll': { nth: 3, ...usual },
   'after-finished-reply-before-commit': { nth: 2, submitted: true, ...usual },
