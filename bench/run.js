@@ -11,6 +11,7 @@ import { decoding } from './cases/decoding.js';
 import { delta } from './cases/delta.js';
 import { dialects } from './cases/dialects.js';
 import { growth } from './cases/growth.js';
+import { load } from './cases/load.js';
 import { merging } from './cases/merging.js';
 import { nights } from './cases/nights.js';
 import { resume } from './cases/resume.js';
@@ -32,6 +33,7 @@ const CASES = {
   reuse,
   nights,
   delta,
+  load,
 };
 
 const { values } = parseArgs({

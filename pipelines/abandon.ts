@@ -1,6 +1,6 @@
 /**
- * Gives up a folio that the service never finishes, so that its run can end without it. Sends nothing; needs no token
- * and no source.
+ * Gives up a folio that the service never finishes, or whose parts it never gives as it counts them, so that its run can
+ * end without it. Sends nothing; needs no token and no source.
  */
 import {
   adoptCommand,
@@ -110,7 +110,7 @@ async function findStuckChunk(
     });
   }
   const { state, cause, folio } = chunk;
-  if (state === 'submitted') return { chunk, already: false };
+  if (state === 'submitted' || state === 'finished') return { chunk, already: false };
   if (cause === 'FOLIO_ABANDONED') return { chunk, already: true };
   const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
   throw new ConfigError(
@@ -123,9 +123,8 @@ async function findStuckChunk(
 /** What to do with a chunk that has no open folio. */
 function hintFor(run: string, { number, state, folio }: ChunkRow): string {
   switch (state) {
-    case 'finished':
     case 'downloaded':
-      return 'the service has finished it: foliopipe run takes its answers, which are paid for';
+      return 'its answers are here: foliopipe run takes them';
     case 'uploading':
     case 'ambiguous':
       return `foliopipe run decides on it; with ambiguous.policy: hold it is given up and not sent again; if the service lists its file: ${adoptCommand(run, number, 'FOLIO')}`;

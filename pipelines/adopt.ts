@@ -7,6 +7,7 @@ import {
   ConfigError,
   chunkRecords,
   createServiceText,
+  FolioLostError,
   type FolioReport,
   isRestored,
   type OpenRun,
@@ -40,8 +41,8 @@ export interface AdoptedChunk extends Adoption {
 /**
  * Uploads nothing. In a restored state it also binds folios of chunks that were sent after the backup. If the run was published without the chunk, it is open again.
  * @throws ConfigError `RUN_UNKNOWN`, `ADOPT_RUN_NOT_LAST`, `ADOPT_CHUNK_UNKNOWN`, `ADOPT_CHUNK_STATE`,
- *   `ADOPT_FOLIO_BOUND`, `ADOPT_FILE_DIFFERS`, `ADOPT_RECORDS_DIFFER`, `ADOPT_SERVICE_DIFFERS`; FolioLostError when
- *   the service does not know the folio.
+ *   `ADOPT_FOLIO_BOUND`, `ADOPT_FOLIO_UNKNOWN`, `ADOPT_FILE_DIFFERS`, `ADOPT_RECORDS_DIFFER`,
+ *   `ADOPT_SERVICE_DIFFERS`.
  */
 export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
   return withReadyRun(config, { ...options, existing: what.run }, async (run) => {
@@ -49,7 +50,7 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
     const found = await findChunk(run, what.chunk);
     const chunk = found ?? (await cutUpTo(run, what.chunk));
     await checkUnbound(run, what);
-    const report = await run.api.track(what.folio, run.signal, AbortSignal.abort());
+    const report = await askForFolio(run, what);
     const { records, status, rehearsal } = report;
     checkAdoptedFile(run, chunk, what.folio, report, found === undefined);
     checkRecords(run, chunk, what.folio, records);
@@ -68,6 +69,23 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
       rehearsal,
     };
   });
+}
+
+/** Asks once: a folio that the service does not know is most likely a typing error. */
+async function askForFolio(run: OpenRun, { chunk, folio }: Adoption): Promise<FolioReport> {
+  try {
+    return await run.api.track(folio, run.signal, AbortSignal.abort());
+  } catch (error) {
+    if (!(error instanceof FolioLostError)) throw error;
+    throw new ConfigError(
+      'ADOPT_FOLIO_UNKNOWN',
+      `the service does not know folio ${folio}, so nothing was bound`,
+      {
+        hint: `compare the folio with what the service shows, then: ${adoptCommand(run.id, chunk, 'FOLIO')}; nothing was changed or paid`,
+        facts: { run: run.id, chunk, folio },
+      },
+    );
+  }
 }
 
 /** @returns undefined for a chunk that a restored state has not sent, and that was perhaps sent after its backup. */

@@ -16,6 +16,7 @@ import {
 } from '../src/index.js';
 import { closeBegunRounds } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
+import { loadDone } from './load.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { publishPartlyAtDeadline } from './publish-partly.js';
@@ -39,7 +40,10 @@ export async function collect(config: Config, options: CollectOptions = {}): Pro
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
   return withLostRechecked(config, { ...options, existing: true }, async (run) => {
-    if (run.found === 'done') return summarizeRun(run, run.id, run.found, await publishAgain(run));
+    if (run.found === 'done') {
+      const notes = await publishAgain(run);
+      return summarizeRun(run, run.id, run.found, { ...notes, load: await loadDone(run) });
+    }
     const deferred = await fetchFinished(run);
     if (!wait) {
       if (deferred !== undefined) throw deferred;
@@ -48,7 +52,7 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
       if (open > 0) {
         throw new StillProcessingError(
           'STILL_PROCESSING',
-          `run ${run.id}: ${open} folios are still processing`,
+          `run ${run.id}: ${open} ${open === 1 ? 'folio is' : 'folios are'} still processing`,
           {
             hint: 'foliopipe collect --no-wait asks again; without --no-wait it waits',
             facts: { run: run.id, open },
@@ -67,6 +71,6 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
     await checkAllMerged(run);
     await closeBegunRounds(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
-    return summarizeRun(run, run.id, run.found);
+    return summarizeRun(run, run.id, run.found, { load: await loadDone(run) });
   });
 }

@@ -2,6 +2,7 @@
 import {
   appendMerged,
   type Config,
+  checkLoadOfRest,
   chunkRecords,
   downloadParts,
   mergeResults,
@@ -15,6 +16,7 @@ import {
 } from '../src/index.js';
 import { answerFailed } from './answer-failed.js';
 import { fetchFinished } from './fetch-finished.js';
+import { loadDone } from './load.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { publishPartlyAtDeadline } from './publish-partly.js';
@@ -37,6 +39,7 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
   return withLostRechecked(config, options, async (run) => {
     if (run.found === 'continued') {
       await fetchFinished(run);
+      await checkLoadOfRest(run);
     }
     if (run.found !== 'done') {
       await tryCanary(run);
@@ -52,6 +55,7 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
       await answerFailed(run);
       await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     }
-    return summarizeRun(run, run.id, run.found, run.found === 'done' ? await publishAgain(run) : {});
+    const notes = run.found === 'done' ? await publishAgain(run) : {};
+    return summarizeRun(run, run.id, run.found, { ...notes, load: await loadDone(run) });
   });
 }

@@ -2,14 +2,14 @@
 import { mergeResults, type OpenRun, type Publication, publishOutput, runStages } from '../src/index.js';
 
 /**
- * @param refetch fetches a chunk's parts again; without it the service is not asked.
+ * @param refetch fetches a chunk's parts again.
  * @param isReleased the output is never withheld.
  * @returns null if the output is withheld.
  * @throws TroubleError when the run is not complete; the errors of the stages.
  */
 export async function mergeAndPublish(
   run: OpenRun,
-  refetch?: Parameters<typeof mergeResults>[1],
+  refetch: Parameters<typeof mergeResults>[1],
   isReleased = false,
 ): Promise<Publication | null> {
   return runStages(

@@ -3,6 +3,7 @@ import {
   type Config,
   ConfigError,
   DeadlineError,
+  loadPublication,
   mergePartly,
   publishPartly,
   type RunOptions,
@@ -10,6 +11,7 @@ import {
   runStages,
   summarizeRun,
 } from '../src/index.js';
+import { loadDone } from './load.js';
 import { publishAgain } from './publish-again.js';
 import { withReadyRun } from './with-ready-run.js';
 
@@ -42,14 +44,17 @@ export async function publishPartlyAtDeadline(
       // If only the last step of publishing was missing, opening the run has finished it.
       const { state } = (await run.checkpoint.run(run.id))!;
       if (state === 'done' || state === 'withheld') {
-        return summarizeRun(run, run.id, 'done', await publishAgain(run));
+        const notes = await publishAgain(run);
+        return summarizeRun(run, run.id, 'done', { ...notes, load: await loadDone(run) });
       }
       run.logger.warn(
         { run: run.id },
         `${error.message}: what is done is published, the rest is UNPROCESSED`,
       );
       const publication = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
-      return summarizeRun(run, run.id, run.found, { partial: publication });
+      const row = (await run.checkpoint.run(run.id))!;
+      const load = await loadPublication(run, row, publication);
+      return summarizeRun(run, run.id, run.found, { partial: publication, load });
     });
   }
 }

@@ -1,21 +1,35 @@
-/** Writes the output of a run again from its stored results, without the service. Releases one that is withheld. */
-import { type Config, type RunOptions, type RunSummary, summarizeRun } from '../src/index.js';
+/** Writes the output of a run again from its stored results. Releases one that is withheld. */
+import {
+  type Config,
+  checkAllCollected,
+  type RunOptions,
+  type RunSummary,
+  refetchParts,
+  summarizeRun,
+} from '../src/index.js';
 import { closeBegunRounds } from './answer-failed.js';
+import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { unmergeAll } from './publish-again.js';
 import { withReadyRun } from './with-ready-run.js';
 
 /**
+ * The service is asked only for parts that are missing or damaged on the disk.
  * @param id names a run of the config's pipeline (see `namedRun`); its source must be unchanged.
  * @throws ConfigError when there is no such run; GuardError `RUN_PRUNED` when its results are removed; TroubleError
- *   when it is not complete yet.
+ *   when it is not complete yet; OutageError when a part must be fetched again and the service is out.
  */
 export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
   return withReadyRun(config, { ...options, existing: id }, async (run) => {
+    const { state } = (await run.checkpoint.run(run.id))!;
+    if (state === 'done' || state === 'withheld') {
+      const deferred = await fetchFinished(run);
+      if (deferred !== undefined) throw deferred;
+    }
+    await checkAllCollected(run);
     await closeBegunRounds(run);
     await unmergeAll(run);
-    const { state } = (await run.checkpoint.run(run.id))!;
-    await mergeAndPublish(run, undefined, true);
+    await mergeAndPublish(run, (chunk) => refetchParts(run, chunk), true);
     const released = state === 'withheld' ? 'foliopipe publish asked for it' : null;
     return summarizeRun(run, run.id, run.found, { released });
   });

@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto';
 import {
   budgetAt,
   type Config,
+  ConfigError,
+  GuardError,
   openApi,
   priceOf,
   type RunOptions,
+  refuseUnconfirmed,
   type SearchRecord,
   searchOnce,
   serviceIdentity,
@@ -33,7 +36,7 @@ export type SearchOptions = Pick<
 /**
  * Takes no lock: it may be called while a run works. The search counts in the ledger and in `budget.perDay` and
  * `budget.perMonth`.
- * @throws GuardError `BUDGET_REACHED` before anything is sent; AmbiguousUploadError when it may have been accepted: it
+ * @throws ConfigError `SEARCH_EMPTY` for a blank name; GuardError `BUDGET_REACHED` or `RESTORED_UNCONFIRMED` before anything is sent; AmbiguousUploadError when it may have been accepted: it
  *   then counts as possibly paid.
  */
 export async function search(
@@ -42,7 +45,13 @@ export async function search(
   options: SearchOptions = {},
 ): Promise<SearchedBusiness> {
   const { at = () => undefined } = options;
+  if ((record.name ?? '').trim() === '') {
+    throw new ConfigError('SEARCH_EMPTY', 'the name to search for is blank', {
+      hint: 'name the business: foliopipe search --name TEXT',
+    });
+  }
   return withCheckpoint(config, options, async ({ checkpoint, clock, logger, signal }) => {
+    await refuseUnconfirmed(config, {});
     const api = options.api ?? openApi(config, options);
     try {
       const { pipeline, budget } = config;
@@ -50,10 +59,12 @@ export async function search(
       const id = searchId(startedAt);
       const { answer, rehearsal } = await searchOnce({ api, signal, at }, record, {
         begin: () =>
-          checkpoint.recordSingleSearchIntent(
-            { id, pipeline, service: serviceIdentity(config), startedAt },
-            { ...budgetAt(budget, startedAt), perRun: null },
-          ),
+          checkpoint
+            .recordSingleSearchIntent(
+              { id, pipeline, service: serviceIdentity(config), startedAt },
+              { ...budgetAt(budget, startedAt), perRun: null },
+            )
+            .catch(explainBudget),
         answer: async (reply) => {
           await checkpoint
             .recordSingleSearchEnd(id, { state: 'answered', local: reply.rehearsal })
@@ -74,6 +85,14 @@ export async function search(
       if (options.api === undefined) await api.close();
     }
   });
+}
+
+/** A search has nothing to go on with, unlike a run. */
+function explainBudget(error: unknown): never {
+  if (!(error instanceof GuardError) || error.code !== 'BUDGET_REACHED') throw error;
+  const { code, message, facts } = error;
+  const hint = `nothing was sent: raise budget.${facts.cap}, or wait, and run the same command again`;
+  throw new GuardError(code, message, { hint, facts, cause: error });
 }
 
 /** A unique id that sorts by time, to the millisecond: `20261121T031002417-4f9c1a`. */

@@ -3,6 +3,7 @@ import {
   type ChunkRow,
   type Config,
   checkAllSubmitted,
+  checkLoadOfRest,
   chunkRecords,
   drain,
   type RunOptions,
@@ -23,7 +24,10 @@ import { withReadyRun } from './with-ready-run.js';
  */
 export async function submit(config: Config, options?: RunOptions): Promise<RunSummary> {
   return withReadyRun(config, options, async (run) => {
-    if (run.found === 'continued') await fetchFinished(run);
+    if (run.found === 'continued') {
+      await fetchFinished(run);
+      await checkLoadOfRest(run);
+    }
     if (run.found !== 'done') {
       await tryCanary(run);
       const allSubmitted = new AbortController();

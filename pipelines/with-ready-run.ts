@@ -3,6 +3,7 @@ import {
   type Config,
   ConfigError,
   canReopen,
+  checkSuperseded,
   downloadParts,
   drain,
   findGivenUp,
@@ -91,14 +92,17 @@ function isReady(run: OpenRun): run is ReadyRun {
 
 /**
  * Ends a run whose source has changed: collects its open folios, so that a new run can replace it. Does not read the
- * source. Folios that are not finished within `poll.timeout` are left behind. What is paid in vain is logged.
- * @throws OutageError when the service cannot be reached; the run then stays open.
+ * source. With `yes`, folios that are not finished within `poll.timeout` are left behind. What is paid in vain is logged.
+ * @throws OutageError when the service cannot be reached; TroubleError `FOLIOS_TIMED_OUT` when a folio is still open and
+ *   `yes` is not set. The run then stays open.
  */
-async function collectOutdated(run: OpenRun, options: Pick<RunOptions, 'reuse'>): Promise<void> {
-  await runStages(run.controller, openChunks(run), trackFolios(run), downloadParts(run), drain);
+async function collectOutdated(run: OpenRun, options: Pick<RunOptions, 'reuse' | 'yes'>): Promise<void> {
+  const track = trackFolios({ ...run, isGivenUpAfter: options.yes === true });
+  await runStages(run.controller, openChunks(run), track, downloadParts(run), drain);
   if (run.deferred.error !== undefined) throw run.deferred.error;
   const row = (await run.checkpoint.run(run.id))!;
   const givenUp = await findGivenUp(run, options, row, true);
+  await checkSuperseded(run.checkpoint, givenUp, options);
   await supersede(run.checkpoint, row, run.clock.now());
   const left = (givenUp?.open.chunks ?? 0) + (givenUp?.ambiguous.chunks ?? 0);
   run.logger.warn(

@@ -136,7 +136,8 @@ const NETWORK = new Set(['connect', 'bind', 'listen', 'accept', 'getaddrinfo']);
 
 /**
  * @param error anything that was thrown.
- * @param place the path to name if the error names none: the error of a write to an open file does not.
+ * @param place the path to name if the error names none: the error of a write to an open file does not. Of several, a
+ *   full disk is the one with the least room.
  * @param room asks what is left on a file system.
  * @returns the error to throw in its place; undefined if it is no error of the system about a file or folder. Exit 5:
  *   `DISK_FULL`, `DISK_NO_INODES`, `DISK_QUOTA`, `DISK_FAILED`, `FILE_BUSY`, `TOO_MANY_FILES`. Exit 2:
@@ -145,13 +146,14 @@ const NETWORK = new Set(['connect', 'bind', 'listen', 'accept', 'getaddrinfo']);
  */
 export function diskError(
   error: unknown,
-  place = 'a file',
+  place: string | readonly string[] = 'a file',
   room: (path: string) => Room | undefined = roomAt,
 ): FoliopipeError | undefined {
   const { code, syscall, path: named, dest } = systemFacts(error);
   if (!Object.hasOwn(MEANINGS, code)) return undefined;
   if (NETWORK.has(syscall ?? '') && MEANINGS[code] !== TOO_MANY) return undefined;
-  const path = dest ?? named ?? place;
+  const places = typeof place === 'string' ? [place] : place;
+  const path = dest ?? named ?? (code === 'ENOSPC' ? fullOnes(places, room) : places).join(' or ');
   const lacks = code === 'ENOSPC' && lacksInodes(syscall, room(path));
   const meaning = lacks ? INODES : meaningOf(code, syscall);
   const details = { hint: meaning.hint, facts: { path, reason: code }, cause: error };
@@ -159,6 +161,16 @@ export function diskError(
   return meaning.passes
     ? new TroubleError(meaning.code, text, details)
     : new ConfigError(meaning.code, text, details);
+}
+
+/** @returns the places with no room, or with far less than another one; all of them if that does not tell them apart. */
+function fullOnes(places: readonly string[], room: (path: string) => Room | undefined): readonly string[] {
+  const rooms = places.map((path) => ({ path, ...room(path) }));
+  const most = Math.max(...rooms.map(({ bytes = 0 }) => bytes));
+  const full = rooms.filter(
+    ({ bytes, inodes }) => inodes === 0 || (bytes !== undefined && bytes * 16 < most),
+  );
+  return full.length > 0 ? full.map(({ path }) => path) : places;
 }
 
 /** Whether an error of the system passes, so that the same command can go on later: a full disk, too many open files. */

@@ -36,6 +36,10 @@ export const failpoints = [
   'after-manifest-before-marker',
   'after-marker-before-done',
   'after-base-before-done',
+  'after-load-piece-before-next',
+  'after-load-copy-before-rows',
+  'after-load-rows-before-commit',
+  'after-load-commit-before-end',
 ] as const;
 
 export type Failpoint = (typeof failpoints)[number];

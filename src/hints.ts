@@ -19,7 +19,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
 
   STATE_MISSING: () => 'name the folder with --state-dir; begin with: foliopipe run',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
-  STATE_DIR_UNWRITABLE: () => 'set stateDir (--state-dir) to a folder that this user may write',
+  STATE_DIR_UNWRITABLE: afterUnwritable,
 
   CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',
   CHECKPOINT_IO: () => 'look at the disk, then run the same command again',
@@ -27,7 +27,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   CHECKPOINT_OLDER: () => 'start `foliopipe run`: it brings the file up to date',
   CHECKPOINT_GONE: afterGone,
   CHECKPOINT_DAMAGED: () => `${REBUILD} back a copy of it, together with its checkpoint.db-wal`,
-  CHECKPOINT_LOST: () => `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`,
+  CHECKPOINT_LOST: afterLost,
   CHECKPOINT_BEHIND: afterBehind,
   JOURNAL_DAMAGED: () =>
     'see what can be rebuilt with: foliopipe recover --dry-run; or put back a copy of the file',
@@ -41,9 +41,35 @@ function afterBehind({ journal }: ErrorFacts): string {
     : `${REBUILD} the newer checkpoint.db back, together with its checkpoint.db-wal`;
 }
 
+/** Another state folder knows nothing of what is paid for. */
+function afterUnwritable({ hasCheckpoint }: ErrorFacts): string {
+  return hasCheckpoint === true
+    ? 'let this user write there again, then run the same command again (what is paid for is recorded there: with another stateDir it would be paid again); to read it now, copy the whole folder to a disk that can be written, and name the copy with --state-dir'
+    : 'if foliopipe worked there before, let this user write there again; else set stateDir (--state-dir) to a folder that this user may write';
+}
+
+/** The checkpoint is missing. A run may have saved a copy of it. */
+function afterLost(facts: ErrorFacts): string {
+  return facts.saved === undefined
+    ? `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`
+    : `put the copy in its place: ${moveCommand(facts)}; then run the same command again`;
+}
+
 /** The files of the state were removed or replaced while a run worked. */
-function afterGone({ saved, database }: ErrorFacts): string {
-  return saved === undefined
+function afterGone(facts: ErrorFacts): string {
+  return facts.saved === undefined
     ? 'put the state folder back as it was, then run the same command again'
-    : `put the state folder back as it was, or the copy: mv ${saved} ${database}; then run the same command again`;
+    : `put the state folder back as it was, or the copy: ${moveCommand(facts)}; then run the same command again`;
+}
+
+/** The shell command that puts a saved copy in place. All that the lost database's log has is in the copy. */
+function moveCommand({ saved, database, hasLog }: ErrorFacts): string {
+  const [from, to] = [String(saved), String(database)];
+  const removed = hasLog === true ? `rm -f ${shellWord(`${to}-wal`)} ${shellWord(`${to}-shm`)} && ` : '';
+  return `${removed}mv ${shellWord(from)} ${shellWord(to)}`;
+}
+
+/** Quotes a path for a shell, if it needs that. */
+function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -50,6 +50,18 @@ export {
 } from './files/run-files.js';
 export { workPathOf } from './files/work-file.js';
 export { hintOf } from './hints.js';
+export type {
+  LoadColumn,
+  LoadDelta,
+  Loaded,
+  LoadFile,
+  LoadOptions,
+  LoadReport,
+  LoadRequest,
+  LoadTable,
+  LoadTarget,
+} from './load/load-target.js';
+export { type PrintDialect, printDialects } from './load/print/print-load.js';
 export type { Logger } from './logger.js';
 export {
   type Adoptable,
@@ -93,15 +105,17 @@ export {
 export { type BackedUp, type BackupOptions, backupState } from './run/backup/backup-state.js';
 export type { NewerOutput } from './run/backup/newer-outputs.js';
 export { type Restored, type RestoreOptions, restoreState } from './run/backup/restore-state.js';
-export { isRestored, refuseUnconfirmed } from './run/backup/restored-mark.js';
+export { isRestored, refuseUnconfirmed, unconfirmedText } from './run/backup/restored-mark.js';
 export { supersede } from './run/begin-run.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
-export { findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
+export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
+export { checkLoadable, checkLoadOfRest, loadPublication, openLoadTarget } from './run/load-run.js';
 export { namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
 export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
+export { printRunLoad } from './run/print-run-load.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
 export {
   type Recovered,
@@ -116,6 +130,7 @@ export { openApi, serviceIdentity } from './run/service.js';
 export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
+export { findRestamped } from './source/source-files.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';
@@ -129,6 +144,7 @@ export { mergePartly } from './stages/merge/merge-partly.js';
 export { mergeResults } from './stages/merge/merge-results.js';
 export type { MergedStretch } from './stages/merge/merge-stretch.js';
 export {
+  checkAllCollected,
   checkAllDownloaded,
   checkAllMerged,
   checkAllSubmitted,

@@ -2,8 +2,8 @@
  * Makes folders one level after the other. Node's own recursive mkdir never returns where a file system takes no folders
  * and says ENOENT, as /proc does.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, rmdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /**
  * Makes a folder and its missing parents, durably: each name survives a power failure. A folder that exists is left as
@@ -20,6 +20,15 @@ export function makeFolder(path: string, mode = 0o777): void {
     mkdirOnce(path, mode);
   }
   syncEntry(dirname(path));
+}
+
+/**
+ * Makes a folder in an existing one, under a name of its own, and removes it at once: permission bits alone do not say
+ * whether a place takes folders.
+ * @throws the system's error.
+ */
+export function tryToMakeFolder(parent: string): void {
+  rmdirSync(mkdtempSync(join(parent, '.foliopipe-')));
 }
 
 function tryMake(path: string, mode: number): 'made' | 'there' | 'no-parent' {

@@ -38,13 +38,13 @@ export function formatCount(count: number): string {
 }
 
 /** One noun with its number: `1 chunk`, `12 chunks`. */
-export function countOf(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function countOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** A part of a whole with one decimal: `33.3 %`. */
+/** A part of a whole with at most one decimal: `33.3%`. */
 export function formatShare(part: number, whole: number): string {
-  return whole === 0 ? '0 %' : `${((100 * part) / whole).toFixed(1)} %`;
+  return whole === 0 ? '0%' : formatPercent(part / whole, 1);
 }
 
 /** A share from 0 to 1 as a config takes it: `5%`, with at most so many decimals. */

@@ -8,6 +8,7 @@ import type { AtFailpoint } from './failpoints.js';
 import type { OutputStore } from './files/output-store.js';
 import type { RunFiles } from './files/run-files.js';
 import type { KnownWork } from './files/work-file.js';
+import type { LoadTarget } from './load/load-target.js';
 import type { Logger } from './logger.js';
 import type { AnswerStore, ChosenAnswers } from './reuse/answer-store.js';
 import type { Clock } from './streams/clock.js';
@@ -38,6 +39,8 @@ export interface RunContext {
   readonly output: OutputStore;
   /** What is kept of the last publications, for the deltas of the next ones. */
   readonly deltas: DeltaStore;
+  /** The database into which the publication is loaded; null if nothing is loaded. */
+  readonly loadTarget: LoadTarget | null;
   readonly api: PredictionApi;
   /** A permit for each folio open at the service: taken before a POST, released when FINISHED is committed. */
   readonly folioPermits: Permits;
@@ -53,6 +56,8 @@ export interface RunContext {
      * Uploads between the commits of their intent and of their outcome. The run is closed only after they have ended.
      */
     readonly inFlight: Set<Promise<unknown>>;
+    /** Replies that could be recorded nowhere, and why. The run ends with an error that names them all. */
+    readonly unrecorded: { readonly chunk: number; readonly folio: string; readonly cause: unknown }[];
   };
   /** The state of the join, shared by all stages. */
   readonly join: {

@@ -10,7 +10,7 @@ import type { Database, Options, SqliteError } from 'better-sqlite3';
 import { ConfigError } from './errors.js';
 
 interface Driver {
-  new (path: string, options?: Options): Database;
+  new (path: string | Buffer, options?: Options): Database;
   readonly SqliteError: SqliteError;
 }
 
@@ -19,10 +19,10 @@ const COMPILED = ' (compiles it where it finds no binary: Python, make and a C++
 let driver: Driver | undefined;
 
 /**
- * Opens a database file. The first call loads the driver.
+ * Opens a database file, or the bytes of one, which stay in memory. The first call loads the driver.
  * @throws ConfigError `SQLITE_DRIVER` when the version that this Node needs is not installed.
  */
-export function openSqlite(path: string, options: Options = {}): Database {
+export function openSqlite(path: string | Buffer, options: Options = {}): Database {
   driver ??= loadDriver(createRequire(import.meta.url), Number(versions.napi));
   return new driver(path, options);
 }

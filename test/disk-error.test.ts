@@ -83,3 +83,16 @@ describe('diskError', () => {
     expect(diskError('ENOSPC')).toBeUndefined();
   });
 });
+
+it('of several places, names the one whose disk is full, and all if that does not tell', () => {
+  const full = Object.assign(new Error('no space'), { code: 'ENOSPC', syscall: 'write' });
+  const told = (...bytes: number[]) =>
+    diskError(full, ['/state', '/out'], (path) => ({
+      bytes: bytes[path === '/state' ? 0 : 1]!,
+      inodes: 9,
+    }))!.message;
+  expect(told(0, 69e9)).toBe('no space left to write /state');
+  expect(told(69e9, 4096)).toBe('no space left to write /out');
+  expect(told(5e9, 5e9)).toBe('no space left to write /state or /out');
+  expect(told(0, 0)).toBe('no space left to write /state or /out');
+});

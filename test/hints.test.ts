@@ -33,10 +33,16 @@ it('a hint says what to do, with the facts', () => {
   expect(hintOf(new LockedError('PIPELINE_LOCKED', 'what'))).toBe(
     'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
   );
-  const gone = (facts: Record<string, string>) =>
+  const gone = (facts: Record<string, string | boolean>) =>
     hintOf(new ConfigError('CHECKPOINT_GONE', 'what', { facts }));
   expect(gone({ path: 'a.db' })).toBe('put the state folder back as it was, then run the same command again');
   expect(gone({ path: 'a.db', saved: 'a.db.saved', database: 'a.db' })).toContain('mv a.db.saved a.db');
+  expect(gone({ saved: "it's", database: 'a.db', hasLog: true })).toContain(
+    "or the copy: rm -f a.db-wal a.db-shm && mv 'it'\\''s' a.db; then",
+  );
+  expect(hintOf(new ConfigError('STATE_DIR_UNWRITABLE', 'what', { facts: { hasCheckpoint: true } }))).toMatch(
+    /^let this user write there again, then run the same command again/,
+  );
   const behind = (facts: Record<string, string>) =>
     hintOf(new ConfigError('CHECKPOINT_BEHIND', 'what', { facts }));
   expect(behind({ newest: 'r1' })).toBe(

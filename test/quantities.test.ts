@@ -11,8 +11,8 @@ describe('format', () => {
   it('rounds durations to one unit', () => {
     expect([-5, 0.4, 499, 45_400, 7_200_000].map(formatDuration)).toEqual(['0s', '0s', '499ms', '45s', '2h']);
   });
-  it('gives a share of nothing as 0 %', () => {
-    expect([formatShare(0, 0), formatShare(1, 3), formatShare(5, 5)]).toEqual(['0 %', '33.3 %', '100.0 %']);
+  it('gives a share of nothing as 0%', () => {
+    expect([formatShare(0, 0), formatShare(1, 3), formatShare(5, 5)]).toEqual(['0%', '33.3%', '100%']);
   });
   it('counts one and many', () => {
     expect([countOf(1, 'chunk'), countOf(0, 'chunk'), countOf(1200, 'chunk')]).toEqual([

@@ -1,6 +1,6 @@
 /** The ways in which one attempt at an operation can fail. A failure says how far the request got. */
 import { diskError } from '../disk-error.js';
-import type { FoliopipeError } from '../errors.js';
+import { FoliopipeError } from '../errors.js';
 import type { Milliseconds } from '../types.js';
 
 /** The four operations of the interface (section 4). */
@@ -53,9 +53,14 @@ export class AttemptError extends Error {
 export function networkFailure(error: unknown, began: boolean, show: (text: string) => string): Failure {
   const { code, message } = describe(error);
   if (!began && CERTIFICATE_CODES.has(code)) return { kind: 'certificate', code, message: show(message) };
-  const local = began ? undefined : diskError(error, 'a connection to the service');
+  const local = began ? undefined : localError(error);
   if (local !== undefined) return { kind: 'local', code, message: show(local.message), error: local };
   return { kind: began ? 'cut' : 'unsent', code, message: show(message) };
+}
+
+/** An error of this machine: of the system, or of the file to upload. */
+function localError(error: unknown): FoliopipeError | undefined {
+  return error instanceof FoliopipeError ? error : diskError(error, 'a connection to the service');
 }
 
 /** Describes an error by its cause, if it has one (errors of a proxy, or of one address among several). */
@@ -63,7 +68,19 @@ function describe(error: unknown): { code: string; message: string } {
   if (!(error instanceof Error)) return { code: 'UNKNOWN', message: String(error) };
   if (error.cause instanceof Error) return describe(error.cause);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { code, message: error.message || code };
+  return { code, message: tlsText(error.message) ?? (error.message || code) };
+}
+
+/** What OpenSSL says when the other side does not speak TLS. */
+const NO_TLS = /wrong version number|http request|https proxy request|packet length too long|record layer/i;
+
+/** @returns OpenSSL's line in words, without its numbers, function and file; undefined for any other message. */
+function tlsText(message: string): string | undefined {
+  const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1];
+  if (reason === undefined) return undefined;
+  return NO_TLS.test(reason)
+    ? 'no TLS is spoken there; is it an http:// address?'
+    : `the TLS handshake failed: ${reason}`;
 }
 
 /** Codes of OpenSSL and Node for a certificate that does not verify. */

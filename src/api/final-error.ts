@@ -55,10 +55,13 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
       return new OutageError(
         'SERVICE_UNAVAILABLE',
         `${call.operation}: still failing after retry.giveUpAfter: ${what}`,
-        { hint: 'run the same command again: it goes on where this one stopped', facts },
+        { hint: call.operation === 'search' ? SEARCH_AGAIN : GO_ON, facts },
       );
   }
 }
+
+const GO_ON = 'run the same command again: it goes on where this one stopped';
+const SEARCH_AGAIN = 'the search was not accepted and is not paid: run the same command again';
 
 /** A failure in one line. */
 export function describeFailure(failure: Failure): string {
@@ -93,6 +96,11 @@ function ambiguousError(doubt: Doubt, what: string, call: Call, facts: ErrorFact
 
 function refusedError(failure: Failure, call: Call, facts: ErrorFacts): RefusedError {
   const status = failure.kind === 'status' ? failure.status : 0;
+  if (call.operation === 'search' && status === 404 && failure.kind === 'status' && failure.fromService) {
+    const hint = `the search counts as not paid. Try another name or address; if no search finds anything: is service.legacyBaseUrl right? ${call.request} answered 404`;
+    const text = `search: the service finds nothing: ${describeFailure(failure)}`;
+    return new RefusedError('SEARCH_NO_MATCH', text, { hint, facts });
+  }
   const message = `${call.operation}: the service refuses: ${describeFailure(failure)}`;
   if (status >= 300 && status <= 399) {
     const hint = 'redirects are never followed; write the right address into service.baseUrl';

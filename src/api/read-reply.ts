@@ -6,8 +6,11 @@ import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Bytes } from '../types.js';
 import type { HttpReply } from './send-request.js';
 
-/** Enough for a tracking reply with tens of thousands of segments. */
-const MAX_JSON_BYTES: Bytes = 8 * 1024 * 1024;
+/**
+ * Enough for a tracking reply with ten thousand segments. It bounds the memory that parsed JSON of any shape takes, and,
+ * with the least rate of a reply, the time that a poll takes.
+ */
+const MAX_JSON_BYTES: Bytes = 1024 * 1024;
 
 /** The path of a part's content in its reply (interface, 2.1), and the size limit of the rest of the reply. */
 const CONTENT = { path: ['response', 'content'], maxOtherBytes: 1024 * 1024 };

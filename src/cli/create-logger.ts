@@ -1,10 +1,11 @@
 /** The logger: pino writes to stderr, as text or JSON lines, and to a file. Removes secrets from every line. */
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import type { Logger } from '../../pipelines/index.js';
+import type { Config, Logger } from '../../pipelines/index.js';
 import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
 import { openLogFile } from './log-file.js';
+import { nextSteps } from './next-steps.js';
 import { stderr } from './output.js';
 import { createTerminal, type Terminal } from './terminal.js';
 
@@ -58,11 +59,22 @@ export function createLogger(
       level,
       base: null,
       redact: { paths: ['token', '*.token', '*.*.token'], censor: '[secret]' },
-      hooks: { streamWrite: (line) => safeJsonText(redact(line, secrets)) },
+      hooks: {
+        logMethod(args, method) {
+          const shown = args.map((arg: unknown) => (typeof arg === 'string' ? nextSteps(arg) : arg));
+          method.apply(this, shown as typeof args);
+        },
+        streamWrite: (line) => safeJsonText(redact(line, secrets)),
+      },
     },
     pino.multistream(streams),
   );
   return logger;
+}
+
+/** The texts of a config that must appear in no log. */
+export function secretsOf({ service, load }: Config): readonly string[] {
+  return [...(service.embedded ? [] : [service.token.reveal()]), ...(load?.into?.secrets() ?? [])];
 }
 
 /** @param code the system's code, such as `ENOSPC`. */

@@ -1,5 +1,5 @@
 /** Appends lines to the log file. A full disk or a lost reader ends the log, never the work. */
-import { openSync, writeSync } from 'node:fs';
+import { constants, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigError } from '../../pipelines/index.js';
 import { makeFolder } from '../make-folder.js';
@@ -32,7 +32,9 @@ export function openLogFile(path: string, onLost: (code: string) => void): LogFi
 function open(path: string): number {
   try {
     makeFolder(dirname(path));
-    return openSync(path, 'a', 0o600);
+    // A pipe without a reader is an error, where it would be waited for without this flag.
+    const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
+    return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
   } catch (cause) {
     throw new ConfigError('LOG_FILE_UNWRITABLE', `--log-file: ${path} cannot be written`, {
       hint: 'name a file in a folder where this user may write',
@@ -42,8 +44,23 @@ function open(path: string): number {
   }
 }
 
-/** Writes all of a line: one call may write only a part, for example when the disk is nearly full. */
+/** How long a full pipe is waited for, and how often it is tried again. */
+const PATIENCE_MS = 2000;
+const PAUSE_MS = 10;
+
+/**
+ * Writes all of a line: one call may write only a part, for example when the disk is nearly full.
+ * @throws the system's error; `EAGAIN` if the reader of a pipe does not read.
+ */
 function writeAll(file: number, line: string): void {
   let rest = Buffer.from(line);
-  while (rest.length > 0) rest = rest.subarray(writeSync(file, rest));
+  for (let waited = 0; rest.length > 0; ) {
+    try {
+      rest = rest.subarray(writeSync(file, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || waited >= PATIENCE_MS) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+      waited += PAUSE_MS;
+    }
+  }
 }

@@ -2,17 +2,22 @@
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
+import { rememberCommand } from './next-steps.js';
 import { createProgram } from './program.js';
 
 /** @param argv as node gives it: the first two are skipped. */
 export async function main(argv: readonly string[]): Promise<number> {
   const exit = { code: 0 };
+  rememberCommand(argv);
   try {
     const program = await createProgram(argv, (code) => {
       exit.code = code;
     });
     // Loads this before any work: hours later the installation may have changed, or the limit of open files is reached.
-    program.hook('preAction', async () => void (await loadReport()));
+    program.hook('preAction', async (_, command) => {
+      rememberCommand(argv, command);
+      await loadReport();
+    });
     await program.parseAsync(argv);
     return exit.code;
   } catch (error) {

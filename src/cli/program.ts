@@ -63,8 +63,16 @@ export const rows: readonly Row[] = [
   {
     name: 'publish',
     usage: '[options] <run> [file]',
-    description: 'write the output of a run again from the bought results, without the service',
+    description:
+      'write the output of a run again from the bought results; asks the service only for lost ones',
     load: async () => (await import('./commands/publish.js')).addPublish,
+  },
+  {
+    name: 'load',
+    usage: '[options] [run] [file]',
+    description:
+      'load the output of a run into the table of load.into, once; run and collect do it by themselves',
+    load: async () => (await import('./commands/load.js')).addLoad,
   },
   {
     name: 'retry',

@@ -9,7 +9,7 @@ import {
   recordsToSend,
   type Tally,
 } from '../../pipelines/index.js';
-import { formatBytes, formatCount, formatDuration } from '../quantities.js';
+import { countOf, formatBytes, formatCount, formatDuration } from '../quantities.js';
 import { writeJson } from './output.js';
 import type { Terminal } from './terminal.js';
 
@@ -42,7 +42,7 @@ const usualPace: ProgressPace = { readEvery: 500, changeEvery: 2_000, repeatEver
 export function openProgress(options: ProgressOptions): Progress {
   const { readEvery, changeEvery, repeatEvery } = options.pace ?? usualPace;
   const { terminal } = options;
-  const rate = createRate();
+  let rate = createRate();
   let reader: (CheckpointReader & { close(): Promise<void> }) | undefined;
   let run: string | undefined;
   let lastState = '';
@@ -77,6 +77,7 @@ export function openProgress(options: ProgressOptions): Progress {
   return {
     onScan: ({ bytes, records }) => terminal.status(scanText(bytes, records)),
     onRun: (id) => {
+      if (id !== run) rate = createRate();
       run = id;
     },
     close: async () => {
@@ -92,7 +93,7 @@ export function openProgress(options: ProgressOptions): Progress {
 
 /** The status line while the source is checked. */
 export function scanText(bytes: number, records: number): string {
-  return `checking the source: ${formatCount(records)} records, ${formatBytes(bytes)}`;
+  return `checking the source: ${countOf(records, 'record')}, ${formatBytes(bytes)}`;
 }
 
 /** A run's state in one line. @param rate records a second; null leaves out rate and time left. */
@@ -108,7 +109,7 @@ export function progressText(run: Run, tally: Tally, rate: number | null): strin
     ...(chunks.cut > 0 ? [`${chunks.cut} cut`] : []),
     ...(chunks.uploading > 0 ? [`${chunks.uploading} uploading`] : []),
     ...(chunks.ambiguous > 0 ? [`${chunks.ambiguous} ambiguous`] : []),
-    `${chunks.submitted} open folios`,
+    countOf(chunks.submitted, 'open folio'),
     ...(chunks.finished > 0 ? [`${chunks.finished} finished`] : []),
     `${chunks.downloaded} downloaded`,
     ...(chunks.unprocessed > 0 ? [`${chunks.unprocessed} unprocessed`] : []),
@@ -121,7 +122,8 @@ export function progressText(run: Run, tally: Tally, rate: number | null): strin
       : `, ${formatCount(Math.round(rate))}/s, ${formatDuration((1000 * (all - done)) / rate)} left`;
   const total = run.chunks === null ? '' : ` of ${run.chunks}`;
   const isWhole = recordsToSend(run) === run.source.records - run.source.rejected;
-  const what = isWhole ? 'records' : 'records to send';
+  const again = cut - recordsToSend(run);
+  const what = `${isWhole ? 'records' : 'records to send'}${again > 0 ? ` (${formatCount(again)} sent again)` : ''}`;
   return `${formatCount(done)} of ${formatCount(all)} ${what}${eta}; chunks${total}: ${states.join(', ')}${rows}`;
 }
 
@@ -137,7 +139,8 @@ export type Rate = (records: number, at: number) => number | null;
 export function createRate(): Rate {
   let first: { records: number; at: number } | undefined;
   return (records, at) => {
-    first ??= { records, at };
+    // Fewer are done when a lost folio is found again.
+    if (first === undefined || records < first.records) first = { records, at };
     const seconds = (at - first.at) / 1000;
     return seconds < 1 || records === first.records ? null : (records - first.records) / seconds;
   };

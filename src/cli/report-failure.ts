@@ -12,6 +12,7 @@ import {
 } from '../errors.js';
 import { hintOf } from '../hints.js';
 import { safeJson } from '../text.js';
+import { nextSteps, wouldBeginAnother } from './next-steps.js';
 import { stderr, writeJson } from './output.js';
 import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
 
@@ -26,7 +27,7 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   const message = error instanceof Error ? error.message : String(error);
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
   const next = known && hintOf(known);
-  const hint = next === undefined ? null : withCommand(code, asRehearsed(next, argv), argv);
+  const hint = next === undefined ? null : withCommand(code, nextSteps(asRehearsed(next, argv)), argv);
   const resume = needsResumeCommand(error, argv) ? resumeCommand(argv) : null;
   if (argv.includes('--json')) {
     writeJson('summary', { exitCode, error: { code, message, hint, resume, facts } });
@@ -54,7 +55,7 @@ function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
   if (error instanceof InterruptedError) return true;
   const isResumable = error instanceof TroubleError || error instanceof DeadlineError;
   if (isRehearsal(argv)) return isResumable || needsPerson.some((kind) => error instanceof kind);
-  return isResumable && argv.includes('--new');
+  return error instanceof FoliopipeError && wouldBeginAnother();
 }
 
 /** After these errors a person must correct something. Then the same command continues. */

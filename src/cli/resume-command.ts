@@ -1,18 +1,22 @@
 /** The commands that errors name as the next step, ready to paste into a shell. */
 
 /**
- * The same command without the flags of a new run: `--new` would begin another run and pay again. Another command does
- * not know `--no-reuse` and `--yes`, and does not need them.
+ * The same command without the flags of a new run: `--new` would begin another run and pay again, and its `--yes` would
+ * confirm what nobody was asked.
  * @param argv as node gives it: the first two are skipped.
- * @param command another command to continue with, with the same config.
  */
-export function resumeCommand(argv: readonly string[], command = argv[2]): string {
-  const rest = argv.slice(3).filter((word, index, words) => {
-    const isNew = word === '--new' || word === '--label' || word.startsWith('--label=');
-    if (command !== argv[2] && (word === '--no-reuse' || word === '--yes')) return false;
-    return !isNew && words[index - 1] !== '--label';
+export function resumeCommand(argv: readonly string[]): string {
+  const isNew = argv.includes('--new');
+  const words = argv.slice(2).filter((word, index, all) => {
+    const isLabel = word === '--label' || word.startsWith('--label=') || all[index - 1] === '--label';
+    return !isLabel && word !== '--new' && !(isNew && word === '--yes');
   });
-  return ['foliopipe', ...(command === undefined ? [] : [command]), ...rest.map(quoteForShell)].join(' ');
+  return ['foliopipe', ...words.map(quoteForShell)].join(' ');
+}
+
+/** A text that says to type the same command again, without the flag that would begin another run. */
+export function withoutNew(text: string): string {
+  return text.replaceAll(/\b([Tt]he same command)\b(?: again)?(?! without --new)/g, '$1 without --new');
 }
 
 /** The same command with `--yes`. */
@@ -32,6 +36,7 @@ export function asRehearsed(hint: string, argv: readonly string[]): string {
   return hint.replaceAll(/\bfoliopipe run\b/g, () => resumeCommand(argv));
 }
 
-function quoteForShell(word: string): string {
+/** A word as a shell reads it. */
+export function quoteForShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -7,13 +7,14 @@ import {
   openCheckpointReader,
   type RunOptions,
   type RunSummary,
+  type ServiceNeeds,
 } from '../../pipelines/index.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, readConfig } from './common-options.js';
-import { createLogger, warnLost } from './create-logger.js';
+import { createLogger, secretsOf, warnLost } from './create-logger.js';
+import { nextSteps, rememberRun } from './next-steps.js';
 import { stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
-import { resumeCommand } from './resume-command.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';
@@ -49,7 +50,6 @@ export async function runJob(
     work: job,
     text: (summary, { failures }) =>
       summaryText(summary, {
-        resume: resumeCommand(process.argv, 'collect'),
         tolerate: failures.tolerate,
         mayRetry: prepare === undefined,
       }),
@@ -64,19 +64,20 @@ export interface SessionWork<T extends object> {
   readonly text: (result: T, config: Config) => string;
   readonly exitCode: (result: T) => number;
   readonly prepare?: PrepareRehearsal;
+  /** What the work needs of the service. Default: `service`. */
+  readonly needs?: ServiceNeeds;
 }
 
 /** Does the work and prints its result. @returns the exit code. */
 export async function runSession<T extends object>(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
-  { work, text, exitCode, prepare }: SessionWork<T>,
+  { work, text, exitCode, prepare, needs = 'service' }: SessionWork<T>,
 ): Promise<number> {
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
-  const given = await readConfig(options, file);
-  const secrets = given.service.embedded ? [] : [given.service.token.reveal()];
+  const given = await readConfig(options, file, needs);
   const terminal = createTerminal();
-  const logger = createLogger(options, secrets, terminal);
+  const logger = createLogger(options, secretsOf(given), terminal);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const times = readTimeOptions(options, logger);
   const stop = listenForStop((name) => logger.warn(stopText(name)));
@@ -84,7 +85,7 @@ export async function runSession<T extends object>(
   const runOptions = { ...times, signal: stop.signal, logger, holder };
   const prepared = await prepare?.(given, runOptions);
   const config = prepared?.config ?? given;
-  const service = await openEmbeddedService(config, prepared?.service);
+  const service = needs === 'service' ? await openEmbeddedService(config, prepared?.service) : undefined;
   const open = () => openCheckpointReader(config.stateDir);
   const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {
@@ -92,7 +93,10 @@ export async function runSession<T extends object>(
       ...runOptions,
       proxies: environmentProxies(process.env),
       onScan: progress.onScan,
-      onRun: progress.onRun,
+      onRun: (run) => {
+        rememberRun();
+        progress.onRun(run);
+      },
       ...(service && { endpoint: service.endpoint }),
       at: (point) => {
         failpoint?.(point);
@@ -101,11 +105,12 @@ export async function runSession<T extends object>(
     });
     await progress.close();
     const code = exitCode(result);
+    const shown = nextSteps(text(result, config));
     if (options.json) writeJson('summary', { ...result, exitCode: code });
     else if (options.logFormat === 'json') {
       const fields: object = { type: 'summary', ...result };
-      logger.info(fields, text(result, config).trimEnd());
-    } else stderr.write(text(result, config));
+      logger.info(fields, shown.trimEnd());
+    } else stderr.write(shown);
     return code;
   } finally {
     await progress.close();

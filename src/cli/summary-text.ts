@@ -6,6 +6,7 @@ import {
   exceededReasons,
   isTolerated,
   judgedCounts,
+  type LoadReport,
   lostFolioText,
   type RunSummary,
 } from '../../pipelines/index.js';
@@ -14,8 +15,6 @@ import { escapeUnprintable } from '../text.js';
 import { runReuseLines } from './reuse-text.js';
 
 export interface SummaryTerms {
-  /** The command that continues the run if it is not done. */
-  readonly resume: string;
   /** `failures.tolerate` of the current config: a share from 0 to 1. */
   readonly tolerate: number;
   /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
@@ -24,7 +23,7 @@ export interface SummaryTerms {
 
 export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
   const lines = [
-    headline(summary, terms.resume),
+    headline(summary),
     ...published(summary),
     ...warnings(summary),
     ...(summary.exitCode === 3 ? whyPartial(summary, terms) : []),
@@ -33,7 +32,7 @@ export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
   return `${lines.join('\n')}\n`;
 }
 
-function headline(summary: RunSummary, resume: string): string {
+function headline(summary: RunSummary): string {
   const { run, found, state, exitCode, chunks, rehearsal, publication, publishedAgain, released } = summary;
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
   if (exitCode === 8)
@@ -41,12 +40,13 @@ function headline(summary: RunSummary, resume: string): string {
   if (state === 'withheld' && found === 'done') return `${what} is still withheld; nothing was sent`;
   if (state === 'withheld') return `${what} is complete, and its output is withheld`;
   if (state !== 'done')
-    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: ${resume}`;
+    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: foliopipe collect`;
   if (released !== null)
     return `${what} was withheld; nothing was sent. It is published now, as publication ${publication}: ${released}`;
   if (publishedAgain !== null)
     return `${what} is done already; nothing was sent. It was published again, as publication ${publication}: ${publishedAgain}`;
-  if (found === 'done') return `${what} is done already; nothing was sent. --new starts over and pays again`;
+  if (found === 'done')
+    return `${what} is done already; nothing was sent. --new starts over${rehearsal ? '' : ' and pays again'}`;
   if (isNothingSent(summary)) return `${what} is done; every answer was known, and nothing was sent`;
   return `${what} is done`;
 }
@@ -68,6 +68,7 @@ function published(summary: RunSummary): string[] {
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...driftLines(summary),
     ...deltaLines(summary),
+    ...loadLines(summary),
     `  manifest  ${manifest}`,
     `  marker    ${marker}`,
   ];
@@ -97,6 +98,29 @@ function driftLines({ drift }: RunSummary): string[] {
   const each = Object.entries(columns).map(([column, records]) => `${column} ${formatCount(records)}`);
   const text = `${formatCount(changed)} of ${formatCount(compared)} answers that were bought again have changed`;
   return [`  drift     ${text}${each.length === 0 ? '' : `: ${each.join(', ')}`}`];
+}
+
+function loadLines({ load }: RunSummary): string[] {
+  return load === undefined ? [] : [`  load      ${loadText(load)}`];
+}
+
+/** How a load ended, in one line. */
+export function loadText({ into, table, mode, publication, state, why, ...done }: LoadReport): string {
+  const place = `${table} of ${into}`;
+  switch (state) {
+    case 'left':
+      return `publication ${publication} is not loaded into ${place}: ${why}`;
+    case 'already':
+      return `${place} has publication ${publication} already; nothing has changed`;
+    case 'loaded': {
+      const { base, written, removed, added } = done;
+      const what = base === null ? 'whole output' : `delta since publication ${base}`;
+      const rows = `${countOf(written, 'row')} written, ${countOf(removed, 'row')} deleted`;
+      const columns =
+        added.length === 0 ? '' : `, ${countOf(added.length, 'column')} added: ${added.join(', ')}`;
+      return `publication ${publication} is loaded into ${place} (${mode}, ${what}): ${rows}${columns}`;
+    }
+  }
 }
 
 function deltaLines({ delta, base }: RunSummary): string[] {

@@ -16,6 +16,7 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   }
   checkOutputPath(sections, onProblem);
   checkDelta(sections, onProblem);
+  checkLoad(sections, onProblem);
 }
 
 /** The sections that the search for failed records needs; invalid ones are left out. */
@@ -92,5 +93,15 @@ function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnPr
 function checkDelta({ output, source }: Sections, onProblem: OnProblem): void {
   if (output?.delta && source?.key === null) {
     onProblem('output.delta', 'needs source.key: the source columns that name a record, such as [id]');
+  }
+}
+
+function checkLoad({ load, source }: Sections, onProblem: OnProblem): void {
+  if (!load) return;
+  if (load.mode === 'merge' && source?.key === null) {
+    onProblem('load.mode', 'merge needs source.key: the source columns that name a record, such as [id]');
+  }
+  if (load.onRemoved === 'delete' && load.mode !== 'merge') {
+    onProblem('load.onRemoved', `is only for load.mode: merge; ${load.mode} decides itself which rows stay`);
   }
 }

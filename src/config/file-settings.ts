@@ -1,20 +1,22 @@
 /** Reads a YAML file into settings, each with its line. */
 import { isUtf8 } from 'node:buffer';
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Alias, type Document, isNode, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
 import { ConfigError } from '../errors.js';
 import type { Problems } from './problems.js';
+import { describeReadError, readSmallFile } from './read-small-file.js';
 import { type Key, type Setting, toSettings } from './settings.js';
+
+const MAX_BYTES = 1024 * 1024;
 
 /**
  * @param file path as the user gave it, relative to `cwd`. Problems show this path.
  * @param problems gets YAML errors by line, without the text, which may hold a token.
  * @throws ConfigError `CONFIG_UNREADABLE` when the file cannot be read.
  */
-export async function readSettings(file: string, cwd: string, problems: Problems): Promise<Setting[]> {
+export function readSettings(file: string, cwd: string, problems: Problems): Setting[] {
   const path = resolve(cwd, file);
-  const bytes = await readBytes(path, file);
+  const bytes = readBytes(path, file);
   if (!isUtf8(bytes)) {
     problems.add(file, 'is not UTF-8; save it as UTF-8');
     return [];
@@ -45,21 +47,9 @@ export async function readSettings(file: string, cwd: string, problems: Problems
   });
 }
 
-/** @returns the system's code of a failed read, and its meaning if it is known. */
-export function describeReadError(error: unknown): { readonly code: string; readonly words: string } {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return { code, words: READ_FAILURES[code] ?? code };
-}
-
-const READ_FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'access is denied',
-};
-
-async function readBytes(path: string, file: string): Promise<Buffer> {
+function readBytes(path: string, file: string): Buffer {
   try {
-    return await readFile(path);
+    return readSmallFile(path, MAX_BYTES);
   } catch (cause) {
     const { code, words } = describeReadError(cause);
     throw new ConfigError('CONFIG_UNREADABLE', `the config file ${file} cannot be read: ${words}`, {

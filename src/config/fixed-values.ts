@@ -57,22 +57,36 @@ export function fixedOutputPath(fixed: Readonly<Record<string, string>>): string
   return JSON.parse(fixed['output.path'] ?? 'null');
 }
 
+/** Whether a run began at another address of its service, and with the same values otherwise. */
+export function isOnlyMoved(
+  then: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): boolean {
+  const { keys } = changedValues(then, now);
+  return keys.length > 0 && keys.every((key) => key === 'service' || key === 'service.address');
+}
+
 /**
  * Throws if a config differs from the fixed values of an open run.
+ * @param hasPaid whether the run has sent anything that was, or may have been, paid for.
  * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values.
  */
 export function checkFixedValues(
   then: Readonly<Record<string, string>>,
   now: Readonly<Record<string, string>>,
   run: string,
+  hasPaid = true,
 ): void {
   const { keys, lines } = changedValues(then, now);
   if (keys.length === 0) return;
   throw new ConfigError('CONFIG_FROZEN', `run ${run} is unfinished and began with other values:${lines}`, {
-    hint: waysOut(keys, run),
+    hint: hasPaid ? waysOut(keys, run) : waysOutUnpaid,
     facts: { run, keys: keys.join(', ') },
   });
 }
+
+const waysOutUnpaid =
+  'nothing was paid for in this run: begin a new one with foliopipe run --new, which gives up nothing; or restore the old values to continue it';
 
 function waysOut(keys: readonly string[], run: string): string {
   if (keys.includes('service.address')) {

@@ -6,6 +6,7 @@ import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';
 import { withVariables } from './interpolate.js';
 import { keysOf } from './known-keys.js';
+import { resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
 import type { Config } from './schema.js';
@@ -48,7 +49,7 @@ export async function loadConfig({
 }: LoadOptions): Promise<Config> {
   const problems = new Problems();
   const fromFiles: Setting[] = [];
-  for (const file of files) fromFiles.push(...(await readSettings(file, cwd, problems)));
+  for (const file of files) fromFiles.push(...readSettings(file, cwd, problems));
   problems.throwIfAny();
   const settings = [
     ...fromFiles,
@@ -122,7 +123,8 @@ function resolveConfig(
   crossCheck(sections, onKeyProblem);
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
-  return { ...(sections as Config), service: service as ServiceConfig };
+  const load = resolveLoad(sections.load ?? null);
+  return { ...(sections as Config), service: service as ServiceConfig, load };
 }
 
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */

@@ -22,7 +22,9 @@ export function parseSections(
     if (!Object.hasOwn(configSchema.shape, name)) onProblem([name], unknownKey([name]));
   }
   for (const [name, schema] of Object.entries(configSchema.shape)) {
-    const value = tree[name] ?? (keysOf([name]) ? {} : undefined);
+    // A section that may be left out as a whole has a default of its own.
+    const isOptional = schema.safeParse(undefined).success;
+    const value = tree[name] ?? (keysOf([name]) && !isOptional ? {} : undefined);
     const result = schema.safeParse(value);
     if (result.success) sections[name] = result.data;
     for (const issue of result.error?.issues ?? []) {
@@ -57,10 +59,14 @@ function describeIssue(
   return [{ key, text: `expected ${expected}, got ${show(written, mayBeSecret(key))}` }];
 }
 
-/** Whether a value may be a token. By mistake, a token may be written as the value of the whole section. */
+/** Whether a value may hold a token or a password, which may be written as the value of the whole section by mistake. */
 function mayBeSecret(key: Key): boolean {
-  return key[0] === 'service' && (key.length === 1 || key[1] === 'token');
+  const secret = secretKeys[key[0]!];
+  return secret !== undefined && (key.length === 1 || key[1] === secret);
 }
+
+/** The key of each section that holds a secret. */
+const secretKeys: Readonly<Record<string, string>> = { service: 'token', load: 'into' };
 
 function show(value: unknown, secret: boolean): string {
   if (value === '') return 'an empty text';

@@ -29,7 +29,7 @@ export class Problems {
       'CONFIG_INVALID',
       `the config has ${count === 1 ? 'a problem' : `${count} problems`}:${lines.join('')}`,
       {
-        hint: 'correct them and run the same command again; config/nightly.example.yaml explains every key',
+        hint: `correct ${count === 1 ? 'it' : 'them'} and try again; config/nightly.example.yaml explains every key`,
         facts: Object.fromEntries([...this.#byKey].map(([key, { text }]) => [key, text])),
       },
     );

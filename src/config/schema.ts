@@ -1,6 +1,7 @@
 /** The schema of the whole config: every key with its type and default (config/nightly.example.yaml explains them). */
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { type LoadConfig, loadSchema } from './load-section.js';
 import {
   ambiguousSchema,
   budgetSchema,
@@ -36,14 +37,18 @@ export const configSchema = z.strictObject({
   budget: budgetSchema,
   result: resultSchema,
   output: outputSchema,
+  load: loadSchema,
   retention: retentionSchema,
   stateDir: filePath.transform((path) => resolve(path)).describe('the path of a folder'),
 });
 
 /** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */
-export type Config = Omit<ParsedConfig, 'service'> & { readonly service: ServiceConfig };
+export type Config = Omit<ParsedConfig, 'service' | 'load'> & {
+  readonly service: ServiceConfig;
+  readonly load: LoadConfig | null;
+};
 
-/** The config as the schema gives it: the token may still be in its file. */
+/** The config as the schema gives it: the token may still be in its file, and addresses of databases are texts. */
 export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

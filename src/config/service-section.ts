@@ -1,9 +1,8 @@
 /** The section `service`: the local or the real service, its address and its token. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import { describeReadError } from './file-settings.js';
+import { describeReadError, readSmallFile } from './read-small-file.js';
 import { choice, filePath, flag, shortName } from './values.js';
 
 const INSECURE =
@@ -132,10 +131,12 @@ export class Secret {
   }
 }
 
+const MAX_TOKEN_BYTES = 64 * 1024;
+
 function readToken(path: string, onProblem: (key: string, text: string) => void): string | undefined {
   let token: string;
   try {
-    token = readFileSync(path, 'utf8').trim();
+    token = readSmallFile(path, MAX_TOKEN_BYTES).toString().trim();
   } catch (error) {
     onProblem('service.tokenFile', `${path} cannot be read: ${describeReadError(error).words}`);
     return undefined;

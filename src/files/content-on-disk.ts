@@ -8,6 +8,7 @@
  * holds one piece and the bytes that the socket has not sent yet.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { TroubleError } from '../errors.js';
 import type { UploadContent } from '../types.js';
 
 /** A good size for one write to a socket; larger pieces would only take more memory. */
@@ -24,7 +25,7 @@ export function contentOnDisk(path: string): UploadContent {
 
 /**
  * Each piece has its own memory, because it is unknown when the socket has sent it.
- * @throws when the file has become shorter.
+ * @throws TroubleError `CHUNK_FILE_SHORT` when the file has become shorter.
  */
 async function* readPieces(path: string, size: number): AsyncGenerator<Uint8Array> {
   const file = openSync(path, 'r');
@@ -32,11 +33,23 @@ async function* readPieces(path: string, size: number): AsyncGenerator<Uint8Arra
     for (let at = 0; at < size; ) {
       const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, size - at));
       const length = readSync(file, piece, 0, piece.length, at);
-      if (length === 0) throw new Error(`${path} is shorter than it was`);
+      if (length === 0) throw cutShort(path, size, at);
       yield piece.subarray(0, length);
       at += length;
     }
   } finally {
     closeSync(file);
   }
+}
+
+/** The next start finds that the file is not what was cut, and cuts it again from the source. */
+function cutShort(path: string, size: number, found: number): TroubleError {
+  return new TroubleError(
+    'CHUNK_FILE_SHORT',
+    `${path} became shorter while it was sent: ${found} of ${size} bytes`,
+    {
+      hint: 'find what changes files in the state folder, then run the same command again: it writes the file anew from the source',
+      facts: { path, bytes: size, found },
+    },
+  );
 }

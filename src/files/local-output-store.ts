@@ -1,5 +1,5 @@
 /** The output store on local disks: a file is renamed into place, and its folder is synced. */
-import { constants, renameSync } from 'node:fs';
+import { constants, createReadStream, renameSync } from 'node:fs';
 import { chmod, lstat, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isPassingTrouble } from '../disk-error.js';
@@ -11,6 +11,9 @@ import { codeOf, isMissing } from '../streams/system-error.js';
 import { checkPlace } from './output-place.js';
 import { checkRights, unwritable } from './output-rights.js';
 import type { OutputNames, OutputStore } from './output-store.js';
+
+/** Bytes of a piece that is streamed. */
+const STREAM_BYTES = 256 * 1024;
 
 /**
  * Names are paths. A local file must be on the same file system as its name.
@@ -36,6 +39,7 @@ export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
       };
     },
     read: readStart,
+    stream: (name) => createReadStream(name, { highWaterMark: STREAM_BYTES }),
     remove: async (name) => {
       const isThere = await lstat(name).catch(ignoreMissing);
       if (isThere === undefined) return;

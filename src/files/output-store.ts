@@ -46,6 +46,11 @@ export interface OutputStore {
   /** The first bytes of the content under a name; undefined if there is none. */
   read(name: string, bytes: Bytes): Promise<Uint8Array | undefined>;
   /**
+   * Reads the whole content under a name. A piece keeps its bytes after it is given.
+   * @throws the system's error, such as `ENOENT`, while it is read.
+   */
+  stream(name: string): AsyncIterable<Uint8Array>;
+  /**
    * Removes the content under a name. A missing name is no error. Once the promise has resolved, the removal survives a
    * power failure: an old marker must not come back beside a new output.
    */

@@ -1,7 +1,7 @@
 /** The exit code of a complete run (README.md#exit-codes), and the texts about too many failed records. */
 import type { Publication } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { countOf, formatPercent } from '../quantities.js';
+import { countOf, formatCount, formatPercent, formatShare } from '../quantities.js';
 import type { Counts } from '../types.js';
 import { publishedOrigins } from './origins.js';
 
@@ -82,8 +82,7 @@ export function isTolerated(failed: number, records: number, tolerate: number): 
  * @param tolerate share from 0 to 1.
  */
 export function failureText(failed: number, records: number, tolerate: number): string {
-  const share = formatPercent(failed / records, 1);
-  return `${failed} of ${records} records failed (${share}), and failures.tolerate is ${formatPercent(tolerate, 3)}`;
+  return `${formatCount(failed)} of ${countOf(records, 'record')} failed (${formatShare(failed, records)}), and failures.tolerate is ${formatPercent(tolerate, 3)}`;
 }
 
 /** The hint to raise `failures.tolerate` to a value with which the run would go on. */

@@ -48,8 +48,9 @@ export interface LedgerEntry {
 }
 
 export interface LedgerTotals {
+  /** All uploads. */
   readonly uploads: number;
-  /** Records that were searched one by one, without rehearsals. */
+  /** All records that were searched one by one. */
   readonly searches: number;
   /** Records sent, without rehearsals. */
   readonly records: number;
@@ -57,6 +58,9 @@ export interface LedgerTotals {
   readonly possiblyTwice: number;
   /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
+  /** How many of the uploads, and of the searches, were answered by a local service; and the records of both. */
+  readonly rehearsalUploads: number;
+  readonly rehearsalSearches: number;
   readonly rehearsalRecords: number;
 }
 
@@ -210,6 +214,8 @@ export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
     records: 0,
     possiblyTwice: 0,
     amount: priceOf(0, pricePerRecord),
+    rehearsalUploads: 0,
+    rehearsalSearches: 0,
     rehearsalRecords: 0,
   };
 }
@@ -220,13 +226,20 @@ export function addEntry(
   { kind, records, possiblyTwice, rehearsal }: LedgerEntry,
   pricePerRecord: number | null,
 ): LedgerTotals {
-  const uploads = totals.uploads + (kind === 'upload' ? 1 : 0);
-  if (rehearsal) return { ...totals, uploads, rehearsalRecords: totals.rehearsalRecords + records };
+  const uploads = kind === 'upload' ? 1 : 0;
+  const searches = kind === 'search' ? records : 0;
+  const all = { ...totals, uploads: totals.uploads + uploads, searches: totals.searches + searches };
+  if (rehearsal) {
+    return {
+      ...all,
+      rehearsalUploads: totals.rehearsalUploads + uploads,
+      rehearsalSearches: totals.rehearsalSearches + searches,
+      rehearsalRecords: totals.rehearsalRecords + records,
+    };
+  }
   const sent = totals.records + records;
   return {
-    ...totals,
-    uploads,
-    searches: totals.searches + (kind === 'search' ? records : 0),
+    ...all,
     records: sent,
     possiblyTwice: totals.possiblyTwice + (possiblyTwice ? records : 0),
     // Computed from the sum of records, because a sum of rounded prices would be less exact.

@@ -3,6 +3,7 @@ import type { CheckpointReader, Publication, Run, Tally, Withheld } from '../che
 import { fixedOutputPath } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import type { OutputStore } from '../files/output-store.js';
+import type { LoadReport } from '../load/load-target.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
 import type { Counts, Drift, Origins, PublishedDelta, Source } from '../types.js';
@@ -80,6 +81,8 @@ export interface RunSummary {
   /** How its rows differ from the base, the publication before; both are left out without a delta. */
   readonly base?: PublishedDelta['base'];
   readonly delta?: Omit<PublishedDelta, 'base' | 'digests'> & { readonly path: string };
+  /** How its load ended; left out if this process has loaded nothing. */
+  readonly load?: LoadReport;
   readonly manifest: string | null;
   readonly marker: string | null;
   readonly createdAt: number;
@@ -96,6 +99,8 @@ export interface SummaryNotes {
   readonly publishedAgain?: string | null;
   /** Why this process has published a run that was withheld. */
   readonly released?: string | null;
+  /** How this process has loaded the publication. */
+  readonly load?: LoadReport | undefined;
 }
 
 /** The ports from which a summary is read. */
@@ -114,7 +119,7 @@ export async function summarizeRun(
   { checkpoint, output, config }: SummarySources,
   id: string,
   found: RunSummary['found'],
-  { partial, publishedAgain = null, released = null }: SummaryNotes = {},
+  { partial, publishedAgain = null, released = null, load }: SummaryNotes = {},
 ): Promise<RunSummary> {
   const run = (await checkpoint.run(id))!;
   const tally = await checkpoint.tally(id);
@@ -163,6 +168,7 @@ export async function summarizeRun(
     },
     ...(published && deltaOf(published)),
     ...(published?.drift && { drift: published.drift }),
+    ...(load && { load }),
     manifest: published && manifestPath(published.output.path),
     marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
     createdAt: run.createdAt,

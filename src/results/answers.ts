@@ -94,7 +94,7 @@ export function unprocessedAnswers(count: number, cause: UnprocessedCause, folio
 const causeTexts: Readonly<Record<UnprocessedCause, string>> = {
   AMBIGUOUS_HELD: 'the upload may or may not have been accepted and was not sent again',
   FOLIO_LOST: 'the service no longer knows the folio of this record',
-  FOLIO_ABANDONED: 'the folio of this record was not finished and was given up by hand',
+  FOLIO_ABANDONED: 'the folio of this record was given up by hand',
   DEADLINE: 'the deadline was reached before the service was done',
 };
 

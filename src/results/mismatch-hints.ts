@@ -10,6 +10,11 @@ import type { PartTable } from './part-table.js';
 export const askProvider =
   'nothing is published; ask the service provider about this folio, then run the same command again';
 
+/** What to do about parts of a folio that cannot be trusted and are not stored. */
+export function untrustedFolioHint(chunk: number): string {
+  return `${askProvider}; to publish without its records: foliopipe abandon --run last --chunk ${chunk}`;
+}
+
 /** The same error with another hint. */
 export function withHint(error: MismatchError, hint: string): MismatchError {
   return new MismatchError(error.code, error.message, { hint, facts: error.facts, cause: error });

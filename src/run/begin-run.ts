@@ -1,6 +1,7 @@
 /** Begins a new run: after its records are chosen and every guard has passed, before anything is paid. */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
 import type { AnswerLookup } from '../reuse/answer-store.js';
@@ -11,6 +12,7 @@ import { checkDisk } from './check-disk.js';
 import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
 import { type GivenUpRun, givenUpText } from './given-up-run.js';
 import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
+import { checkLoad } from './load-run.js';
 import type { SegmentContext } from './missing-segments.js';
 import type { RunOptions } from './run-options.js';
 
@@ -18,6 +20,7 @@ export interface BeginRunContext extends SegmentContext {
   /** The service's identity: results are never reused for another service. */
   readonly service: string;
   readonly clock: Clock;
+  readonly loadTarget: LoadTarget | null;
 }
 
 /** What was found before a run begins. */
@@ -84,7 +87,10 @@ function logGivenUp(logger: Logger, { id }: Run, givenUp: GivenUpRun | undefined
   );
 }
 
-/** @throws GuardError when it would send more than a guard or a budget allows. */
+/**
+ * @throws GuardError when it would send more than a guard or a budget allows; the errors of `checkLoad` when the output
+ *   could not be loaded.
+ */
 async function checkNewRun(
   context: BeginRunContext,
   options: RunOptions,
@@ -102,6 +108,8 @@ async function checkNewRun(
   const caps = await budgetLeft(checkpoint, config, null, now);
   checkBudget(caps, records, logger);
   await checkDisk(config, { source, records, keepsAnswers: choice !== null }, { ...options, logger });
+  const { pipeline } = config;
+  await checkLoad(context, { pipeline, service: context.service, columns: null, source, choice });
 }
 
 /** A unique id that sorts by time: `20261121T031002-4f9c1a`. */

@@ -6,21 +6,26 @@ import { type ProbeOptions, probeSearch, probeService } from '../api/probe-servi
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../config/schema.js';
-import { diskError } from '../disk-error.js';
+import { diskError, isPassingTrouble } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
+import { createLoadTable } from '../load/configured-load.js';
+import type { LoadTarget } from '../load/load-target.js';
+import { tryToMakeFolder } from '../make-folder.js';
 import { formatBytes } from '../quantities.js';
+import { createOutputLayout, type LayoutSource } from '../results/output-layout.js';
 import { inspectFile } from '../source/inspect-file.js';
 import { findFiles } from '../source/source-files.js';
 import { diskOfFolder } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkColumns } from './check-source.js';
 import { judgeSearch, judgeService, unaskedVerdicts, type Verdict } from './judge-service.js';
+import { openLoadTarget } from './load-run.js';
 import type { RunOptions } from './run-options.js';
 import { serviceEndpoint } from './service.js';
 
 export interface CheckedItem extends Verdict {
-  readonly item: 'config' | 'state' | 'output' | 'disk' | 'source' | 'service' | 'token' | 'search';
+  readonly item: 'config' | 'state' | 'output' | 'disk' | 'source' | 'service' | 'token' | 'search' | 'load';
 }
 
 export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
@@ -37,6 +42,8 @@ export async function* checkSetup(config: Config, options: CheckOptions = {}): A
   yield await checkItem('disk', () => freeSpace(config));
   yield await checkItem('source', () => checkSourceHeader(config));
   yield* checkService(config, options);
+  const target = openLoadTarget(config);
+  if (target !== null) yield await checkItem('load', () => checkLoadTarget(config, target, options.signal));
 }
 
 async function checkItem(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
@@ -64,13 +71,15 @@ async function checkOutputFolder(config: Config): Promise<string> {
   return text;
 }
 
-/** Creates nothing: a missing folder will be created by the run, so its nearest parent must be writable. */
+/** Leaves nothing behind: a missing folder will be created by the run, so its nearest parent must take folders. */
 async function checkFolder(path: string, key: string): Promise<string> {
   const nearest = nearestFolder(path);
   try {
     if (!(await stat(nearest)).isDirectory()) throw new Error(`${nearest} is not a folder`);
     await access(nearest, constants.W_OK | constants.X_OK);
+    tryToMakeFolder(nearest);
   } catch (cause) {
+    if (isPassingTrouble(cause)) throw cause;
     const where = nearest === path ? path : `${path} cannot be created, because ${nearest}`;
     throw new ConfigError('FOLDER_UNWRITABLE', `${key}: ${where} cannot be written to`, {
       hint: 'choose another folder, or let this user write there',
@@ -92,6 +101,24 @@ async function freeSpace({ stateDir, output }: Config): Promise<string> {
     return disk === undefined ? 'an unknown room' : formatBytes(disk.bytes);
   };
   return `${await free(stateDir)} free for the state, ${await free(dirname(output.path))} for the output`;
+}
+
+/** Of the columns that the service adds, only the declared ones are known here. */
+async function checkLoadTarget(
+  config: Config,
+  target: LoadTarget,
+  signal = new AbortController().signal,
+): Promise<string> {
+  const layout = createOutputLayout(await readHeader(config), config.output);
+  await target.check(createLoadTable(config, layout, config.result.columns), signal);
+  return `${config.load!.table} of ${config.load!.into} takes the output`;
+}
+
+/** The header of the source's first file. */
+export async function readHeader({ source }: Config): Promise<LayoutSource> {
+  const [path] = await findFiles(source.path);
+  const { columns, dialect } = await inspectFile(path!, source);
+  return { columns, files: [{ dialect }] };
 }
 
 async function checkSourceHeader(config: Config): Promise<string> {

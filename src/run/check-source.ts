@@ -6,6 +6,7 @@ import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
+import { createLoadTable } from '../load/configured-load.js';
 import { outputNames } from '../report/manifest.js';
 import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
 import { isWithinLimit } from '../source/reject-limit.js';
@@ -58,9 +59,11 @@ export async function checkSource(
  * @throws ConfigError `CONFIG_COLUMN_MISSING`, `OUTPUT_COLUMN_TAKEN`, `OUTPUT_KEY_MISSING`, for a header that does not
  *   fit the config.
  */
-export function checkColumns(header: LayoutSource, { source, upload, output }: Config): void {
+export function checkColumns(header: LayoutSource, config: Config): void {
+  const { source, upload, output, load } = config;
   createUploadLayout(header, upload);
-  const { sourceColumns } = createOutputLayout(header, output);
+  const layout = createOutputLayout(header, output);
+  const { sourceColumns } = layout;
   for (const column of source.key ?? []) {
     fieldOf(header.columns, column, 'source.key');
     if (!output.delta || sourceColumns.includes(column)) continue;
@@ -70,6 +73,7 @@ export function checkColumns(header: LayoutSource, { source, upload, output }: C
       { hint: 'add the columns of source.key to output.columns', facts: { column } },
     );
   }
+  if (load !== null) createLoadTable(config, layout, []);
 }
 
 /** Whether a run has read its source with the same `source.key`. Without a key there is nothing to check. */

@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.js';
 import { serviceAddress } from '../config/service-section.js';
 import { ConfigError, GuardError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { formatCount, formatPercent } from '../quantities.js';
+import { countOf, formatCount, formatPercent, formatShare } from '../quantities.js';
 import { priceOf } from '../report/origins.js';
 import type { LayoutSource } from '../results/output-layout.js';
 import type { AnswerLookup, AnswerStore, PlannedChoice } from '../reuse/answer-store.js';
@@ -207,7 +207,7 @@ export async function checkMiss(
   const { sent, outdated } = choice;
   const { reuse, budget } = context.config;
   const records = recordsOf(choice);
-  const share = formatPercent(sent / records, 1);
+  const share = formatShare(sent, records);
   const price = priceOf(sent, budget.pricePerRecord);
   const cost = price === null ? '' : ` for ${price.toFixed(2)} ${budget.currency}`;
   const outdatedText =
@@ -247,6 +247,6 @@ export function logChoice(logger: Logger, run: string, choice: Choice): void {
   const taken = reused.successful + reused.failed;
   logger.info(
     { run, sent, reused: taken, duplicates, outdated },
-    `${formatCount(taken)} records take answers of earlier runs, ${formatCount(duplicates)} those of equal records; ${formatCount(sent)} are sent`,
+    `${countOf(taken, 'record')} ${taken === 1 ? 'takes the answer' : 'take answers'} of earlier runs, ${formatCount(duplicates)} of equal records; ${formatCount(sent)} to send`,
   );
 }

@@ -7,8 +7,10 @@ import { changedValues, fixedValues, isOutputValue } from '../config/fixed-value
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
 import { hasContent } from '../files/output-store.js';
 import type { RunContext } from '../run-context.js';
+import { showText } from '../text.js';
 import type { Source } from '../types.js';
 import { type CheckSourceOptions, checkSource } from './check-source.js';
+import { type GivenUpRun, waysFromChanged } from './given-up-run.js';
 import { serviceIdentity } from './service.js';
 
 /**
@@ -124,8 +126,15 @@ export function prunedError({ id, prunedAt }: Run, why?: string): GuardError {
   );
 }
 
-/** The error for a run whose source has changed. */
-export function sourceChangedError({ id, state, source }: Run, now: Source): SourceError {
+/**
+ * The error for a run whose source has changed.
+ * @param givenUp what a new run would give up of an unfinished run.
+ */
+export function sourceChangedError(
+  { id, state, source }: Run,
+  now: Source,
+  givenUp?: GivenUpRun,
+): SourceError {
   const isDone = state === 'done' || state === 'withheld';
   const change =
     source.records === now.records
@@ -133,8 +142,14 @@ export function sourceChangedError({ id, state, source }: Run, now: Source): Sou
       : `its source is no longer the same: ${source.records} records then, ${now.records} now`;
   return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? state : 'unfinished'}, and ${change}`, {
     hint: isDone
-      ? `put the old file back to publish run ${id} again; foliopipe run begins one with the new file`
-      : `put the old file back to finish run ${id}, or start a new run: foliopipe run --new; source.onChange: supersede always does this`,
+      ? `publish and retry of run ${id} need the source that it has read: put it back (${filesText(source, now)}); foliopipe run begins a run with the new file`
+      : waysFromChanged(id, givenUp),
     facts: { run: id, before: source.sha256, now: now.sha256 },
   });
+}
+
+/** The first file that is not the one that the run has read, as it was then. */
+function filesText({ files }: Source, now: Source): string {
+  const file = files.find(({ sha256 }, at) => now.files[at]?.sha256 !== sha256) ?? files[0]!;
+  return `${showText(file.path, 200)} with ${file.bytes} bytes, sha256 ${file.sha256}`;
 }

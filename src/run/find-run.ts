@@ -1,22 +1,22 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
-import { checkFixedValues, fixedValues, isOutputValue } from '../config/fixed-values.js';
+import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError, type SourceError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
-import { formatDuration } from '../quantities.js';
+import { countOf, formatDuration } from '../quantities.js';
 import { recordsToSend } from '../report/origins.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Source } from '../types.js';
-import { type BeginRunContext, beginRun } from './begin-run.js';
+import { type BeginRunContext, beginRun, supersede } from './begin-run.js';
 import { checkDisk } from './check-disk.js';
 import { checkSource } from './check-source.js';
 import { watchRecords } from './choose-records.js';
 import { asBegun, checkAgain, pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
-import { checkGivenUp, findGivenUp } from './given-up-run.js';
+import { checkGivenUp, findGivenUp, hasPaidNothing } from './given-up-run.js';
 import { namedRun } from './named-run.js';
 import type { RunOptions } from './run-options.js';
 
@@ -44,8 +44,10 @@ export interface FindRunContext extends BeginRunContext {
 export async function findRun(context: FindRunContext, options: RunOptions): Promise<FoundRun> {
   const { config, checkpoint, output, service, signal } = context;
   const frozen = fixedValues(config, service);
-  const unfinished = await checkpoint.unfinishedRun(config.pipeline);
-  if (unfinished !== undefined) await verifyPaid(context, unfinished);
+  const open = await checkpoint.unfinishedRun(config.pipeline);
+  if (open !== undefined) await verifyPaid(context, open);
+  const isDropped = open !== undefined && (await dropMoved(context, options, open, frozen));
+  const unfinished = isDropped ? undefined : open;
   if (unfinished?.state === 'publishing') {
     context.logger.info(
       { run: unfinished.id },
@@ -56,7 +58,8 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
   }
   if (options.existing !== undefined) return findExisting(context, options, options.existing);
   if (unfinished !== undefined && !options.fresh) {
-    checkFixedValues(unfinished.frozen, frozen, unfinished.id);
+    const hasPaid = !(await hasPaidNothing(context, unfinished));
+    checkFixedValues(unfinished.frozen, frozen, unfinished.id, hasPaid);
     const source = await checkSource({ config, output, signal }, options, false, unfinished);
     const changed = source.sha256 !== unfinished.source.sha256;
     if (changed && config.source.onChange === 'supersede') {
@@ -95,6 +98,26 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
   } finally {
     await watch?.close();
   }
+}
+
+/**
+ * Ends a run that began at another address and has paid nothing there, such as at a mistyped one: a new run takes its
+ * place.
+ */
+async function dropMoved(
+  context: FindRunContext,
+  { existing, fresh }: RunOptions,
+  run: Run,
+  frozen: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  if (existing !== undefined || fresh || run.state !== 'open') return false;
+  if (!isOnlyMoved(run.frozen, frozen) || !(await hasPaidNothing(context, run))) return false;
+  await supersede(context.checkpoint, run, context.clock.now());
+  context.logger.info(
+    { run: run.id },
+    `run ${run.id} began at another address of the service and has paid nothing there: a new run takes its place`,
+  );
+  return true;
 }
 
 /** Finds a run that exists already, to collect it, retry it or publish it again. */
@@ -162,7 +185,7 @@ async function continueRun(
 ): Promise<FoundRun> {
   const { existing } = options;
   if (source.sha256 !== run.source.sha256) {
-    throw sourceChangedError(run, source);
+    throw sourceChangedError(run, source, await findGivenUp(context, options, run, true));
   }
   await context.prepareOutput(context.config.output.path);
   if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
@@ -182,7 +205,7 @@ async function continueRun(
   if (interrupted > 0) {
     context.logger.warn(
       { run: run.id, chunks: interrupted },
-      `${interrupted} uploads were cut off when the last process ended; whether the service accepted them is not known`,
+      `${countOf(interrupted, 'upload')} ${interrupted === 1 ? 'was' : 'were'} cut off when the last process ended; whether the service accepted ${interrupted === 1 ? 'it' : 'them'} is not known`,
     );
   }
   return { run: (await context.checkpoint.run(run.id))!, found: 'continued' };
@@ -219,10 +242,10 @@ async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run:
   const age = formatDuration(clock.now() - run.createdAt);
   const left =
     run.chunks === null
-      ? `${cut - here} of the ${cut} chunks cut so far`
-      : `${run.chunks - here} of ${run.chunks} chunks`;
+      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far`
+      : `${run.chunks - here} of ${countOf(run.chunks, 'chunk')}`;
   logger.info(
     { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },
-    `continuing run ${run.id} of ${age} ago, ${left} left, ${chunks.submitted} folios open at the service`,
+    `continuing run ${run.id} of ${age} ago, ${left} left, ${countOf(chunks.submitted, 'folio')} open at the service`,
   );
 }

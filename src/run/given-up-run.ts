@@ -2,8 +2,9 @@
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import { budgetAt } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, TroubleError } from '../errors.js';
 import { countOf, formatCount, formatDuration } from '../quantities.js';
+import { abandonCommand } from '../report/adoptable.js';
 import { priceOf } from '../report/origins.js';
 import { hasSentSame } from './missing-segments.js';
 import type { RunOptions } from './run-options.js';
@@ -76,6 +77,14 @@ export async function findGivenUp(
   };
 }
 
+/** Whether a run has sent nothing that was, or may have been, paid for. */
+export async function hasPaidNothing(
+  { config, checkpoint }: GivenUpContext,
+  { id, pipeline }: Run,
+): Promise<boolean> {
+  return (await checkpoint.spending(pipeline, id, budgetAt(config.budget, 0).day)).run === 0;
+}
+
 /** Whether a local service has answered, and nothing else. */
 async function isFree(checkpoint: Pick<CheckpointReader, 'replyKinds'>, run: Run): Promise<boolean> {
   const { local, other, mixed } = await checkpoint.replyKinds(run.id);
@@ -116,6 +125,37 @@ export function checkGivenUp(givenUp: GivenUpRun | undefined, { yes }: Pick<RunO
       },
     },
   );
+}
+
+/**
+ * For a run that a changed source ends (`source.onChange`), after its folios were collected. An upload that may have been
+ * accepted is no reason to stop: waiting does not change it.
+ * @throws TroubleError `FOLIOS_TIMED_OUT` when folios are open and `--yes` was not given.
+ */
+export async function checkSuperseded(
+  checkpoint: Pick<CheckpointReader, 'chunksIn'>,
+  givenUp: GivenUpRun | undefined,
+  { yes }: Pick<RunOptions, 'yes'>,
+): Promise<void> {
+  if (givenUp === undefined || givenUp.open.chunks === 0 || yes) return;
+  const { run, open } = givenUp;
+  const [stuck] = await checkpoint.chunksIn(run, ['submitted', 'finished'], 0, 1);
+  throw new TroubleError(
+    'FOLIOS_TIMED_OUT',
+    `run ${run}: ${countOf(open.chunks, 'folio')} not finished within poll.timeout, and its source has changed; superseding it now would give up what is open: ${givenUpText(givenUp)}`,
+    {
+      hint: `run the same command again to wait for them; nothing is paid again; to end without the first: ${abandonCommand(run, stuck!.number)}; to supersede the run all the same: foliopipe run --yes`,
+      facts: { run, submitted: open.chunks },
+    },
+  );
+}
+
+/** The ways on from an unfinished run whose source has changed, as commands that work as they are. */
+export function waysFromChanged(run: string, givenUp: GivenUpRun | undefined): string {
+  const back = `put the old file back to finish run ${run}`;
+  if (givenUp === undefined)
+    return `${back}; or start a new run: foliopipe run --new; nothing was paid for in run ${run}`;
+  return `${back}; or foliopipe run --set source.onChange=supersede fetches what the open folios bring, and then starts a new run; or foliopipe run --new${givenUp.needsYes ? ' --yes' : ''} gives up what is open: ${givenUpText(givenUp)}`;
 }
 
 /** What was paid in vain and what is kept. The text has no capital and no full stop. */

@@ -5,6 +5,7 @@ import { budgetAt } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
 import { GuardError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { countOf, formatCount } from '../quantities.js';
 import type { Source } from '../types.js';
 
 /** One cap of the budget, in records. */
@@ -51,7 +52,7 @@ export function checkBudget(caps: readonly BudgetLeft[], records: number, logger
     if (cap === 'perRun') {
       throw new GuardError(
         'BUDGET_TOO_SMALL',
-        `budget.perRun is ${limit} records, and the run has ${records} to send`,
+        `budget.perRun is ${countOf(limit, 'record')}, and the run has ${formatCount(records)} to send`,
         {
           hint: 'nothing was sent; raise budget.perRun, or make the source smaller',
           facts: { cap, limit, records },
@@ -60,7 +61,7 @@ export function checkBudget(caps: readonly BudgetLeft[], records: number, logger
     }
     logger.warn(
       { cap, limit, spent, left, records },
-      `budget.${cap} leaves ${left} of the ${records} records to send: the run stops there with exit 9, and the same command goes on when there is more`,
+      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the run stops after at most ${formatCount(left)}, because only whole chunks are sent, with exit 9, and the same command goes on when there is more`,
     );
   }
 }

@@ -21,17 +21,20 @@ export interface ServiceVerdicts {
 /** @param address of the service, for messages. */
 export function judgeService(probes: ServiceProbes, address: string): ServiceVerdicts {
   const { asked, wrongPath } = probes;
-  if (!('reply' in asked)) return { service: judgeFailure(asked.failure, address), token: NOT_ASKED };
+  if (!('reply' in asked)) return { service: judgeFailure(asked.failure, address), token: UNANSWERED };
   const { reply } = asked;
   if (reply.status === 401 || reply.status === 403) return judgeRefusal(reply, wrongPath, address);
   const service = judgeReply(reply, wrongPath, address);
-  return { service, token: service.outcome === 'failed' ? NOT_ASKED : judgeToken(reply, probes.wrongToken) };
+  return {
+    service,
+    token: service.outcome === 'failed' ? NOT_THE_SERVICE : judgeToken(reply, probes.wrongToken),
+  };
 }
 
 /** The verdicts when nothing could be asked, for example because a proxy's address is not valid. */
 export function unaskedVerdicts(error: unknown): ServiceVerdicts {
   if (!(error instanceof FoliopipeError)) throw error;
-  return { service: failed(error), token: NOT_ASKED };
+  return { service: failed(error), token: UNANSWERED };
 }
 
 /** The verdict on the address of the single-record search. Any HTTP reply passes: only a paid search would tell more. */
@@ -50,7 +53,8 @@ export function judgeSearch(probe: Probe | null, address: string | null): Verdic
   );
 }
 
-const NOT_ASKED: Verdict = unsure('not known, because the service did not answer');
+const UNANSWERED: Verdict = unsure('not known, because the service did not answer');
+const NOT_THE_SERVICE: Verdict = unsure('not known: what answered says nothing about it');
 
 /** Codes for something that does not speak HTTP, or does not speak TLS, at this address. */
 const NOT_HTTP = /^(HPE_|EPROTO|ERR_SSL|ERR_TLS)/;
@@ -67,7 +71,11 @@ function judgeFailure(failure: Failure, address: string, key = 'service.baseUrl'
   }
   if (NOT_HTTP.test(code)) {
     return failed(
-      wrongAddress(`what answers at ${address} does not speak its protocol: ${message}`, facts, key),
+      wrongAddress(
+        `what answers at ${address} does not speak its protocol: ${message} (${code})`,
+        facts,
+        key,
+      ),
     );
   }
   const what = failure.kind === 'cut' ? `${address} gives no whole answer` : `nothing answers at ${address}`;
@@ -75,6 +83,9 @@ function judgeFailure(failure: Failure, address: string, key = 'service.baseUrl'
   const hint = `look at ${key}, the network and the proxy; else wait and run the same command again`;
   return failed(new OutageError('SERVICE_UNAVAILABLE', text, { hint, facts }));
 }
+
+/** A framework's words about a path of ours that it does not have, such as `Cannot GET /.../file/info`. */
+const ABOUT_PATH = /\/info\b/;
 
 function judgeReply(reply: ProbeReply, wrongPath: Probe | null, address: string): Verdict {
   const { status, body } = reply;
@@ -92,6 +103,12 @@ function judgeReply(reply: ProbeReply, wrongPath: Probe | null, address: string)
   if (isBusy(status)) {
     if (status !== 500 || body !== 'object' || hasPath !== true) return failed(busyError(reply, address));
     return unsure(`${answered}: it fails now, or only for a folio that it does not know`);
+  }
+  const isInForm = body === 'object' && (reply.hasMessage || reply.hasResponse);
+  if (status === 404 && hasPath === false && isInForm && !ABOUT_PATH.test(reply.said)) {
+    return unsure(
+      `${answered}, in the form of the service, but at a wrong path too: whether it has this path cannot be told without paying`,
+    );
   }
   if (status === 405 || (hasPath === false && !(isSuccess && reply.hasMessage && reply.hasResponse))) {
     return failed(
@@ -167,8 +184,10 @@ function busyError(reply: ProbeReply, address: string): OutageError {
   });
 }
 
+const OPERATION_PATH = '/naics/naics/external/upload';
+
 function wrongAddress(text: string, facts: FoliopipeError['facts'], key = 'service.baseUrl'): ConfigError {
-  const hint = `write the right address into ${key}, without the paths of the operations`;
+  const hint = `write the right address into ${key}, without the paths of the operations, such as ${OPERATION_PATH}`;
   return new ConfigError('SERVICE_WRONG_ADDRESS', text, { hint, facts });
 }
 

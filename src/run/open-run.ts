@@ -14,11 +14,13 @@ import { silentLogger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
+import { unrecordedError } from '../stages/submit/upload-chunk.js';
 import { systemClock } from '../streams/clock.js';
 import { createPermits } from '../streams/permits.js';
 import { refuseUnconfirmed } from './backup/restored-mark.js';
 import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
+import { openLoadTarget } from './load-run.js';
 import {
   createReleasers,
   holderOf,
@@ -57,12 +59,12 @@ export async function withRun<T>(
     const run = await openRun(config, options);
     const result = await body(run).catch(async (error: unknown) => {
       await run.close().catch(() => undefined);
-      throw error;
+      throw unrecordedError(run) ?? error;
     });
     await run.close();
     return result;
   } catch (error) {
-    throw diskError(error, `${config.stateDir} or ${dirname(config.output.path)}`) ?? error;
+    throw diskError(error, [config.stateDir, dirname(config.output.path)]) ?? error;
   }
 }
 
@@ -87,13 +89,25 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
     const api = options.api ?? openApi(config, options);
     if (options.api === undefined) releasers.add(api);
 
-    const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>() };
+    const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
     const service = serviceIdentity(config);
     const { answers = openAnswers(config) } = options;
     const { preparer, output } = createPreparer(config, options, { clock, signal, logger }, store, releasers);
-    const context = { config, service, checkpoint, output, answers, files, signal, clock, logger };
+    const loadTarget = openLoadTarget(config, options);
+    const context = {
+      config,
+      service,
+      checkpoint,
+      output,
+      answers,
+      files,
+      loadTarget,
+      signal,
+      clock,
+      logger,
+    };
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
@@ -116,6 +130,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       output,
       prepareOutput: () => preparer(config.output.path),
       deltas,
+      loadTarget,
       api,
       folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
       controller,

@@ -1,7 +1,7 @@
 /** Plans a run: what it would do, cost and save. Uses no network, takes no lock and changes nothing. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { checkFixedValues, fixedValues } from '../config/fixed-values.js';
+import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import type { SourceError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
@@ -18,7 +18,7 @@ import { checkDisk } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { asBegun, pickDoneRun, prunedError } from './done-run.js';
-import { findGivenUp, type GivenUpRun } from './given-up-run.js';
+import { findGivenUp, type GivenUpRun, hasPaidNothing } from './given-up-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import type { RunOptions } from './run-options.js';
@@ -49,8 +49,10 @@ export interface PlannedStep {
   /** Chunks and records that would still be uploaded, ambiguous ones included. */
   readonly chunks: number;
   readonly records: number;
-  /** Why a done run would be published again, or one that was withheld; or null. */
+  /** Why a done run would be published again, or null. */
   readonly publishedAgain?: string | null;
+  /** Why a withheld run would be published, or null. */
+  readonly released?: string | null;
   /** What was paid for in the unfinished run that the new one replaces; null if none is replaced, or nothing was paid. */
   readonly givesUp: GivenUpRun | null;
 }
@@ -76,7 +78,7 @@ export async function planRun(
     const found = fresh
       ? await findReplaced(reader, config)
       : await findNext({ config, output }, service, source, reader);
-    const { kind, run, publishedAgain, replaced } = found;
+    const { kind, run, publishedAgain, released, replaced } = found;
     if (kind === 'begin' && excess !== undefined) throw excess;
     const sends = kind === 'begin' || kind === 'continue';
     if (sends) {
@@ -101,6 +103,7 @@ export async function planRun(
       ...(begun === undefined ? all : await leftOf(reader!, begun, chunks)),
       ...(!sends && { chunks: 0, records: 0 }),
       ...(publishedAgain !== undefined && { publishedAgain }),
+      ...(released !== undefined && { released }),
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
     if (sends) {
@@ -147,7 +150,7 @@ async function planChunks(
 }
 
 /** The kind of the next step, and the run that it is about. */
-interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain'> {
+interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain' | 'released'> {
   readonly run: Run | null;
   /** The unfinished run that the new one would replace. */
   readonly replaced?: Run;
@@ -181,7 +184,11 @@ async function findNext(
   if (reader === undefined) return begins;
   const frozen = fixedValues(config, service);
   const unfinished = await reader.unfinishedRun(config.pipeline);
-  if (unfinished !== undefined) {
+  const isDropped =
+    unfinished?.state === 'open' &&
+    isOnlyMoved(unfinished.frozen, frozen) &&
+    (await hasPaidNothing({ config, checkpoint: reader }, unfinished));
+  if (unfinished !== undefined && !isDropped) {
     checkFixedValues(unfinished.frozen, frozen, unfinished.id);
     if (unfinished.source.sha256 === source.sha256) return { kind: 'continue', run: unfinished };
     if (config.source.onChange === 'supersede') return { ...begins, replaced: unfinished };
@@ -190,13 +197,13 @@ async function findNext(
   const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begins;
   const { withheld } = done;
-  const publishedAgain =
+  const why =
     withheld === null
       ? await whyPublishedAgain({ config, output: store, checkpoint: reader }, done)
       : releaseReason(judgedCounts(withheld), config.failures);
-  if (withheld !== null && publishedAgain === null) return { kind: 'withheld', run: done };
-  if (publishedAgain !== null && done.prunedAt !== null) throw prunedError(done, publishedAgain);
-  return { kind: 'done', run: done, publishedAgain };
+  if (withheld !== null && why === null) return { kind: 'withheld', run: done };
+  if (why !== null && done.prunedAt !== null) throw prunedError(done, why);
+  return { kind: 'done', run: done, ...(withheld === null ? { publishedAgain: why } : { released: why }) };
 }
 
 async function whyPublishedAgain(

@@ -15,6 +15,7 @@ import {
 } from '../checkpoint/recovery/recovered-database.js';
 import { copyPath } from '../checkpoint/sqlite/open-connection.js';
 import { createFileLock, withAllPipelinesStopped } from '../checkpoint/sqlite/pipeline-lock.js';
+import { refuseUnusedCopy } from '../checkpoint/sqlite/refuse-lost.js';
 import { translateStateError } from '../checkpoint/sqlite/translate-state-error.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
@@ -81,7 +82,8 @@ export interface Recovered {
 /**
  * Removes nothing and sends no request. Afterwards the usual commands work again; results that are not on the disk are
  * fetched again, which costs nothing.
- * @throws LockedError when a run of any pipeline is working; ConfigError `STATE_MISSING`, `CHECKPOINT_NEWER`.
+ * @throws LockedError when a run of any pipeline is working; ConfigError `STATE_MISSING`,
+ *   `CHECKPOINT_LOST`, `CHECKPOINT_NEWER`.
  */
 export async function recover(
   { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
@@ -90,6 +92,7 @@ export async function recover(
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   const ids = runsWithFiles(stateDir);
   const path = join(stateDir, 'checkpoint.db');
+  refuseUnusedCopy(path);
   if (
     ids.length === 0 &&
     segmentFiles(stateDir).length === 0 &&

@@ -7,6 +7,7 @@ import type { DeltaStore } from '../delta/delta-store.js';
 import type { AtFailpoint } from '../failpoints.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
+import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import type { Clock } from '../streams/clock.js';
@@ -36,6 +37,8 @@ export interface RunPorts {
   readonly output?: OutputStore;
   /** What is kept of each pipeline's last publication, for `output.delta`. Default: files in `stateDir`. */
   readonly deltas?: DeltaStore;
+  /** The database into which publications are loaded, if the config has `load`. Default: the one at `load.into`. */
+  readonly loadTarget?: LoadTarget;
   /** The prediction service. Default: the HTTP client of `service.*`. */
   readonly api?: PredictionApi;
   /**

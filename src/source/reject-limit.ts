@@ -45,6 +45,7 @@ export interface Excess extends Rejects {
   readonly firstBlanks: readonly BlankRecord[];
   /** The source columns that are sent. */
   readonly columns: readonly string[];
+  readonly sourceColumns: readonly string[];
 }
 
 /**
@@ -83,16 +84,22 @@ interface PlacedBlank {
   readonly line: number;
 }
 
-function hintOf({ rejected, blank = 0 }: Rejects): string {
-  const allow = `--set source.maxRejected=${rejected + blank}`;
-  if (blank === 0) {
-    return `correct them, or go on without them: foliopipe run ${allow} (or source.maxRejected in the config) lists them beside the output`;
+/** Columns of the source that the hint names. */
+const SHOWN_COLUMNS = 20;
+
+function hintOf({ rejected, blank = 0, sourceColumns }: Excess): string {
+  const allow = `foliopipe run --set source.maxRejected=${rejected + blank} (or source.maxRejected in the config)`;
+  const forBad = `correct the bad records, or leave them out: ${allow} lists them beside the output`;
+  if (blank === 0) return forBad;
+  const shown = sourceColumns.slice(0, SHOWN_COLUMNS).map((column) => showText(column, 40));
+  const more = sourceColumns.length - shown.length;
+  const names = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const forBlank = `upload.columns names the columns that are sent; the source has ${names}`;
+  const pay = 'upload.skipBlank: false sends them, and they are paid for';
+  if (rejected > 0) {
+    return `${forBad}, and does not send the blank ones, which are then FAILED; ${forBlank}; for the blank records, ${pay}`;
   }
-  const check =
-    'check that upload.columns names the right columns of the source (foliopipe plan shows its columns)';
-  const skip = `if these records are really blank, foliopipe run ${allow} (or source.maxRejected in the config) gives them out as FAILED without sending or paying them`;
-  const also = rejected > 0 ? ' and lists the bad ones beside the output' : '';
-  return `${check}; ${skip}${also}; upload.skipBlank: false sends and pays them`;
+  return `correct upload.columns if it is wrong: ${forBlank}; if the records are blank, ${allow} goes on: they are not sent, cost nothing, and are FAILED in the output; ${pay}`;
 }
 
 function are(count: number): string {

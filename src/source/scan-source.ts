@@ -106,7 +106,8 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
 
   const { records, rejected, blank } = totals;
   if (!isWithinLimit(totals, options.maxRejected)) {
-    const error = await excessError({ ...totals, columns: options.sentColumns ?? [] }, options.maxRejected);
+    const columns = { columns: options.sentColumns ?? [], sourceColumns: first.columns };
+    const error = await excessError({ ...totals, ...columns }, options.maxRejected);
     if (options.onExcess === undefined) throw error;
     options.onExcess(error);
   }

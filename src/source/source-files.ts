@@ -60,6 +60,20 @@ export async function fileStamp(path: string): Promise<FileStamp> {
 }
 
 /**
+ * The first of the files that is gone, or has another stamp than when it was read. Reads no content: a file that was only
+ * touched is found too.
+ */
+export async function findRestamped<F extends FileStamp & { readonly path: string }>(
+  files: readonly F[],
+): Promise<F | undefined> {
+  for (const file of files) {
+    const now = await fileStamp(file.path).catch(() => undefined);
+    if (now?.stamp !== file.stamp) return file;
+  }
+  return undefined;
+}
+
+/**
  * The error for a file that cannot be read: `SOURCE_MISSING` if it does not exist, `TOO_MANY_FILES` if the process may
  * open no more files, otherwise `SOURCE_UNREADABLE`.
  *

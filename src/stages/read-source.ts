@@ -103,7 +103,7 @@ async function checkFile(file: SourceFile): Promise<boolean> {
 
 export function sourceChanged(path: string, how: string): SourceError {
   return new SourceError('SOURCE_CHANGED', `${path} changed while the run was working on it: ${how}`, {
-    hint: 'put the file back as it was and run again, or start a new run with: foliopipe run --new',
+    hint: 'put the file back as it was, then run the same command again; with the changed file, foliopipe run names the ways on and what each costs',
     facts: { file: path },
   });
 }

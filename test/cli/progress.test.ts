@@ -28,7 +28,7 @@ describe('openProgress', () => {
     await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 5));
     expect(lines).toEqual(['0 of 29 records; chunks: 0 open folios, 0 downloaded, 0 merged']);
     await addChunk(checkpoint, 'r1', 1, 'submitted');
-    await vi.waitFor(() => expect(lines.at(-1)).toMatch(/chunks: 1 open folios/));
+    await vi.waitFor(() => expect(lines.at(-1)).toMatch(/chunks: 1 open folio/));
     await close();
     const shown = lines.length;
     await addChunk(checkpoint, 'r1', 2, 'submitted');
@@ -77,13 +77,14 @@ describe('openProgress', () => {
 describe('progressText', () => {
   it('shows the states of the chunks, and the time left at the rate so far', async () => {
     const checkpoint = createMemoryCheckpoint();
-    await checkpoint.recordRun(sampleRun('r1'));
+    const { source } = sampleRun('r1');
+    await checkpoint.recordRun(sampleRun('r1', { source: { ...source, records: source.records + 1 } }));
     await addChunk(checkpoint, 'r1', 1, 'downloaded');
     await addChunk(checkpoint, 'r1', 2, 'ambiguous');
     await addChunk(checkpoint, 'r1', 3, 'submitted');
     const text = async (rate: number | null) =>
       progressText((await checkpoint.run('r1'))!, await checkpoint.tally('r1'), rate);
-    const states = '1 ambiguous, 1 open folios, 1 downloaded, 0 merged';
+    const states = '1 ambiguous, 1 open folio, 1 downloaded, 0 merged';
     expect(await text(null)).toBe(`10 of 30 records; chunks: ${states}`);
     await checkpoint.recordAllCut('r1');
     expect(await text(2)).toBe(`10 of 30 records, 2/s, 10s left; chunks of 3: ${states}`);
@@ -103,6 +104,14 @@ describe('progressText', () => {
     expect(await text('r2')).toBe('nothing to send; 0 of 29 rows written');
   });
 
+  it('tells records that are sent again apart', async () => {
+    const checkpoint = createMemoryCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1', { choice: { ...sampleChoice, sent: 19 } }));
+    for (const number of [1, 2, 3]) await addChunk(checkpoint, 'r1', number, 'downloaded');
+    const text = progressText((await checkpoint.run('r1'))!, await checkpoint.tally('r1'), null);
+    expect(text).toMatch(/^30 of 30 records to send \(11 sent again\); chunks: 0 open folios, 3 downloaded/);
+  });
+
   it('shows the check of the source', () => {
     expect(scanText(2048, 12_345)).toBe('checking the source: 12,345 records, 2 KB');
   });
@@ -115,6 +124,8 @@ describe('createRate', () => {
     expect(rate(600, 10_500)).toBeNull();
     expect(rate(500, 20_000)).toBeNull();
     expect(rate(700, 20_000)).toBe(20);
+    expect(rate(300, 21_000)).toBeNull();
+    expect(rate(400, 23_000)).toBe(50);
   });
 });
 

@@ -12,13 +12,13 @@ describe('resumeCommand', () => {
     const words = ['run', '--new', '--label', 'a note', 'job.yaml', '--label=b', '--json'];
     expect(resumeCommand(argv(...words))).toBe('foliopipe run job.yaml --json');
   });
-  it('may be another command of the same config', () => {
-    expect(resumeCommand(argv('submit', 'job.yaml', '--new'), 'collect')).toBe('foliopipe collect job.yaml');
+  it('does not keep the --yes of --new', () => {
+    expect(resumeCommand(argv('run', '--new', '--yes', '-c', 'a.yaml'))).toBe('foliopipe run -c a.yaml');
   });
-  it('keeps the flags about earlier answers, which another command does not have', () => {
-    const words = argv('submit', '--no-reuse', 'job.yaml', '--yes');
-    expect(resumeCommand(words)).toBe('foliopipe submit --no-reuse job.yaml --yes');
-    expect(resumeCommand(words, 'collect')).toBe('foliopipe collect job.yaml');
+  it('keeps the flags about earlier answers', () => {
+    expect(resumeCommand(argv('submit', '--no-reuse', 'job.yaml', '--yes'))).toBe(
+      'foliopipe submit --no-reuse job.yaml --yes',
+    );
   });
   it('quotes words for the shell', () => {
     const words = [

@@ -43,15 +43,14 @@ const done: RunSummary = {
   createdAt: 1,
   finishedAt: 2,
 };
-const terms = { resume: '', tolerate: 0.05, mayRetry: true };
-const textOf = (changes: Partial<RunSummary>) =>
-  summaryText({ ...done, ...changes }, { ...terms, resume: 'foliopipe collect job.yaml' });
+const terms = { tolerate: 0.05, mayRetry: true };
+const textOf = (changes: Partial<RunSummary>) => summaryText({ ...done, ...changes }, terms);
 
 describe('summaryText', () => {
   it('shows the output, the files and the balance', () => {
     expect(textOf({})).toBe(`run r1 is done
   output    out.csv (1,000 records, 2 KB), publication 7
-  records   1,010 read = 900 successful + 100 failed (10.0 %) + 0 unprocessed + 10 rejected
+  records   1,010 read = 900 successful + 100 failed (10%) + 0 unprocessed + 10 rejected
   columns   naics_code
   manifest  out.csv.manifest.json
   marker    out.csv._SUCCESS
@@ -87,9 +86,7 @@ describe('summaryText', () => {
   it('says how to go on with a run that is not done', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;
     const chunks = { all: 3, byState: { ...nothingTallied, submitted: 1 } };
-    expect(textOf({ ...open, chunks })).toBe(
-      'run r1: 1 open folio; go on with: foliopipe collect job.yaml\n',
-    );
+    expect(textOf({ ...open, chunks })).toBe('run r1: 1 open folio; go on with: foliopipe collect\n');
   });
   it.each([
     [
@@ -176,7 +173,7 @@ describe('exit 3', () => {
   const next = '  next: foliopipe retry r1 sends failed records once more (paid again)\n';
   it('says how many failed, how many are tolerated, and the next command', () => {
     expect(textOf({ exitCode: 3 })).toContain(
-      `  Exit 3: 100 of 1000 records failed (10%), and failures.tolerate is 5%\n${next}`,
+      `  Exit 3: 100 of 1,000 records failed (10%), and failures.tolerate is 5%\n${next}`,
     );
   });
   it('says how many are unprocessed: retry sends none of them', () => {
@@ -205,8 +202,8 @@ describe('a withheld output', () => {
   it('says what stays in its place, why, and each way out', () => {
     expect(summaryText(held, terms)).toBe(`run r1 is complete, and its output is withheld
   output    out.csv still holds publication 6 of run r0
-  records   1,010 read = 900 successful + 100 failed (10.0 %) + 0 unprocessed + 10 rejected
-  Exit 9: 100 of 1000 records failed (10%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
+  records   1,010 read = 900 successful + 100 failed (10%) + 0 unprocessed + 10 rejected
+  Exit 9: 100 of 1,000 records failed (10%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
   next: foliopipe publish r1 publishes it as it is (exit 3)
   or: foliopipe retry r1 sends failed records once more (paid again)
   or: foliopipe run --set failures.tolerate=10% publishes it (exit 0)

@@ -27,7 +27,7 @@ test.each(configCases)('%s', async (file, ...expected) => {
   expect(error).toMatchObject({
     code: 'CONFIG_INVALID',
     exitCode: 2,
-    hint: expect.stringContaining('correct them'),
+    hint: expect.stringMatching(/^correct (it|them) and try again/),
   });
   const [head, ...problems] = error.message.split('\n  ');
   expect(head).toBe(`the config has ${expected.length === 1 ? 'a problem' : `${expected.length} problems`}:`);

@@ -59,6 +59,7 @@ test('fills in every default', () => {
       delta: false,
       drift: false,
     },
+    load: null,
     retention: { results: 2_592_000_000 },
     stateDir: '/base/.foliopipe',
   });

@@ -47,6 +47,19 @@ export function describeOutputStore(kind: string, create: () => OutputStore): vo
       expect(await (await store.identity(name))!.sha256()).toBe(sha256('two'));
     });
 
+    it('reads what stands under a name, and refuses a name without content', async () => {
+      const content = 'one,"two"\n'.repeat(100_000);
+      await put(content);
+      const pieces: Uint8Array[] = [];
+      for await (const piece of store.stream(name)) pieces.push(piece);
+      expect(Buffer.concat(pieces).toString() === content).toBe(true);
+      await store.remove(name);
+      const read = async () => {
+        for await (const _ of store.stream(name));
+      };
+      await expect(read()).rejects.toThrow('ENOENT');
+    });
+
     it('removes what stands under a name and nothing else', async () => {
       await put('one');
       await store.remove(`${name}._SUCCESS`);

@@ -32,7 +32,11 @@ describe('a file on the disk', () => {
     await appendFile(path, 'more');
     expect((await buffer(content.open())).equals(bytes)).toBe(true);
     await truncate(path, 500_000);
-    await expect(buffer(content.open())).rejects.toThrow('shorter');
+    await expect(buffer(content.open())).rejects.toMatchObject({
+      code: 'CHUNK_FILE_SHORT',
+      exitCode: 5,
+      facts: { path, bytes: 600_000, found: 500_000 },
+    });
   });
 
   it('that is not there fails at once', async () => {

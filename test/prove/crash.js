@@ -31,10 +31,10 @@ const cells = struck
     const strikes = Object.entries(outcomes);
     return strikes.map(([how, expected]) => ({ failpoint, nth, submitted, refusing, rounds, how, expected }));
   })
-  .filter(({ how }) => wanted === undefined || wanted.includes(how.split(',')[0]));
+  .filter(({ how }) => wanted === undefined || wanted.includes(how));
 if (cells.length === 0) throw new Error('no such failpoint, or no such way to stop');
 
-if (cells.some(({ how }) => how.startsWith('full'))) enterNamespace();
+if (cells.some(({ how }) => how === 'full')) enterNamespace();
 
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-crash-'));
 const serviceData = { usual: join(folder, 'service'), refusing: join(folder, 'refusing-service') };
@@ -82,7 +82,7 @@ function judge({ failpoint, how, expected, pipeline, outcome, isKnown, failure }
   const served = foliosOf(pipeline);
   const found = { ...outcome, served: served.length };
   // On a full disk the process lives on: what it cannot store, it can still print.
-  const lost = how.startsWith('full') ? served.filter((folio) => !isKnown(folio)) : [];
+  const lost = how === 'full' ? served.filter((folio) => !isKnown(folio)) : [];
   if (lost.length > 0) return { failpoint, how, failure: `folio ${lost} was neither recorded nor told` };
   if (isDeepStrictEqual(found, expected)) return { failpoint, how, outcome: found };
   return { failpoint, how, failure: `expected ${JSON.stringify(expected)}, got ${JSON.stringify(found)}` };

@@ -78,7 +78,7 @@ describe('ledger entries', () => {
       records: 50,
       possiblyTwice: 30,
       amount: 5,
-      rehearsalRecords: 0,
+      ...{ rehearsalUploads: 0, rehearsalSearches: 0, rehearsalRecords: 0 },
     });
   });
 
@@ -115,7 +115,7 @@ describe('ledger entries', () => {
       records: 0,
       possiblyTwice: 0,
       amount: 0,
-      rehearsalRecords: 10,
+      ...{ rehearsalUploads: 1, rehearsalSearches: 0, rehearsalRecords: 10 },
     });
   });
 });

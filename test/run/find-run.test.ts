@@ -34,7 +34,7 @@ describe('an unfinished run', () => {
     expect(await find(run)).toMatchObject({ found: 'continued', run: { id: run.id } });
     expect(await run.checkpoint.chunk(run.id, 2)).toMatchObject({ state: 'ambiguous' });
     expect(run.log[0]).toContain(`continuing run ${run.id}`);
-    expect(run.log[1]).toMatch(/^warn 1 uploads were cut off/);
+    expect(run.log[1]).toMatch(/^warn 1 upload was cut off/);
   });
 
   it('with the same content under another time is the same', async () => {
@@ -75,7 +75,41 @@ describe('an unfinished run', () => {
       exitCode: 2,
       message: expect.stringContaining('chunks.maxRecords'),
     });
-    await expect(find(run, {}, 'https://other.test')).rejects.toThrow('service');
+    await expect(find(run, {}, 'https://other.test')).resolves.toMatchObject({ found: 'new' });
+  });
+
+  it('with another frozen value says that nothing was paid, or that a new run pays again', async () => {
+    const run = await earlier('open');
+    const config = { ...run.config, chunks: { ...run.config.chunks, maxRecords: 3 } };
+    const hint = (text: string) => ({ code: 'CONFIG_FROZEN', hint: expect.stringContaining(text) as string });
+    await expect(find({ ...run, config })).rejects.toMatchObject(hint('nothing was paid for in this run'));
+    await addChunk(run.checkpoint, run.id, 1, 'submitted');
+    await expect(find({ ...run, config })).rejects.toMatchObject(hint('--new, which pays again'));
+  });
+
+  it.each(['submitted', 'ambiguous'] as const)(
+    'at another address is kept where a chunk is %s',
+    async (state) => {
+      const run = await earlier('open');
+      await addChunk(run.checkpoint, run.id, 1, state);
+      await expect(find(run, {}, 'https://other.test')).rejects.toMatchObject({
+        code: 'CONFIG_FROZEN',
+        facts: { keys: 'service' },
+      });
+      expect(await run.checkpoint.run(run.id)).toMatchObject({ state: 'open' });
+    },
+  );
+
+  it('at another address gives way to a new run where nothing was paid', async () => {
+    const run = await earlier('open');
+    await addChunk(run.checkpoint, run.id, 1, 'cut');
+    const { run: fresh, found } = await find(run, {}, 'https://other.test');
+    expect(found).toBe('new');
+    expect(fresh.service).toBe('https://other.test');
+    expect(await run.checkpoint.run(run.id)).toMatchObject({ state: 'superseded' });
+    expect(run.log.join('\n')).toContain(
+      `info run ${run.id} began at another address of the service and has paid`,
+    );
   });
 
   it('is given up for a new one when that is asked for', async () => {
@@ -150,6 +184,7 @@ describe('a run that is done', () => {
     };
     const old = at('https://service.test');
     const { run: begun } = await find(old, { fresh: true }, 'predictions');
+    await addChunk(run.checkpoint, begun.id, 1, 'submitted');
     const moved = at('https://moved.test');
     await expect(find(moved, {}, 'predictions')).rejects.toMatchObject({
       code: 'CONFIG_FROZEN',

@@ -89,12 +89,27 @@ describe('a source beyond the limit', () => {
     expect(error.message).toBe(
       `4 of 6 records cannot be sent, more than source.maxRejected (0): 4 are blank in all sent columns ("a", "b"), the first are ${path}: record 1 (line 2), record 3 (line 4), record 4 (line 6)`,
     );
-    for (const text of ['upload.columns', '--set source.maxRejected=4 ', 'upload.skipBlank: false']) {
+    for (const text of [
+      'the source has "id", "a", "b";',
+      'upload.columns',
+      '--set source.maxRejected=4 ',
+      'upload.skipBlank: false',
+    ]) {
       expect(error.hint).toContain(text);
     }
     expect(error.facts).toMatchObject({ records: 6, rejected: 0, blank: 4, file: path, record: 1, line: 2 });
     expect(await scan([path], { records: 4 }, { sentColumns })).toMatchObject({ records: 6, blank: 4 });
     expect(await scan([path], { records: 0 })).not.toHaveProperty('blank');
+  });
+
+  it('of blank records names at most 20 columns of the source', async () => {
+    const names = Array.from({ length: 30 }, (_, at) => `column ${at} ${'x'.repeat(200)}`);
+    const path = await write('a.csv', `${names}\n${','.repeat(29)}\n`);
+    const { hint } = await failed(scan([path], { records: 0 }, { sentColumns: names.slice(0, 1) }));
+    expect(hint).toContain('"column 19 x');
+    expect(hint).not.toContain('column 20');
+    expect(hint).toContain('…" and 10 more; ');
+    expect(hint!.length).toBeLessThan(1_500);
   });
 
   it('counts bad and blank records together', async () => {
@@ -104,7 +119,7 @@ describe('a source beyond the limit', () => {
     expect(error.message).toMatch(
       /^2 of 3 records .*: 1 is bad, the first is .*record 2 .*; 1 is blank in all sent columns .* the first is .*record 1 \(line 2\)$/,
     );
-    expect(error.hint).toContain('--set source.maxRejected=2 ');
+    expect(error.hint).toMatch(/^correct the bad records, .*--set source\.maxRejected=2 .*upload\.columns/);
     expect(await scan([path], { records: 2 }, { sentColumns })).toMatchObject({ rejected: 1, blank: 1 });
     // The first bad record ends a scan that allows none, as it is met.
     expect(await failed(scan([path], { share: 0 }, { sentColumns }))).toMatchObject({

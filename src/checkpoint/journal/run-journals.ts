@@ -1,6 +1,7 @@
 /**
  * The journals of a state folder: `runs/<run>/paid.log`, the second record of each paid request. Invariant: a line is
- * written after the commit that it describes, so an undamaged database never lacks what a journal has.
+ * written after the commit that it describes, so an undamaged database never lacks what a journal has. The one exception
+ * is a reply that the database cannot record (unrecorded-replies).
  */
 import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
@@ -37,6 +38,8 @@ export interface RunJournals {
    * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`, `JOURNAL_NEWER`.
    */
   verify(run: string): 'whole' | 'made';
+  /** Reads a run's journal; no lines if it is missing or empty. */
+  lines(run: string): Iterable<JournalLine>;
   /** Writes a run's journal again, from the database. */
   rewrite(run: string): void;
   close(): Promise<void>;
@@ -109,6 +112,10 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
         if (compared.isIncomplete) rewrite(run);
         return 'whole';
       }),
+    lines: (run) => {
+      const path = journalPath(stateDir, run);
+      return hasJournal(path) ? readJournal(path) : [];
+    },
     rewrite: (run) => withTranslatedErrors(run, () => rewrite(run)),
     close: async () => {
       for (const [run, file] of open) {

@@ -1,12 +1,15 @@
 /**
  * Adds a journal to a checkpoint, as a second record of each paid request (rule "What was bought is kept",
  * docs/architecture.md#what-was-bought-is-kept). First the database commits, then the journal's line is synced to the
- * disk, and only then may the caller send the request. Callers use it like any checkpoint.
+ * disk, and only then may the caller send the request. Room for the reply is kept before that. A reply that the database
+ * cannot record is in the journal alone. Callers use it like any checkpoint.
  */
 import type { Checkpoint, ChunkRow, PickedRecords, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { JournalLine } from './journal-line.js';
+import type { Reserve } from './reserve.js';
 import type { RunJournals } from './run-journals.js';
+import { OnlyInJournalError, takeUpReplies } from './unrecorded-replies.js';
 
 /** The changes that add lines to the journal, except the intents before paid requests. */
 type JournaledChange =
@@ -14,7 +17,6 @@ type JournaledChange =
   | 'recordAllCut'
   | 'recordSplit'
   | 'recordRefused'
-  | 'recordAccepted'
   | 'recordDropped'
   | 'recordAmbiguous'
   | 'recordAdopted'
@@ -46,16 +48,20 @@ type LinesOf<M extends JournaledChange> = (
 /**
  * @param checkpoint each of its changes is committed when its promise resolves; closed together with the journals.
  */
-export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals): Checkpoint {
+export function withJournal(
+  checkpoint: CheckpointAlone,
+  journals: RunJournals,
+  reserve: Reserve,
+): Checkpoint {
   /** Wraps a change: adds its lines after the commit. A journal that cannot be written does not undo the change. */
   function journaled<M extends JournaledChange>(
     method: M,
     linesOf: LinesOf<M>,
-    isPaid = false,
+    { isPaid = false, endsRequest = false } = {},
   ): Pick<Checkpoint, M> {
     const change = checkpoint[method] as (...args: Parameters<Method<M>>) => Promise<Result<M>>;
     const changeAndAppend = async (...args: Parameters<Method<M>>): Promise<Result<M>> => {
-      const result = await change(...args);
+      const result = await (endsRequest ? reserve.end(args[0], () => change(...args)) : change(...args));
       for (const line of await linesOf(args, result)) {
         // The request is paid and in the database. A line that cannot be written is written with the next one.
         if (isPaid) await journals.appendDurably(args[0], line).catch(() => undefined);
@@ -83,61 +89,81 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
     ...journaled('recordRefused', ([, chunk, refusal]) => [{ type: 'refused', chunk, refusal }]),
     ...journaled('recordUnprocessed', ([, chunk, cause]) => [{ type: 'unprocessed', chunk, cause }]),
 
-    recordIntent: async (run, chunk, fileName, at, budget) => {
-      const upload = await checkpoint.recordIntent(run, chunk, fileName, at, budget);
+    recordIntent: (run, chunk, fileName, at, budget) =>
+      reserve.begin(run, async () => {
+        const upload = await checkpoint.recordIntent(run, chunk, fileName, at, budget);
+        try {
+          const { firstRecord, lastRecord, sha256 } = (await checkpoint.chunk(run, chunk))!;
+          await journals.appendDurably(
+            run,
+            intentLine(upload, { firstRecord, lastRecord, sha256 }, budget.day),
+          );
+        } catch (error) {
+          await checkpoint.recordDropped(run, chunk, at).then(
+            () => journals.append(run, { type: 'dropped', chunk, attempt: upload.attempt, at }),
+            // The intent stays, and becomes ambiguous at the next start, as after a kill.
+            () => undefined,
+          );
+          throw error;
+        }
+        return upload;
+      }),
+    recordAccepted: async (run, chunk, reply, at) => {
+      const { attempt } = (await checkpoint.chunk(run, chunk))!;
+      const line = { type: 'accepted', chunk, attempt, ...reply, at } as const;
+      let accepted: ChunkRow;
       try {
-        const { firstRecord, lastRecord, sha256 } = (await checkpoint.chunk(run, chunk))!;
-        await journals.appendDurably(
-          run,
-          intentLine(upload, { firstRecord, lastRecord, sha256 }, budget.day),
-        );
+        accepted = await reserve.end(run, () => checkpoint.recordAccepted(run, chunk, reply, at));
       } catch (error) {
-        await checkpoint.recordDropped(run, chunk, at).then(
-          () => journals.append(run, { type: 'dropped', chunk, attempt: upload.attempt, at }),
-          // The intent stays, and becomes ambiguous at the next start, as after a kill.
-          () => undefined,
-        );
-        throw error;
+        if (error instanceof CheckpointStateError) throw error;
+        await journals.appendDurably(run, line).catch(() => {
+          throw error;
+        });
+        throw new OnlyInJournalError(error);
       }
-      return upload;
+      // A line that cannot be written is written with the next one.
+      await journals.appendDurably(run, line).catch(() => undefined);
+      return accepted;
     },
     ...journaled(
-      'recordAccepted',
-      ([, chunk, reply, at], { attempt }) => [{ type: 'accepted', chunk, attempt, ...reply, at }],
-      true,
+      'recordDropped',
+      async ([run, chunk, at]) => [{ type: 'dropped', chunk, attempt: await attemptOf(run, chunk), at }],
+      { endsRequest: true },
     ),
-    ...journaled('recordDropped', async ([run, chunk, at]) => [
-      { type: 'dropped', chunk, attempt: await attemptOf(run, chunk), at },
-    ]),
-    ...journaled('recordAmbiguous', async ([run, chunk, at, doubt]) => [
-      { type: 'ambiguous', chunk, attempt: await attemptOf(run, chunk), at, doubt },
-    ]),
+    ...journaled(
+      'recordAmbiguous',
+      async ([run, chunk, at, doubt]) => [
+        { type: 'ambiguous', chunk, attempt: await attemptOf(run, chunk), at, doubt },
+      ],
+      { endsRequest: true },
+    ),
     ...journaled(
       'recordAdopted',
       async ([run, chunk, reply, at]) => [
         { type: 'adopted', chunk, attempt: await adoptedAttempt(checkpoint, run, chunk), ...reply, at },
       ],
-      true,
+      { isPaid: true },
     ),
 
-    recordSearchIntent: async (run, record, at, budget) => {
-      await checkpoint.recordSearchIntent(run, record, at, budget);
-      try {
-        await journals.appendDurably(run, { type: 'search', record, at, day: budget.day });
-      } catch (error) {
-        await checkpoint.recordSearchEnd(run, record, { state: 'dropped' }).then(
-          () => journals.append(run, { type: 'searched', record, state: 'dropped', values: null }),
-          () => undefined,
-        );
-        throw error;
-      }
-    },
+    recordSearchIntent: (run, record, at, budget) =>
+      reserve.begin(run, async () => {
+        await checkpoint.recordSearchIntent(run, record, at, budget);
+        try {
+          await journals.appendDurably(run, { type: 'search', record, at, day: budget.day });
+        } catch (error) {
+          await checkpoint.recordSearchEnd(run, record, { state: 'dropped' }).then(
+            () => journals.append(run, { type: 'searched', record, state: 'dropped', values: null }),
+            () => undefined,
+          );
+          throw error;
+        }
+      }),
     ...journaled(
       'recordSearchEnd',
       ([, record, end]) => [
         { type: 'searched', record, state: end.state, values: end.state === 'answered' ? end.values : null },
       ],
-      true,
+      { isPaid: true, endsRequest: true },
     ),
 
     recordSingleSearchIntent: async (search, budget) => {
@@ -169,8 +195,10 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
     ...journaled('recordPublishing', ([, , frozen], publication) => [
       { type: 'publishing', publication, ...(frozen && { frozen }) },
     ]),
-    ...journaled('recordDone', ([, at]) => [{ type: 'done', at }], true),
-    ...journaled('recordWithheld', ([, withheld, at]) => [{ type: 'withheld', withheld, at }], true),
+    ...journaled('recordDone', ([, at]) => [{ type: 'done', at }], { isPaid: true }),
+    ...journaled('recordWithheld', ([, withheld, at]) => [{ type: 'withheld', withheld, at }], {
+      isPaid: true,
+    }),
     ...journaled('recordUnpublished', () => [{ type: 'unpublished' }]),
     ...journaled('recordReopened', () => [{ type: 'reopened' }]),
     ...journaled('recordSuperseded', ([, at]) => [{ type: 'superseded', at }]),
@@ -180,8 +208,12 @@ export function withJournal(checkpoint: CheckpointAlone, journals: RunJournals):
       journals.rewrite(run);
     },
 
-    verifyPaid: async (run) => journals.verify(run),
+    verifyPaid: async (run) => {
+      await takeUpReplies(checkpoint, run, () => journals.lines(run));
+      return journals.verify(run);
+    },
     close: async () => {
+      reserve.close();
       await journals.close();
       await checkpoint.close();
     },

@@ -2,11 +2,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { roomAt } from '../../disk-error.js';
 import { ConfigError } from '../../errors.js';
-import { openSqlite } from '../../sqlite-driver.js';
+import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 import type { RunState } from '../state.js';
 import { refuseNewer, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
+import { openForReading } from './open-for-reading.js';
 import { openPrivateDatabase } from './open-private-database.js';
 import { refuseLost } from './refuse-lost.js';
 import { damagedCheckpoint, translateStateError } from './translate-state-error.js';
@@ -30,9 +32,21 @@ export interface CopiedDatabase {
     readonly path: string;
     readonly number: number;
   }[];
+  /** What is recorded as paid, or perhaps, for each run. */
+  readonly paid: readonly PaidCounts[];
+  /** Searches that belong to no run. */
+  readonly singleSearches: number;
 }
 
-const BUSY_TIMEOUT_MS = 10_000;
+/** Rows of paid requests of a run. */
+export interface PaidCounts {
+  readonly run: string;
+  readonly uploads: number;
+  /** How many of the uploads have a folio. */
+  readonly folios: number;
+  readonly searches: number;
+}
+
 /** More pages than a database can have: one step copies one snapshot, however often others commit. */
 const ALL_PAGES = 0x7fffffff;
 
@@ -48,23 +62,35 @@ export async function copyDatabase(stateDir: string, to: string): Promise<Copied
     if (!existsSync(path)) {
       throw new ConfigError('STATE_MISSING', `${stateDir} holds no state`, { facts: { stateDir } });
     }
-    const source = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
-    try {
-      refuseNewer(source, migrations.length);
-      await source.backup(to, { progress: () => ALL_PAGES });
-    } finally {
-      source.close();
-    }
+    await writeCopy(path, to);
+  } catch (error) {
+    throw translateStateError(error, path);
+  }
+  try {
     const copy = openPrivateDatabase(to, 0);
     try {
       // Without a log of its own.
       copy.pragma('journal_mode = DELETE');
-      return examine(copy);
+      return examine(copy, path);
     } finally {
       copy.close();
     }
   } catch (error) {
-    throw translateStateError(error, path);
+    throw translateStateError(error, to);
+  }
+}
+
+async function writeCopy(path: string, to: string): Promise<void> {
+  const source = openForReading(path);
+  try {
+    refuseNewer(source, migrations.length);
+    await source.backup(to, { progress: () => ALL_PAGES });
+  } catch (error) {
+    // SQLite does not say which of both files it could not write.
+    const isFull = isSqliteError(error) && (error.code === 'SQLITE_FULL' || roomAt(to)?.bytes === 0);
+    throw isFull ? translateStateError(error, to) : error;
+  } finally {
+    source.close();
   }
 }
 
@@ -77,7 +103,7 @@ export function checkDatabaseCopy(path: string): CopiedDatabase {
     const copy = openSqlite(path, { readonly: true, fileMustExist: true });
     try {
       refuseNewer(copy, migrations.length);
-      return examine(copy);
+      return examine(copy, path);
     } finally {
       copy.close();
     }
@@ -86,13 +112,16 @@ export function checkDatabaseCopy(path: string): CopiedDatabase {
   }
 }
 
-function examine(copy: Database): CopiedDatabase {
+/** @param path of the database that is copied, for messages. */
+function examine(copy: Database, path: string): CopiedDatabase {
   const isWhole = copy.pragma('integrity_check(1)', { simple: true }) === 'ok';
   if (!isWhole || (copy.pragma('foreign_key_check') as unknown[]).length > 0) {
-    throw damagedCheckpoint(copy.name);
+    throw damagedCheckpoint(path);
   }
   const version = schemaVersion(copy);
-  if (version === 0) return { version, runs: [], segments: [], publications: [] };
+  if (version === 0) {
+    return { version, runs: [], segments: [], publications: [], paid: [], singleSearches: 0 };
+  }
   const runs = copy
     .prepare<[], CopiedDatabase['runs'][number]>(`
       SELECT id AS run, pipeline, state, created_at AS createdAt,
@@ -109,5 +138,16 @@ function examine(copy: Database): CopiedDatabase {
           .all();
   const segments =
     version < 4 ? [] : copy.prepare<[], string>('SELECT id FROM segments ORDER BY id').pluck().all();
-  return { version, runs, segments, publications };
+  const searches =
+    version < 2 ? '0' : '(SELECT count(DISTINCT record) FROM searches WHERE searches.run = runs.id)';
+  const paid = copy
+    .prepare<[], PaidCounts>(`
+      SELECT id AS run, ${searches} AS searches,
+        (SELECT count(*) FROM uploads WHERE uploads.run = runs.id) AS uploads,
+        (SELECT count(folio) FROM uploads WHERE uploads.run = runs.id) AS folios
+      FROM runs`)
+    .all();
+  const singleSearches =
+    version < 5 ? 0 : copy.prepare<[], number>('SELECT count(*) FROM single_searches').pluck().get()!;
+  return { version, runs, segments, publications, paid, singleSearches };
 }

@@ -1,12 +1,12 @@
-/** Opens connections to checkpoint.db: for writing, with migration of the tables, or for reading only. */
+/** Opens connections to checkpoint.db for writing, with migration of the tables. */
 import { chmod, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
+import { isSqliteError } from '../../sqlite-driver.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { makeJournals } from '../journal/run-journals.js';
-import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
+import { migrate, refuseNewer, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
 import { openPrivateDatabase } from './open-private-database.js';
 import { withAllPipelinesStopped } from './pipeline-lock.js';
@@ -40,26 +40,6 @@ async function bringUpToDate(connection: Database): Promise<void> {
     await copyBeforeMigration(connection, version);
     migrate(connection, migrations, () => makeJournals(connection, stateDir));
   });
-}
-
-/**
- * Opens for reading only.
- * @returns undefined while there are no tables yet.
- */
-export function openReadingConnection(path: string): Database | undefined {
-  const connection = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true });
-  try {
-    if (schemaVersion(connection) === 0) {
-      connection.close();
-      return undefined;
-    }
-    refuseNewer(connection, migrations.length);
-    refuseOlder(connection, migrations.length);
-    return connection;
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
 }
 
 /** Switches to WAL. Waits for another process that does the same, because SQLite itself does not wait. */

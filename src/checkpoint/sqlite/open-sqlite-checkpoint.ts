@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { makeFolder } from '../../make-folder.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { runsWithFiles } from '../journal/journal-folder.js';
+import { createReserve } from '../journal/reserve.js';
 import { openRunJournals } from '../journal/run-journals.js';
 import { searchJournalPath, writeSearchJournal } from '../journal/search-journal.js';
 import { withJournal } from '../journal/with-journal.js';
@@ -15,7 +16,8 @@ import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges, refusalChanges } from './cutting.js';
 import { mergeChanges, stretchReads } from './merges.js';
-import { openReadingConnection, openWritingConnection } from './open-connection.js';
+import { openWritingConnection } from './open-connection.js';
+import { openReadingConnection } from './open-for-reading.js';
 import { partReads, resultChanges } from './parts.js';
 import { publicationChanges } from './publications.js';
 import { refuseLost, refuseUnknown, refuseUnknownRuns, refuseUnknownSearches } from './refuse-lost.js';
@@ -59,7 +61,7 @@ async function openJournaled(db: StateDatabase, stateDir: string): Promise<Check
   await refuseUnknownSearches(db, stateDir);
   await makeSearchJournal(db, stateDir);
   const checkpoint = { ...checkpointReads(db), ...checkpointChanges(db), close: db.close };
-  return withJournal(checkpoint, openRunJournals(stateDir, db));
+  return withJournal(checkpoint, openRunJournals(stateDir, db), createReserve(stateDir));
 }
 
 /** Writes the journal of searches that belong to no run again, if it is gone. */

@@ -2,6 +2,7 @@
  * Refuses a state folder that has files of runs or stored answers, but no checkpoint or no rows for these runs. Going on would pay for
  * their records again.
  */
+import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.js';
@@ -9,7 +10,7 @@ import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/journal-
 import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
 import { allSingleSearches } from './single-searches.js';
 import type { StateDatabase } from './state-database.js';
-import { savedCopies } from './watch-place.js';
+import { newestSaved, savedFacts } from './watch-place.js';
 
 /**
  * Must be called before SQLite opens the file, because SQLite deletes a log without a database.
@@ -24,7 +25,7 @@ export async function refuseLost(path: string): Promise<void> {
   const runs = runsWithFiles(dirname(path)).length;
   const answers = segmentFiles(dirname(path)).length;
   const searches = readSearchJournal(dirname(path)).size;
-  const [saved] = savedCopies(path);
+  const saved = newestSaved(path);
   const beside = [
     ...(saved === undefined ? [] : [`${saved} is a copy of what it knew`]),
     ...((log?.size ?? 0) > 0 ? [`${path}-wal is there`] : []),
@@ -36,7 +37,24 @@ export async function refuseLost(path: string): Promise<void> {
   throw new ConfigError(
     'CHECKPOINT_LOST',
     `${path} is ${file === undefined ? 'missing' : 'empty'}, but ${beside.join(', and ')}; nothing was sent`,
-    { facts: { path, runs } },
+    { facts: { path, runs, ...(saved !== undefined && savedFacts(path, saved)) } },
+  );
+}
+
+/**
+ * Refuses a checkpoint that is missing or empty if a copy of all that it knew is there: a run saved it when the files
+ * were removed. What is rebuilt from journals knows less.
+ * @param path the path of the checkpoint's file.
+ * @throws ConfigError `CHECKPOINT_LOST`.
+ */
+export function refuseUnusedCopy(path: string): void {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const saved = size > 0 ? undefined : newestSaved(path);
+  if (saved === undefined) return;
+  throw new ConfigError(
+    'CHECKPOINT_LOST',
+    `${path} is missing or empty, but ${saved} is a copy of what it knew; nothing was rebuilt`,
+    { facts: { path, ...savedFacts(path, saved) } },
   );
 }
 

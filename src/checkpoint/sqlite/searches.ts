@@ -26,7 +26,7 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
       expectOneRow(begun, 'recordSearchIntent', `run ${run} is not open, or has asked for record ${record}`);
       budgets.reserve({ run }, 1, budget);
     }),
-    recordSearchEnd: db.change(
+    recordSearchEnd: db.outcomeChange(
       (run: string, record: number, ended: Parameters<Checkpoint['recordSearchEnd']>[2]) => {
         const values =
           ended.state === 'answered' && ended.values !== null ? JSON.stringify(ended.values) : null;

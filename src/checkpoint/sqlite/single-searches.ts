@@ -29,7 +29,7 @@ export function singleSearchChanges(
       expectOneRow(begin.run(row), 'recordSingleSearchIntent', `there is a search ${id} already`);
       budgets.reserve({ pipeline }, 1, budget);
     }),
-    recordSingleSearchEnd: db.change(
+    recordSingleSearchEnd: db.outcomeChange(
       (id: string, ended: Parameters<Checkpoint['recordSingleSearchEnd']>[1]) => {
         const local = ended.state === 'answered' ? Number(ended.local) : null;
         const search = end.get({ id, state: ended.state, local });

@@ -22,6 +22,11 @@ export interface StateDatabase {
    * without paying; and each later step that sends, pays or publishes must begin with a `change`.
    */
   unsyncedChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
+  /**
+   * The same as `change`, for what became of a paid request. If the files were removed while it was on its way, it is
+   * committed all the same, and the copy of the database has it. Fails only if there is no place for the copy.
+   */
+  outcomeChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** Makes a method of the port from work that reads with a single statement. */
   read<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** The same for several statements, which all see one snapshot. */
@@ -38,23 +43,26 @@ export function createStateDatabase(connection: Database): StateDatabase {
       throw translateStateError(error, connection.name);
     }
   }
-  const expectInPlace = connection.readonly ? () => undefined : watchPlace(connection);
+  const place = connection.readonly ? undefined : watchPlace(connection);
   let level: 'FULL' | 'NORMAL' | undefined;
   /**
    * @param synchronous when SQLite syncs the log. FULL: at each commit. NORMAL: only before the log is written back to
    *   the database (sqlite.org/pragma.html#pragma_synchronous).
+   * @param isOutcome whether it is committed even without the files.
    */
-  function committing(synchronous: NonNullable<typeof level>) {
+  function committing(synchronous: NonNullable<typeof level>, isOutcome = false) {
     return <A extends unknown[], R>(work: (...args: A) => R) => {
       // Takes the write lock at once, because a transaction that begins with a read fails if another process writes
       // then.
       const { immediate } = connection.transaction(work);
       return (...args: A) =>
         translated<R>(() => {
-          expectInPlace();
+          if (!isOutcome) place?.expectInPlace();
           if (level !== synchronous) connection.exec(`PRAGMA synchronous = ${synchronous}`);
           level = synchronous;
-          return immediate(...args);
+          const result = immediate(...args);
+          if (isOutcome) place?.keepIfGone();
+          return result;
         });
     };
   }
@@ -62,6 +70,7 @@ export function createStateDatabase(connection: Database): StateDatabase {
     prepare: connection.prepare.bind(connection),
     change: committing('FULL'),
     unsyncedChange: committing('NORMAL'),
+    outcomeChange: committing('FULL', true),
     read:
       (work) =>
       (...args) =>

@@ -1,9 +1,9 @@
 /** Translates errors of SQLite and of the file system into errors with a foliopipe code. */
-import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { diskError, roomAt } from '../../disk-error.js';
-import { ConfigError, TroubleError } from '../../errors.js';
+import { ConfigError, type ErrorFacts, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 
 const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/;
@@ -22,8 +22,8 @@ const OWN_CODES: Readonly<Record<string, string>> = {
  * @param cause an error from work on a file in the state folder.
  * @param path the path of the file or folder.
  * @returns the error to throw: `DISK_FULL`, `DISK_NO_INODES`, `TOO_MANY_FILES`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO`
- *   (the same command can go on later), `CHECKPOINT_DAMAGED` or `STATE_DIR_UNWRITABLE` (a person must
- *   repair it); any other error as `diskError` has it, else unchanged.
+ *   (the same command can go on later), `CHECKPOINT_DAMAGED`, `STATE_DIR_UNWRITABLE` or `FILE_SIZE_LIMIT` (a
+ *   person must repair it); any other error as `diskError` has it, else unchanged.
  */
 export function translateStateError(cause: unknown, path: string): unknown {
   if (isSqliteError(cause)) return translateSqliteError(cause, cause.code, path);
@@ -32,6 +32,7 @@ export function translateStateError(cause: unknown, path: string): unknown {
   const { message, facts } = error;
   const code = OWN_CODES[error.code];
   if (code === undefined) return error;
+  if (code === 'STATE_DIR_UNWRITABLE') return unwritable(message, path, cause, facts);
   const Kind = error instanceof TroubleError ? TroubleError : ConfigError;
   return new Kind(code, message, { facts, cause });
 }
@@ -44,14 +45,37 @@ function translateSqliteError(cause: unknown, code: string, path: string): unkno
   if (DAMAGED.test(code)) return damagedCheckpoint(path, cause);
   if (code.startsWith('SQLITE_CANTOPEN')) return whyNotOpened(path, code, cause);
   if (UNWRITABLE.test(code)) {
-    return new ConfigError('STATE_DIR_UNWRITABLE', `cannot write ${path} (${code})`, details);
+    return unwritable(`cannot write ${path} (${code})`, path, cause, details.facts);
   }
   if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
+  if (FAILED.test(code) && isAtSizeLimit(path)) return diskError(systemError('EFBIG', path, 'write'));
   if (FAILED.test(code) && roomAt(path)?.bytes === 0) return diskError(systemError('ENOSPC', path, 'write'));
   if (FAILED.test(code)) {
     return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, details);
   }
   return cause;
+}
+
+/** SQLite tells a file that may not grow (`ulimit -f`) as a failed disk. */
+function isAtSizeLimit(path: string): boolean {
+  const limit = fileSizeLimit();
+  return ['', '-wal'].some((end) => {
+    const found = statSync(`${path}${end}`, { throwIfNoEntry: false });
+    return found !== undefined && found.size + ONE_CHANGE > limit;
+  });
+}
+
+/** More than a change adds to a file. After the error, the file may be as short as before the change. */
+const ONE_CHANGE = 1024 * 1024;
+
+/** The largest file that this process may write; Infinity if there is no limit or the system does not tell. */
+function fileSizeLimit(): number {
+  try {
+    const [, soft] = /^Max file size\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 /**
@@ -73,10 +97,22 @@ function whyNotOpened(path: string, code: string, cause: unknown): unknown {
   } catch (error) {
     return translateStateError(error, path);
   }
-  return new ConfigError('STATE_DIR_UNWRITABLE', `cannot open ${path} for writing (${code})`, {
-    facts: { path, reason: code },
+  return unwritable(`cannot open ${path} for writing (${code})`, path, cause, { path, reason: code });
+}
+
+function unwritable(message: string, path: string, cause: unknown, facts: ErrorFacts): ConfigError {
+  return new ConfigError('STATE_DIR_UNWRITABLE', message, {
+    facts: { ...facts, hasCheckpoint: isInState(path) },
     cause,
   });
+}
+
+/** Whether a path is the folder of a checkpoint, or within it. */
+function isInState(path: string): boolean {
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'checkpoint.db'))) return true;
+    if (folder === dirname(folder)) return false;
+  }
 }
 
 function systemError(code: string, path: string, syscall = 'open'): Error {

@@ -90,7 +90,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
         return { ...upload, ...nothingAccepted, state: 'intent', doubt: null, endedAt: null };
       },
     ),
-    recordAccepted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
+    recordAccepted: db.outcomeChange((run: string, chunk: number, reply: AcceptedReply, at: number) => {
       const { folio, serviceRecords, rehearsal } = reply;
       const missing = notUploading(run, chunk);
       expectOneRow(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
@@ -100,14 +100,14 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
       if (rehearsal) markRehearsal.run({ run });
       return chunkOf(run, chunk)!;
     }),
-    recordDropped: db.change((run: string, chunk: number, at: number) => {
+    recordDropped: db.outcomeChange((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);
       expectOneRow(drop.run({ run, chunk }), 'recordDropped', missing);
       const intent = intentOf.get({ run, chunk });
       endOne('recordDropped', { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at });
       budgets.refund({ run }, intent!.records, intent!.day);
     }),
-    recordAmbiguous: db.change((run: string, chunk: number, at: number, why: Doubt) => {
+    recordAmbiguous: db.outcomeChange((run: string, chunk: number, at: number, why: Doubt) => {
       const missing = notUploading(run, chunk);
       expectOneRow(markAmbiguous.run({ run, chunk }), 'recordAmbiguous', missing);
       endOne('recordAmbiguous', { run, chunk, state: 'ambiguous', doubt: why, ...nothingAccepted, at });

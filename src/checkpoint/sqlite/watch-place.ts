@@ -2,10 +2,20 @@
  * Notices that the files of an open database were removed or replaced. SQLite would go on writing into files without a
  * name, and what they hold is lost when the process ends.
  */
-import { closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { ConfigError } from '../../errors.js';
+import { ConfigError, type ErrorFacts } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
 
 /** The database, its log, and the memory that all processes share. SQLite removes the last two with the last connection. */
@@ -14,69 +24,124 @@ const ENDS = ['', '-wal', '-shm'];
 /** What follows the name of the database in the name of a copy of it. */
 const SAVED = '.saved-';
 
-/**
- * @returns a check for the time before each change. It takes some microseconds. The first time that a file is gone, it
- *   writes a copy of the whole database beside it.
- *   @throws ConfigError `CHECKPOINT_GONE`.
- */
-export function watchPlace(connection: Database): () => void {
-  const paths = connection.memory ? [] : ENDS.map((end) => `${connection.name}${end}`);
-  const seen = new Map<string, string>();
-  let gone: ConfigError | undefined;
-  const check = () => {
-    if (gone !== undefined) throw gone;
-    for (const path of paths) {
-      const found = identityOf(path);
-      const known = seen.get(path);
-      if (known !== undefined && known !== found) {
-        gone = goneError(connection, path);
-        throw gone;
-      }
-      if (found !== undefined) seen.set(path, found);
-    }
-  };
-  check();
-  return check;
+/** Ends the name of a copy that is being written. */
+const UNFINISHED = '.tmp';
+
+/** Looks at the files of an open database. */
+export interface WatchedPlace {
+  /**
+   * Called before a change; takes some microseconds. The first time that a file is gone, it writes a copy of the whole
+   * database beside it.
+   * @throws ConfigError `CHECKPOINT_GONE`.
+   */
+  expectInPlace(): void;
+  /**
+   * Called after a change that had to be committed even without the files. If one is gone, writes the copy again, with
+   * this change.
+   * @throws ConfigError `CHECKPOINT_GONE` if the copy cannot be written.
+   */
+  keepIfGone(): void;
 }
 
-/** The copies that are beside a database. @param path of the database. */
-export function savedCopies(path: string): readonly string[] {
+export function watchPlace(connection: Database): WatchedPlace {
+  const paths = connection.memory ? [] : ENDS.map((end) => `${connection.name}${end}`);
+  const seen = new Map<string, string>();
+  let gone: string | undefined;
+  let saved: string | undefined;
+  const isGone = () => {
+    for (const path of gone === undefined ? paths : []) {
+      const found = identityOf(path);
+      const known = seen.get(path);
+      if (known !== undefined && known !== found) gone = path;
+      else if (found !== undefined) seen.set(path, found);
+    }
+    return gone !== undefined;
+  };
+  const save = () => {
+    const to = saved ?? `${connection.name}${SAVED}${Date.now()}`;
+    const isSaved = trySave(connection, to);
+    if (isSaved) saved = to;
+    return isSaved;
+  };
+  isGone();
+  return {
+    expectInPlace: () => {
+      if (!isGone()) return;
+      if (saved === undefined) save();
+      throw goneError(connection.name, gone!, saved);
+    },
+    keepIfGone: () => {
+      if (isGone() && !save()) throw goneError(connection.name, gone!, saved);
+    },
+  };
+}
+
+/** The newest of the copies that are beside a database. @param path of the database. */
+export function newestSaved(path: string): string | undefined {
   const folder = dirname(path);
   const start = `${basename(path)}${SAVED}`;
   const names = existsSync(folder) ? readdirSync(folder) : [];
-  return names.filter((name) => name.startsWith(start)).map((name) => join(folder, name));
+  const copies = names.filter((name) => name.startsWith(start) && !name.endsWith(UNFINISHED));
+  const newest = copies.sort().at(-1);
+  return newest && join(folder, newest);
+}
+
+/** What to know for putting a copy in place: a log that belongs to the lost database must not stay beside the copy. */
+export function savedFacts(database: string, saved: string): ErrorFacts {
+  return { database, saved, hasLog: (lookAt(`${database}-wal`)?.size ?? 0n) > 0n };
 }
 
 /** Does not open the file: closing it would free the locks of the connection. */
 function identityOf(path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const found = lookAt(path);
   return found && `${found.dev}-${found.ino}`;
 }
 
-function goneError(connection: Database, path: string): ConfigError {
-  const database = connection.name;
-  const saved = trySave(connection);
+/** @returns undefined if nothing is there, or a file is where its folder was. */
+function lookAt(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+function goneError(database: string, path: string, saved: string | undefined): ConfigError {
   const what = saved === undefined ? '' : `; all that it knew is in ${saved}`;
   return new ConfigError(
     'CHECKPOINT_GONE',
     `${path} was removed or replaced while foliopipe worked; nothing more was sent${what}`,
-    { facts: { path, ...(saved !== undefined && { saved, database }) } },
+    { facts: { path, ...(saved !== undefined && savedFacts(database, saved)) } },
   );
 }
 
 /**
  * SQLite can still read the files without names. Makes the folder again if it is gone, too: it holds what is paid for.
- * @returns undefined if there is no place for the copy.
+ * @returns whether the copy is written; if not, an earlier copy stays.
  */
-function trySave(connection: Database): string | undefined {
-  const saved = `${connection.name}${SAVED}${Date.now()}`;
+function trySave(connection: Database, saved: string): boolean {
+  const beside = `${saved}${UNFINISHED}`;
   try {
     makeFolder(dirname(saved), 0o700);
+    rmSync(beside, { force: true });
     // SQLite writes into an empty file, and keeps its mode.
-    closeSync(openSync(saved, 'wx', 0o600));
-    connection.prepare('VACUUM INTO ?').run(saved);
-    return saved;
+    closeSync(openSync(beside, 'wx', 0o600));
+    connection.prepare('VACUUM INTO ?').run(beside);
+    syncPath(beside);
+    renameSync(beside, saved);
+    syncPath(dirname(saved));
+    return true;
   } catch {
-    return undefined;
+    return false;
+  }
+}
+
+function syncPath(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

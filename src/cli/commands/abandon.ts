@@ -11,6 +11,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
 import { readTimeOptions, type TimeOptions, withWaitOption } from '../time-options.js';
@@ -43,7 +44,7 @@ export function addAbandon(command: Command, finish: Finish): void {
           },
         );
         if (options.json) await printJson('summary', { ...abandoned, exitCode: 0 });
-        else await print(abandonedText(abandoned));
+        else await print(nextSteps(abandonedText(abandoned)));
       } finally {
         stop.close();
       }

@@ -12,6 +12,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
 import { environmentProxies, openEmbeddedService } from '../with-api.js';
@@ -56,7 +57,7 @@ async function printItem({ item, outcome, text, error }: CheckedItem, json: bool
     const ok = outcome === 'unsure' ? null : outcome === 'ok';
     await printJson('check', { item, ok, told: text, code: error?.code ?? null, hint });
   } else {
-    await print(`${MARKS[outcome]}  ${item}: ${text}${hint ? `\n      next: ${hint}` : ''}\n`);
+    await print(`${MARKS[outcome]}  ${item}: ${text}${hint ? `\n      next: ${nextSteps(hint)}` : ''}\n`);
   }
 }
 

@@ -105,16 +105,20 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const answer = entry.kind === 'search' ? '' : (folio ?? '?');
       return row([clock.format(at), pipeline, run ?? '', ...numbers, cost, answer, `${file}${remarks}`]);
     },
-    end: ({ uploads, searches, records, possiblyTwice, amount, rehearsalRecords }, { saved }) => {
+    end: (totals, { saved }) => {
+      const { uploads, searches, records, possiblyTwice, amount } = totals;
+      const { rehearsalUploads, rehearsalSearches, rehearsalRecords } = totals;
       const cost =
         amount === null ? 'unknown: set budget.pricePerRecord' : `${amount.toFixed(2)} ${currency}`;
       const lines = [
-        `${countOf(uploads, 'upload')}, ${countOf(records, 'record')} to pay${searches > 0 ? ` (${countOf(searches, 'record')} searched one by one)` : ''}, cost ${cost}`,
+        `${requestsText(uploads - rehearsalUploads, searches - rehearsalSearches)}, ${countOf(records, 'record')} to pay, cost ${cost}`,
         ...(possiblyTwice > 0
           ? [`${countOf(possiblyTwice, 'record')} of these possibly paid for twice or in vain`]
           : []),
         ...(rehearsalRecords > 0
-          ? [`${countOf(rehearsalRecords, 'record')} in rehearsals cost nothing`]
+          ? [
+              `${countOf(rehearsalRecords, 'record')} in rehearsals (${requestsText(rehearsalUploads, rehearsalSearches)}) cost nothing`,
+            ]
           : []),
         ...(saved.records > 0
           ? [
@@ -125,6 +129,11 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
       return `${lines.join('\n')}\n`;
     },
   };
+}
+
+function requestsText(uploads: number, searches: number): string {
+  const searched = searches > 0 ? ` and ${countOf(searches, 'search', 'searches')}` : '';
+  return `${countOf(uploads, 'upload')}${searched}`;
 }
 
 const widths: readonly number[] = [16, 12, 22, 6, 3, 9, 9, 10, 20, 0];

@@ -1,6 +1,6 @@
 /** `foliopipe plan`: shows what a run would do, without using the network. */
 import type { Command } from 'commander';
-import { givenUpText, limitText, type Plan, planRun } from '../../../pipelines/index.js';
+import { givenUpText, limitText, type Plan, planRun, unconfirmedText } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import {
@@ -13,6 +13,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { reuseText } from '../reuse-text.js';
 import { listenForStop } from '../stop-signals.js';
@@ -33,9 +34,13 @@ export async function printPlan(options: Options, file: string | undefined): Pro
   const stop = listenForStop(() => undefined);
   try {
     const plan = await planRun(config, { signal: stop.signal, ...beginOptions(options) });
-    if (options.json) await printJson('summary', { ...plan, exitCode: 0 });
-    else await print(planText(plan, options.new === true));
-    return 0;
+    const exitCode = plan.next.kind === 'changed' ? 4 : 0;
+    if (options.json) await printJson('summary', { ...plan, exitCode });
+    else {
+      const doubt = unconfirmedText(config);
+      await print(`${planText(plan, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
+    }
+    return exitCode;
   } finally {
     stop.close();
   }
@@ -55,22 +60,34 @@ function planText(
       newline,
       ...(gzip ? ['gzip'] : []),
     ];
-    return `  ${escapeUnprintable(path)}: ${formatCount(records)} records, ${formatBytes(bytes)}, ${format.join(', ')}`;
+    return `  ${escapeUnprintable(path)}: ${countOf(records, 'record')}, ${formatBytes(bytes)}, ${format.join(', ')}`;
   });
   const lines = [
     `pipeline ${pipeline}, service ${service}`,
     'source',
     ...files,
-    `  ${source.columns.length} columns: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
+    `  ${countOf(source.columns.length, 'column')}: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...rejectLines(source, maxRejected),
     ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),
-    `chunks\n  ${formatCount(chunks.count)} of ${formatCount(chunks.records)} records, ${formatBytes(chunks.bytes)} to upload`,
-    `cost\n  ${cost === null ? 'unknown: set budget.pricePerRecord' : `${cost.amount.toFixed(2)} ${cost.currency}`}`,
+    `chunks\n  ${chunksText(chunks, next)}`,
+    `cost\n  ${costText(cost, next)}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
     `next\n  ${nextText(next)}`,
     ...givesUpLines(next, isNew),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Says only of chunks that a run would send that they are to be uploaded. */
+function chunksText({ count, records, bytes }: Plan['chunks'], { chunks }: Plan['next']): string {
+  const all = `${countOf(count, 'chunk')} with ${countOf(records, 'record')}, ${formatBytes(bytes)}`;
+  if (chunks === 0) return `${all} in all, nothing to upload`;
+  return chunks === count ? `${all} to upload` : `${all} in all, ${countOf(chunks, 'chunk')} to upload`;
+}
+
+function costText(cost: Plan['cost'], { kind }: Plan['next']): string {
+  if (kind === 'changed') return 'nothing: foliopipe run would not go on';
+  return cost === null ? 'unknown: set budget.pricePerRecord' : `${cost.amount.toFixed(2)} ${cost.currency}`;
 }
 
 function rejectLines({ records, rejected, blank = 0 }: Plan['source'], limit: Plan['maxRejected']): string[] {
@@ -110,11 +127,11 @@ function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {
 }
 
 function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records: number): string {
-  const state = `${cap}: ${formatCount(spent)} of ${formatCount(limit)} records spent`;
+  const state = `${cap}: ${formatCount(spent)} of ${countOf(limit, 'record')} spent`;
   if (records <= left) return `${state}, enough is left`;
   return cap === 'perRun'
     ? `${state}: too small for this run, foliopipe run would end with exit 9`
-    : `${state}: foliopipe run would stop after ${formatCount(left)} records with exit 9`;
+    : `${state}: foliopipe run would stop after at most ${countOf(left, 'record')} with exit 9`;
 }
 
 /** What the new run costs besides: an unfinished one is given up. */
@@ -131,18 +148,21 @@ function givesUpLines({ givesUp }: Plan['next'], isNew: boolean): string[] {
   ];
 }
 
-function nextText({ kind, run, chunks, records, publishedAgain }: Plan['next']): string {
-  const rest = `${formatCount(chunks)} chunks, ${formatCount(records)} records to send`;
+function nextText({ kind, run, chunks, records, publishedAgain, released }: Plan['next']): string {
+  const rest = `${countOf(chunks, 'chunk')}, ${countOf(records, 'record')} to send`;
   switch (kind) {
     case 'begin':
       return `foliopipe run begins a new run: ${rest}`;
     case 'continue':
       return `foliopipe run goes on with run ${run}: ${rest}`;
     case 'done':
+      if (released) {
+        return `run ${run} has done this source already and is withheld: foliopipe run would send nothing, and publish its output: ${released}`;
+      }
       return `run ${run} has done this source already; foliopipe run would send nothing${publishedAgain ? `, and publish it again: ${publishedAgain}` : ''}`;
     case 'withheld':
-      return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; foliopipe publish ${run} publishes its output`;
+      return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; ${nextSteps(`foliopipe publish ${run}`)} publishes its output`;
     case 'changed':
-      return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4`;
+      return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4; put the source back, or foliopipe run --new`;
   }
 }

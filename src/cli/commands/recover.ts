@@ -10,6 +10,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 
 interface Options extends CommonOptions {
@@ -34,7 +35,7 @@ export function addRecover(command: Command, finish: Finish): void {
       const { runs, ...rest } = recovered;
       for (const run of runs) await printJson('run', run);
       await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
-    } else await print(textOf(recovered, config, dryRun));
+    } else await print(nextSteps(textOf(recovered, config, dryRun)));
     finish(exitCode);
   });
 }
@@ -49,9 +50,7 @@ function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {
     ...runs.map(runText),
     ...(rebuilt.length > 0 || base !== 'whole' ? [`${countOf(rebuilt.length, 'run')} ${done}`] : []),
     ...answersText(answers, done),
-    ...(searches > 0
-      ? [`${searches === 1 ? '1 search' : `${formatCount(searches)} searches`} outside of runs ${done}`]
-      : []),
+    ...(searches > 0 ? [`${countOf(searches, 'search', 'searches')} outside of runs ${done}`] : []),
     ...asideText(aside),
     ...(mayLackPruned
       ? [
@@ -111,7 +110,7 @@ function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string 
   const { state, chunks, folios, downloaded, ambiguous, records, ambiguousRecords, prunedAt } = of;
   const perhaps = ambiguousRecords > 0 ? `, ${formatCount(ambiguousRecords)} more perhaps` : '';
   const held = [
-    `${formatCount(records - ambiguousRecords)} records paid for${perhaps}`,
+    `${countOf(records - ambiguousRecords, 'record')} paid for${perhaps}`,
     countOf(folios, 'folio'),
     ...(prunedAt === null
       ? [`all results of ${formatCount(downloaded)} of ${countOf(chunks, 'chunk')}`]

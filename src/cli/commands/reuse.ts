@@ -11,6 +11,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
 
@@ -33,7 +34,7 @@ function addShow(reuse: Command, finish: Finish): void {
       if (options.json) {
         for (const segment of shown.segments) await printJson('segment', segment);
         await printJson('summary', { taken: shown.taken, all: shown.all, exitCode: 0 });
-      } else await print(shownText(shown, config));
+      } else await print(nextSteps(shownText(shown, config)));
       finish(0);
     },
   );
@@ -57,7 +58,7 @@ function addPrune(reuse: Command, finish: Finish): void {
       const { dryRun = false } = options;
       const pruned = await pruneReuse(config, { dryRun });
       if (options.json) await printJson('summary', { ...pruned, dryRun, exitCode: 0 });
-      else await print(prunedText(pruned, config, dryRun));
+      else await print(nextSteps(prunedText(pruned, config, dryRun)));
       finish(0);
     },
   );
@@ -89,7 +90,7 @@ function addForget(reuse: Command, finish: Finish): void {
       const config = await readConfig(options, file, 'address');
       const forgotten = await untilStopped(options, (given) => forgetReuse(config, { ...given, what }));
       if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
-      else await print(forgottenText(forgotten, config));
+      else await print(nextSteps(forgottenText(forgotten, config)));
       finish(0);
     },
   );
@@ -149,7 +150,7 @@ function addImport(reuse: Command, finish: Finish): void {
       const config = await readConfig(options, file, 'address');
       const imported = await untilStopped(options, (given) => importReuse(config, { ...given, ...wishes }));
       if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
-      else await print(importedText(imported, config));
+      else await print(nextSteps(importedText(imported, config)));
       finish(0);
     },
   );

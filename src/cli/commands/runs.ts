@@ -1,7 +1,7 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
 import { type Run, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
-import { formatCount } from '../../quantities.js';
+import { countOf, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -73,7 +73,7 @@ function runText(run: Run): string {
   return [
     id,
     pipeline,
-    `${formatCount(source.records)} records${sent === source.records - source.rejected ? '' : `, ${formatCount(sent)} sent`}`,
+    `${countOf(source.records, 'record')}${sent === source.records - source.rejected ? '' : `, ${formatCount(sent)} sent`}`,
     pruned ? `${ended}, pruned` : ended,
     ...(rehearsal ? ['rehearsal'] : []),
     ...(label === null ? [] : [label]),

@@ -10,6 +10,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
 
@@ -36,7 +37,7 @@ function addBackup(state: Command, finish: Finish): void {
       const backedUp = await untilStopped((signal) => backupState(config, { folder, results, signal }));
       const { runs, ...rest } = backedUp;
       if (options.json) await printJson('summary', { ...rest, runs: runs.length, exitCode: 0 });
-      else await print(backedUpText(backedUp));
+      else await print(nextSteps(backedUpText(backedUp)));
       finish(0);
     },
   );
@@ -78,7 +79,7 @@ function addRestore(state: Command, finish: Finish): void {
         const { runs, ...rest } = restored;
         for (const run of runs) await printJson('run', run);
         await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
-      } else await print(restoredText(restored, isAnyLost));
+      } else await print(nextSteps(restoredText(restored, isAnyLost)));
       finish(exitCode);
     },
   );
@@ -116,7 +117,7 @@ function restoredText(restored: Restored, isAnyLost: boolean): string {
     head,
     ...unfinished.map(
       ({ run, pipeline, uploads }) =>
-        `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; what it sent later is not'}`,
+        `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; what it sent later may not be'}`,
     ),
     ...newerOutputs.map(
       ({ path, publication, known, run }) =>
@@ -124,7 +125,7 @@ function restoredText(restored: Restored, isAnyLost: boolean): string {
     ),
     ...(results ? [] : ['without stored parts: they are fetched from the service again, at no cost']),
     ...(recovered === null ? [] : recoveredText(recovered)),
-    ...aside.map((path) => `an older copy is kept as ${path}`),
+    ...aside.map((path) => `what was there before is kept as ${path}`),
     ...(recovered === null ? [] : [nextText(createdAt, isComplete, isAnyLost)]),
   ].join('\n')}\n`;
 }
@@ -142,8 +143,9 @@ function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {
 
 function nextText(createdAt: number, isComplete: boolean, isAnyLost: boolean): string {
   if (isAnyLost) return 'next: foliopipe recover --dry-run names what is missing for each run';
-  if (isComplete) return 'next: foliopipe run goes on; the journals know of everything that was paid for';
-  return `next: what was sent after ${timeOf(createdAt)} is not known. Look at the service for newer files of these pipelines and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
+  if (isComplete)
+    return 'next: foliopipe run goes on; the old database was whole, and the journals know of everything that it knew to be paid for';
+  return `next: what was sent after ${timeOf(createdAt)} is not known, but for what journals tell that were left: without the old database nobody can say whether a journal, or the end of one, is lost. Look at the service for newer files of these pipelines and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
 }
 
 function timeOf(at: number): string {

@@ -8,11 +8,13 @@ import {
   type ChunkRow,
   ConfigError,
   createLocalOutputStore,
+  findRestamped,
   lostFolioText,
   namedRun,
   type Run,
   type RunSummary,
   summarizeRun,
+  unconfirmedText,
 } from '../../../pipelines/index.js';
 import { formatDuration } from '../../quantities.js';
 import {
@@ -22,9 +24,9 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
-import { resumeCommand } from '../resume-command.js';
 import { runReuseLines } from '../reuse-text.js';
 import { openState } from '../session.js';
 import { summaryText } from '../summary-text.js';
@@ -47,11 +49,14 @@ export function addStatus(command: Command, finish: Finish): void {
         run.id,
         'continued',
       );
+      const doubt = unconfirmedText(config);
+      if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
       if (options.json) await printJson('summary', { ...summary });
       else if (run.state === 'done' || run.state === 'withheld') {
-        const resume = resumeCommand(process.argv, 'run');
-        await print(summaryText(summary, { resume, tolerate: config.failures.tolerate, mayRetry: true }));
-      } else await print(await openText(state, run, summary, config.poll.timeout));
+        const { tolerate } = config.failures;
+        const text = summaryText(summary, { tolerate, mayRetry: true });
+        await print(nextSteps(text + (run.state === 'withheld' ? await otherSourceText(run) : '')));
+      } else await print(nextSteps(await openText(state, run, summary, config.poll.timeout)));
       finish(0);
     } finally {
       await state.close();
@@ -71,6 +76,14 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
   );
 }
 
+/** Says that the commands that publish a withheld run need another source than the one that is there. */
+async function otherSourceText({ source }: Run): Promise<string> {
+  const file = await findRestamped(source.files);
+  if (file === undefined) return '';
+  const { path, bytes, sha256 } = file;
+  return `  These need the source that the run has read: ${path} with ${bytes} bytes, sha256 ${sha256}. The file there has changed or was touched since; if its content differs, put the old one back first: foliopipe run would begin a new run with the other.\n`;
+}
+
 /**
  * The state of an unfinished run, with its open folios.
  * @param patience `poll.timeout`, in ms: the command that gives up a folio is named for those that are open for longer.
@@ -83,10 +96,13 @@ async function openText(
 ): Promise<string> {
   const { abandoned, adoptable, lost } = summary;
   const tally = await state.tally(run.id);
-  const folios = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
+  const shown = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
+  // Those have a line of their own, with what to do.
+  const doubtful = new Set(adoptable.map(({ chunk }) => chunk));
+  const folios = shown.filter(({ number }) => !doubtful.has(number));
   const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
   const isStuck = ({ state, submittedAt }: ChunkRow) =>
-    state === 'submitted' && Date.now() - submittedAt! > patience;
+    run.state === 'open' && state === 'submitted' && Date.now() - submittedAt! > patience;
   const lines = [
     `run ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
     `  ${progressText(run, tally, null)}`,

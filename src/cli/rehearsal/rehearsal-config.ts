@@ -12,7 +12,7 @@ export interface SourceSize {
 /**
  * Gives the rehearsal its own state and output. The state's folder is also named after the pipeline, because a state
  * folder may hold several. The output keeps its file name, in a folder beside the real output, so that programs that
- * wait for the real output do not see it.
+ * wait for the real output do not see it. A rehearsal loads nothing.
  */
 export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config {
   const { path } = config.output;
@@ -20,6 +20,7 @@ export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config 
     ...config,
     stateDir: join(config.stateDir, 'rehearsal', `${name}-${config.pipeline}`),
     output: { ...config.output, path: join(dirname(path), `rehearsal-${name}`, basename(path)) },
+    load: null,
   };
 }
 

@@ -1,12 +1,12 @@
 /** `backup.json`: what a backup holds, with a hash of each file and a checksum of itself. Written last of all. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { CopiedDatabase } from '../../checkpoint/sqlite/copy-database.js';
 import { ConfigError } from '../../errors.js';
 import { writeFileAtomically } from '../../streams/atomic-file.js';
 import { hashFile } from '../../streams/file-identity.js';
-import { isMissing } from '../../streams/system-error.js';
+import { codeOf, isMissing } from '../../streams/system-error.js';
 import { isKnownPath } from './backup-files.js';
 
 const NAME = 'backup.json';
@@ -56,8 +56,18 @@ export function readBackupList(folder: string): BackupList {
 /** Reads every file of a backup. @throws ConfigError `BACKUP_DAMAGED`, naming the first file that differs. */
 export async function checkBackedUpFiles(folder: string, { files }: BackupList): Promise<void> {
   for (const { path, bytes, sha256 } of files) {
-    const found = await hashFile(join(folder, path));
+    const found = isFile(join(folder, path)) ? await hashFile(join(folder, path)) : undefined;
     if (found?.bytes !== bytes || found.sha256 !== sha256) throw damagedBackup(join(folder, path));
+  }
+}
+
+/** A folder or a pipe in place of a file is no file, nor is one below a file. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch (error) {
+    if (isMissing(error) || codeOf(error) === 'ELOOP') return false;
+    throw error;
   }
 }
 
@@ -70,6 +80,7 @@ export function damagedBackup(path: string): ConfigError {
 
 function parse(path: string): object {
   try {
+    if (!statSync(path).isFile()) throw damagedBackup(path);
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof value === 'object' && value !== null) return value;
   } catch (error) {

@@ -2,12 +2,21 @@
  * Backs up a state folder while runs work on it. Invariant: the database is copied before the journals, so the backup's
  * journals know at least what its database knows, which is what `recover` brings together again.
  */
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { type CopiedDatabase, copyDatabase } from '../../checkpoint/sqlite/copy-database.js';
-import { translateStateError } from '../../checkpoint/sqlite/translate-state-error.js';
 import type { Config } from '../../config/schema.js';
+import { diskError } from '../../disk-error.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
 import { secretLost } from '../../reuse/secret.js';
@@ -42,7 +51,7 @@ const ATTEMPTS = 5;
  * database, the journals, the stored answers with their secret, the choices, what deltas need and, with `results`, the
  * parts.
  * @throws ConfigError `STATE_MISSING`, `BACKUP_PLACE_TAKEN`, `BACKUP_WITHIN_STATE`, `REUSE_SEGMENT_LOST`,
- *   `REUSE_SECRET_LOST`, those of the checkpoint; TroubleError `DISK_FULL`, `STATE_CHANGING`.
+ *   `REUSE_SECRET_LOST`, those of the checkpoint; TroubleError `STATE_CHANGING`; those of `diskError`.
  */
 export async function backupState(
   { stateDir }: Pick<Config, 'stateDir'>,
@@ -50,6 +59,7 @@ export async function backupState(
 ): Promise<BackedUp> {
   const folder = resolve(given);
   let beside: string | undefined;
+  const missing = missingFolders(dirname(folder));
   try {
     makeFolder(dirname(folder), 0o700);
     await refusePlace(folder, stateDir);
@@ -75,7 +85,22 @@ export async function backupState(
     });
   } catch (error) {
     if (beside !== undefined) rmSync(beside, { recursive: true, force: true });
-    throw translateStateError(error, folder);
+    for (const made of missing) removeEmpty(made);
+    throw diskError(error, folder) ?? error;
+  }
+}
+
+/** The folders that are not there, of a folder and its parents, the deepest first. */
+function missingFolders(folder: string): readonly string[] {
+  return existsSync(folder) ? [] : [folder, ...missingFolders(dirname(folder))];
+}
+
+/** Removes a folder that was made in vain, unless something else is in it by now. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // It was not made, or it is used.
   }
 }
 

@@ -28,9 +28,10 @@ import {
   damagedBackup,
   readBackupList,
 } from './backup-list.js';
+import { knowsPayments } from './knows-payments.js';
 import { chooseJournal, type JournalChoice } from './merge-journals.js';
 import { type NewerOutput, newerOutputs } from './newer-outputs.js';
-import { markRestored } from './restored-mark.js';
+import { isRestoring, markRestored, markRestoring } from './restored-mark.js';
 
 export interface RestoreOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
   /** The folder of the backup. */
@@ -49,8 +50,8 @@ export interface Restored {
   /** What was brought together from the journals; null after a dry run. */
   readonly recovered: Recovered | null;
   /**
-   * Whether everything that was paid for is known: the journal of every run was still in the state folder. Otherwise what
-   * was sent after the backup is not known, and the next command that pays asks first.
+   * Whether everything that was paid for is known: the old database was still in the state folder, whole, and told the
+   * same as the journals. Otherwise payments after the backup may be unknown, and the next command that pays asks first.
    */
   readonly isComplete: boolean;
   /** Outputs in place that were published after the backup. */
@@ -79,7 +80,9 @@ export async function restoreState(
   const told = { createdAt, results, runs, files: list.files.length, newerOutputs: outputs };
   if (options.dryRun) return { ...told, recovered: null, isComplete: false, aside: [] };
 
-  refuseState(stateDir, options.replace === true);
+  // What stands there of this backup's own unfinished restore is no state yet.
+  const mayReplace = options.replace === true || isRestoring(stateDir, folder, createdAt);
+  refuseState(stateDir, mayReplace);
   const releasers = createReleasers();
   try {
     makeFolder(stateDir, 0o700);
@@ -116,9 +119,8 @@ async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
   for (const { path } of list.files) {
     if (isJournal(path)) journals.set(path, chooseJournal(folder, stateDir, path));
   }
-  // A journal that is still there tells of all payments since.
-  const isComplete = journals.size > 0 && [...journals.values()].every((choice) => choice !== 'backup');
-  if (!isComplete) await markRestored(stateDir, { restoredAt: at, backupAt: list.createdAt });
+  const isComplete = await knowsPayments(stateDir);
+  await markRestoring(stateDir, { restoredAt: at, backupAt: list.createdAt, unfinished: folder });
 
   // Not the ending under which `recover` keeps files: both may happen in the same second.
   const end = `.${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.replaced`;
@@ -155,6 +157,7 @@ async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
   for (const log of ['-wal', '-shm', '-journal', '']) setAside(`${DATABASE}${log}`);
   await put(folder, stateDir, list.files.find(({ path }) => path === DATABASE)!);
   const recovered = await rebuildAll(stateDir, runsWithFiles(stateDir), at);
+  await markRestored(stateDir, isComplete);
   return { recovered, isComplete, aside: [...aside, ...recovered.aside] };
 }
 

@@ -2,10 +2,10 @@
  * `<stateDir>/restored.json`: this state was restored, and what was paid after its backup is not known. Until a person
  * has confirmed that for a pipeline (`--yes`), nothing is sent for it.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.js';
-import { GuardError } from '../../errors.js';
+import { ConfigError, GuardError } from '../../errors.js';
 import { type Logger, silentLogger } from '../../logger.js';
 import { writeFileAtomically } from '../../streams/atomic-file.js';
 import { isMissing } from '../../streams/system-error.js';
@@ -18,11 +18,29 @@ interface Mark {
   readonly backupAt: number;
   /** Pipelines for which it was confirmed. */
   readonly confirmed: readonly string[];
+  /** The folder of the backup until all of it is restored. */
+  readonly unfinished?: string;
 }
 
-/** Marks a state folder as restored. Called before anything else is restored. */
-export async function markRestored(stateDir: string, times: Omit<Mark, 'confirmed'>): Promise<void> {
-  await write(stateDir, { ...times, confirmed: [] });
+/** Marks a state folder as one to which this backup is being restored. Called before anything else is restored. */
+export async function markRestoring(
+  stateDir: string,
+  mark: Required<Omit<Mark, 'confirmed'>>,
+): Promise<void> {
+  await write(stateDir, { ...mark, confirmed: [] });
+}
+
+/** Ends a restore. @param isComplete everything that was paid for is known: nothing must be confirmed. */
+export async function markRestored(stateDir: string, isComplete: boolean): Promise<void> {
+  if (isComplete) return rmSync(join(stateDir, NAME));
+  const { unfinished: _, ...mark } = read(stateDir)!;
+  await write(stateDir, mark);
+}
+
+/** Whether a restore of this backup has begun in the state folder and did not end. */
+export function isRestoring(stateDir: string, folder: string, backupAt: number): boolean {
+  const mark = read(stateDir);
+  return mark?.unfinished === folder && mark.backupAt === backupAt;
 }
 
 /** Whether the state was restored, so that uploads after its backup may be missing in it. */
@@ -32,7 +50,7 @@ export function isRestored({ stateDir }: Pick<Config, 'stateDir'>): boolean {
 
 /**
  * Lets a command pass that may pay, if nothing was restored, or if it was confirmed now or before.
- * @throws GuardError `RESTORED_UNCONFIRMED`.
+ * @throws GuardError `RESTORED_UNCONFIRMED`; ConfigError `RESTORE_UNFINISHED`.
  */
 export async function refuseUnconfirmed(
   { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
@@ -40,10 +58,17 @@ export async function refuseUnconfirmed(
   logger: Logger = silentLogger,
 ): Promise<void> {
   const mark = read(stateDir);
+  if (mark?.unfinished !== undefined) {
+    throw new ConfigError(
+      'RESTORE_UNFINISHED',
+      `a restore of ${mark.unfinished} into ${stateDir} has not ended; nothing was sent`,
+      { hint: `foliopipe state restore ${mark.unfinished}`, facts: { stateDir, backup: mark.unfinished } },
+    );
+  }
   if (mark === undefined || mark.confirmed.includes(pipeline)) return;
   const backupAt = new Date(mark.backupAt).toISOString();
+  const text = textOf(mark, pipeline);
   const facts = { backupAt, restoredAt: new Date(mark.restoredAt).toISOString(), pipeline };
-  const text = `the state was restored from a backup of ${backupAt}: what ${pipeline} sent after that is not known, and is paid for again`;
   if (!yes) {
     throw new GuardError('RESTORED_UNCONFIRMED', `${text}; nothing was sent`, {
       hint: `look at the service for files named ${pipeline}-RUN-CHUNK-... that were sent after ${backupAt}; bind each that belongs to an unfinished run: foliopipe adopt --run RUN --chunk CHUNK FOLIO; then, to pay again for the others: foliopipe run --yes`,
@@ -52,6 +77,20 @@ export async function refuseUnconfirmed(
   }
   await write(stateDir, { ...mark, confirmed: [...mark.confirmed, pipeline] });
   logger.warn(facts, `${text}: confirmed by --yes`);
+}
+
+/** What must be confirmed before anything is sent for a pipeline; undefined if nothing must. */
+export function unconfirmedText({
+  stateDir,
+  pipeline,
+}: Pick<Config, 'stateDir' | 'pipeline'>): string | undefined {
+  const mark = read(stateDir);
+  if (mark === undefined || mark.confirmed.includes(pipeline)) return undefined;
+  return `${textOf(mark, pipeline)}; foliopipe run asks for --yes (RESTORED_UNCONFIRMED)`;
+}
+
+function textOf({ backupAt }: Mark, pipeline: string): string {
+  return `the state was restored from a backup of ${new Date(backupAt).toISOString()}: what ${pipeline} sent after that is not known, and is paid for again`;
 }
 
 function read(stateDir: string): Mark | undefined {

@@ -5,7 +5,7 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
 import { countOf, formatBytes } from '../../quantities.js';
-import { askProvider } from '../../results/mismatch-hints.js';
+import { untrustedFolioHint } from '../../results/mismatch-hints.js';
 import { MAX_PART_BYTES } from '../../results/part-table.js';
 import type { Bytes, FolioCounts, PartReference } from '../../types.js';
 
@@ -84,7 +84,7 @@ function folioError(
   words: readonly string[],
 ): UntrustedError {
   return new UntrustedError(code, `chunk ${number}: folio ${folio} ${words.join(' ')}`, {
-    hint: askProvider,
+    hint: untrustedFolioHint(number),
     facts: { chunk: number, folio, ...facts },
   });
 }

@@ -6,6 +6,7 @@ import type { DownloadRequest, FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { countRecords } from '../../csv/kernel/count-records.js';
 import { MismatchError, UntrustedError } from '../../errors.js';
+import { untrustedFolioHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import type { Bytes, FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
@@ -106,7 +107,7 @@ export function checkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readon
     `chunk ${chunk.number} (folio ${chunk.folio}): ${chunk.records} records were sent, the service counts ` +
       `${counts.successful} successful and ${counts.failed} failed, its parts hold ${held.successful} and ${held.failed}`,
     {
-      hint: 'nothing is published; ask the service provider about this folio, then run the same command again',
+      hint: untrustedFolioHint(chunk.number),
       facts: { chunk: chunk.number, folio: chunk.folio },
     },
   );

@@ -75,8 +75,10 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
  * what the service answers in this run comes before reused answers: an import may have been given wrong columns.
  */
 export async function expectedColumns(
-  run: Pick<MergeChunksNeeds, 'config' | 'checkpoint'>,
-  row: Run,
+  run: Pick<MergeChunksNeeds, 'config'> & {
+    readonly checkpoint: Pick<MergeChunksNeeds['checkpoint'], 'knownColumns'>;
+  },
+  row: Pick<Run, 'columns' | 'pipeline' | 'service' | 'choice'>,
 ): Promise<readonly string[]> {
   const { columns: declared, onChange } = run.config.result;
   const own = row.columns ?? [];

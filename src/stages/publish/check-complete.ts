@@ -37,6 +37,38 @@ export async function checkAllMerged(run: CompletenessNeeds & Pick<RunContext, '
   throw run.deferred.error ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
 }
 
+/**
+ * For a command that does not ask the service.
+ * @throws TroubleError `CHUNKS_MISSING` when folios are not collected; what else is missing is checked later.
+ */
+export async function checkAllCollected({
+  id: run,
+  checkpoint,
+}: Pick<CompletenessNeeds, 'id' | 'checkpoint'>): Promise<void> {
+  const { chunks } = await checkpoint.tally(run);
+  const open = chunks.submitted + chunks.finished;
+  if (open > 0) throw uncollectedError(run, open, chunks.cut + chunks.uploading);
+}
+
+function uncollectedError(run: string, open: number, unsent: number): TroubleError {
+  const also = unsent > 0 ? `, and ${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted` : '';
+  return new TroubleError(
+    'CHUNKS_MISSING',
+    `run ${run}: ${countOf(open, 'chunk')} ${isOrAre(open)} not collected yet${also}`,
+    {
+      hint:
+        unsent > 0
+          ? 'foliopipe run submits the rest, collects all and publishes'
+          : 'foliopipe run or foliopipe collect waits for them and publishes; nothing is paid again',
+      facts: { run, open, unsent },
+    },
+  );
+}
+
+function isOrAre(count: number): string {
+  return count === 1 ? 'is' : 'are';
+}
+
 async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']) => number): Promise<void> {
   const tally = await run.checkpoint.tally(run.id);
   const row = await run.checkpoint.run(run.id);
@@ -50,12 +82,12 @@ export async function incompleteError(
   chunks: number | null,
   tally: Tally,
 ): Promise<TroubleError> {
-  const { submitted, ambiguous, cut, uploading } = tally.chunks;
+  const { submitted, finished, ambiguous, cut, uploading } = tally.chunks;
   const facts = { run, chunks, merged: tally.merged.chunks };
   if (ambiguous > 0) {
     return new TroubleError(
       'CHUNKS_AMBIGUOUS',
-      `run ${run}: it is not known whether the service accepted ${ambiguous} chunks`,
+      `run ${run}: it is not known whether the service accepted ${countOf(ambiguous, 'chunk')}`,
       {
         hint: await ambiguousHint({ id: run, checkpoint }, tally),
         facts: { ...facts, ambiguous },
@@ -65,16 +97,18 @@ export async function incompleteError(
   if (submitted > 0) {
     return new TroubleError(
       'FOLIOS_TIMED_OUT',
-      `run ${run}: ${submitted} folios were not finished within poll.timeout`,
+      `run ${run}: ${countOf(submitted, 'folio')} ${submitted === 1 ? 'was' : 'were'} not finished within poll.timeout`,
       {
         hint: `run the same command again to wait for them; nothing is paid again; ${await abandonHint({ id: run, checkpoint })}`,
         facts: { ...facts, submitted },
       },
     );
   }
+  const unsent = cut + uploading;
+  if (finished > 0 && unsent === 0 && chunks !== null) return uncollectedError(run, finished, 0);
   return new TroubleError(
     'CHUNKS_MISSING',
-    `run ${run}: ${cut + uploading} chunks are not submitted${chunks === null ? ', and the source is not cut to its end' : ''}`,
+    `run ${run}: ${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted${chunks === null ? ', and the source is not cut to its end' : ''}`,
     { hint: 'foliopipe run submits the rest and goes on', facts },
   );
 }

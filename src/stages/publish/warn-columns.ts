@@ -1,6 +1,6 @@
 /** Warnings about columns of the service that not every row has. */
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
-import { formatCount } from '../../quantities.js';
+import { countOf } from '../../quantities.js';
 import { columnsMissing } from '../../reuse/columns-missing.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
@@ -32,7 +32,7 @@ export async function warnReusedColumns(
   const { choice } = (await run.checkpoint.run(run.id))!;
   const missing = columnsMissing(choice, columns);
   const texts = Object.entries(missing).map(
-    ([column, records]) => `${showText(column)} (${formatCount(records)} records)`,
+    ([column, records]) => `${showText(column)} (${countOf(records, 'record')})`,
   );
   if (texts.length === 0) return;
   run.logger.warn(

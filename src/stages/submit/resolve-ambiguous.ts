@@ -1,6 +1,7 @@
 /** Decides about an ambiguous chunk, which the service may have accepted: it is sent again or given up. */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { AmbiguousUploadError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
 import { stopForEarlierRedirect, stopForUnreadable } from './stop-uploads.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
@@ -35,7 +36,7 @@ export async function resolveAmbiguous(
   if (policy === 'resubmit' && !isUnreadable && ambiguousRecords <= maxRecords) {
     run.logger.warn(
       { chunk: chunk.number, records: chunk.records },
-      `chunk ${chunk.number} is sent again: its ${chunk.records} records may be paid for twice`,
+      `chunk ${chunk.number} is sent again: its ${countOf(chunk.records, 'record')} may be paid for twice`,
     );
     return 'again';
   }

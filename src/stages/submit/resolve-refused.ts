@@ -6,6 +6,7 @@
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { RefusedError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { splitChunk } from './split-chunk.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 
@@ -109,7 +110,7 @@ function withChunk(chunk: ChunkRow, error: RefusedError, hint: string): RefusedE
   const { number, firstRecord, lastRecord, records } = chunk;
   return new RefusedError(
     error.code,
-    `chunk ${number} (${records} records, ${firstRecord} to ${lastRecord}): ${error.message}`,
+    `chunk ${number} (${countOf(records, 'record')}, ${firstRecord} to ${lastRecord}): ${error.message}`,
     { hint, facts: { ...error.facts, chunk: number, firstRecord, lastRecord }, cause: error },
   );
 }

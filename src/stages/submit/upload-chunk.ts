@@ -3,9 +3,11 @@
  * first", docs/architecture.md#intent-first). If it is unknown whether the service accepted the chunk, it is ambiguous.
  */
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
+import { OnlyInJournalError } from '../../checkpoint/journal/unrecorded-replies.js';
 import { budgetAt } from '../../config/calendar.js';
-import { AmbiguousUploadError, FoliopipeError, TroubleError } from '../../errors.js';
+import { AmbiguousUploadError, ConfigError, FoliopipeError } from '../../errors.js';
 import { adoptCommand } from '../../report/adoptable.js';
+import type { RunContext } from '../../run-context.js';
 import type { Doubt, UploadContent } from '../../types.js';
 import { restoreChunk } from '../chunk/save-chunk.js';
 import { checkNotMisread, checkOneService } from './check-replies.js';
@@ -56,22 +58,55 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
   }
 }
 
-/** If the folio cannot be recorded, for example on a full disk, the error names it, so that a person can adopt it. */
+/** If the folio can be recorded nowhere, the run ends with an error that names it, so that a person can adopt it. */
 async function recordAccepted(
   run: SubmitChunksNeeds,
   chunk: ChunkRow,
   reply: Parameters<Checkpoint['recordAccepted']>[2],
 ): Promise<ChunkRow> {
+  const { folio } = reply;
   try {
     return await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
-  } catch (cause) {
-    const facts = { chunk: chunk.number, folio: reply.folio };
-    const what = `chunk ${chunk.number} was accepted as folio ${reply.folio}, but that could not be recorded: ${String(cause)}`;
-    const hint = `repair the state folder, then: ${adoptCommand(run.id, chunk.number, reply.folio)}`;
-    // A run ends with its first error only, and this may be a later one. So each such folio is logged at once.
-    run.logger.error({ ...facts, code: 'FOLIO_NOT_RECORDED' }, `${what}; ${hint}`);
-    throw new TroubleError('FOLIO_NOT_RECORDED', what, { hint, facts, cause });
+  } catch (error) {
+    run.uploads.stopped = true;
+    if (error instanceof OnlyInJournalError) {
+      const facts = { chunk: chunk.number, folio };
+      run.logger.warn(
+        facts,
+        `chunk ${chunk.number} was accepted as folio ${folio}; only the journal could record it, and the next run takes it up from there`,
+      );
+      throw error.cause;
+    }
+    run.uploads.unrecorded.push({ chunk: chunk.number, folio, cause: error });
+    const unrecorded = unrecordedError(run)!;
+    // The process may be killed before it ends with this error.
+    run.logger.error({ chunk: chunk.number, folio, code: unrecorded.code }, unrecorded.message);
+    throw unrecorded;
   }
+}
+
+/**
+ * The error with which a run must end whatever else happened: folios that were read and could be recorded nowhere.
+ * The same command would pay for their chunks again, so a scheduler must not repeat it.
+ * @returns undefined if there are none.
+ */
+export function unrecordedError({
+  id,
+  uploads: { unrecorded },
+}: Pick<RunContext, 'id' | 'uploads'>): ConfigError | undefined {
+  const [first] = unrecorded;
+  if (first === undefined) return undefined;
+  const names = unrecorded.map(({ chunk, folio }) => `chunk ${chunk} was accepted as folio ${folio}`);
+  const commands = unrecorded.map(({ chunk, folio }) => adoptCommand(id, chunk, folio));
+  return new ConfigError(
+    'FOLIO_NOT_RECORDED',
+    `${names.join(', ')}, but that could not be recorded: ${String(first.cause)}`,
+    {
+      hint: `repair the state folder, then, before any other run, which would pay again: ${commands.join('; ')}`,
+      facts: { run: id, chunk: first.chunk, folio: first.folio, folios: unrecorded.length },
+      cause: first.cause,
+    },
+  );
 }
 
 /**

@@ -30,6 +30,8 @@ export type TrackFoliosNeeds = Pick<
     Checkpoint,
     'recordFinished' | 'recordUnprocessed' | 'recordUnmerged' | 'attempts' | 'recordMixed'
   >;
+  /** Whether the run is given up afterwards with the folios that are still open. */
+  readonly isGivenUpAfter?: boolean;
 };
 
 /** The state that all folios share for their poll schedule. */
@@ -133,7 +135,7 @@ async function pollUntilComplete(
       await run.folioPermits.keep(permitName(run.id, chunk.number));
       run.logger.warn(
         { chunk: chunk.number, folio },
-        `folio ${folio} is still ${report.status} after poll.timeout; it is left for the next run; to give it up: ${abandonCommand(run.id, chunk.number)}`,
+        `folio ${folio} is still ${report.status} after poll.timeout; ${afterTimeout(run, chunk)}`,
       );
       return undefined;
     }
@@ -143,6 +145,12 @@ async function pollUntilComplete(
     before = last;
     await sleepUntil(run, Math.min(delay, Math.max(began + poll.timeout - now, 0)), until);
   }
+}
+
+function afterTimeout({ id, isGivenUpAfter = false }: TrackFoliosNeeds, { number }: ChunkRow): string {
+  return isGivenUpAfter
+    ? 'it is not waited for any longer'
+    : `it is left for the next run; to give it up: ${abandonCommand(id, number)}`;
 }
 
 /** @returns undefined after an outage: the folio keeps its permit, and the run ends with the outage. */

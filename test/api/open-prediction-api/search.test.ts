@@ -57,6 +57,25 @@ test('a redirect may have been paid for', async () => {
   expect(server.seen).toHaveLength(1);
 });
 
+test('HTTP 404 of the service itself says that nothing was found, and that it is not paid', async () => {
+  await open((response) => sendJson(response, { message: 'no industry matches the name' }, 404));
+  expect(await errorOf(search())).toMatchObject({
+    code: 'SEARCH_NO_MATCH',
+    exitCode: 7,
+    message: 'search: the service finds nothing: HTTP 404: no industry matches the name',
+    hint: expect.stringMatching(/^the search counts as not paid\. Try another name/),
+    facts: { status: 404 },
+  });
+});
+
+test('HTTP 404 of a page says that the address is wrong', async () => {
+  await open((response) => response.writeHead(404).end('<html>'));
+  expect(await errorOf(search())).toMatchObject({
+    code: 'SERVICE_REFUSED',
+    hint: expect.stringContaining('is service.legacyBaseUrl right?'),
+  });
+});
+
 test('HTTP 422 is refused', async () => {
   await open((response) => sendJson(response, { error: 'state is missing' }, 422));
   const error = await errorOf(search());

@@ -267,3 +267,17 @@ test.each([
     expect(error).toMatchObject({ code, exitCode, facts: { path: '/chunk-1.csv' } });
   },
 );
+
+test('a file that has become shorter between two attempts ends the call at once', async () => {
+  await open((response) => sendJson(response, ACCEPTED));
+  const short = {
+    ...file,
+    // biome-ignore lint/correctness/useYield: it fails before its first piece
+    open: async function* (): AsyncGenerator<Uint8Array> {
+      throw new TroubleError('CHUNK_FILE_SHORT', 'became shorter');
+    },
+  };
+  const error = await errorOf(upload(noSignal, short));
+  expect(error).not.toBeInstanceOf(AmbiguousUploadError);
+  expect(error).toMatchObject({ code: 'CHUNK_FILE_SHORT', exitCode: 5 });
+});

@@ -1,19 +1,27 @@
 /** A paid request is sent only when it is in the journal too; what is paid already is kept in any case. */
 import { describe, expect, it } from 'vitest';
+import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import type { JournalLine, SearchJournalLine } from '../../../src/checkpoint/journal/journal-line.js';
+import type { Reserve } from '../../../src/checkpoint/journal/reserve.js';
 import type { RunJournals } from '../../../src/checkpoint/journal/run-journals.js';
+import { OnlyInJournalError } from '../../../src/checkpoint/journal/unrecorded-replies.js';
 import { withJournal } from '../../../src/checkpoint/journal/with-journal.js';
 import { TroubleError } from '../../../src/errors.js';
 import { addChunk, beginUpload, sampleReply } from '../../helpers/checkpoint/advance-chunk.js';
 import { sampleBudget, sampleRun } from '../../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 
+const full = new TroubleError('DISK_FULL', 'no space left', { hint: 'make room' });
+
 /** A journal on a disk that may be full. */
 function openCheckpoint() {
-  const disk = { isFull: false };
+  const disk = { isFull: false, hasRoomForDatabase: true };
   const written: string[] = [];
-  const add = (line: JournalLine | SearchJournalLine) => void written.push(line.type);
-  const full = new TroubleError('DISK_FULL', 'no space left', { hint: 'make room' });
+  const lines: JournalLine[] = [];
+  const add = (line: JournalLine | SearchJournalLine) => {
+    written.push(line.type);
+    lines.push(line as JournalLine);
+  };
   const journals: RunJournals = {
     append: (_, line) => add(line),
     appendDurably: async (_, line) => {
@@ -25,11 +33,54 @@ function openCheckpoint() {
       add(line);
     },
     verify: () => 'whole',
+    lines: () => lines,
     rewrite: () => undefined,
     close: async () => undefined,
   };
-  return { checkpoint: withJournal(createMemoryCheckpoint(), journals), disk, written };
+  const reserve: Reserve = {
+    begin: (_, work) => work(),
+    end: (_, work) => work(),
+    close: () => undefined,
+  };
+  const database = createMemoryCheckpoint();
+  const recordAccepted: Checkpoint['recordAccepted'] = async (...args) => {
+    if (!disk.hasRoomForDatabase) throw full;
+    return database.recordAccepted(...args);
+  };
+  const checkpoint = withJournal({ ...database, recordAccepted }, journals, reserve);
+  return { checkpoint, database, disk, written };
 }
+
+describe('a reply that the database cannot record', () => {
+  it('is in the journal, from which the next start takes it up', async () => {
+    const { checkpoint, database, disk, written } = openCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1'));
+    await addChunk(checkpoint, 'r1', 1, 'cut');
+    await beginUpload(checkpoint, 'r1', 1, 5, sampleBudget({}));
+    disk.hasRoomForDatabase = false;
+    const refused = checkpoint.recordAccepted('r1', 1, sampleReply(1), 7);
+    await expect(refused).rejects.toThrow(OnlyInJournalError);
+    await expect(refused).rejects.toMatchObject({ cause: full });
+    expect(written.at(-1)).toBe('accepted');
+    expect(await database.chunk('r1', 1)).toMatchObject({ state: 'uploading', folio: null });
+
+    disk.hasRoomForDatabase = true;
+    await checkpoint.verifyPaid('r1');
+    expect(await database.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'folio-1' });
+    expect(await database.uploads('r1', 0, 9)).toMatchObject([{ state: 'accepted', endedAt: 7 }]);
+    expect(await checkpoint.recordInterrupted('r1')).toBe(0);
+  });
+
+  it('is told as it is if the journal cannot be written either', async () => {
+    const { checkpoint, disk } = openCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1'));
+    await addChunk(checkpoint, 'r1', 1, 'cut');
+    await beginUpload(checkpoint, 'r1', 1, 5, sampleBudget({}));
+    disk.isFull = true;
+    disk.hasRoomForDatabase = false;
+    await expect(checkpoint.recordAccepted('r1', 1, sampleReply(1), 7)).rejects.toBe(full);
+  });
+});
 
 describe('a checkpoint with a journal that cannot be written', () => {
   it('begins no upload: the intent is taken back, and the budget has its records again', async () => {

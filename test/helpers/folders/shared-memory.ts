@@ -1,5 +1,5 @@
 /** Global setup of all tests: puts their folders into memory if there is room, because syncing a disk is slow. */
-import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 
 const SHARED_MEMORY = '/dev/shm';
 /** Containers often have less than the tests need. */
@@ -10,6 +10,8 @@ export async function setup(): Promise<void> {
   const { bavail, bsize } = await statfs(SHARED_MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
   if (bavail * bsize < LEAST_BYTES) return;
   folder = await mkdtemp(`${SHARED_MEMORY}/foliopipe-`);
+  // For root, a database server runs as another user, who must get to its own folder.
+  await chmod(folder, 0o711);
   process.env.TMPDIR = folder;
 }
 

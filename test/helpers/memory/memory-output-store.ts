@@ -29,6 +29,11 @@ export function createMemoryOutputStore(): MemoryOutputStore {
       return { bytes: content.length, stamp, sha256 };
     },
     read: async (name, bytes) => contents.get(name)?.content.subarray(0, bytes),
+    stream: async function* (name) {
+      const found = contents.get(name);
+      if (found === undefined) throw Object.assign(new Error(`ENOENT: ${name}`), { code: 'ENOENT' });
+      yield found.content;
+    },
     remove: async (name) => void contents.delete(name),
     check: async () => undefined,
     checkWritable: async () => undefined,

@@ -44,6 +44,6 @@ export function resumed(run: StageRun, api: StageRun['api']): StageRun {
     signal: controller.signal,
     folioPermits: createPermits(run.config.concurrency.folios),
     deferred: { error: undefined },
-    uploads: { stopped: false, inFlight: new Set() },
+    uploads: { stopped: false, inFlight: new Set(), unrecorded: [] },
   };
 }

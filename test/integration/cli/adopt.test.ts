@@ -36,7 +36,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     const status = await cli(['status', job.config]);
     // To a reader chunk 2 still looks as if it were being uploaded; the next process finds out that it is ambiguous.
     const { fileName } = accepted[0]!;
-    const command = `foliopipe adopt --run ${run} --chunk 1 FOLIO`;
+    const command = `foliopipe adopt -c ${job.config} --run ${run} --chunk 1 FOLIO`;
     expect(status.stdout).toContain(
       `chunk 1 was possibly accepted; if the service lists the file ${fileName}, bind it: ${command}\n`,
     );
@@ -75,6 +75,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     const both = await cli(['ledger', job.config, '--json', '--csv']);
     const totals = {
       type: 'summary',
+      uploads: 0,
       searches: 0,
       records: 0,
       possiblyTwice: 0,
@@ -85,8 +86,15 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
       currency: 'USD',
       exitCode: 0,
     };
-    expect(jsonLines(lines.stdout).at(-1)).toMatchObject({ ...totals, rehearsalRecords: 30 });
-    expect(jsonLines(elsewhen.stdout)).toEqual([{ ...totals, uploads: 0, rehearsalRecords: 0 }]);
+    expect(jsonLines(lines.stdout).at(-1)).toMatchObject({
+      ...totals,
+      uploads: 3,
+      rehearsalUploads: 3,
+      rehearsalRecords: 30,
+    });
+    expect(jsonLines(elsewhen.stdout)).toEqual([
+      { ...totals, rehearsalUploads: 0, rehearsalSearches: 0, rehearsalRecords: 0 },
+    ]);
     expect(both.code).toBe(2);
     expect(jsonLines(both.stdout)).toMatchObject([{ type: 'summary', error: { code: 'USAGE' } }]);
     const rows = parse(csv.stdout, { columns: true }) as Record<string, string>[];
@@ -104,7 +112,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     });
     expect(table.stdout.split('\n')).toHaveLength(1 + 3 + 2 + 1);
     expect(table.stdout).toMatch(
-      /^time .*\n\d{4}-\d\d-\d\d \d\d:\d\d {2}nightly .* rehearsal\n[\s\S]*30 records in rehearsals/,
+      /^time .*\n\d{4}-\d\d-\d\d \d\d:\d\d {2}nightly .* rehearsal\n[\s\S]*30 records in rehearsals \(3 uploads\) cost nothing/,
     );
   } finally {
     await serve.stop();

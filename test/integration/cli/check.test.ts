@@ -112,7 +112,14 @@ describe('what answers at the address', () => {
     ['a page that says 404, with the time in it', page, 2, false, /no such path/],
     ['foreign JSON', (r) => sendJson(r, { error: 'not found' }, 404), 2, false, /other JSON|no such path/],
     [
-      'foreign JSON with a message, at any path',
+      'the same 404 in the form of the service at every path',
+      (r) => sendJson(r, { message: 'not found', response: null }, 404),
+      0,
+      null,
+      /404: not found, in the form of the service, but at a wrong path too.*cannot be told/,
+    ],
+    [
+      'foreign JSON with a message that names the path, at any path',
       (r, { path }) => sendJson(r, { message: `Cannot GET ${path}` }, 404),
       2,
       false,
@@ -163,6 +170,20 @@ describe('what answers at the address', () => {
     const checked = await checkAt(answer);
     expect(checked.items.service).toMatchObject({ ok, told: expect.stringMatching(told) });
     expect(checked.code).toBe(code);
+    // Something has answered.
+    expect(checked.items.token!.told).not.toContain('did not answer');
+  });
+
+  it.concurrent('the next command of a wrong address names a path that does not belong to it', async () => {
+    const server = await openScriptedServer(page);
+    try {
+      const args = ['check', job.config, '--base-url', `${server.url}/naics/naics/external/upload`];
+      const { stdout } = await callMain(args, { env: job.env });
+      expect(stdout).toContain('without the paths of the operations, such as /naics/naics/external/upload');
+      expect(stdout).toMatch(/\?\? {4}token: not known: what answered says nothing about it/);
+    } finally {
+      await server.close();
+    }
   });
 
   it.concurrent('nothing: no host, no name, no answer, or one that drips', async () => {
@@ -197,6 +218,9 @@ describe('what answers at the address', () => {
       expect(items.service).toMatchObject({ ok: false, code: 'SERVICE_WRONG_ADDRESS' });
       expect(code).toBe(2);
     }
+    expect(secure.items.service!.told).toMatch(
+      /does not speak its protocol: no TLS is spoken there; is it an http:\/\/ address\? \(\w+\)$/,
+    );
   });
 });
 
@@ -320,6 +344,21 @@ describe('what is left behind', () => {
     expect(await readdir(closed)).toEqual(['file']);
   });
 });
+
+it.skipIf(process.platform !== 'linux')(
+  'a place that takes no folders is told, for state and output',
+  async () => {
+    for (const stateDir of ['/proc/foliopipe', '/proc/foliopipe/state']) {
+      const { code, items } = await check({ stateDir, 'output.path': '/proc/enriched.csv' });
+      expect(code).toBe(2);
+      expect(items.state).toMatchObject({ ok: false, code: 'FOLDER_UNWRITABLE' });
+      expect(items.output).toMatchObject({ ok: false, code: 'FOLDER_UNWRITABLE' });
+    }
+    const before = await readdir(job.folder);
+    expect((await check({ stateDir: 'new' })).items.state).toMatchObject({ ok: true });
+    expect(await readdir(job.folder)).toEqual(before);
+  },
+);
 
 it('a place where no output can be is told, and a pattern that matches what is written', async () => {
   const { code, items } = await check({ 'output.path': '/dev/null' });

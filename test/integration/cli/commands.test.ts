@@ -41,7 +41,11 @@ describe('plan', () => {
       next: { kind: 'begin', chunks: 6, records: 60 },
       cost: { amount: 30, currency: 'USD' },
     });
-    expect(dryRun).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/6 of 60 records/) });
+    expect(dryRun).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/6 chunks with 60 records, \S+ KB to upload/),
+    });
     expect(dryRun.stdout).toMatch(/30\.00 USD\nnext\n {2}foliopipe run begins a new run: 6 chunks/);
     await expect(stat(job.stateDir)).rejects.toThrow('ENOENT');
 
@@ -50,6 +54,9 @@ describe('plan', () => {
     expect(chunks.all).toBe(6);
     const after = await cli('plan', job.config, '--json');
     expect(jsonLines(after.stdout)[0]).toMatchObject({ next: { kind: 'done', run: id, chunks: 0 } });
+    expect((await cli('plan', job.config)).stdout).toMatch(
+      /6 chunks with 60 records, \S+ KB in all, nothing to upload/,
+    );
     const fresh = await cli('plan', job.config, '--json', '--new');
     expect(jsonLines(fresh.stdout)[0]).toMatchObject({ next: { kind: 'begin', chunks: 6 } });
   });
@@ -62,8 +69,16 @@ describe('plan', () => {
     expect(end.signal).toBe('SIGKILL');
     const plan = await cli('plan', killed.config, '--json');
     expect(jsonLines(plan.stdout)[0]).toMatchObject({ next: { kind: 'continue', chunks: 4, records: 40 } });
+    const capped = await cli('plan', killed.config, '--set', 'budget.perDay=35');
+    expect(capped.stdout).toMatch(/6 chunks with 60 records, \S+ KB in all, 4 chunks to upload/);
+    expect(capped.stdout).toContain('foliopipe run would stop after at most 15 records with exit 9');
     const status = await cli('status', killed.config);
     expect(status).toMatchObject({ code: 0, stdout: expect.stringMatching(/chunk 2: submitted, folio \w+/) });
+    await writeFile(killed.source, 'BusinessName,Address,State,Note\nA,B,MT,\n');
+    expect(await cli('plan', killed.config)).toMatchObject({
+      code: 4,
+      stdout: expect.stringMatching(/cost\n {2}nothing: .*\nnext\n {2}.*has changed.* exit 4; .*--new\n$/),
+    });
   });
 });
 

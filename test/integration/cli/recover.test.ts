@@ -104,9 +104,9 @@ describe('foliopipe recover', () => {
       const then = policy === 'hold' ? 'does not send it again' : 'sends it again and may pay for it twice';
       expect(stdout).toMatch(/: 0 records paid for, \d+ more perhaps, 0 folios/);
       expect(stdout).toMatch(
-        /next: foliopipe run goes on\. 1 upload \(\d+ records\) may or may not have been/,
+        /next: foliopipe run -c \S+ --set \S+ goes on\. 1 upload \(\d+ records\) may or may not have been/,
       );
-      expect(stdout).toContain(`: foliopipe run ${then} (ambiguous.policy: ${policy}). Before that, run`);
+      expect(stdout).toContain(` ${then} (ambiguous.policy: ${policy}). Before that, run`);
       expect(stdout).not.toContain('pays for nothing again');
     },
   );

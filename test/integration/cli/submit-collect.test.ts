@@ -61,7 +61,7 @@ describe('submit and collect', () => {
     expect(byState.cut! + byState.uploading! + byState.ambiguous!).toBe(0);
     expect(byState.submitted! + byState.finished!).toBe(6);
     const told = /go on with: foliopipe (.+)\n/.exec(submitted.stderr)?.[1];
-    expect(told).toBe(`collect ${job.config}`);
+    expect(told).toBe(`collect -c ${job.config}`);
     const collected = await runCli(told!.split(' '), { env: job.env });
     expect(collected.code, collected.stderr).toBe(0);
     await serve.stop();

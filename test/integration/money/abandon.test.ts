@@ -39,7 +39,7 @@ const impatient: Changes = { poll: { timeout: '150ms' }, budget: { pricePerRecor
 const abandoned: Enrichment = {
   status: 'UNPROCESSED',
   code: 'FOLIO_ABANDONED',
-  error: 'the folio of this record was not finished and was given up by hand',
+  error: 'the folio of this record was given up by hand',
   added: {},
 };
 const without = (chunk: number) => (row: Readonly<Record<string, string>>, number: number) =>
@@ -53,6 +53,23 @@ async function runInto(job: Job, changes: Changes = impatient): Promise<string> 
 }
 
 const folioOf = (job: Job, chunk: number) => job.service.folios.find((folio) => folio.chunk === chunk)!.id;
+
+describe('a folio that never gives all its records', () => {
+  it('is given up by hand, and the other answers are published', async () => {
+    const results: Behaviour['results'] = (all, { chunk }) => (chunk === 2 ? all.slice(1) : all);
+    await withJob({ behaviour: { results } }, async (job) => {
+      const error = (await job.failure()) as FoliopipeError;
+      expect(error).toMatchObject({ code: 'CHUNK_UNBALANCED', exitCode: 6 });
+      expect(error.hint).toContain('foliopipe abandon --run last --chunk 2');
+      const given = await abandon(job.config(), { run: 'last', chunk: 2 });
+      expect(given).toMatchObject({ folio: folioOf(job, 2), records: 10, already: false });
+      const summary = await job.enrich();
+      expect(summary).toMatchObject({ exitCode: 3, counts: { read: 60, unprocessed: 10 } });
+      expect(job.service.folios).toHaveLength(6);
+      await expectEnriched(job, without(2));
+    });
+  });
+});
 
 describe('a folio past poll.timeout', () => {
   it('is given up by hand: the run ends without it, says so, and adopt binds it again at no cost', async () => {
@@ -160,7 +177,7 @@ describe('abandoning is refused', () => {
     await withJob({ behaviour, config: { ...impatient, ambiguous: { policy: 'hold' } } }, async (job) => {
       const run = await runInto(job, {});
       const cases = [
-        [1, 'ABANDON_CHUNK_STATE', 'downloaded', 'takes its answers'],
+        [1, 'ABANDON_CHUNK_STATE', 'downloaded', 'foliopipe run takes them'],
         [5, 'ABANDON_CHUNK_STATE', 'AMBIGUOUS_HELD', `adopt --run ${run} --chunk 5 FOLIO`],
         [9, 'ABANDON_CHUNK_UNKNOWN', 'no chunk 9', 'foliopipe status --run'],
       ] as const;
@@ -207,7 +224,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     const env = { FOLIOPIPE_TOKEN: service.token };
     const stopped = await runCli(['run', job.config], { env });
     const [, command = '', run = ''] =
-      /(foliopipe abandon --run (\S+) --chunk 2)$/m.exec(stopped.stderr) ?? [];
+      /(foliopipe abandon -c \S+ --run (\S+) --chunk 2)$/m.exec(stopped.stderr) ?? [];
     expect(stopped).toMatchObject({ code: 5 });
     expect((await callMain(['status', job.config], { env })).stdout).toContain(
       `; to give it up: ${command}\n`,
@@ -221,7 +238,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
       [
         `run ${run}: folio ${folio} of chunk 2 is given up; 10 records, paid in vain so far, 0.50 USD`,
         '  the next foliopipe run does not wait for it: 10 records UNPROCESSED (FOLIO_ABANDONED)',
-        `  when the service has finished it after all, bind it again: foliopipe adopt --run ${run} --chunk 2 ${folio}`,
+        `  when the service has finished it after all, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
         '',
       ].join('\n'),
     );
@@ -233,7 +250,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     const ended = await runCli(['run', job.config], { env });
     expect(ended).toMatchObject({ code: 3 });
     expect(ended.stderr).toContain(
-      `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); when it is finished, bind it again: foliopipe adopt --run ${run} --chunk 2 ${folio}`,
+      `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); when it is finished, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
     );
     expectError(await callMain(words, { env }), 2, /ABANDON_RUN_ENDED/);
     expect(await readdir(join(job.folder, 'out'))).toContain('enriched.csv._PARTIAL');

@@ -181,8 +181,10 @@ it('is refused with the reason and the next step', async () => {
       message: expect.stringContaining(`belongs to chunk 1 of run ${run}`),
     });
     expect(await refusal(job, { run, chunk: 2, folio: 'never-given' })).toMatchObject({
-      exitCode: 5,
-      code: 'FOLIO_LOST',
+      ...config,
+      code: 'ADOPT_FOLIO_UNKNOWN',
+      message: 'the service does not know folio never-given, so nothing was bound',
+      hint: expect.stringContaining(`foliopipe adopt --run ${run} --chunk 2 FOLIO`),
     });
     job.service.behaviour = {
       tracking: (reply) => ({ ...reply, filename: 'their\u001b[31m.csv', description: null }),

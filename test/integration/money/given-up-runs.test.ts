@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import {
+  abandon,
   type FoliopipeError,
   type Logger,
   openCheckpointReader,
@@ -167,6 +168,72 @@ describe('a run that is superseded because its source has changed', () => {
       );
       expect(summary.origins.reused.records).toBe(0);
     });
+  });
+});
+
+const stuck: Changes = { ...price, ...supersede, poll: { timeout: '150ms' } };
+
+describe('a run whose source has changed, with a folio that never finishes', () => {
+  it('is not superseded unasked: exit 5, and what is named ends it', async () => {
+    await withJob({ config: stuck }, async (job) => {
+      await openRun(job);
+      const uploads = job.service.count('upload');
+      job.service.behaviour = { finishedAtPoll: ({ chunk }) => (chunk === 2 ? Number.POSITIVE_INFINITY : 1) };
+      await writeFile(job.sourcePath, sourceText(70));
+      const error = (await job.failure()) as FoliopipeError;
+      expect(error).toMatchObject({ code: 'FOLIOS_TIMED_OUT', exitCode: 5 });
+      expect(error.message).toContain(
+        'its source has changed; superseding it now would give up what is open',
+      );
+      expect(error.message).toMatch(/; 1 folio \(10 records\) open at/);
+      const run = String(error.facts.run);
+      expect(error.hint).toContain(`foliopipe abandon --run ${run} --chunk 2`);
+      expect(error.hint).toContain('foliopipe run --yes');
+      expect(await statesOf(job)).toEqual(['open']);
+      expect(job.service.count('upload')).toBe(uploads);
+      await abandon(job.config(), { run, chunk: 2 });
+      job.service.behaviour = {};
+      expect(await job.enrich()).toMatchObject({ found: 'new', counts: { read: 70 } });
+      expect(await statesOf(job)).toEqual(['done', 'superseded']);
+    });
+  });
+
+  it('is superseded with --yes, and no command is offered that such a run refuses', async () => {
+    await withJob({ config: stuck }, async (job) => {
+      await openRun(job);
+      await writeFile(job.sourcePath, sourceText(70));
+      job.service.behaviour = { finishedAtPoll: () => Number.POSITIVE_INFINITY };
+      const { logger, told } = listen();
+      await job.failure({}, { yes: true, logger, ...stopAt('after-run-before-chunk', 1) });
+      expect(told.join('\n')).toMatch(
+        /is still PROCESSING after poll\.timeout; it is not waited for any longer/,
+      );
+      expect(told.join('\n')).toMatch(/is superseded, because its source has changed: .+ paid in vain/);
+      expect(told.join('\n')).not.toContain('foliopipe abandon');
+      expect(await statesOf(job)).toEqual(['open', 'superseded']);
+    });
+  });
+});
+
+it('a run whose source has changed names what it would cost, and commands that work as they are', async () => {
+  await withJob({ config: { ...price, ...sequential } }, async (job) => {
+    await openRun(job);
+    await writeFile(job.sourcePath, sourceText(70));
+    const { hint } = (await job.failure()) as FoliopipeError;
+    expect(hint).toMatch(/put the old file back to finish run/);
+    expect(hint).toContain(
+      'foliopipe run --set source.onChange=supersede fetches what the open folios bring',
+    );
+    expect(hint).toMatch(/foliopipe run --new --yes gives up what is open: \d+ of the \d+ records paid for/);
+    expect(hint).toMatch(/\d folios? \(\d+ records\) open at/);
+  });
+  await withJob({ config: price }, async (job) => {
+    await interrupt(job, stopAt('after-run-before-chunk', 1));
+    await writeFile(job.sourcePath, sourceText(70));
+    const { hint } = (await job.failure()) as FoliopipeError;
+    expect(hint).toMatch(
+      /put the old file back .*; or start a new run: foliopipe run --new; nothing was paid for in run/,
+    );
   });
 });
 

@@ -54,6 +54,9 @@ describe('a search of no run', () => {
       for (const cap of ['perDay', 'perMonth']) {
         const error = await failure(search(job.config(withBudget(changes, { [cap]: 1 })), asked));
         expect(error).toMatchObject({ code: 'BUDGET_REACHED', exitCode: 9, facts: { cap, spent: 1 } });
+        expect(error!.hint).toBe(
+          `nothing was sent: raise budget.${cap}, or wait, and run the same command again`,
+        );
       }
       // A run has a budget of its own.
       await search(job.config(withBudget(changes, { perRun: 1 })), asked);
@@ -74,6 +77,14 @@ describe('a search of no run', () => {
     });
   });
 
+  it('is refused without a name, before it is recorded', async () => {
+    await withSearch(async (job, changes) => {
+      const error = await failure(search(job.config(changes), { name: ' \t ', state: 'MT' }));
+      expect(error).toMatchObject({ code: 'SEARCH_EMPTY', exitCode: 2, hint: expect.any(String) });
+      expect(job.service.count('search')).toBe(0);
+    });
+  });
+
   it('may be asked while a run of the pipeline works', async () => {
     await withSearch(async (job, changes) => {
       const lock = createFileLock(job.config().stateDir);
@@ -88,6 +99,7 @@ describe('a search of no run', () => {
 
   it.each([
     ['was refused', { kind: 'answer', status: 422, body: '{}' }, 'dropped', 0],
+    ['finds nothing', { kind: 'answer', status: 404, body: '{"message":"none"}' }, 'dropped', 0],
     ['was cut off', { kind: 'lose', share: 0 }, 'ambiguous', 1],
   ] as const)('that %s is %s', async (_, trouble, state, spent) => {
     await withSearch(async (job, changes) => {
@@ -212,7 +224,7 @@ describe('foliopipe search', () => {
       const table = (await callMain(['ledger', job.config], { env })).stdout.split('\n');
       expect(table[1]).toMatch(/^\S+ \S+ {2}nightly {2,}1 {2,}1 {2,}0\.05 {2,}search$/);
       expect(table[2]).toMatch(/ \? {2,}0\.05 {2,}search {2}unknown$/);
-      expect(table[3]).toBe('0 uploads, 2 records to pay (2 records searched one by one), cost 0.10 USD');
+      expect(table[3]).toBe('0 uploads and 2 searches, 2 records to pay, cost 0.10 USD');
       const csv = (await callMain(['ledger', job.config, '--csv'], { env })).stdout.split('\n');
       expect(csv[1]).toMatch(/^nightly,,,,,,[^,]+Z,accepted,1,1,0\.05,false,false,search$/);
       const elsewhere = ['--set', 'pipeline=other', '--json'];
@@ -242,8 +254,12 @@ describe('foliopipe search', () => {
       const { stdout } = await callMain(['ledger', job.config, '--json'], { env: job.env });
       expect(jsonLines(stdout)).toMatchObject([
         { type: 'search', run: null, price: 0, rehearsal: true },
-        { type: 'summary', records: 0, searches: 0, rehearsalRecords: 1, amount: 0 },
+        { type: 'summary', records: 0, searches: 1, rehearsalSearches: 1, rehearsalRecords: 1, amount: 0 },
       ]);
+      const table = await callMain(['ledger', job.config], { env: job.env });
+      expect(table.stdout).toContain(
+        '\n0 uploads, 0 records to pay, cost 0.00 USD\n1 record in rehearsals (0 uploads and 1 search) cost nothing\n',
+      );
     } finally {
       await serve.stop();
     }

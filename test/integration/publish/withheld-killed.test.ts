@@ -1,5 +1,6 @@
 /** A bad night that is killed in any window, and a release that is, end as without the kill; and what the command says. */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { publish } from '../../../pipelines/index.js';
@@ -10,6 +11,7 @@ import {
   sourceOf,
   withLocalJob,
 } from '../../helpers/jobs/local-job.js';
+import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { type CliEnd, jsonLines, runCli } from '../../helpers/processes/cli.js';
 
 const good = fineNames(80).slice(40);
@@ -156,13 +158,13 @@ describe('the command says', () => {
       const first = /publication 1 of run (\S+)/.exec(night.stderr)?.[1];
       const lines = (head: string) => `rehearsal ${run} ${head}
   output    ${job.output} still holds publication 1 of run ${first}
-  records   40 read = 34 successful + 6 failed (15.0 %) + 0 unprocessed + 0 rejected
+  records   40 read = 34 successful + 6 failed (15%) + 0 unprocessed + 0 rejected
   reuse     0 reused + 0 duplicates, 40 sent
   This is a rehearsal: the local service answered, so the predictions are not real.
   Exit 9: 6 of 40 records failed (15%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
-  next: foliopipe publish ${run} publishes it as it is (exit 3)
-  or: foliopipe retry ${run} sends failed records once more (paid again)
-  or: foliopipe run --set failures.tolerate=15% publishes it (exit 0)
+  next: foliopipe publish -c ${job.file} ${run} publishes it as it is (exit 3)
+  or: foliopipe retry -c ${job.file} ${run} sends failed records once more (paid again)
+  or: foliopipe run -c ${job.file} --set failures.tolerate=15% publishes it (exit 0)
 `;
       expect(night.stderr).toContain(lines('is complete, and its output is withheld'));
       const again = await here('run');
@@ -173,6 +175,24 @@ describe('the command says', () => {
       const status = await here('status');
       expect(status).toMatchObject({ code: 0 });
       expect(status.stdout).toContain(lines('is complete, and its output is withheld').slice(0, 40));
+      expect(status.stdout).not.toContain('These need');
+      const source = await readFile(job.source);
+      const needed = `with ${source.length} bytes, sha256 ${createHash('sha256').update(source).digest('hex')}`;
+      await appendFile(job.source, 'One more,1 Main St,MT\n');
+      const changed = await callMain(['status', job.file]);
+      expect(changed.stdout).toContain(
+        `  These need the source that the run has read: ${job.source} ${needed}`,
+      );
+      for (const command of ['publish', 'retry']) {
+        const refused = await callMain([command, run, job.file, '--log-level', 'error']);
+        expectError(
+          refused,
+          4,
+          /SOURCE_CHANGED.*publish and retry of run \S+ need the source that it has read/s,
+        );
+        expect(refused.stderr).toContain(`"${job.source}" ${needed}`);
+      }
+      await writeFile(job.source, source);
       const runs = await here('runs', '--json');
       expect(jsonLines(runs.stdout)[0]).toMatchObject({
         run,
@@ -183,8 +203,9 @@ describe('the command says', () => {
       expect((await here('runs')).stdout).toMatch(/withheld, exit 9/);
       const plan = await here('plan');
       expect(plan.stdout).toContain(`run ${run} has done this source already and is withheld`);
+      expect(plan.stdout).toMatch(/^chunks\n {2}\d+ chunks? with .* in all, nothing to upload$/m);
       const raised = await here('plan', '--set', 'failures.tolerate=15%');
-      expect(raised.stdout).toContain('publish it again: failures.tolerate is 15%');
+      expect(raised.stdout).toContain('and publish its output: failures.tolerate is 15%');
 
       const released = await here('run', '--set', 'failures.tolerate=15%');
       expect(released.code, released.stderr).toBe(0);

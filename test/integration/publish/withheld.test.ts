@@ -4,11 +4,13 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   adopt,
+  backupState,
   collect,
   openCheckpointReader,
   prune,
   publish,
   recover,
+  restoreState,
   retry,
   submit,
 } from '../../../pipelines/index.js';
@@ -218,6 +220,23 @@ describe('publish of a withheld run', () => {
       expect(nights.service.seen).toHaveLength(requests);
       expect(await rowsOf(nights, 'FAILED')).toHaveLength(6);
       expect(await nights.again()).toMatchObject({ run, found: 'done', exitCode: 3, bought: [] });
+    }));
+
+  it('fetches parts that are lost, such as those that a backup without results leaves out', () =>
+    afterBadNight(async (nights, { run }) => {
+      // A finished folio keeps its answers.
+      nights.service.behaviour = failing(/Shaky/);
+      const config = nights.config();
+      const folder = join(nights.folder, 'backup');
+      await backupState(config, { folder });
+      await rm(config.stateDir, { recursive: true });
+      await restoreState(config, { folder });
+      expect(await nights.again({}, { yes: true })).toMatchObject({ run, exitCode: 9, bought: [] });
+      const uploads = nights.service.count('upload');
+      const summary = await publish(config, run, nights.options);
+      expect(summary).toMatchObject({ run, state: 'done', exitCode: 3, counts: { failed: 6 } });
+      expect(await rowsOf(nights, 'SUCCESSFUL')).toHaveLength(34);
+      expect(nights.service.count('upload')).toBe(uploads);
     }));
 
   it('after a newer night has published, puts the older output over it, as for every older run', () =>

@@ -1,6 +1,7 @@
 /** `foliopipe state backup` and `state restore`: while runs work, after a loss, with journals that survived, damaged. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -13,6 +14,7 @@ import {
   type RunOptions,
   restoreState,
   retry,
+  search,
 } from '../../../pipelines/index.js';
 import { useSharedFolder, withFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder } from '../../helpers/jobs/cli-job.js';
@@ -63,8 +65,12 @@ describe('a real run that is killed', () => {
     expect(restored.stdout).toMatch(
       /^restored: the state of .*\n.*lost, unfinished then: \d uploads? known; /,
     );
-    expect(restored.stdout).toMatch(/\nnext: what was sent after .* is not known\..*--yes/);
+    expect(restored.stdout).toMatch(/\nnext: what was sent after .* is not known, .*--yes/);
 
+    for (const command of ['status', 'plan']) {
+      const told = await callMain([command, job.config], { env: job.env });
+      expect(told.stdout).toMatch(/what lost sent after that is not known.*RESTORED_UNCONFIRMED/);
+    }
     const refused = await runCli(['run', job.config], { env: job.env });
     expect(refused.code).toBe(9);
     expect(refused.stderr).toMatch(/nothing was sent \[RESTORED_UNCONFIRMED\]\n {2}next: .*lost-.*--yes/);
@@ -73,6 +79,9 @@ describe('a real run that is killed', () => {
     expect(await readFile(job.output)).toEqual(await readFile(unbroken.output));
     // It is asked once.
     expect((await runCli(['run', job.config], { env: job.env })).code).toBe(0);
+    const again = await callMain(['state', 'restore', backup, '--replace', job.config], { env: job.env });
+    expect(again.code, again.stderr).toBe(0);
+    expect(again.stdout).toMatch(/\nwhat was there before is kept as \S+checkpoint\.db\.\w+\.replaced\n/);
 
     await serve.stop();
     const names = servedFolios(data).map(({ fileName }) => fileName);
@@ -112,7 +121,7 @@ describe('backups of one run at many moments', () => {
 });
 
 describe('after the loss of', () => {
-  it('the database alone: the journals tell what was paid since, and nothing is asked or bought again', async () => {
+  it('the database alone: the journals tell what was paid since, and nothing that they tell is bought again', async () => {
     await withJob({ behaviour }, async (job) => {
       const folder = join(job.folder, 'backup');
       const stop = () => job.failure({}, stopAt('after-accepted-before-poll', 2));
@@ -123,9 +132,63 @@ describe('after the loss of', () => {
 
       await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
       const restored = await restoreState(job.config(), { folder, replace: true });
-      expect(restored).toMatchObject({ isComplete: true, recovered: { runs: [{ found: 'rebuilt' }] } });
+      expect(restored).toMatchObject({ isComplete: false, recovered: { runs: [{ found: 'rebuilt' }] } });
+      await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      await job.enrich({}, yes);
+      expect(job.service.folios).toHaveLength(6);
+    });
+  });
+
+  it('nothing: the old database and the journals agree, and nothing is asked', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      await backupState(job.config(), { folder });
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      expect(await restoreState(job.config(), { folder, replace: true })).toMatchObject({ isComplete: true });
       await job.enrich();
       expect(job.service.folios).toHaveLength(6);
+    });
+  });
+
+  it.each([
+    ['the last lines of a journal', (text: string) => text.replace(/[^\n]*\n$/, '')],
+    ['the end of a line', (text: string) => text.slice(0, -9)],
+    ['the journal', () => null],
+  ])(
+    '%s: the old database tells that it is lost, and it is asked before anything is sent',
+    async (_, change) => {
+      await withJob({ behaviour }, async (job) => {
+        const folder = join(job.folder, 'backup');
+        await job.failure({}, stopAt('after-accepted-before-poll', 1));
+        await backupState(job.config(), { folder });
+        await job.failure({}, stopAt('after-accepted-before-poll', 3));
+        const { stateDir } = job.config();
+        const [journal = ''] = (await filesUnder(stateDir)).filter((name) => name.endsWith('paid.log'));
+        const text = change(await readFile(join(stateDir, journal), 'utf8'));
+        if (text === null) await rm(join(stateDir, journal));
+        else await writeFile(join(stateDir, journal), text);
+        const restored = await restoreState(job.config(), { folder, replace: true });
+        expect(restored).toMatchObject({ isComplete: false });
+        await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      });
+    },
+  );
+
+  it('the database and a run that began after the backup: the journal of an older run proves nothing', async () => {
+    await withNights({}, async (nights) => {
+      const { stateDir } = nights.config();
+      const folder = join(nights.folder, 'backup');
+      const { run } = await nights.night(sampleLines(20));
+      await backupState({ stateDir }, { folder });
+      const later = await nights.night(sampleLines(40));
+      await rm(join(stateDir, 'runs', later.run), { recursive: true });
+      for (const end of ['', '-wal', '-shm'])
+        await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+      expect(existsSync(join(stateDir, 'runs', run, 'paid.log'))).toBe(true);
+      const restored = await restoreState(nights.config(), { folder, replace: true });
+      expect(restored).toMatchObject({ isComplete: false });
+      await expect(nights.again()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
     });
   });
 
@@ -261,6 +324,50 @@ describe('a backup', () => {
     });
   });
 
+  it('that cannot be made names its own folder, and leaves none', async () => {
+    await withJob({}, async (job) => {
+      await job.enrich();
+      const file = join(job.folder, 'file');
+      await writeFile(file, '');
+      await expect(backupState(job.config(), { folder: join(file, 'b') })).rejects.toMatchObject({
+        code: 'PATH_NOT_FOLDER',
+        message: expect.stringContaining(file),
+      });
+      await expect(backupState(job.config(), { folder: '/proc/b/c' })).rejects.toMatchObject({
+        code: 'FOLDER_UNWRITABLE',
+        message: expect.stringContaining('/proc/b'),
+      });
+      await loseCheckpoint(job);
+      const folder = join(job.folder, 'new', 'deep', 'b');
+      await expect(backupState(job.config(), { folder })).rejects.toMatchObject({ code: 'CHECKPOINT_LOST' });
+      expect(await readdir(job.folder)).not.toContain('new');
+    });
+  });
+
+  it('with a folder or nothing but a pipe in place of a file is damaged', async () => {
+    await withJob({}, async (job) => {
+      const folder = join(job.folder, 'backup');
+      await job.enrich();
+      await backupState(job.config(), { folder });
+      const target = job.config({ stateDir: 'elsewhere' });
+      for (const name of ['checkpoint.db', 'backup.json']) {
+        const path = join(folder, name);
+        const makers = [() => mkdir(path), async () => void execFileSync('mkfifo', [path])];
+        const kept = join(job.folder, 'kept');
+        await rename(path, kept);
+        for (const make of makers) {
+          await make();
+          await expect(restoreState(target, { folder })).rejects.toMatchObject({
+            code: 'BACKUP_DAMAGED',
+            facts: { path },
+          });
+          await rm(path, { recursive: true });
+        }
+        await rename(kept, path);
+      }
+    });
+  });
+
   it('that is damaged anywhere is refused before anything is restored', async () => {
     await withJob({}, async (job) => {
       const folder = join(job.folder, 'backup');
@@ -311,7 +418,7 @@ describe('a restore', () => {
     });
   });
 
-  it('that was interrupted leaves a state that is refused; done again it still asks before it pays', async () => {
+  it('that was interrupted leaves a state that is refused; the same command goes on, and it still asks before it pays', async () => {
     await withJob({ behaviour }, async (job) => {
       const folder = join(job.folder, 'backup');
       await job.failure({}, stopAt('after-accepted-before-poll', 2));
@@ -322,9 +429,19 @@ describe('a restore', () => {
       await expect(interruptedRestore(job.config(), folder, stopped)).rejects.toThrow('stopped');
 
       await expect(job.enrich({}, yes)).rejects.toMatchObject({ code: 'CHECKPOINT_LOST', exitCode: 2 });
+      const moved = join(job.folder, 'other');
+      await cp(folder, moved, { recursive: true });
+      await expect(restoreState(job.config(), { folder: moved })).rejects.toMatchObject({
+        code: 'STATE_NOT_EMPTY',
+      });
+      await restoreState(job.config(), { folder });
       await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
-      await restoreState(job.config(), { folder, replace: true });
       await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      const { pipeline } = job.config();
+      await expect(search(job.config(), { name: 'Clinic' })).rejects.toMatchObject({
+        code: 'RESTORED_UNCONFIRMED',
+        facts: { pipeline },
+      });
       const bought = job.service.folios.length;
       await job.enrich({}, yes);
       expect(job.service.folios.length).toBe(Math.max(6, bought));

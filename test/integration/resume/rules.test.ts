@@ -78,19 +78,23 @@ describe('publish', () => {
     });
   });
 
-  it('names the damaged part if it cannot be fetched again', async () => {
+  it('fetches a damaged part again, and says so where the service is out', async () => {
     await withJob({ behaviour }, async (job) => {
       const { run } = await job.enrich();
       const folder = path.join(job.config().stateDir, 'runs', run);
       const part = (await readdir(folder)).sort().at(-1)!;
       await truncate(path.join(folder, part), 20);
-      const published = publish(job.config(), run);
-      await expect(published).rejects.toMatchObject({
-        code: 'PART_DAMAGED',
-        exitCode: 6,
-        facts: { chunk: 6 },
-      });
+      const sent = job.service.count('upload');
+      const healthy = job.service.behaviour;
+      job.service.behaviour = { ...healthy, trouble: () => ({ kind: 'answer', status: 503 }) };
+      const impatient = job.config({ retry: { giveUpAfter: '50ms' } });
+      await expect(publish(impatient, run)).rejects.toMatchObject({ exitCode: 5 });
       // The run stays done, and the old output stays in place.
+      expect(await job.published()).toContain('enriched.csv._SUCCESS');
+      job.service.behaviour = healthy;
+      expect(await publish(job.config(), run)).toMatchObject({ run, exitCode: 0 });
+      expect(job.service.count('upload')).toBe(sent);
+      expect(job.service.count('download')).toBeGreaterThan(6);
       expect(await job.enrich()).toMatchObject({ run, found: 'done', exitCode: 0 });
       expect(await job.published()).toContain('enriched.csv._SUCCESS');
       expect(await job.output()).toBe(await unbrokenOutput());

@@ -48,7 +48,7 @@ it('does not happen unless configured: exit 4, and both ways out are named', asy
     await writeFile(job.sourcePath, sourceText(70));
     const error = await job.failure();
     expect(error).toMatchObject({ exitCode: 4, code: 'SOURCE_CHANGED' });
-    expect((error as { hint: string }).hint).toMatch(/old file back.*--new.*supersede/);
+    expect((error as { hint: string }).hint).toMatch(/old file back.*supersede.*--new --yes/);
     await writeFile(job.sourcePath, before);
     expect(await job.enrich()).toMatchObject({ found: 'continued', exitCode: 0 });
   });

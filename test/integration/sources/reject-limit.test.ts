@@ -130,10 +130,10 @@ it('the command says what to type, and that does it', async () => {
     const env = { FOLIOPIPE_TOKEN: job.service.token };
     const refused = await runCli(['run', file], { env });
     expect(refused.code).toBe(4);
-    const [, set] = /foliopipe run (--set \S+)/.exec(refused.stderr)!;
+    const [, set] = /foliopipe run -c \S+ (--set \S+)/.exec(refused.stderr)!;
     const plan = await runCli(['plan', file, ...set!.split(' ')], { env });
     expect(plan.stdout).toContain(
-      '\n  1 blank record would not be sent (upload.skipBlank): 3.2 %, and source.maxRejected is 1\n',
+      '\n  1 blank record would not be sent (upload.skipBlank): 3.2%, and source.maxRejected is 1\n',
     );
     const done = await runCli(['run', file, ...set!.split(' ')], { env });
     expect(done.code, done.stderr).toBe(0);

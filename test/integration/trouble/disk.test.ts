@@ -4,7 +4,7 @@
  * are in test/integration/resume/stopped-anywhere.test.ts.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { chmod, cp, open, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, open, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -102,32 +102,65 @@ describe('a work file that was changed', () => {
 });
 
 describe('replies that cannot be recorded', () => {
-  it('name the folio of every upload in flight, and the command that adopts it', async () => {
-    await withJob({ behaviour, config: { concurrency: { uploads: 3 } } }, async (job) => {
-      const proxy = await openUploadProxy(job.service.url);
-      const messages: string[] = [];
-      const tell = (_: object, text: string) => void messages.push(text);
-      const logger = { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
-      const service = { baseUrl: proxy.url };
-      const running = job.failure({ service }, { logger });
-      await proxy.accepted(3);
-      breakUploads(job);
-      proxy.release();
-      const error = (await running) as ConfigError;
-      await proxy.close();
-      expect(error).toMatchObject({ code: 'FOLIO_NOT_RECORDED', exitCode: 5 });
-      const said = [error.message, error.hint, ...messages].join('\n');
-      expect(job.service.folios).toHaveLength(3);
-      for (const { id, chunk } of job.service.folios) expect(said).toContain(`--chunk ${chunk} ${id}`);
+  const config = { concurrency: { uploads: 3 } };
+
+  /** Opens a proxy, and fails with three uploads in flight whose replies come after `spoil`. */
+  async function failWith(job: Job, spoil: () => Promise<void>) {
+    const proxy = await openUploadProxy(job.service.url);
+    const settings = { service: { baseUrl: proxy.url } };
+    const running = job.failure(settings);
+    await proxy.accepted(3);
+    await spoil();
+    proxy.release();
+    const error = (await running) as ConfigError;
+    expect(job.service.folios).toHaveLength(3);
+    return { error, settings, close: () => proxy.close() };
+  }
+
+  it('anywhere end the run with one error that names every folio, and the commands that adopt them', async () => {
+    await withJob({ behaviour, config }, async (job) => {
+      const { error, close } = await failWith(job, async () => {
+        breakUploads(job);
+        const journal = await journalOf(job);
+        await rename(journal, `${journal}.aside`);
+        await mkdir(journal);
+      });
+      await close();
+      expect(error).toMatchObject({ code: 'FOLIO_NOT_RECORDED', exitCode: 2, facts: { folios: 3 } });
+      for (const { id, chunk } of job.service.folios) {
+        expect(error.message).toContain(id);
+        expect(error.hint).toContain(`--chunk ${chunk} ${id}`);
+      }
+    });
+  });
+
+  it('in the database are in the journal, and the next run takes them up from there', async () => {
+    await withJob({ behaviour, config }, async (job) => {
+      const { settings, close } = await failWith(job, async () => breakUploads(job));
+      changeDatabase(job, 'DROP TRIGGER full');
+      await expectSuccess(job, await job.enrich(settings), all);
+      await close();
+      expect(job.service.folios).toHaveLength(6);
+      expect(await job.output()).toBe(await unbrokenOutput());
     });
   });
 });
 
-/** From now on recording a folio fails, as on a full disk. */
+/** From now on recording a folio in the database fails. */
 function breakUploads(job: Job): void {
+  const fail = "SELECT RAISE(ABORT, 'no room')";
+  changeDatabase(job, `CREATE TRIGGER full BEFORE UPDATE ON uploads BEGIN ${fail}; END`);
+}
+
+function changeDatabase(job: Job, sql: string): void {
   const database = openSqlite(path.join(job.config().stateDir, 'checkpoint.db'));
-  database.exec("CREATE TRIGGER full BEFORE UPDATE ON uploads BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  database.exec(sql);
   database.close();
+}
+
+async function journalOf(job: Job): Promise<string> {
+  const runs = path.join(job.config().stateDir, 'runs');
+  return path.join(runs, (await readdir(runs))[0]!, 'paid.log');
 }
 
 interface Ended {
@@ -171,9 +204,10 @@ const replacedByFile: WhileReadOnly = async (folder, args, env) => {
   return end;
 };
 
+const mayMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+
 /** Permission bits do not stop root, and only root may mount: the title says which way is used. */
 function readOnlyWay(): { readonly title: string; readonly run: WhileReadOnly } {
-  const mayMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
   if (mayMount) return { title: 'on a read-only file system', run: mounted };
   if (process.getuid?.() !== 0) return { title: 'without the right to write', run: withoutRights };
   return { title: 'with a file in its place', run: replacedByFile };
@@ -211,6 +245,82 @@ describe(`a read-only folder, ${readOnly.title}`, () => {
       await service.close();
     },
   );
+
+  it.runIf(readOnly.run === mounted)(
+    'the state: commands that only read work, and a run says to make it writable again',
+    async () => {
+      const service = await openFakeService(behaviour);
+      const job = await createJob(await folder(), { pipeline: 'reading', baseUrl: service.url });
+      const env = { ...job.env, FOLIOPIPE_TOKEN: service.token };
+      expect((await runCli(['run', job.config], { env })).code).toBe(0);
+      const backup = ['state', 'backup', path.join(job.folder, 'backup')];
+      for (const args of [['ledger'], ['status'], backup]) {
+        const end = await readOnly.run(job.stateDir, [...args, job.config], env);
+        expect(end.code, `${args.join(' ')}: ${end.stderr}`).toBe(0);
+        if (args[0] === 'ledger')
+          expect(end.stdout).toBe((await runCli([...args, job.config], { env })).stdout);
+      }
+      const refused = await readOnly.run(job.stateDir, ['run', '--new', '--yes', job.config], env);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toMatch(/\[STATE_DIR_UNWRITABLE\]\n {2}next: let this user write there again/);
+      await service.close();
+    },
+  );
+});
+
+describe.skipIf(!mayMount)('a disk that is full before the replies of uploads in flight', () => {
+  it('has room for these replies: nothing is paid twice', async () => {
+    const service = await openFakeService(behaviour);
+    const settings = { concurrency: { uploads: 3 } };
+    const job = await createJob(await folder(), { pipeline: 'full', baseUrl: service.url, settings });
+    const filler = path.join(job.folder, 'state', 'filler');
+    const preload = new URL('../../prove/crash/fill-disk-on-kill.js', import.meta.url);
+    const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
+    const script =
+      'set -e; d=$1; filler=$2; preload=$3; shift 3; mkdir -p "$d"; mount -t tmpfs -o size=8m none "$d"; set +e; ' +
+      'NODE_OPTIONS=--import=$preload "$@"; first=$?; test -e "$filler" || exit 99; ' +
+      'dd if=/dev/zero of="$filler" bs=4096 oflag=append conv=notrunc 2>/dev/null; "$@"; echo "ends $first $?"; ' +
+      'rm "$filler"; FOLIOPIPE_CRASH_AT= "$@"';
+    const args = ['sh', path.join(job.folder, 'state'), filler, preload.href];
+    const command = ['-rm', 'sh', '-c', script, ...args, process.execPath, cli, 'run', job.config];
+    const env = {
+      ...process.env,
+      ...job.env,
+      FOLIOPIPE_TOKEN: service.token,
+      FOLIOPIPE_CRASH_AT: 'after-post-before-commit:1:kill',
+      PROVE_FILLER: filler,
+    };
+    const end = await new Promise<Ended>((resolve) => {
+      const child = execFile('unshare', command, { env }, (_, stdout, stderr) =>
+        resolve({ code: child.exitCode, stdout, stderr }),
+      );
+    });
+    expect(end.code, end.stderr).toBe(0);
+    expect(end.stdout).toContain('ends 5 5');
+    expect(end.stderr).toContain('[DISK_FULL]');
+    expect(end.stderr).not.toContain('FOLIO_NOT_RECORDED');
+    expect(service.folios.length).toBe(6);
+    await service.close();
+  });
+});
+
+describe('a limit of the size of files', () => {
+  it.each([16, 128, 400])('of %i blocks is told as one, and nothing is paid', async (blocks) => {
+    const service = await openFakeService(behaviour);
+    const job = await createJob(await folder(), { pipeline: `size-${blocks}`, baseUrl: service.url });
+    const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
+    const words = ['-c', `ulimit -f ${blocks}; exec "$@"`, 'sh', process.execPath, cli, 'run', job.config];
+    const env = { ...process.env, ...job.env, FOLIOPIPE_TOKEN: service.token };
+    const end = await new Promise<Ended>((resolve) => {
+      const child = execFile('sh', words, { env }, (_, stdout, stderr) =>
+        resolve({ code: child.exitCode, stdout, stderr }),
+      );
+    });
+    expect(end.stderr).toMatch(/\[FILE_SIZE_LIMIT\]\n {2}next: raise the limit \(ulimit -f\)/);
+    expect(end.code).toBe(2);
+    expect(service.folios).toEqual([]);
+    await service.close();
+  });
 });
 
 describe('a clock', () => {

@@ -263,7 +263,7 @@ describe('a folio that was lost', () => {
       const other = adopt(job.config(), { run, chunk: 2, folio: folioOf(1).id });
       await expect(other).rejects.toMatchObject({ code: 'ADOPT_FOLIO_BOUND' });
       const own = { run, chunk: 2, folio: folioOf(2).id };
-      await expect(adopt(job.config(long), own)).rejects.toMatchObject({ code: 'FOLIO_LOST' });
+      await expect(adopt(job.config(long), own)).rejects.toMatchObject({ code: 'ADOPT_FOLIO_UNKNOWN' });
       remember(job);
       expect(await adopt(job.config(), own)).toMatchObject({ chunk: 2, records: 10 });
       await expectSuccess(job, await job.enrich(), all);

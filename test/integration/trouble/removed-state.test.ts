@@ -1,10 +1,16 @@
 /** Files of the state that are removed while a run works: it stops before it pays more, and what it paid for is kept. */
+import { execFileSync } from 'node:child_process';
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type FoliopipeError, hintOf, type RunOptions } from '../../../pipelines/index.js';
+import { openFakeService } from '../../fake-service/fake-service.js';
+import { withFolder } from '../../helpers/folders/folders.js';
+import { createJob } from '../../helpers/jobs/cli-job.js';
 import { expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
+import { runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 
 const setup = { behaviour, config: { concurrency: { uploads: 1 } } };
 
@@ -86,3 +92,43 @@ describe('while a run works', () => {
     });
   });
 });
+
+describe('the command, with uploads in flight when the state is removed', () => {
+  it('every message names the saved copy, which has each folio: after the printed mv nothing is paid twice', () =>
+    withFolder(async (folder) => {
+      const service = await openFakeService(behaviour);
+      const proxy = await openUploadProxy(service.url);
+      try {
+        const settings = { concurrency: { uploads: 3 }, ambiguous: { policy: 'hold' } };
+        const job = await createJob(path.join(folder, "an owner's files"), { baseUrl: proxy.url, settings });
+        const options = { env: { FOLIOPIPE_TOKEN: service.token } };
+        const run = spawnCli(['run', job.config], options);
+        await proxy.accepted(3);
+        execFileSync('rm', ['-rf', job.stateDir]);
+        proxy.release();
+        const gone = await run.ended;
+        expect(gone.code, gone.stderr).toBe(2);
+        expect(gone.stderr).toContain('[CHECKPOINT_GONE]');
+        const command = moveCommand(gone.stderr);
+        for (const name of ['run', 'recover', 'status']) {
+          const refused = await runCli([name, job.config], options);
+          expect(refused.code).toBe(2);
+          expect(refused.stderr).toContain('[CHECKPOINT_LOST]');
+          expect(moveCommand(refused.stderr)).toBe(command);
+        }
+        execFileSync('sh', ['-c', command]);
+        const end = await runCli(['run', job.config], options);
+        expect(end.code, end.stderr).toBe(0);
+        expect(end.stderr).not.toContain('cut off');
+        expect(service.count('upload')).toBe(6);
+      } finally {
+        await proxy.close();
+        await service.close();
+      }
+    }));
+});
+
+/** The command that puts the copy in place, as the message has it. */
+function moveCommand(stderr: string): string {
+  return /: ((?:rm -f .* && )?mv .*?); then run the same command again/.exec(stderr)?.[1] ?? stderr;
+}

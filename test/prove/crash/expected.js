@@ -28,11 +28,6 @@ const stopped = outcome(143, 'INTERRUPTED');
 /** Everything is bought and merged: the publication is finished before the process ends. */
 const published = outcome(0, null);
 const full = outcome(5, 'DISK_FULL');
-/** The reply is read and cannot be stored. The same command sends the chunk again. */
-const unrecorded = outcome(5, 'FOLIO_NOT_RECORDED', [chunks, 1, chunks + 1]);
-/** The command that the error names binds the folio first, so that the chunk is not sent again. */
-const adopted = outcome(5, 'FOLIO_NOT_RECORDED');
-
 const halved = ({ first, error }) => outcome(first, error, [halves, 0, halves]);
 const inRound = ({ first, error }) => outcome(first, error, [withRound, 0, withRound]);
 
@@ -46,7 +41,7 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
  * Failpoints that the job of the matrix never passes, and the tests that cover them. A search that may have been
  * accepted is not repeated, so the output differs from that of an uninterrupted run. A retry is another command. Parts
  * are fetched again, and columns added, only if the service answers otherwise than before. A job without reuse chooses
- * nothing. A delta needs an earlier publication. No
+ * nothing. A delta needs an earlier publication, and a load a database. No
  * output is withheld unless `failures.onExceeded` says so.
  */
 export const elsewhere = {
@@ -63,6 +58,10 @@ export const elsewhere = {
   'after-base-before-done': 'test/integration/publish/delta.test.ts',
   'after-segment-before-withheld': 'test/integration/publish/withheld-killed.test.ts',
   'after-withheld-before-removal': 'test/integration/publish/withheld-killed.test.ts',
+  'after-load-piece-before-next': 'test/integration/load/trouble.test.ts',
+  'after-load-copy-before-rows': 'test/integration/load/trouble.test.ts',
+  'after-load-rows-before-commit': 'test/integration/load/trouble.test.ts',
+  'after-load-commit-before-end': 'test/integration/load/trouble.test.ts',
 };
 
 /**
@@ -86,16 +85,12 @@ export const outcomesAt = {
     ...usual,
     ...hungUp,
     kill: killedBeforePost,
-    full: unrecorded,
-    'full, adopted': adopted,
   },
   'after-post-before-commit': {
     nth: 3,
     ...usual,
     ...hungUp,
     kill: killedAfterPost,
-    full: unrecorded,
-    'full, adopted': adopted,
   },
   'after-accepted-before-poll': { nth: 3, ...usual },
   'after-finished-reply-before-commit': { nth: 2, submitted: true, ...usual },

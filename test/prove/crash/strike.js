@@ -40,15 +40,15 @@ export async function unbrokenOutput(folder, job) {
 }
 
 /**
- * @param how `kill`, `term`, `hup`, `full`, or `full, adopted`.
+ * @param how `kill`, `term`, `hup` or `full`.
  * @returns what happened, in the words of the table of expected outcomes, and the folios that the client knows:
  * recorded, or told when the disk was full.
  */
 export async function strike(parent, { failpoint, nth, submitted, how, unbroken, ...job }) {
-  const pipeline = `${failpoint}-${how.replace(', ', '-')}`;
+  const pipeline = `${failpoint}-${how}`;
   const folder = join(parent, pipeline);
   mkdirSync(folder);
-  const isFull = how.startsWith('full');
+  const isFull = how === 'full';
   const unmount = isFull ? mountSmallDisk(folder) : undefined;
   try {
     writeJob(folder, { pipeline, ...job });
@@ -82,8 +82,6 @@ export async function strike(parent, { failpoint, nth, submitted, how, unbroken,
       );
       rmSync(filler);
     }
-    if (how.endsWith('adopted')) await followHint(folder, error.hint);
-
     const second = await foliopipe(folder, error?.resume ? wordsOf(error.resume) : run);
     demand(second.end === 0, `the second run ended with ${second.end}: ${second.stderr}`);
     demandWhole(folder, unbroken);
@@ -98,14 +96,6 @@ export async function strike(parent, { failpoint, nth, submitted, how, unbroken,
     unmount?.();
     rmSync(folder, { recursive: true });
   }
-}
-
-/** Types the command that a hint ends with. */
-async function followHint(folder, hint) {
-  const [command] = /foliopipe adopt .+$/.exec(hint) ?? [];
-  demand(command !== undefined, `no adopt command in: ${hint}`);
-  const { end, stderr } = await foliopipe(folder, wordsOf(command));
-  demand(end === 0, `${command} ended with ${end}: ${stderr}`);
 }
 
 function wordsOf(command) {

@@ -101,10 +101,11 @@ export const redirected = stopped(7, 'SERVICE_REDIRECTS', {
 });
 
 const paidAnew = {
-  args: ['--new'],
+  args: ['--new', '--yes'],
   code: 0,
+  told: 'is given up',
   output: complete,
-  text: '`--new` begins a run that is paid anew',
+  text: '`--new --yes` begins a run that is paid anew',
 };
 
 /** Replies came and could not be read: these chunks are not sent again, and each is paid for once. */

@@ -3,7 +3,7 @@ import { cell, forEver, once, onceAndForEver, PASSING, REFUSING, statusCells, UN
 import { impatient, shortTimeouts } from './job.js';
 import { answered, searchFailed } from './outcomes.js';
 
-const refusing = { ...REFUSING, 404: 'SERVICE_REFUSED', 409: 'SERVICE_REFUSED', 410: 'SERVICE_REFUSED' };
+const refusing = { ...REFUSING, 404: 'SEARCH_NO_MATCH', 409: 'SERVICE_REFUSED', 410: 'SERVICE_REFUSED' };
 const outage = searchFailed(5, 'SERVICE_UNAVAILABLE');
 const outages = { first: answered('tried again'), always: outage, alwaysConfig: impatient };
 const ambiguous = searchFailed(5, 'AMBIGUOUS_SEARCH');

@@ -79,6 +79,7 @@ describe('cutting', () => {
     let asked = 0;
     const uploads = {
       inFlight: new Set<Promise<unknown>>(),
+      unrecorded: [],
       // Asked once before the source is read, and then between the cut and its check.
       get stopped() {
         asked += 1;

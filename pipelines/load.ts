@@ -1,0 +1,70 @@
+/** Loads the publication of a done run into the database of `load.into`, without the source and the service. */
+import {
+  type Config,
+  ConfigError,
+  checkLoadable,
+  createLocalOutputStore,
+  type LoadReport,
+  loadPublication,
+  namedRun,
+  type OpenRun,
+  openLoadTarget,
+  type RunOptions,
+  withState,
+} from '../src/index.js';
+
+/** What `load` has done. */
+export interface LoadedRun extends LoadReport {
+  readonly run: string;
+  readonly pipeline: string;
+}
+
+/**
+ * Loads the last publication of a run. A publication that the table has already changes nothing.
+ * @param id names a done run of the config's pipeline (see `namedRun`).
+ * @throws ConfigError `LOAD_MISSING` without `load.into`; `RUN_UNKNOWN`, `RUN_UNFINISHED`; `LOAD_NOT_LOADABLE` for a
+ *   rehearsal, and for a partial publication without `load.partial`; the errors of `loadPublication`.
+ */
+export async function load(config: Config, id: string, options: RunOptions = {}): Promise<LoadedRun> {
+  if (config.load === null || config.load.into === null) throw nothingToLoadInto();
+  return withState(config, options, async ({ checkpoint, signal, logger }) => {
+    const row = await namedRun(checkpoint, config.pipeline, id);
+    if (row === undefined || row.pipeline !== config.pipeline) {
+      throw new ConfigError('RUN_UNKNOWN', `pipeline ${config.pipeline} has no run ${id}`, {
+        hint: 'see the runs with: foliopipe runs',
+      });
+    }
+    if (row.state !== 'done' || row.publication === null) {
+      throw new ConfigError('RUN_UNFINISHED', `run ${row.id} is ${row.state}, and has nothing to load`, {
+        hint:
+          row.state === 'withheld'
+            ? `publish it all the same with: foliopipe publish ${row.id}; then: foliopipe load ${row.id}`
+            : 'finish it with: foliopipe run, which loads it too',
+        facts: { run: row.id, state: row.state },
+      });
+    }
+    const { publication } = row;
+    checkLoadable(row, publication, config.load!);
+    const { output = createLocalOutputStore(), at = () => undefined } = options;
+    const loadTarget = openLoadTarget(config, options);
+    const report = await loadPublication(
+      { config, output, loadTarget, signal, at, logger },
+      row,
+      publication,
+    );
+    return { run: row.id, pipeline: row.pipeline, ...report! };
+  });
+}
+
+/** The last step of a job: loads the publication of its run, if the config asks for it. A withheld run has none. */
+export async function loadDone(run: OpenRun): Promise<LoadReport | undefined> {
+  const row = (await run.checkpoint.run(run.id))!;
+  if (row.state !== 'done' || row.publication === null) return undefined;
+  return loadPublication(run, row, row.publication);
+}
+
+function nothingToLoadInto(): ConfigError {
+  return new ConfigError('LOAD_MISSING', 'the config has no load.into', {
+    hint: 'docs/warehouse.md shows how to load into a table; foliopipe load --print DIALECT shows statements for other warehouses',
+  });
+}

@@ -1,0 +1,61 @@
+/** `foliopipe load`: loads the publication of a run into the database of `load.into`. */
+import { type Command, Option } from 'commander';
+import {
+  type LoadedRun,
+  load,
+  type PrintDialect,
+  printDialects,
+  printRunLoad,
+} from '../../../pipelines/index.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { print } from '../output.js';
+import { runSession } from '../session.js';
+import { loadText } from '../summary-text.js';
+
+interface Options extends CommonOptions {
+  readonly print?: PrintDialect;
+}
+
+export function addLoad(command: Command, finish: Finish): void {
+  command
+    .argument('[run]', 'id of the run, the beginning of one, or last (the default)')
+    .argument('[file]', 'config file')
+    .addOption(
+      new Option('--print <dialect>', 'print the statements that would load it, and ask no database').choices(
+        printDialects,
+      ),
+    );
+  withOutputOptions(withConfigOptions(command)).action(
+    async (first: string | undefined, second: string | undefined, options: Options) => {
+      const [run, file] = readArguments(first, second);
+      if (options.print !== undefined) {
+        await print(await printRunLoad(await readConfig(options, file, 'nothing'), run, options.print));
+        return finish(0);
+      }
+      finish(
+        await runSession(options, file, {
+          // Without progress: a load is no work on records.
+          work: (config, { onRun: _, ...rest }) => load(config, run, rest),
+          text: loadedText,
+          exitCode: () => 0,
+          needs: 'nothing',
+        }),
+      );
+    },
+  );
+}
+
+/** The run may be left out before a config file. */
+function readArguments(first = 'last', second: string | undefined): [string, string | undefined] {
+  return second === undefined && /\.(ya?ml|json)$/i.test(first) ? ['last', first] : [first, second];
+}
+
+function loadedText(loaded: LoadedRun): string {
+  return `run ${loaded.run}: ${loadText(loaded)}\n`;
+}

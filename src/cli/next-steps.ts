@@ -1,0 +1,82 @@
+/**
+ * The commands that texts name as the next step, completed with what was typed: a command that is copied from a message
+ * must find the same config, source, output and state. A process runs one command, which is remembered here.
+ */
+import type { Command } from 'commander';
+import { isRehearsal, quoteForShell, withoutNew } from './resume-command.js';
+
+/** A flag of the command line that chooses the config, such as `--set` with `chunks.maxRecords=5`. */
+export interface ConfigFlag {
+  readonly name: '-c' | '--source' | '--output' | '--base-url' | '--state-dir' | '--set';
+  readonly value: string;
+}
+
+interface Typed {
+  readonly argv: readonly string[];
+  readonly flags: readonly ConfigFlag[];
+  /** Whether the command works on a run already, so that `--new` would begin another one. */
+  hasRun: boolean;
+}
+
+let typed: Typed = { argv: [], flags: [], hasRun: false };
+
+/** @param command the parsed command; undefined while it is not parsed. */
+export function rememberCommand(argv: readonly string[], command?: Command): void {
+  typed = { argv, flags: command === undefined ? [] : configFlags(command), hasRun: false };
+}
+
+/** From now on `--new` would begin another run. */
+export function rememberRun(): void {
+  typed.hasRun = true;
+}
+
+/** Whether the command that was typed has begun a run with `--new`, and would begin another one if typed again. */
+export function wouldBeginAnother(): boolean {
+  return typed.hasRun && typed.argv.includes('--new');
+}
+
+/** Makes a text that names next steps right for the command that was typed. Twice does no more than once. */
+export function nextSteps(text: string): string {
+  // The commands of a rehearsal have other flags: see `asRehearsed`.
+  const completed = isRehearsal(typed.argv) ? text : completeCommands(text, typed.flags);
+  return wouldBeginAnother() ? withoutNew(completed) : completed;
+}
+
+/**
+ * Adds the flags to each command of foliopipe in a text. A flag that the command in the text has itself is not added;
+ * `--set` counts by its key.
+ */
+export function completeCommands(text: string, flags: readonly ConfigFlag[]): string {
+  return text.replace(commandInText, (_, command: string, own: string) => {
+    const added = flags.filter((flag) => !hasFlag(own, flag));
+    const words = added.flatMap(({ name, value }) => [name, quoteForShell(value)]);
+    return [command, ...words].join(' ') + own;
+  });
+}
+
+/** "The next foliopipe run" is no command to type. The second group is what stands behind the command's name. */
+const commandInText =
+  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+
+function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
+  const own = words.split(/[\s=]+/);
+  if (name === '-c') return own.includes('-c') || own.includes('--config');
+  if (name === '--set') return words.includes(`--set ${value.split('=', 1)[0]}=`);
+  return own.includes(name);
+}
+
+/** The flags of a parsed command that choose its config, in the order in which they count. */
+function configFlags(command: Command): ConfigFlag[] {
+  const { config = [], set = [], ...of } = command.opts<Partial<Record<string, string & string[]>>>();
+  const at = command.registeredArguments.findIndex((argument) => argument.name() === 'file');
+  const file: unknown = command.processedArgs[at];
+  const all: [ConfigFlag['name'], unknown][] = [
+    ...[...config, file].map((value): [ConfigFlag['name'], unknown] => ['-c', value]),
+    ['--source', of.source],
+    ['--output', of.output],
+    ['--base-url', of.baseUrl],
+    ['--state-dir', of.stateDir],
+    ...[...set].map((value): [ConfigFlag['name'], unknown] => ['--set', value]),
+  ];
+  return all.flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
+}

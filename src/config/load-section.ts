@@ -1,0 +1,90 @@
+/** The section `load`: the table into which publications are loaded, and the address of its database. */
+import { inspect } from 'node:util';
+import { z } from 'zod';
+import { choice, flag } from './values.js';
+
+/** The value of `load.into` for databases that foliopipe only writes statements for. */
+export const LOADS_NOTHING = 'none';
+
+const SCHEMES: ReadonlySet<string> = new Set(['postgres:', 'postgresql:']);
+
+export const loadSchema = z
+  .strictObject({
+    into: z
+      .string()
+      .refine((text) => text === LOADS_NOTHING || (URL.canParse(text) && SCHEMES.has(new URL(text).protocol)))
+      .describe('an address such as postgres://user@host/database, or none'),
+    table: z
+      .string()
+      .regex(/^[^\p{Cc}]{1,200}$/u)
+      .describe('the name of a table, such as businesses or analytics.businesses'),
+    mode: choice(['append', 'replace', 'merge']),
+    onSchema: choice(['fail', 'add']).default('fail'),
+    onRemoved: choice(['keep', 'delete']).default('keep'),
+    partial: flag.default(false),
+  })
+  .nullable()
+  .default(null);
+
+type ParsedLoad = NonNullable<z.output<typeof loadSchema>>;
+
+/** The section ready for use. */
+export interface LoadConfig extends Readonly<Omit<ParsedLoad, 'into'>> {
+  /** Null: nothing is loaded. */
+  readonly into: DatabaseAddress | null;
+}
+
+/** The section ready for use; null if the config has none. */
+export function resolveLoad(parsed: Readonly<ParsedLoad> | null): LoadConfig | null {
+  if (parsed === null) return null;
+  const into = parsed.into === LOADS_NOTHING ? null : new DatabaseAddress(parsed.into);
+  return { ...parsed, into };
+}
+
+/**
+ * The address of a database. Every way of printing it gives scheme, host and database alone: user, password and options
+ * are secret. Only `reveal()` gives the whole address, to connect.
+ */
+export class DatabaseAddress {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Such as `postgres`. */
+  get scheme(): string {
+    return new URL(this.#url).protocol.replace(/(?:ql)?:$/, '');
+  }
+
+  reveal(): string {
+    return this.#url;
+  }
+
+  /** The texts that must appear nowhere. */
+  secrets(): readonly string[] {
+    const { password } = new URL(this.#url);
+    return [this.#url, password, decoded(password)].filter((text) => text !== '');
+  }
+
+  toString(): string {
+    const { host, pathname } = new URL(this.#url);
+    return `${this.scheme}://${host}${pathname}`;
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,62 @@
+/** What the section `load` means for an output: the database, whose code is loaded when it is used, and the table. */
+import type { Config } from '../config/schema.js';
+import { ConfigError } from '../errors.js';
+import { type OutputLayout, outputColumns } from '../results/output-layout.js';
+import { showText } from '../text.js';
+import type { ColumnRole, LoadTable, LoadTarget, TargetOptions } from './load-target.js';
+
+type CreateTarget = (options: TargetOptions) => LoadTarget;
+
+/** By scheme: one folder each. */
+const kinds: Readonly<Record<string, () => Promise<CreateTarget>>> = {
+  postgres: async () => (await import('./postgres/postgres-target.js')).createPostgresTarget,
+};
+
+/** A target that connects when it is used, and closes its connection each time. */
+export function createLoadTarget(options: TargetOptions): LoadTarget {
+  const open = async () => (await kinds[options.address.scheme]!())(options);
+  return {
+    check: async (table, signal) => (await open()).check(table, signal),
+    load: async (request, loadOptions) => (await open()).load(request, loadOptions),
+  };
+}
+
+/** The values of the config that decide on a load. */
+export type LoadSettings = Pick<Config, 'pipeline' | 'load'> & {
+  readonly source: Pick<Config['source'], 'key'>;
+};
+
+/** Columns between those of the source and those of the service: status, error code, error. */
+const OWN: readonly ColumnRole[] = ['status', 'reason', 'reason'];
+
+/**
+ * @param layout of the output.
+ * @param added the columns that the service adds, as far as they are known.
+ * @throws ConfigError `OUTPUT_KEY_MISSING` when the output leaves out a column by which rows are merged.
+ */
+export function createLoadTable(
+  { pipeline, load, source: { key } }: LoadSettings,
+  layout: OutputLayout,
+  added: readonly string[],
+): LoadTable {
+  const { table, mode, onSchema, onRemoved } = load!;
+  const names = mode === 'merge' ? (key ?? []) : [];
+  const lost = names.find((name) => !layout.sourceColumns.includes(name));
+  if (lost !== undefined) {
+    throw new ConfigError(
+      'OUTPUT_KEY_MISSING',
+      `output.columns leaves out ${showText(lost)}, by which load.mode: merge finds a row`,
+      {
+        hint: 'add the columns of source.key to output.columns; where the output is published already, then: foliopipe publish last',
+        facts: { column: lost },
+      },
+    );
+  }
+  const begin: readonly ColumnRole[] = [
+    ...layout.sourceColumns.map((name) => (names.includes(name) ? 'key' : 'source')),
+    ...OWN,
+    ...added.map(() => 'answer' as const),
+  ];
+  const columns = outputColumns(layout, added).map((name, at) => ({ name, role: begin[at] ?? 'lineage' }));
+  return { pipeline, table, mode, onSchema, onRemoved, columns };
+}

@@ -1,0 +1,105 @@
+/** The port to a database into which publications are loaded. `src/load/` has one folder for each kind of database. */
+import type { DatabaseAddress } from '../config/load-section.js';
+import type { AtFailpoint } from '../failpoints.js';
+import type { Bytes, Milliseconds } from '../types.js';
+
+/**
+ * What a column holds. `key`: names a record; `source`: other columns of the source; `status`: the status of the
+ * prediction; `reason`: why there is none; `answer`: what the service has answered; `lineage`: what has paid for that.
+ */
+export type ColumnRole = 'key' | 'source' | 'status' | 'reason' | 'answer' | 'lineage';
+
+export interface LoadColumn {
+  /** As the header of the output has it. */
+  readonly name: string;
+  readonly role: ColumnRole;
+}
+
+/** A table, and how a pipeline loads into it. */
+export interface LoadTable {
+  readonly pipeline: string;
+  /** As the config has it: the target reads it like a name in SQL. */
+  readonly table: string;
+  readonly mode: 'append' | 'replace' | 'merge';
+  readonly onSchema: 'fail' | 'add';
+  readonly onRemoved: 'keep' | 'delete';
+  /** In the order of the output. The last ones are missing if the service has not told them yet. */
+  readonly columns: readonly LoadColumn[];
+}
+
+/** A published file: a comma CSV with a header. */
+export interface LoadFile {
+  readonly bytes: Bytes;
+  /** Hex. */
+  readonly sha256: string;
+  /** Rows without the header. */
+  readonly records: number;
+  /** Reads it from its first byte on. A piece keeps its bytes. */
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/** A delta file: the columns of the output, then how the row has changed: `added`, `changed` or `removed`. */
+export interface LoadDelta extends LoadFile {
+  readonly base: { readonly publication: number; readonly sha256: string };
+}
+
+/** A publication to load. */
+export interface LoadRequest extends LoadTable {
+  readonly run: string;
+  /** Number of the publication. */
+  readonly publication: number;
+  readonly file: LoadFile;
+  /** Taken instead of the file if the table's last load is its base; null if there is none. */
+  readonly delta: LoadDelta | null;
+}
+
+export interface LoadOptions {
+  /** Aborting it undoes the load. */
+  readonly signal: AbortSignal;
+  readonly at: AtFailpoint;
+}
+
+/** How a load ended. */
+export interface Loaded {
+  /** Whether this publication was loaded before. Then nothing has changed. */
+  readonly already: boolean;
+  /** The publication whose delta was loaded; null if the whole output was. */
+  readonly base: number | null;
+  /** Rows that were inserted or changed. */
+  readonly written: number;
+  /** Rows that were deleted; in mode `replace` also those that are written again. */
+  readonly removed: number;
+  /** Columns that the table has got. */
+  readonly added: readonly string[];
+}
+
+export interface TargetOptions {
+  readonly address: DatabaseAddress;
+  /** How long to wait for a connection. */
+  readonly connectMs: Milliseconds;
+}
+
+export interface LoadTarget {
+  /**
+   * Checks that a load would be accepted: connection, rights, table, columns, names. Changes nothing.
+   * @throws FoliopipeError as `load` does.
+   */
+  check(table: LoadTable, signal: AbortSignal): Promise<void>;
+  /**
+   * Loads a publication, once and as a whole: a load that is stopped at any moment leaves nothing.
+   * @throws TroubleError (exit 5) when the database is down or busy; ConfigError (exit 2) when table and output do not
+   *   fit, or a newer publication is loaded; UntrustedError (exit 6) when not all rows have arrived; RefusedError
+   *   (exit 7) when a right is missing; the signal's reason.
+   */
+  load(request: LoadRequest, options: LoadOptions): Promise<Loaded>;
+}
+
+/** How the load of a run's publication ended, for its summary. */
+export interface LoadReport extends Omit<Loaded, 'already'>, Pick<LoadTable, 'table' | 'mode'> {
+  /** The database, without user and password. */
+  readonly into: string;
+  readonly publication: number;
+  /** `already`: loaded before, nothing has changed. `left`: not loaded, and `why` says the reason. */
+  readonly state: 'loaded' | 'already' | 'left';
+  readonly why: string | null;
+}

@@ -1,0 +1,142 @@
+/** The table `foliopipe_loads`, beside the table that is loaded: what was loaded into it. All SQL of this table. */
+import type { LoadRequest } from '../load-target.js';
+import type { Statement, Transaction } from './connect.js';
+import { quoteName } from './names.js';
+import type { TableName } from './read-table.js';
+
+const NAME = 'foliopipe_loads';
+
+/** A load that was committed. */
+export interface LastLoad {
+  readonly publication: number;
+  readonly run: string;
+  /** Of the output, hex. */
+  readonly sha256: string;
+  readonly mode: LoadRequest['mode'];
+  readonly onRemoved: LoadRequest['onRemoved'];
+  /** Names in the table. */
+  readonly columns: readonly string[];
+}
+
+/** Creates the table where it is missing. Two loads that create it at once wait for each other. */
+export async function createLoadsTable(transaction: Transaction, { schema }: TableName): Promise<void> {
+  const table = quoted(schema);
+  const { rows } = await transaction.query<{ there: boolean }>({
+    text: 'select to_regclass($1) is not null as there',
+    values: [table],
+  });
+  if (rows[0]!.there) return;
+  await transaction.query(lockStatement({ schema, name: NAME }));
+  await transaction.query(createLoadsText(table));
+}
+
+/** The statement that creates the table. @param table its quoted name. */
+export function createLoadsText(table: string): string {
+  return `create table if not exists ${table} (
+  target text not null,
+  pipeline text not null,
+  publication bigint not null,
+  run text not null,
+  sha256 text not null,
+  mode text not null,
+  on_removed text not null,
+  base bigint,
+  columns text not null,
+  records bigint not null,
+  written bigint,
+  removed bigint,
+  loaded_at timestamptz not null default now(),
+  primary key (target, pipeline, publication)
+)`;
+}
+
+/** Makes every other load into the same table wait until the transaction ends. */
+export function lockStatement({ schema, name }: TableName): Statement {
+  return {
+    text: `select pg_advisory_xact_lock(hashtextextended($1, 0))`,
+    values: [`foliopipe ${schema}.${name}`],
+  };
+}
+
+/** The load with the highest number; undefined before the first one. */
+export async function lastLoad(
+  transaction: Transaction,
+  { schema, name }: TableName,
+  pipeline: string,
+): Promise<LastLoad | undefined> {
+  const { rows } = await transaction.query<LastLoad & { publication: string; columns: string }>({
+    text: `select publication, run, sha256, mode, on_removed as "onRemoved", columns from ${quoted(schema)}
+            where target = $1 and pipeline = $2 order by publication desc limit 1`,
+    values: [name, pipeline],
+  });
+  const [found] = rows as readonly (Omit<LastLoad, 'publication' | 'columns'> &
+    Record<'publication' | 'columns', string>)[];
+  return found && { ...found, publication: Number(found.publication), columns: JSON.parse(found.columns) };
+}
+
+/** The name of another pipeline that has loaded into the table; undefined if there is none. */
+export async function otherPipeline(
+  transaction: Transaction,
+  { schema, name }: TableName,
+  pipeline: string,
+): Promise<string | undefined> {
+  const { rows } = await transaction.query<{ pipeline: string }>({
+    text: `select pipeline from ${quoted(schema)} where target = $1 and pipeline <> $2 limit 1`,
+    values: [name, pipeline],
+  });
+  return rows[0]?.pipeline;
+}
+
+/** @returns false if the publication has a row already. */
+export async function insertLoad(
+  transaction: Transaction,
+  { schema, name }: TableName,
+  request: LoadRequest,
+  { base, columns }: { readonly base: number | null; readonly columns: readonly string[] },
+): Promise<boolean> {
+  const { pipeline, publication, run, mode, onRemoved, file } = request;
+  const { count } = await transaction.query({
+    text: `insert into ${quoted(schema)}
+             (target, pipeline, publication, run, sha256, mode, on_removed, base, columns, records)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing`,
+    values: [
+      name,
+      pipeline,
+      publication,
+      run,
+      file.sha256,
+      mode,
+      onRemoved,
+      base,
+      JSON.stringify(columns),
+      file.records,
+    ],
+  });
+  return count === 1;
+}
+
+export async function updateCounts(
+  transaction: Transaction,
+  { schema, name }: TableName,
+  { pipeline, publication }: Pick<LoadRequest, 'pipeline' | 'publication'>,
+  { written, removed }: { readonly written: number; readonly removed: number },
+): Promise<void> {
+  await transaction.query({
+    text: `update ${quoted(schema)} set written = $4, removed = $5
+            where target = $1 and pipeline = $2 and publication = $3`,
+    values: [name, pipeline, publication, written, removed],
+  });
+}
+
+/** Statements that fail if the role may not write the table, and change nothing. */
+export function tryLoadsStatements({ schema }: TableName): string[] {
+  const table = quoted(schema);
+  return [
+    `explain insert into ${table} select * from ${table} where false`,
+    `explain update ${table} set written = 0 where target = ''`,
+  ];
+}
+
+function quoted(schema: string): string {
+  return `${quoteName(schema)}.${quoteName(NAME)}`;
+}

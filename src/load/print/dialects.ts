@@ -1,0 +1,125 @@
+/** How databases differ whose statements foliopipe writes but does not run. */
+import type { LoadTable } from '../load-target.js';
+import { foldName } from '../postgres/names.js';
+
+/** What is loaded. */
+export interface PrintedLoad {
+  readonly table: LoadTable;
+  readonly publication: number;
+  readonly run: string;
+  /** Of the output, hex. */
+  readonly sha256: string;
+  readonly file: PrintedFile;
+}
+
+interface PrintedFile {
+  readonly path: string;
+  readonly records: number;
+}
+
+export interface Dialect {
+  /** What runs the statements, and what a person must fill in. */
+  readonly notes: readonly string[];
+  /** The type of a text. */
+  readonly text: string;
+  /** A name as the database stores it when it is written without quotes, in quotes. */
+  name(name: string): string;
+  /** The name of a table, with its schema, from the config. */
+  table(name: string): string;
+  /** Whether there is a MERGE with conditions; otherwise UPDATE and INSERT. */
+  readonly hasMerge: boolean;
+  /** A staged cell as a value. */
+  staged(column: string): string;
+  /** Columns of a subquery that is compared with a tuple of columns. */
+  tuple(columns: readonly string[]): string;
+  /** Whether two values differ; null equals null. */
+  differ(a: string, b: string): string;
+  /** Makes the script fail if the staging table has another number of rows. */
+  assertRows(records: number): string;
+  /** What puts the file into the staging table; it stands before the transaction. */
+  stage(columns: readonly string[], file: PrintedFile): readonly string[];
+  readonly begin: string;
+}
+
+export const STAGING = 'foliopipe_staging';
+
+const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const everyPart = (table: string, write: (part: string) => string) => table.split('.').map(write).join('.');
+
+/** An impossible division is the only way to fail within plain statements. */
+const divisionAssert = (records: number) =>
+  `select 1 / case when count(*) = ${records} then 1 else 0 end as all_rows_arrived from ${STAGING};`;
+
+const snowflakeName = (name: string) => quoted(PLAIN.test(name) ? name.toUpperCase() : name);
+
+const snowflake: Dialect = {
+  notes: [
+    '-- For snowsql with -o exit_on_error=true, or snow sql. The role needs CREATE TABLE in the schema.',
+  ],
+  text: 'varchar',
+  name: snowflakeName,
+  table: (table) => everyPart(table, snowflakeName),
+  hasMerge: true,
+  staged: (column) => `s.${column}`,
+  tuple: (columns) => columns.join(', '),
+  differ: (a, b) => `${a} is distinct from ${b}`,
+  assertRows: divisionAssert,
+  stage: (columns, { path }) => [
+    `create or replace temporary table ${STAGING} (${columns.map((name) => `${name} varchar`).join(', ')});`,
+    `put ${literal(`file://${path}`)} @%${STAGING} auto_compress = true overwrite = true;`,
+    `copy into ${STAGING} from @%${STAGING}
+  file_format = (type = csv skip_header = 1 field_optionally_enclosed_by = '"' escape_unenclosed_field = none
+                 empty_field_as_null = true null_if = () encoding = 'UTF8')
+  on_error = abort_statement;`,
+  ],
+  begin: 'begin transaction;',
+};
+
+const bigQueryName = (name: string) => `\`${name.replaceAll('`', '_')}\``;
+
+const bigquery: Dialect = {
+  notes: [
+    '-- The command bq load is for a shell; the rest for bq query --use_legacy_sql=false --dataset_id=DATASET, as one script.',
+    '-- BigQuery does not tell an empty text from a missing value in a CSV: both become null.',
+  ],
+  text: 'string',
+  name: bigQueryName,
+  table: bigQueryName,
+  hasMerge: true,
+  staged: (column) => `nullif(s.${column}, '')`,
+  tuple: (columns) => (columns.length === 1 ? columns[0]! : `(${columns.join(', ')})`),
+  differ: (a, b) => `${a} is distinct from ${b}`,
+  assertRows: (records) =>
+    `assert (select count(*) from ${STAGING}) = ${records} as 'not all rows of the output have arrived';`,
+  stage: (columns, { path }) => [
+    `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(path)} ${columns.map((name) => `${name}:string`).join(',')}`,
+  ],
+  begin: 'begin transaction;',
+};
+
+const redshift: Dialect = {
+  notes: ['-- For psql -v ON_ERROR_STOP=1. Put the output into a bucket first, and name it in COPY.'],
+  text: 'varchar(65535)',
+  name: (name) => quoted(foldName(name)),
+  table: (table) => everyPart(table, (part) => quoted(foldName(part))),
+  hasMerge: false,
+  staged: (column) => `s.${column}`,
+  tuple: (columns) => columns.join(', '),
+  // It has no IS DISTINCT FROM. No cell of a CSV that foliopipe writes holds chr(1) alone.
+  differ: (a, b) => `coalesce(${a}, chr(1)) <> coalesce(${b}, chr(1))`,
+  assertRows: divisionAssert,
+  stage: (columns, { path }) => [
+    `create temp table ${STAGING} (${columns.map((name) => `${name} varchar(65535)`).join(', ')});`,
+    `copy ${STAGING} from ${literal(`s3://BUCKET/${path.split('/').at(-1)}`)} iam_role default
+  format csv ignoreheader 1 emptyasnull;`,
+  ],
+  begin: 'begin;',
+};
+
+export const dialects: Readonly<Record<'snowflake' | 'bigquery' | 'redshift', Dialect>> = {
+  snowflake,
+  bigquery,
+  redshift,
+};

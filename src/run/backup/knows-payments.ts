@@ -1,0 +1,53 @@
+/**
+ * Whether what is left of a state folder knows of everything that was paid. Journals alone cannot tell: a lost journal,
+ * or the lost end of one, leaves no trace. So it is known only where the database of the same state is left too, is
+ * whole, and tells the same.
+ */
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { journalPath, runsWithFiles } from '../../checkpoint/journal/journal-folder.js';
+import { readJournal, wholeLength } from '../../checkpoint/journal/read-journal.js';
+import { readSearchJournal } from '../../checkpoint/journal/search-journal.js';
+import { checkDatabaseCopy, type PaidCounts } from '../../checkpoint/sqlite/copy-database.js';
+import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';
+import { DATABASE } from './backup-files.js';
+import { isRestored } from './restored-mark.js';
+
+/** Sends and changes nothing. A state that was restored before counts as one that does not know. */
+export async function knowsPayments(stateDir: string): Promise<boolean> {
+  const path = join(stateDir, DATABASE);
+  if (isRestored({ stateDir }) || !existsSync(path)) return false;
+  try {
+    await refuseLost(path);
+    const { paid, singleSearches } = checkDatabaseCopy(path);
+    const known = new Set(paid.map(({ run }) => run));
+    if (runsWithFiles(stateDir).some((run) => !known.has(run))) return false;
+    if (readSearchJournal(stateDir).size !== singleSearches) return false;
+    return paid.every((counts) => tellsTheSame(journalPath(stateDir, counts.run), counts));
+  } catch {
+    // What cannot be read tells nothing.
+    return false;
+  }
+}
+
+/** @throws ConfigError `JOURNAL_DAMAGED`, `JOURNAL_NEWER`. */
+function tellsTheSame(path: string, { uploads, folios, searches }: PaidCounts): boolean {
+  if (!existsSync(path)) return uploads + searches === 0;
+  if (isLastLineCut(path)) return false;
+  const told = { uploads: new Set<string>(), folios: new Set<string>(), searches: new Set<number>() };
+  for (const line of readJournal(path)) {
+    if (line.type === 'intent') told.uploads.add(`${line.chunk} ${line.attempt}`);
+    if (line.type === 'accepted' || line.type === 'adopted') told.folios.add(`${line.chunk} ${line.attempt}`);
+    if (line.type === 'search') told.searches.add(line.record);
+  }
+  return told.uploads.size === uploads && told.folios.size === folios && told.searches.size === searches;
+}
+
+function isLastLineCut(path: string): boolean {
+  const file = openSync(path, 'r');
+  try {
+    return wholeLength(file) !== fstatSync(file).size;
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,179 @@
+/** Loads the publication of a run into the database of `load.into`, and checks that before anything is paid. */
+import type { Checkpoint, Publication, Run } from '../checkpoint/checkpoint.js';
+import type { LoadConfig } from '../config/load-section.js';
+import type { Config } from '../config/schema.js';
+import { ConfigError } from '../errors.js';
+import type { OutputStore } from '../files/output-store.js';
+import { createLoadTable, createLoadTarget } from '../load/configured-load.js';
+import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '../load/load-target.js';
+import { deltaPath } from '../report/manifest.js';
+import { createOutputLayout } from '../results/output-layout.js';
+import type { RunContext } from '../run-context.js';
+import { expectedColumns } from '../stages/merge/result-columns.js';
+import type { Choice, Source } from '../types.js';
+import type { RunOptions } from './run-options.js';
+
+/** The target of the config; null without one. The local service in this process only rehearses. */
+export function openLoadTarget(
+  { load, service, timeouts }: Config,
+  { loadTarget }: Pick<RunOptions, 'loadTarget'> = {},
+): LoadTarget | null {
+  if (load === null || load.into === null || service.embedded) return null;
+  return loadTarget ?? createLoadTarget({ address: load.into, connectMs: timeouts.connect });
+}
+
+/**
+ * Checks that the target would accept the output, as far as its columns are known.
+ * @param row the run, or what is known of a new one.
+ * @throws FoliopipeError as `LoadTarget.check` does.
+ */
+export async function checkLoad(
+  {
+    config,
+    checkpoint,
+    loadTarget,
+    signal,
+  }: Pick<RunContext, 'config' | 'loadTarget' | 'signal'> & {
+    readonly checkpoint: Pick<Checkpoint, 'knownColumns'>;
+  },
+  row: Pick<Run, 'pipeline' | 'service' | 'columns'> & {
+    readonly source: Pick<Source, 'columns' | 'files'>;
+    readonly choice: Choice | null;
+  },
+): Promise<void> {
+  if (loadTarget === null) return;
+  const added = await expectedColumns({ config, checkpoint }, row);
+  const layout = createOutputLayout(row.source, config.output);
+  await loadTarget.check(createLoadTable(config, layout, added), signal);
+}
+
+/** Checks the target before more is paid, if an interrupted run has something left to send. */
+export async function checkLoadOfRest(
+  run: Pick<RunContext, 'id' | 'config' | 'loadTarget' | 'signal'> & {
+    readonly checkpoint: Pick<Checkpoint, 'knownColumns' | 'run' | 'tally'>;
+  },
+): Promise<void> {
+  if (run.loadTarget === null) return;
+  const row = (await run.checkpoint.run(run.id))!;
+  const { cut, uploading, ambiguous } = (await run.checkpoint.tally(run.id)).chunks;
+  if (row.chunks === null || cut + uploading + ambiguous > 0) await checkLoad(run, row);
+}
+
+/** Why a publication must not be loaded; undefined if it may. */
+function whyNotLoaded(
+  { rehearsal }: Pick<Run, 'rehearsal'>,
+  { exitCode }: Pick<Publication, 'exitCode'>,
+  { partial }: Pick<LoadConfig, 'partial'>,
+): string | undefined {
+  if (rehearsal) return 'it is a rehearsal';
+  if (exitCode !== 0 && !partial) return `it ended with exit code ${exitCode}, and load.partial is false`;
+  return undefined;
+}
+
+/** @throws ConfigError `LOAD_NOT_LOADABLE` for a rehearsal, and for a partial publication without `load.partial`. */
+export function checkLoadable(
+  row: Pick<Run, 'id' | 'rehearsal'>,
+  publication: Pick<Publication, 'exitCode'>,
+  load: Pick<LoadConfig, 'partial'>,
+): void {
+  const why = whyNotLoaded(row, publication, load);
+  if (why === undefined) return;
+  throw new ConfigError('LOAD_NOT_LOADABLE', `run ${row.id} is not loaded: ${why}`, {
+    hint: row.rehearsal
+      ? 'predictions of the local service are not real, and never go into a table'
+      : 'look at its failed records (docs/failed-records.md), or set load.partial: true',
+    facts: { run: row.id, exitCode: publication.exitCode },
+  });
+}
+
+type LoadNeeds = Pick<RunContext, 'config' | 'output' | 'loadTarget' | 'signal' | 'at' | 'logger'>;
+
+/**
+ * Loads a publication that is in place, unless it was loaded before or must not be loaded.
+ * @returns undefined if the config loads nothing.
+ * @throws FoliopipeError as `LoadTarget.load` does. The publication stays in place, and the load can be done alone.
+ */
+export async function loadPublication(
+  run: LoadNeeds,
+  row: Run,
+  publication: Publication,
+): Promise<LoadReport | undefined> {
+  const { load } = run.config;
+  if (load === null || load.into === null) return undefined;
+  const report = {
+    into: String(load.into),
+    table: load.table,
+    mode: load.mode,
+    publication: publication.number,
+  };
+  const none = { base: null, written: 0, removed: 0, added: [] };
+  const why = whyNotLoaded(row, publication, load);
+  if (why !== undefined || run.loadTarget === null) {
+    run.logger.warn(
+      { run: row.id, ...report },
+      `publication ${publication.number} is not loaded into ${load.table}: ${why}`,
+    );
+    return { ...report, ...none, state: 'left', why: why ?? null };
+  }
+  run.logger.info(
+    { run: row.id, ...report },
+    `loading publication ${publication.number} into ${load.table} of ${load.into}`,
+  );
+  await checkInPlace(run.output, row.id, publication);
+  const request = requestOf(run, row, publication);
+  const { already, ...loaded } = await run.loadTarget.load(request, { signal: run.signal, at: run.at });
+  return { ...report, ...loaded, state: already ? 'already' : 'loaded', why: null };
+}
+
+function requestOf({ config, output }: LoadNeeds, row: Run, publication: Publication): LoadRequest {
+  const layout = createOutputLayout(row.source, publication.output);
+  const { path } = publication.output;
+  const file: LoadFile = { ...publication, open: () => output.stream(path) };
+  checkKeyOf(config, row);
+  return {
+    ...createLoadTable(config, layout, publication.resultColumns),
+    run: row.id,
+    publication: publication.number,
+    file,
+    delta: deltaOf(config, publication, () => output.stream(deltaPath(path))),
+  };
+}
+
+/** @throws ConfigError `OUTPUT_MISSING`, `OUTPUT_CHANGED` when what is in place is not what was published. */
+async function checkInPlace(
+  output: Pick<OutputStore, 'identity'>,
+  run: string,
+  { bytes, output: { path } }: Publication,
+): Promise<void> {
+  const found = await output.identity(path);
+  if (found?.bytes === bytes) return;
+  const [code, problem] =
+    found === undefined
+      ? ['OUTPUT_MISSING', 'is not there']
+      : ['OUTPUT_CHANGED', 'is not what this run has published'];
+  throw new ConfigError(code, `run ${run}: ${path} ${problem}, and nothing was loaded`, {
+    hint: `write it again with: foliopipe publish ${run}; then: foliopipe load ${run}`,
+    facts: { run, path },
+  });
+}
+
+/** A delta by another key does not name the rows of the table. */
+function deltaOf(config: Config, { delta }: Publication, open: LoadFile['open']): LoadDelta | null {
+  if (delta == null || delta.base === null) return null;
+  if (JSON.stringify(delta.key) !== JSON.stringify(config.source.key)) return null;
+  const { base, bytes, sha256, added, changed, removed } = delta;
+  return { base, bytes, sha256, records: added + changed + removed, open };
+}
+
+/** @throws ConfigError `LOAD_KEY_UNCHECKED` if it is not known that the key names each record of the run once. */
+function checkKeyOf({ load, source }: Config, { id, frozen }: Pick<Run, 'id' | 'frozen'>): void {
+  if (load?.mode !== 'merge' || frozen['source.key'] === JSON.stringify(source.key)) return;
+  throw new ConfigError(
+    'LOAD_KEY_UNCHECKED',
+    `run ${id} was published with another source.key, and load.mode: merge needs it`,
+    {
+      hint: `foliopipe publish ${id} checks the new key and writes the output again; then: foliopipe load ${id}`,
+      facts: { run: id },
+    },
+  );
+}

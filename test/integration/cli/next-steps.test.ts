@@ -1,0 +1,75 @@
+/** The commands that a message names work as they are printed, on the same job, and pay nothing twice. */
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openFakeService } from '../../fake-service/fake-service.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob } from '../../helpers/jobs/cli-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+
+const folder = useSharedFolder();
+
+/** The words of the command that stands behind a text. No word holds a blank here. */
+function commandAfter(text: string, said: string): string[] {
+  const [, command] = said.split(text);
+  return /^foliopipe ([^;\n]+)/.exec(command!)![1]!.split(' ');
+}
+
+it('a run begun with --new and a stuck folio is gone on with, or ended, by what is printed', async () => {
+  const service = await openFakeService({
+    finishedAtPoll: ({ chunk }) => (chunk === 2 ? Number.POSITIVE_INFINITY : 1),
+  });
+  try {
+    const settings = { poll: { timeout: '200ms' } };
+    const job = await createJob(await folder(), {
+      pipeline: 'stuck',
+      baseUrl: service.url,
+      records: 30,
+      settings,
+    });
+    const here = { env: { FOLIOPIPE_TOKEN: service.token }, cwd: job.folder };
+    await copyFile(job.source, join(job.folder, 'b2.csv'));
+    const flags = ['-c', 'job.yaml', '--source', 'b2.csv', '--output', 'o/x.csv'];
+    const stuck = await callMain(['run', ...flags, '--new', '--yes'], here);
+    expect(stuck).toMatchObject({ code: 5 });
+    expect(stuck.stderr).toContain(
+      'run the same command without --new to wait for them; nothing is paid again',
+    );
+    const goOn = commandAfter('go on with: ', stuck.stderr);
+    expect(goOn).toEqual(['run', ...flags]);
+    const again = await callMain(goOn, here);
+    expect(again).toMatchObject({ code: 5 });
+    expect(again.stderr).toContain('run the same command again');
+    expect(service.count('upload')).toBe(3);
+
+    const warned = commandAfter('it is left for the next run; to give it up: ', again.stderr);
+    expect(commandAfter('and its 10 records: ', again.stderr)).toEqual(warned);
+    const status = await callMain(['status', ...flags], here);
+    expect(await callMain(warned, here)).toMatchObject({ code: 0 });
+    expect(status).toMatchObject({ code: 0 });
+    const ended = await callMain(goOn, here);
+    expect(ended.stderr).toContain(`output    ${join(job.folder, 'o/x.csv')} (30 records`);
+    expect(ended).toMatchObject({ code: 3 });
+    expect(service.count('upload')).toBe(3);
+  } finally {
+    await service.close();
+  }
+});
+
+it('a run at a mistyped address gives way to one at the right address, without a word about --new', async () => {
+  const wrong = await openFakeService({ trouble: () => ({ kind: 'answer', status: 404 }) });
+  const service = await openFakeService({});
+  try {
+    const job = await createJob(await folder(), { pipeline: 'moved', baseUrl: service.url, records: 20 });
+    const here = { env: { FOLIOPIPE_TOKEN: service.token }, cwd: job.folder };
+    const refused = await callMain(['run', 'job.yaml', '--base-url', wrong.url], here);
+    expect(refused).toMatchObject({ code: 7 });
+    const ended = await callMain(['run', 'job.yaml'], here);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).toMatch(/began at another address of the service and has paid nothing there/);
+    expect(service.count('upload')).toBe(2);
+  } finally {
+    await wrong.close();
+    await service.close();
+  }
+});

@@ -1,0 +1,337 @@
+/** What stops a load, when it is found, and that the load alone is done again: drift, rights, kills, a server that is down. */
+import { createHash } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { load } from '../../../pipelines/index.js';
+import { DatabaseAddress } from '../../../src/config/load-section.js';
+import { createLoadTarget } from '../../../src/load/configured-load.js';
+import type { LoadRequest } from '../../../src/load/load-target.js';
+import { predictedAnswer } from '../../fake-service/parts.js';
+import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
+import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await openPostgres();
+});
+afterAll(() => server.close());
+
+const businesses: readonly Business[] = Array.from({ length: 25 }, (_, at) => ({
+  id: `0${1000 + at}`,
+  Business: `Fine ${at}`,
+}));
+const answers = ['naics_code', 'naics_title', 'confidence'];
+
+/** The error that a job ends with before anything was sent. */
+async function refusal(job: LoadedJob, changes = {}): Promise<Record<string, unknown>> {
+  const error = (await job.failure(changes)) as Error;
+  expect(job.service.count('upload'), String(error)).toBe(0);
+  const { message } = error;
+  return { ...error, message };
+}
+
+const columns = (names: readonly string[], more = '') =>
+  `create table businesses (${names.map((name) => `"${name}" text`).join(', ')}${more})`;
+const source = ['id', 'business', 'address', 'state', 'note'];
+const own = ['prediction_status', 'prediction_error_code', 'prediction_error'];
+const added = answers.map((name) => `prediction_${name}`);
+
+describe('before anything is paid', () => {
+  it.each<[string, string, number, string, object]>([
+    ['a table that is not there', '', 2, 'LOAD_TABLE_MISSING', {}],
+    [
+      'a table without a column of the source',
+      columns([...source.slice(1), ...own, ...added]),
+      2,
+      'LOAD_DRIFT',
+      {},
+    ],
+    [
+      'a table without a declared column of the service',
+      columns([...source, ...own]),
+      2,
+      'LOAD_DRIFT',
+      { result: { columns: answers } },
+    ],
+    [
+      'a column that nothing fills',
+      columns([...source, ...own, ...added], ', other int not null'),
+      2,
+      'LOAD_DRIFT',
+      {},
+    ],
+    [
+      'an answer that must not be null',
+      columns([...source, ...own], `, ${added.map((name) => `${name} text not null`).join()}`),
+      2,
+      'LOAD_DRIFT',
+      { result: { columns: answers } },
+    ],
+    [
+      'a key that may be doubled',
+      columns([...source, ...own, ...added]),
+      2,
+      'LOAD_KEY_NOT_UNIQUE',
+      { load: { mode: 'merge' } },
+    ],
+    ['a view', 'create view businesses as select 1 as id', 2, 'LOAD_NOT_A_TABLE', {}],
+    ['a name that is none', '', 2, 'LOAD_TABLE_NAME', { load: { table: 'a;drop table b' } }],
+    [
+      'columns that would be one',
+      '',
+      2,
+      'LOAD_NAMES',
+      {
+        load: { onSchema: 'add' },
+        source: { key: null },
+        upload: { columns: { name: 'BUSINESS', address: 'Business', state: 'Business' } },
+      },
+    ],
+    ['a database that does not exist', '', 2, 'LOAD_DATABASE_MISSING', 'nowhere'],
+    ['a server that is down', '', 5, 'LOAD_UNREACHABLE', 'down'],
+    ['a wrong password', '', 7, 'LOAD_REFUSED', 'password'],
+  ] as never)('finds %s', async (_, sql, exitCode, code, changes) => {
+    await withLoadedJob(server, { mode: 'replace', onSchema: 'fail' }, async (job) => {
+      await job.write(businesses);
+      if (code === 'LOAD_NAMES') await writeFile(job.sourcePath, 'BUSINESS,Business\na,b\n');
+      if (sql !== '') await job.database.query(sql);
+      const { url } = job.database;
+      const into = {
+        nowhere: `${url}_`,
+        down: url.replace(/:\d+\//, ':9/'),
+        password: url.replace(/:\w+@/, ':wr0ng-password@'),
+      }[String(changes)];
+      const error = await refusal(job, into === undefined ? (changes as object) : { load: { into } });
+      expect(error).toMatchObject({ code, exitCode });
+      expect(error.hint).toBeTruthy();
+      expect(JSON.stringify(error)).not.toContain(new URL(url).password);
+      expect(JSON.stringify(error)).not.toContain('wr0ng-password');
+      expect(await job.database.query("select to_regclass('foliopipe_loads') as loads")).toEqual([
+        { loads: null },
+      ]);
+    });
+  });
+});
+
+describe('rights', () => {
+  it('are checked before anything is paid, and the listed ones are enough', async () => {
+    await withLoadedJob(server, { mode: 'merge', onRemoved: 'delete', onSchema: 'fail' }, async (job) => {
+      const { database } = job;
+      const into = await database.role(`loader_${Date.now()}`, 'pa55word-of-loader');
+      const role = new URL(into).username;
+      await job.write(businesses);
+      const config = { load: { into }, result: { columns: answers } };
+      await database.query(columns([...source, ...own, ...added], ', primary key (id)'));
+      // The table of the loads cannot be created.
+      expect(await refusal(job, config)).toMatchObject({ code: 'LOAD_DENIED', exitCode: 7 });
+      await database.query(`grant create on schema public to ${role}`);
+      for (const right of ['select', 'insert', 'update', 'delete']) {
+        expect(await refusal(job, config), right).toMatchObject({ code: 'LOAD_DENIED', exitCode: 7 });
+        await database.query(`grant ${right} on businesses to ${role}`);
+      }
+      expect((await job.enrich(config)).load).toMatchObject({ state: 'loaded', written: 25 });
+      expect(await job.table()).toEqual(await job.rows());
+      // Only the owner of a table may add a column.
+      await job.write([...businesses, { id: 'N', Business: 'New' }]);
+      await database.query('alter table businesses drop column note');
+      const paid = job.service.count('upload');
+      const drift = await job.failure({ ...config, load: { into, onSchema: 'add' } });
+      expect(drift).toMatchObject({ code: 'LOAD_DRIFT', exitCode: 2 });
+      expect(job.service.count('upload')).toBe(paid);
+    });
+  });
+});
+
+describe('drift', () => {
+  const more = { ...predictedAnswer({ name: 'x' }).added, region: 'west' };
+  const withRegion = { answer: () => ({ status: 'SUCCESSFUL' as const, added: more }) };
+  const changes = { result: { onChange: 'add' }, source: { key: null } };
+
+  it('after a paid night leaves the publication in place, and the load is done alone', async () => {
+    await withLoadedJob(server, { mode: 'replace' }, async (job) => {
+      await job.write(businesses);
+      await job.enrich(changes);
+      job.service.behaviour = withRegion;
+      await job.write([...businesses, { id: 'N', Business: 'New' }]);
+      const strict = { ...changes, load: { onSchema: 'fail' } };
+      expect(await job.failure(strict)).toMatchObject({ code: 'LOAD_DRIFT', exitCode: 2 });
+      expect((await job.manifest()).publication).toBe(2);
+      expect(await job.table()).toHaveLength(25);
+      const paid = job.service.seen.length;
+      await job.database.query('alter table businesses add prediction_region text');
+      expect(await load(job.config(strict), 'last')).toMatchObject({ state: 'loaded', written: 26 });
+      expect(await job.enrich(strict)).toMatchObject({ load: { state: 'already' } });
+      expect(job.service.seen).toHaveLength(paid);
+      expect(await job.table()).toEqual(await job.rows());
+    });
+  });
+
+  it('adds columns where the config says so, and leaves those that are gone', async () => {
+    await withLoadedJob(server, { mode: 'replace' }, async (job) => {
+      await job.write(businesses);
+      await job.enrich(changes);
+      job.service.behaviour = withRegion;
+      await job.write([...businesses, { id: 'N', Business: 'New' }]);
+      expect((await job.enrich(changes)).load).toMatchObject({ written: 26, added: ['prediction_region'] });
+      expect(await job.table()).toEqual(await job.rows());
+      const fewer = { ...changes, output: { columns: ['id', 'Business'] } };
+      expect(await job.failure({ ...fewer, load: { onSchema: 'fail' } })).toMatchObject({
+        code: 'LOAD_DRIFT',
+      });
+      await job.enrich(fewer);
+      const rows = (await job.rows()).map((row) => ({ address: null, state: null, note: null, ...row }));
+      expect(await job.table()).toEqual(rows);
+    });
+  });
+
+  it('of types: values are cast, and one that does not fit ends the load without a trace', async () => {
+    await withLoadedJob(server, { mode: 'merge', onSchema: 'fail' }, async (job) => {
+      await job.write(businesses);
+      await job.database.query(
+        `create table businesses (id varchar(6) primary key, business varchar(10), address text, state char(2), note date,
+           prediction_status text, prediction_error_code text, prediction_error text,
+           prediction_naics_code integer, prediction_naics_title text, prediction_confidence numeric(3, 2),
+           seen timestamptz not null default now())`,
+      );
+      expect((await job.enrich()).load).toMatchObject({ written: 25 });
+      const [typed] = await job.database.query('select * from businesses where id = $1', ['01000']);
+      const [row] = await job.rows();
+      expect(typed).toMatchObject({ note: null, prediction_naics_code: Number(row!.prediction_naics_code) });
+      await job.write([{ ...businesses[0]!, Note: '2026-02-30' }, ...businesses.slice(1)]);
+      expect(await job.failure()).toMatchObject({ code: 'LOAD_VALUE_UNFIT', exitCode: 2 });
+      await job.write([{ ...businesses[0]!, Business: 'Longer than ten' }, ...businesses.slice(1)]);
+      expect(await job.failure()).toMatchObject({ code: 'LOAD_VALUE_UNFIT', exitCode: 2 });
+      expect(await job.loads()).toHaveLength(1);
+      expect(await job.database.query("select 1 from businesses where business like 'Longer%'")).toEqual([]);
+    });
+  });
+});
+
+describe('a kill', () => {
+  it.each([
+    ['after-load-piece-before-next', 'append'],
+    ['after-load-copy-before-rows', 'replace'],
+    ['after-load-rows-before-commit', 'merge'],
+    ['after-load-commit-before-end', 'append'],
+  ])('%s in mode %s: the same command loads the content once', async (armed, mode) => {
+    await withLoadedJob(server, { mode }, async (job) => {
+      await job.write(businesses);
+      const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
+      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      const paid = job.service.seen.length;
+      const { code, stderr, stdout } = await runCli(['run', '--json', job.file]);
+      expect(code, stderr).toBe(0);
+      const isCommitted = armed === 'after-load-commit-before-end';
+      expect(jsonLines(stdout).at(-1)).toMatchObject({ load: { state: isCommitted ? 'already' : 'loaded' } });
+      expect(job.service.seen).toHaveLength(paid);
+      expect(await job.table()).toEqual(await job.rows());
+      expect(await job.loads()).toHaveLength(1);
+    });
+  });
+
+  it.each([
+    'after-load-piece-before-next',
+    'after-load-copy-before-rows',
+    'after-load-rows-before-commit',
+  ] as const)('of the server %s: exit 5, and the same command loads the content once', async (window) => {
+    await withLoadedJob(server, { mode: 'append' }, async (job) => {
+      await job.write(businesses);
+      let killed: Promise<void> | undefined;
+      const at = (point: string) => {
+        if (point === window) killed ??= server.kill();
+      };
+      expect(await job.failure({}, { at })).toMatchObject({ code: 'LOAD_UNREACHABLE', exitCode: 5 });
+      await killed;
+      expect(await job.failure()).toMatchObject({ code: 'LOAD_UNREACHABLE', exitCode: 5 });
+      expect((await job.manifest()).publication).toBe(1);
+      await server.start();
+      expect((await job.enrich()).load).toMatchObject({ state: 'loaded', written: 25 });
+      expect(await job.table()).toEqual(await job.rows());
+      expect(await job.loads()).toHaveLength(1);
+    });
+  });
+
+  it('by a signal undoes the load: exit 143', async () => {
+    await withLoadedJob(server, { mode: 'append' }, async (job) => {
+      await job.write(businesses);
+      const env = { FOLIOPIPE_CRASH_AT: 'after-load-copy-before-rows:term' };
+      const stopped = await runCli(['run', job.file], { env });
+      expect(stopped.code, stopped.stderr).toBe(143);
+      // The load alone asks no service.
+      const { service: _, ...rest } = JSON.parse(await readFile(job.file, 'utf8'));
+      await writeFile(job.file, JSON.stringify(rest));
+      const { code, stderr } = await runCli(['load', job.file]);
+      expect(code, stderr).toBe(0);
+      expect(stderr).toContain('is loaded into businesses of postgres://127.0.0.1:');
+      expect(await job.table()).toEqual(await job.rows());
+    });
+  });
+});
+
+it('two loads of one publication at once load it once', async () => {
+  const database = await server.createDatabase();
+  const target = createLoadTarget({ address: new DatabaseAddress(database.url), connectMs: 5_000 });
+  const text = 'id,name,status,code,error\n1,a,SUCCESSFUL,,\n2,b,FAILED,X,y\n';
+  const request: LoadRequest = {
+    pipeline: 'nightly',
+    table: 'Businesses',
+    mode: 'append',
+    onSchema: 'add',
+    onRemoved: 'keep',
+    columns: ['id', 'name', 'status', 'code', 'error'].map((name, at) => ({
+      name,
+      role: at < 2 ? 'source' : at === 2 ? 'status' : 'reason',
+    })),
+    run: 'run',
+    publication: 1,
+    file: {
+      bytes: text.length,
+      sha256: createHash('sha256').update(text).digest('hex'),
+      records: 2,
+      open: async function* () {
+        yield Buffer.from(text);
+      },
+    },
+    delta: null,
+  };
+  const options = { signal: new AbortController().signal, at: () => undefined };
+  const loaded = await Promise.all([1, 2, 3].map(() => target.load(request, options)));
+  expect(loaded.map(({ already }) => already).sort()).toEqual([false, true, true]);
+  expect(await database.query('select count(*)::int as rows from businesses')).toEqual([{ rows: 2 }]);
+  const short = { ...request, publication: 2, file: { ...request.file, records: 3 } };
+  await expect(target.load(short, options)).rejects.toMatchObject({ code: 'LOAD_ROWS_DIFFER', exitCode: 6 });
+  expect(await database.query('select count(*)::int as rows from businesses')).toEqual([{ rows: 2 }]);
+});
+
+describe('the address of the database', () => {
+  it('stands in no log, no state and no output', async () => {
+    await withLoadedJob(server, { mode: 'append' }, async (job) => {
+      await job.write(businesses);
+      const config = JSON.parse(await readFile(job.file, 'utf8'));
+      const { password } = new URL(config.load.into);
+      await writeFile(
+        job.file,
+        JSON.stringify({ ...config, load: { ...config.load, into: '$' + '{TARGET}' } }),
+      );
+      const flags = ['--log-file', join(job.folder, 'log'), '--log-level', 'debug', '--json', job.file];
+      for (const [command, TARGET] of [
+        ['run', job.database.url],
+        ['load', job.database.url],
+        ['load', job.database.url.replace('127.0.0.1', 'user@127.0.0.1')],
+        ['check', job.database.url],
+        ['load', `mysql://me:${password}@host/db`],
+      ] as const) {
+        const { stdout, stderr } = await runCli([command, ...flags], { env: { TARGET } });
+        expect(stdout + stderr).not.toContain(password);
+        expect(stdout).toContain(command === 'check' ? 'load' : 'summary');
+      }
+      const files = await readdir(job.folder, { recursive: true, withFileTypes: true });
+      for (const file of files.filter((entry) => entry.isFile())) {
+        const content = await readFile(join(file.parentPath, file.name));
+        expect(content.includes(password), file.name).toBe(false);
+      }
+    });
+  });
+});
