@@ -109,7 +109,8 @@ export function withJournal(
         return upload;
       }),
     recordAccepted: async (run, chunk, reply, at) => {
-      const { attempt } = (await checkpoint.chunk(run, chunk))!;
+      // The checkpoint refuses an unknown chunk.
+      const attempt = (await checkpoint.chunk(run, chunk))?.attempt ?? 0;
       const line = { type: 'accepted', chunk, attempt, ...reply, at } as const;
       let accepted: ChunkRow;
       try {

@@ -218,6 +218,7 @@ describe('what the pages show of the terminal', () => {
       .replace(/of the (\d+) chunks cut so far/, 'of $1 chunks')
       .replace(/\b(?:upload|track|download)(?=: | fails | works )/, 'CALL')
       .replaceAll(/\d+(?:\.\d+)?/g, '#')
+      .replaceAll(/# (\w+)s\b/g, '# $1')
       .trimEnd();
 
   it.each(scenes.map(({ name }) => name))('%s', async (scene) => {

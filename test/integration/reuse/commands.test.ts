@@ -246,7 +246,7 @@ describe('reuse forget', () => {
     const [name] = await segmentFiles(job);
     await writeFile(join(job.segments, name!), 'x');
     const broken = await callMain(['run', job.config, '--log-level', 'silent']);
-    expect(broken.stderr).toContain(`foliopipe reuse forget --run ${run}`);
+    expect(broken.stderr).toContain(`foliopipe reuse forget -c ${job.config} --run ${run}`);
     await command('reuse', 'forget', job.config, '--run', String(run));
     expect(await sentBy(job)).toBe(RECORDS);
   });
@@ -256,7 +256,7 @@ describe('reuse forget', () => {
     await summaryOf('reuse', 'import', first.output, job.config);
     await rm(join(job.segments, '..', 'secret'));
     const lost = await callMain(['run', job.config, '--log-level', 'silent']);
-    expect(lost.stderr).toContain('foliopipe reuse forget --all');
+    expect(lost.stderr).toContain(`foliopipe reuse forget -c ${job.config} --all`);
     await command('reuse', 'forget', job.config, '--all');
     expect(await sentBy(job)).toBe(RECORDS);
   });
