@@ -136,7 +136,8 @@ export function held(accepted) {
 /** 6, and again 6 without the fault: what was read of an upload stands. Only a new run, paid anew, goes on. */
 export const misread = stopped(6, 'UPLOAD_MISREAD', {
   second: { code: 6, told: 'UPLOAD_MISREAD', output: nothing },
-  wayOut: { ...paidAnew, folios: 1 + CHUNKS },
+  // What a local service has accepted was not paid, so nothing is said of it.
+  wayOut: { ...paidAnew, told: null, folios: 1 + CHUNKS },
 });
 
 /** The columns were learned from a part that was not as the others are. */
