@@ -23,6 +23,8 @@ export interface SourceFile {
   readonly path: string;
   /** Size on disk. */
   readonly bytes: Bytes;
+  /** Size of a gzipped file when it is unzipped; left out of other files. */
+  readonly unzippedBytes?: Bytes;
   /** Size, times and inode as one text: equal stamps let a resume skip reading the file again. */
   readonly stamp: string;
   /** Hash of the bytes on disk, hex. */

@@ -11,7 +11,7 @@ import type { Bytes, Source } from '../types.js';
 /** Bytes that an answer adds to a row, about; and the lineage of a row. */
 const ANSWER_BYTES = 60;
 const LINEAGE_BYTES = 110;
-/** How many times smaller text becomes by gzip: sources less than parts, whose columns are few. */
+/** How many times smaller text becomes by gzip: a source whose size is not known unzipped, and parts. */
 const SOURCE_GZIP = 4;
 const PART_GZIP = 5;
 /** Bytes of an answer in a segment, and of its entry in a lane while the segment is made. */
@@ -81,7 +81,8 @@ export function roomNeeded(
   { source, records: toStore, keepsAnswers, workFile }: StillToWrite,
 ): { readonly state: Room; readonly published: Room } {
   const text = source.files.reduce(
-    (sum, { bytes, dialect }) => sum + bytes * (dialect.gzip ? SOURCE_GZIP : 1),
+    (sum, { bytes, unzippedBytes, dialect }) =>
+      sum + (unzippedBytes ?? bytes * (dialect.gzip ? SOURCE_GZIP : 1)),
     0,
   );
   const records = Math.max(source.records - source.rejected, 1);

@@ -8,7 +8,7 @@ import { scanRecords } from '../csv/scan-records.js';
 import type { Batch } from '../csv/table.js';
 import { ConfigError, SourceError } from '../errors.js';
 import { showText } from '../text.js';
-import type { RejectLimit, Source, SourceFile } from '../types.js';
+import type { Bytes, RejectLimit, Source, SourceFile } from '../types.js';
 import { type KeyCheck, type KeyOptions, openKeyCheck } from './check-keys.js';
 import { checkSameColumns } from './check-same-columns.js';
 import { type InspectedFile, inspectFile } from './inspect-file.js';
@@ -177,7 +177,12 @@ async function scanFile(
     totals.bytes += bytes.length;
   };
 
-  const batches = scanRecords(afterHeader(readDecoded(file, 0, { signal, onRaw }), dataStart), {
+  let decodedBytes = 0;
+  const onDecoded = (bytes: number) => {
+    decodedBytes += bytes;
+  };
+  const decoded = readDecoded(file, 0, { signal, onRaw });
+  const batches = scanRecords(afterHeader(decoded, dataStart, onDecoded), {
     delimiter: dialect.delimiter,
     fields: columns.length,
     maxRecordBytes,
@@ -210,6 +215,7 @@ async function scanFile(
   return {
     path,
     bytes: file.bytes,
+    ...(dialect.gzip && { unzippedBytes: decodedBytes }),
     stamp: file.stamp,
     sha256: hash.digest('hex'),
     records: totals.records - before.records,
@@ -244,13 +250,18 @@ function checkCount(
   );
 }
 
-/** Drops the header. The file is still read from its beginning, so that the hash covers all of it. */
+/**
+ * Drops the header. The file is still read from its beginning, so that the hash covers all of it.
+ * @param onDecoded gets the length of each piece, header included.
+ */
 async function* afterHeader(
   decoded: AsyncIterable<Buffer>,
   dataStart: number,
+  onDecoded: (bytes: Bytes) => void,
 ): AsyncGenerator<Buffer, void, undefined> {
   let drop = dataStart;
   for await (const piece of decoded) {
+    onDecoded(piece.length);
     const dropped = Math.min(drop, piece.length);
     drop -= dropped;
     yield piece.subarray(dropped);

@@ -106,6 +106,14 @@ describe('what is to come', () => {
     expect(state).toBe(72_000);
   });
 
+  it('counts a gzipped source as it is unzipped, however well it was zipped', async () => {
+    const { source } = writes(1_000, {}, true);
+    const files = source.files.map((file) => ({ ...file, unzippedBytes: 100_000 }));
+    expect(await needed(writes(1_000, { source: { ...source, files } }))).toEqual(
+      await needed(writes(100_000)),
+    );
+  });
+
   it('is less for what is answered and written already', async () => {
     const workFile = join(await folder(), 'work');
     await writeFile(workFile, Buffer.alloc(150_000));

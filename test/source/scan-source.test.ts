@@ -52,6 +52,8 @@ describe('a source', () => {
     for (const content of [gzipSync(text), Buffer.from(`\u{feff}${text}`, 'utf16le')]) {
       const source = await scan([await write('a.csv', content)]);
       expect(source).toMatchObject({ records: 50_000, sha256: sha256(content), files: [{ dataStart: 4 }] });
+      const isZipped = content[0] === 0x1f;
+      expect(source.files[0]!.unzippedBytes).toBe(isZipped ? Buffer.byteLength(text) : undefined);
     }
   });
 
