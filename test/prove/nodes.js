@@ -8,6 +8,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -31,6 +32,8 @@ const TAIL_LINES = 60;
 
 const versions = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-nodes-'));
+// Tests run programs of the tree as other users.
+chmodSync(folder, 0o711);
 const outputs = new Set();
 const totals = { passed: 0, failed: 0 };
 

