@@ -131,6 +131,11 @@ export function refuseFileAsRun(command: string, run: string, file: string | und
   });
 }
 
+/** Who holds a lock that this process has taken, for the message to others. */
+export function lockHolder(): NonNullable<RunOptions['holder']> {
+  return { pid: process.pid, command: process.argv.slice(2).join(' ') };
+}
+
 /** Reads the value of `--chunk`. */
 export function chunkNumber(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);

@@ -10,7 +10,7 @@ import {
   type ServiceNeeds,
 } from '../../pipelines/index.js';
 import { armFailpoint } from './arm-failpoint.js';
-import { type CommonOptions, readConfig } from './common-options.js';
+import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, secretsOf, warnLost } from './create-logger.js';
 import { nextSteps, rememberRun } from './next-steps.js';
 import { stderr, stdout, writeJson } from './output.js';
@@ -81,7 +81,7 @@ export async function runSession<T extends object>(
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const times = readTimeOptions(options, logger);
   const stop = listenForStop((name) => logger.warn(stopText(name)));
-  const holder = { pid: process.pid, command: process.argv.slice(2).join(' ') };
+  const holder = lockHolder();
   const runOptions = { ...times, signal: stop.signal, logger, holder };
   const prepared = await prepare?.(given, runOptions);
   const config = prepared?.config ?? given;

@@ -34,6 +34,16 @@ export function listenForStop(onStop: (name: StopSignal) => void): StopSignals {
   };
 }
 
+/** Does the work of a command that has nothing to say at a stop; the signal aborts at the first of these signals. */
+export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = listenForStop(() => undefined);
+  try {
+    return await work(stop.signal);
+  } finally {
+    stop.close();
+  }
+}
+
 /** Says what the first signal does, and how to stop at once. */
 export function stopText(name: StopSignal): string {
   return `${name}: stopping. Waiting for uploads in flight (they are paid for).${stopAtOnce[name]}`;

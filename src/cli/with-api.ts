@@ -11,7 +11,7 @@ import {
   type ServiceEndpoint,
 } from '../../pipelines/index.js';
 import type { ServiceOptions } from '../service/open-service.js';
-import { listenForStop } from './stop-signals.js';
+import { untilStopped } from './stop-signals.js';
 
 /**
  * Opens the client, and the embedded service if the config has one. Closes both afterwards.
@@ -22,23 +22,20 @@ export async function withApi<T>(
   logger: Logger,
   use: (api: PredictionApi, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const stop = listenForStop(() => undefined);
-  try {
+  return untilStopped(async (signal) => {
     const service = await openEmbeddedService(config);
     try {
       const proxies = environmentProxies(process.env);
       const api = openApi(config, { logger, proxies, ...(service && { endpoint: service.endpoint }) });
       try {
-        return await use(api, stop.signal);
+        return await use(api, signal);
       } finally {
         await api.close();
       }
     } finally {
       await service?.close();
     }
-  } finally {
-    stop.close();
-  }
+  });
 }
 
 /** Changes to the embedded service's defaults: another speed, time scale or predictor, or faults. */

@@ -6,6 +6,7 @@ import {
   type CommonOptions,
   chunkNumber,
   type Finish,
+  lockHolder,
   readConfig,
   withConfigOptions,
   withOutputOptions,
@@ -13,7 +14,7 @@ import {
 import { createLogger } from '../create-logger.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
-import { listenForStop } from '../stop-signals.js';
+import { untilStopped } from '../stop-signals.js';
 import { readTimeOptions, type TimeOptions, withWaitOption } from '../time-options.js';
 
 interface Options extends CommonOptions, Pick<TimeOptions, 'waitLock'> {
@@ -31,23 +32,12 @@ export function addAbandon(command: Command, finish: Finish): void {
       const config = await readConfig(options, file, 'nothing');
       const logger = createLogger(options, []);
       const { run, chunk } = options;
-      const stop = listenForStop(() => undefined);
-      try {
-        const abandoned = await abandon(
-          config,
-          { run, chunk },
-          {
-            ...readTimeOptions(options, logger),
-            logger,
-            signal: stop.signal,
-            holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
-          },
-        );
-        if (options.json) await printJson('summary', { ...abandoned, exitCode: 0 });
-        else await print(nextSteps(abandonedText(abandoned)));
-      } finally {
-        stop.close();
-      }
+      const times = readTimeOptions(options, logger);
+      const abandoned = await untilStopped((signal) =>
+        abandon(config, { run, chunk }, { ...times, logger, signal, holder: lockHolder() }),
+      );
+      if (options.json) await printJson('summary', { ...abandoned, exitCode: 0 });
+      else await print(nextSteps(abandonedText(abandoned)));
       finish(0);
     },
   );

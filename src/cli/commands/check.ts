@@ -14,7 +14,7 @@ import {
 } from '../common-options.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
-import { listenForStop } from '../stop-signals.js';
+import { untilStopped } from '../stop-signals.js';
 import { environmentProxies, openEmbeddedService } from '../with-api.js';
 
 export function addCheck(command: Command, finish: Finish): void {
@@ -28,21 +28,18 @@ export function addCheck(command: Command, finish: Finish): void {
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file);
-  const stop = listenForStop(() => undefined);
-  try {
-    return await withEndpoint(config, async (endpoint) => {
+  return untilStopped((signal) =>
+    withEndpoint(config, async (endpoint) => {
       let exitCode = 0;
       const proxies = environmentProxies(process.env);
-      for await (const item of checkSetup(config, { ...endpoint, proxies, signal: stop.signal })) {
+      for await (const item of checkSetup(config, { ...endpoint, proxies, signal })) {
         exitCode ||= item.error?.exitCode ?? 0;
         await printItem(item, options.json === true);
       }
       if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
       return exitCode;
-    });
-  } finally {
-    stop.close();
-  }
+    }),
+  );
 }
 
 const MARKS: Readonly<Record<CheckedItem['outcome'], string>> = {

@@ -16,7 +16,7 @@ import {
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { reuseText } from '../reuse-text.js';
-import { listenForStop } from '../stop-signals.js';
+import { untilStopped } from '../stop-signals.js';
 
 interface Options extends CommonOptions, BeginOptions {}
 
@@ -31,19 +31,14 @@ export function addPlan(command: Command, finish: Finish): void {
 
 export async function printPlan(options: Options, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file, 'address');
-  const stop = listenForStop(() => undefined);
-  try {
-    const plan = await planRun(config, { signal: stop.signal, ...beginOptions(options) });
-    const exitCode = plan.next.kind === 'changed' ? 4 : 0;
-    if (options.json) await printJson('summary', { ...plan, exitCode });
-    else {
-      const doubt = unconfirmedText(config);
-      await print(`${planText(plan, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
-    }
-    return exitCode;
-  } finally {
-    stop.close();
+  const plan = await untilStopped((signal) => planRun(config, { signal, ...beginOptions(options) }));
+  const exitCode = plan.next.kind === 'changed' ? 4 : 0;
+  if (options.json) await printJson('summary', { ...plan, exitCode });
+  else {
+    const doubt = unconfirmedText(config);
+    await print(`${planText(plan, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
   }
+  return exitCode;
 }
 
 /** @param isNew whether the plan is for `--new`. */

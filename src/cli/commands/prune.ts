@@ -5,6 +5,7 @@ import { countOf, formatBytes, formatDuration, parseDuration } from '../../quant
 import {
   type CommonOptions,
   type Finish,
+  lockHolder,
   readConfig,
   withConfigOptions,
   withOutputOptions,
@@ -40,7 +41,7 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
     dryRun,
     ...(olderThan !== undefined && { olderThan }),
     logger: createLogger(options, []),
-    holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
+    holder: lockHolder(),
   });
   if (options.json) {
     for (const run of runs) await printJson('run', run);

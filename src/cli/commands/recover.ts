@@ -5,6 +5,7 @@ import { countOf, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
+  lockHolder,
   readConfig,
   withConfigOptions,
   withOutputOptions,
@@ -25,7 +26,7 @@ export function addRecover(command: Command, finish: Finish): void {
     const recovered = await recover(config, {
       dryRun,
       logger: createLogger(options, []),
-      holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
+      holder: lockHolder(),
     });
     // The next run still rejects a state with a run that could not be rebuilt, and buys answers that are lost.
     const isAnyLost =

@@ -13,7 +13,7 @@ import {
 import { createLogger } from '../create-logger.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
-import { listenForStop } from '../stop-signals.js';
+import { untilStopped } from '../stop-signals.js';
 
 export function addReuse(command: Command, finish: Finish): void {
   addShow(command, finish);
@@ -88,7 +88,8 @@ function addForget(reuse: Command, finish: Finish): void {
     async (file: string | undefined, options: ForgetFlags) => {
       const what = whatToForget(options);
       const config = await readConfig(options, file, 'address');
-      const forgotten = await untilStopped(options, (given) => forgetReuse(config, { ...given, what }));
+      const logger = createLogger(options, []);
+      const forgotten = await untilStopped((signal) => forgetReuse(config, { signal, logger, what }));
       if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
       else await print(nextSteps(forgottenText(forgotten, config)));
       finish(0);
@@ -148,25 +149,13 @@ function addImport(reuse: Command, finish: Finish): void {
         ...(delimiter !== undefined && { delimiter }),
       };
       const config = await readConfig(options, file, 'address');
-      const imported = await untilStopped(options, (given) => importReuse(config, { ...given, ...wishes }));
+      const logger = createLogger(options, []);
+      const imported = await untilStopped((signal) => importReuse(config, { signal, logger, ...wishes }));
       if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
       else await print(nextSteps(importedText(imported, config)));
       finish(0);
     },
   );
-}
-
-/** Does the work with a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. */
-async function untilStopped<T>(
-  options: CommonOptions,
-  work: (given: { signal: AbortSignal; logger: ReturnType<typeof createLogger> }) => Promise<T>,
-): Promise<T> {
-  const stop = listenForStop(() => undefined);
-  try {
-    return await work({ signal: stop.signal, logger: createLogger(options, []) });
-  } finally {
-    stop.close();
-  }
 }
 
 function parseAge(text: string): number {

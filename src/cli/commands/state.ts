@@ -5,6 +5,7 @@ import { countOf, formatBytes, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
+  lockHolder,
   readConfig,
   withConfigOptions,
   withOutputOptions,
@@ -12,7 +13,7 @@ import {
 import { createLogger } from '../create-logger.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
-import { listenForStop } from '../stop-signals.js';
+import { untilStopped } from '../stop-signals.js';
 
 export function addState(command: Command, finish: Finish): void {
   addBackup(command, finish);
@@ -67,7 +68,7 @@ function addRestore(state: Command, finish: Finish): void {
           dryRun,
           signal,
           logger: createLogger(options, []),
-          holder: { pid: process.pid, command: process.argv.slice(2).join(' ') },
+          holder: lockHolder(),
         }),
       );
       const { recovered } = restored;
@@ -83,16 +84,6 @@ function addRestore(state: Command, finish: Finish): void {
       finish(exitCode);
     },
   );
-}
-
-/** Does the work with a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. */
-async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stop = listenForStop(() => undefined);
-  try {
-    return await work(stop.signal);
-  } finally {
-    stop.close();
-  }
 }
 
 function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: BackedUp): string {
