@@ -106,8 +106,13 @@ describe('a state file of version 2', () => {
   });
 });
 
-/** A fifth of the records fail. */
-const tolerant = ['--set', 'failures.tolerate=100%'];
+/** A fifth of the records fail, and nobody waits for the service. */
+const tolerant = [
+  'failures.tolerate=100%',
+  'service.requestsPerSecond=1000',
+  'poll.first=20ms',
+  'poll.max=100ms',
+].flatMap((setting) => ['--set', setting]);
 
 /** Runs the command in a process of its own. */
 function run(folder: string, ...args: string[]) {

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FakeService, openFakeService } from '../../fake-service/fake-service.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createJob, filesUnder, type Job, sourceText } from '../../helpers/jobs/cli-job.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
 
 const folder = useFolder();
 let service: FakeService;
@@ -60,7 +61,7 @@ it('a second night: summary, manifest, plan, status, ledger and runs agree', asy
   expect(text).toContain('\nreuse\n  58 reused + 0 duplicates, 3 sent: 0.23 USD would be saved\n');
 
   const uploads = service.folios.length;
-  const { code, stderr } = await runCli(['run', job.config], { env: job.env });
+  const { code, stderr } = await callMain(['run', job.config], { env: job.env });
   expect(code, stderr).toBe(0);
   expect(service.folios.slice(uploads).map(({ records }) => records.length)).toEqual([3]);
   expect(stderr).toContain('\n  reuse     58 reused + 0 duplicates, 3 sent: 0.23 USD saved\n');
@@ -109,7 +110,7 @@ it('nothing new: no upload, an output published, exit 0, and a plan of nothing',
   });
   await rm(job.output);
   const uploads = service.folios.length;
-  const { code, stderr } = await runCli(['run', job.config], { env: job.env });
+  const { code, stderr } = await callMain(['run', job.config], { env: job.env });
   expect(code, stderr).toBe(0);
   expect(service.folios.length).toBe(uploads);
   expect(stderr).toContain(' is done; every answer was known, and nothing was sent\n  output ');
@@ -128,7 +129,7 @@ it('a plan says that reuse.maxMiss would stop the run, and that --yes passes', a
   expect(await json(job, 'plan', ...strict)).toMatchObject({ reuse: { stops: 'REUSE_MISS' } });
   expect(await said(job, 'plan', ...strict)).toContain('would end with REUSE_MISS, exit 9; --yes passes');
   expect(await json(job, 'plan', '--yes', ...strict)).toMatchObject({ reuse: { stops: null } });
-  expect((await runCli(['run', job.config, ...strict], { env: job.env })).code).toBe(9);
+  expect((await callMain(['run', job.config, ...strict], { env: job.env })).code).toBe(9);
 });
 
 it('a plan says that earlier runs have answers that are not in the store yet', async () => {
@@ -149,7 +150,7 @@ it('an open run goes on with what it has chosen: plan and status count what it s
   await writeFile(job.source, sourceText(60).replaceAll('Main St', 'Side St').replaceAll('Oak', 'Elm'));
   // 60 records of the first night and one chunk of ten.
   const limited = ['--set', 'budget.perDay=75'];
-  const stopped = await runCli(['run', job.config, ...limited], { env: job.env });
+  const stopped = await callMain(['run', job.config, ...limited], { env: job.env });
   expect(stopped.code, stopped.stderr).toBe(9);
   expect(stopped.stderr).toContain('budget.perDay leaves 15 of the 24 records to send');
   expect(await json(job, 'plan', ...limited)).toMatchObject({
@@ -184,13 +185,13 @@ async function createDeltaJob(settings: Readonly<Record<string, object>>): Promi
 
 // biome-ignore lint/suspicious/noExplicitAny: the summary of any command
 async function json(job: Job, command: string, ...args: readonly string[]): Promise<any> {
-  const end = await runCli([command, job.config, '--json', ...args], { env: job.env });
+  const end = await callMain([command, job.config, '--json', ...args], { env: job.env });
   expect(end.code, end.stderr).toBe(0);
   return jsonLines(end.stdout).at(-1);
 }
 
 async function said(job: Job, command: string, ...args: readonly string[]): Promise<string> {
-  const end = await runCli([command, job.config, ...args], { env: job.env });
+  const end = await callMain([command, job.config, ...args], { env: job.env });
   expect(end.code, end.stderr).toBe(0);
   return end.stdout;
 }

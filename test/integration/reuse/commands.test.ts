@@ -29,7 +29,7 @@ async function newJob(name: string, settings: Readonly<Record<string, object>> =
     stateDir: 'state',
     source: { path: 'source.csv', key: ['Id'] },
     upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
-    service: { embedded: true },
+    service: { embedded: true, requestsPerSecond: 1000 },
     chunks: { maxRecords: 10 },
     poll: { first: '20ms', max: '100ms' },
     reuse: { maxAge: '90d', maxMiss: '100%' },

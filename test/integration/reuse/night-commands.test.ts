@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, type Job } from '../../helpers/jobs/cli-job.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
 import { servedFolios, spawnServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
@@ -30,7 +31,7 @@ const B = [...range(3, 60).reverse(), ...range(100, 103), ...range(3, 5)];
 /** Runs the command on a source. */
 async function night(job: Job, text: string, ...flags: string[]) {
   await writeFile(job.source, text);
-  const end = await runCli(['run', job.config, '--json', ...flags], { env: job.env });
+  const end = await callMain(['run', job.config, '--json', ...flags], { env: job.env });
   const summary = jsonLines(end.stdout).at(-1) as { counts: object; uploads: { accepted: number } };
   return { ...end, summary };
 }
@@ -74,7 +75,10 @@ describe('foliopipe run with reuse', () => {
   });
 
   it('with the embedded service reuses, too', async () => {
-    const settings = { reuse: { maxAge: '90d' }, service: { embedded: true, baseUrl: null, token: null } };
+    const settings = {
+      reuse: { maxAge: '90d' },
+      service: { embedded: true, requestsPerSecond: 1000, baseUrl: null, token: null },
+    };
     const job = await createJob(await folder(), { pipeline: 'embedded', settings });
     expect((await night(job, source(A, 'one'))).summary.uploads.accepted).toBe(6);
     const { code, stderr, summary } = await night(job, source(B, 'two'));
