@@ -2,20 +2,17 @@
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { ConfigError } from '../../errors.js';
+import type { Statement } from '../database.js';
 import type { TargetOptions } from '../load-target.js';
 import { translateError } from './translate-error.js';
 
-/** A statement with its values. */
-export interface Statement {
-  readonly text: string;
-  readonly values?: readonly unknown[];
-}
+/** @returns the rows, and how many the statement has written. */
+export type Query = <Row = Record<string, unknown>>(
+  statement: Statement | string,
+) => Promise<{ readonly rows: readonly Row[]; readonly count: number }>;
 
-export interface Transaction {
-  /** @returns the rows, and how many the statement has written. */
-  query<Row = Record<string, unknown>>(
-    statement: Statement | string,
-  ): Promise<{ readonly rows: readonly Row[]; readonly count: number }>;
+export interface Connection {
+  readonly query: Query;
   /** Sends the bytes as the data of a COPY. @returns the rows that the server has counted. */
   copyFrom(text: string, bytes: AsyncIterable<Uint8Array>): Promise<number>;
 }
@@ -28,7 +25,7 @@ export interface Transaction {
 export async function withTransaction<T>(
   { address, connectMs }: TargetOptions,
   signal: AbortSignal,
-  body: (transaction: Transaction, commit: () => Promise<void>) => Promise<T>,
+  body: (connection: Connection, commit: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const { pg, copies } = await importDriver();
@@ -49,7 +46,7 @@ export async function withTransaction<T>(
     await opened.connect();
     await opened.query('begin isolation level read committed');
     await opened.query(settings);
-    const transaction: Transaction = {
+    const connection: Connection = {
       query: async (statement) => {
         const { text, values = [] } = typeof statement === 'string' ? { text: statement } : statement;
         const { rows, rowCount } = await opened.query(text, [...values]);
@@ -61,7 +58,7 @@ export async function withTransaction<T>(
         return copy.rowCount;
       },
     };
-    return await body(transaction, async () => void (await opened.query('commit')));
+    return await body(connection, async () => void (await opened.query('commit')));
   } catch (error) {
     throw signal.aborted ? signal.reason : translateError(error, place);
   } finally {

@@ -1,6 +1,6 @@
 /** How databases differ whose statements foliopipe writes but does not run. */
 import type { LoadTable } from '../load-target.js';
-import { foldName } from '../postgres/names.js';
+import { foldName } from '../names.js';
 
 /** What is loaded. */
 export interface PrintedLoad {

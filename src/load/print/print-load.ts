@@ -1,8 +1,9 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
-import { fitTable } from '../postgres/fit-table.js';
-import { createLoadsText } from '../postgres/loads-table.js';
-import { checkNames, quoteText, RUN_COLUMN } from '../postgres/names.js';
-import { copyIntoStaging, createStaging, createTable, writeStatements } from '../postgres/statements.js';
+import { fitTable } from '../fit-table.js';
+import { createLoadsText } from '../loads-table.js';
+import { checkNames, RUN_COLUMN } from '../names.js';
+import { copyText, postgresDialect, quoteText } from '../postgres/dialect.js';
+import { createStaging, createTable, stagingTarget, writeStatements } from '../statements.js';
 import { dialects, type PrintedLoad } from './dialects.js';
 import { warehouseScript } from './warehouse-script.js';
 
@@ -11,7 +12,7 @@ export type PrintDialect = (typeof printDialects)[number];
 
 /** @throws ConfigError `LOAD_NAMES` for names that Postgres could not hold apart; no other database is stricter. */
 export function printLoad(load: PrintedLoad, dialect: PrintDialect): string {
-  checkNames(load.table);
+  checkNames(load.table, postgresDialect.systemColumns);
   const { table, publication, run, file } = load;
   const head = [
     `-- Publication ${publication} of pipeline ${table.pipeline} (run ${run}, ${file.records} rows) into ${oneLine(table.table)}, mode ${table.mode}.`,
@@ -31,7 +32,8 @@ function postgresScript({ table: load, publication, run, sha256, file }: Printed
   const { table, mode, onRemoved, pipeline } = load;
   const [name, ...schema] = table.split('.').reverse();
   const loads = [...schema.reverse(), 'foliopipe_loads'].join('.');
-  const plan = { table, mode, columns, isDelta: false, deletesGone: onRemoved === 'delete', run };
+  const dialect = postgresDialect;
+  const plan = { dialect, table, mode, columns, isDelta: false, deletesGone: onRemoved === 'delete', run };
   const { deletes, write } = writeStatements(plan);
   const values = [name!, pipeline, publication, run, sha256, mode, onRemoved];
   const names = JSON.stringify([...columns.map((column) => column.name)]);
@@ -40,7 +42,7 @@ function postgresScript({ table: load, publication, run, sha256, file }: Printed
     '-- For psql -v ON_ERROR_STOP=1.',
     '',
     '-- Where the table is missing:',
-    ...createTable(table, mode, columns).flatMap((text) => asComment(`${text};`)),
+    ...createTable(dialect, table, mode, columns).flatMap((text) => asComment(`${text};`)),
     ...(mode === 'merge'
       ? [
           '-- Where it has no unique index over the key:',
@@ -54,7 +56,7 @@ function postgresScript({ table: load, publication, run, sha256, file }: Printed
     `${createLoadsText(loads)};`,
     'begin;',
     `${createStaging(plan)};`,
-    `\\${copyIntoStaging.replace('from stdin', `from ${quoteText(file.path)}`)}`,
+    `\\${copyText(stagingTarget(plan)).replace('from stdin', `from ${quoteText(file.path)}`)}`,
     `do $$ begin
   if (select count(*) from pg_temp.foliopipe_staging) <> ${file.records} then
     raise exception 'not all rows of the output have arrived';

@@ -1,6 +1,6 @@
 /** The script for a warehouse that foliopipe does not connect to: staging, then the table, in one transaction. */
 import type { LoadColumn } from '../load-target.js';
-import { RUN_COLUMN } from '../postgres/names.js';
+import { RUN_COLUMN } from '../names.js';
 import { type Dialect, type PrintedLoad, STAGING } from './dialects.js';
 
 interface Column extends Pick<LoadColumn, 'role'> {

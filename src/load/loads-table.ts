@@ -1,8 +1,7 @@
 /** The table `foliopipe_loads`, beside the table that is loaded: what was loaded into it. All SQL of this table. */
-import type { LoadRequest } from '../load-target.js';
-import type { Statement, Transaction } from './connect.js';
+import type { TableName, Transaction } from './database.js';
+import type { LoadRequest } from './load-target.js';
 import { quoteName } from './names.js';
-import type { TableName } from './read-table.js';
 
 const NAME = 'foliopipe_loads';
 
@@ -20,14 +19,10 @@ export interface LastLoad {
 
 /** Creates the table where it is missing. Two loads that create it at once wait for each other. */
 export async function createLoadsTable(transaction: Transaction, { schema }: TableName): Promise<void> {
-  const table = quoted(schema);
-  const { rows } = await transaction.query<{ there: boolean }>({
-    text: 'select to_regclass($1) is not null as there',
-    values: [table],
-  });
-  if (rows[0]!.there) return;
-  await transaction.query(lockStatement({ schema, name: NAME }));
-  await transaction.query(createLoadsText(table));
+  const loads = { schema, name: NAME };
+  if ((await transaction.readTable(loads)) !== undefined) return;
+  await transaction.lock(loads);
+  await transaction.query(createLoadsText(quoted(schema)));
 }
 
 /** The statement that creates the table. @param table its quoted name. */
@@ -48,14 +43,6 @@ export function createLoadsText(table: string): string {
   loaded_at timestamptz not null default now(),
   primary key (target, pipeline, publication)
 )`;
-}
-
-/** Makes every other load into the same table wait until the transaction ends. */
-export function lockStatement({ schema, name }: TableName): Statement {
-  return {
-    text: `select pg_advisory_xact_lock(hashtextextended($1, 0))`,
-    values: [`foliopipe ${schema}.${name}`],
-  };
 }
 
 /** The load with the highest number; undefined before the first one. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LoadColumn } from '../../../src/load/load-target.js';
-import { checkNames, foldName, quoteName, quoteText } from '../../../src/load/postgres/names.js';
+import type { LoadColumn } from '../../src/load/load-target.js';
+import { checkNames, foldName, parseTableName, quoteName } from '../../src/load/names.js';
+import { quoteText } from '../../src/load/postgres/dialect.js';
 
 const columns = (...names: string[]): LoadColumn[] => names.map((name) => ({ name, role: 'source' }));
 
@@ -28,7 +29,7 @@ describe('checkNames', () => {
   const check =
     (mode: 'append' | 'merge', ...names: string[]) =>
     () =>
-      checkNames({ columns: columns(...names), mode });
+      checkNames({ columns: columns(...names), mode }, new Set(['ctid']));
   const refused = expect.objectContaining({ code: 'LOAD_NAMES', exitCode: 2 });
 
   it('takes names that stay apart', () => {
@@ -53,4 +54,19 @@ it('quotes close nothing', () => {
   expect(quoteName('a"; drop table b; --')).toBe('"a""; drop table b; --"');
   expect(quoteText("it's")).toBe("'it''s'");
   expect(quoteText("\\'")).toBe(" E'\\\\'''");
+});
+
+describe('parseTableName', () => {
+  it.each([
+    ['Businesses', null, 'businesses'],
+    ['analytics.Businesses', 'analytics', 'businesses'],
+    ['"My Schema"."A.""B"', 'My Schema', 'A."B'],
+    ['Ärzte', null, 'Ärzte'],
+  ])('reads %s as SQL does', (table, schema, name) => {
+    expect(parseTableName(table)).toEqual({ schema, name });
+  });
+
+  it.each(['', 'a b', 'a.b.c', '"a', 'a;drop table b', '""', '1a', 'a.', "'a'"])('refuses %j', (table) => {
+    expect(() => parseTableName(table)).toThrow(expect.objectContaining({ code: 'LOAD_TABLE_NAME' }));
+  });
 });

@@ -1,11 +1,9 @@
 /** The statements of a load, from the staging table into the table. Pure: texts from names and roles of columns. */
-import type { LoadRequest } from '../load-target.js';
-import type { Statement } from './connect.js';
+import type { CopyTarget, SqlDialect, Statement, TableName } from './database.js';
 import type { FittedColumn } from './fit-table.js';
+import type { LoadRequest } from './load-target.js';
 import { quoteName, RUN_COLUMN } from './names.js';
-import type { TableName } from './read-table.js';
 
-const STAGING = 'pg_temp.foliopipe_staging';
 /** The column of the staging table that says how a row of a delta has changed. */
 const CHANGE = 'change';
 
@@ -13,6 +11,7 @@ type Mode = LoadRequest['mode'];
 
 /** What the statements are made from. */
 export interface StatementPlan {
+  readonly dialect: Pick<SqlDialect, 'staging' | 'createStaging'>;
   /** Its name in SQL. */
   readonly table: string;
   readonly mode: Mode;
@@ -28,42 +27,65 @@ export function quoteTable({ schema, name }: TableName): string {
   return `${quoteName(schema)}.${quoteName(name)}`;
 }
 
-/** The staging table goes away with the transaction. All its columns are text. */
-export function createStaging({ columns, isDelta }: Pick<StatementPlan, 'columns' | 'isDelta'>): string {
-  const names = [...columns.map(({ staged }) => staged), ...(isDelta ? [CHANGE] : [])];
-  return `create temp table foliopipe_staging (${names.map((name) => `${name} text`).join(', ')}) on commit drop`;
+type StagingPlan = Pick<StatementPlan, 'dialect' | 'columns' | 'isDelta'>;
+
+/** All columns of the staging table are text. */
+export function createStaging({ dialect, ...plan }: StagingPlan): string {
+  return dialect.createStaging(
+    stagedNames(plan)
+      .map((name) => `${name} text`)
+      .join(', '),
+  );
 }
 
-/** An empty cell without quotes becomes null, one with quotes an empty text. */
-const FROM_STDIN = "from stdin (format csv, header true, encoding 'UTF8')";
-
-export const copyIntoStaging = `copy ${STAGING} ${FROM_STDIN}`;
-
-/** The columns of the file in their order; the others get their defaults. */
-export function copyIntoTable({ table, columns }: Pick<StatementPlan, 'table' | 'columns'>): string {
-  return `copy ${table} (${columns.map(({ name }) => quoteName(name)).join(', ')}) ${FROM_STDIN}`;
+/** Where a copy into the staging table goes. */
+export function stagingTarget({ dialect, ...plan }: StagingPlan): CopyTarget {
+  const columns = stagedNames(plan).map((name) => ({ name, cast: null }));
+  return { table: dialect.staging, columns, run: null };
 }
+
+function stagedNames({ columns, isDelta }: Pick<StagingPlan, 'columns' | 'isDelta'>): readonly string[] {
+  return [...columns.map(({ staged }) => staged), ...(isDelta ? [CHANGE] : [])];
+}
+
+/** Where a copy goes that needs no staging table. */
+export function tableTarget({ table, mode, columns, run }: StatementPlan): CopyTarget {
+  return { table, columns, run: mode === 'append' ? run : null };
+}
+
+type TableDialect = Pick<SqlDialect, 'runDefault' | 'hasRunIndex'>;
 
 /** Creates the table as foliopipe makes it: texts, and the key or the index that the mode needs. */
-export function createTable(table: string, mode: Mode, columns: readonly FittedColumn[]): string[] {
+export function createTable(
+  { runDefault, hasRunIndex }: TableDialect,
+  table: string,
+  mode: Mode,
+  columns: readonly FittedColumn[],
+): string[] {
   const lines = columns.map(
     ({ name, role }) => `${quoteName(name)} text${role === 'key' ? ' not null' : ''}`,
   );
   const key = columns.filter(({ role }) => role === 'key').map(({ name }) => quoteName(name));
-  if (mode === 'append') lines.push(`${quoteName(RUN_COLUMN)} text`);
+  const run = quoteName(RUN_COLUMN);
+  if (mode === 'append') lines.push(`${run} text${runDefault === null ? '' : ` default ${runDefault}`}`);
   if (mode === 'merge') lines.push(`primary key (${key.join(', ')})`);
   return [
     `create table ${table} (\n  ${lines.join(',\n  ')}\n)`,
-    // Finds the rows of a run that is loaded once more.
-    ...(mode === 'append' ? [`create index on ${table} (${quoteName(RUN_COLUMN)})`] : []),
+    // Finds the rows of a run that is loaded once more. They lie side by side.
+    ...(mode === 'append' && hasRunIndex
+      ? [`create index on ${table} using brin (${run}) with (autosummarize = on)`]
+      : []),
   ];
 }
 
-/** @param names columns that the table lacks. */
-export function addColumns(table: string, names: readonly string[]): string[] {
-  if (names.length === 0) return [];
-  const added = names.map((name) => `add column ${quoteName(name)} text`).join(', ');
-  return [`alter table ${table} ${added}`];
+/** @param names columns that the table lacks. Rows that it has already get no default. */
+export function addColumns({ runDefault }: TableDialect, table: string, names: readonly string[]): string[] {
+  return names.flatMap((name) => [
+    `alter table ${table} add column ${quoteName(name)} text`,
+    ...(name === RUN_COLUMN && runDefault !== null
+      ? [`alter table ${table} alter column ${quoteName(name)} set default ${runDefault}`]
+      : []),
+  ]);
 }
 
 /** The statements that delete rows, and the one that writes the staged rows. */
@@ -99,13 +121,16 @@ export function writeStatements(plan: StatementPlan): WriteStatements {
 }
 
 /** @param more one more column and its value. */
-function insertText({ table, columns, isDelta }: StatementPlan, more?: readonly [string, string]): string {
+function insertText(
+  { dialect, table, columns, isDelta }: StatementPlan,
+  more?: readonly [string, string],
+): string {
   const names = [...columns.map(({ name }) => quoteName(name)), ...(more ? [more[0]] : [])];
   const values = [...columns.map(stagedValue), ...(more ? [more[1]] : [])];
   const where = isDelta ? `\n where s.${CHANGE} <> 'removed'` : '';
   return `insert into ${table} as t (${names.join(', ')})
 select ${values.join(', ')}
-  from ${STAGING} s${where}`;
+  from ${dialect.staging} s${where}`;
 }
 
 /** Texts are stored as they are: a cast to varchar(5) would cut them without a word. */
@@ -142,12 +167,12 @@ where ${changed.join('\n   or ')}`;
 }
 
 /** Deletes the rows that the delta calls removed, or those whose key is not among the staged ones. */
-function deleteGone({ table, columns, isDelta }: StatementPlan): string {
+function deleteGone({ dialect, table, columns, isDelta }: StatementPlan): string {
   const isSame = columns
     .filter(({ role }) => role === 'key')
     .map((column) => `t.${quoteName(column.name)} = ${stagedValue(column)}`)
     .join(' and ');
   return isDelta
-    ? `delete from ${table} t using ${STAGING} s where s.${CHANGE} = 'removed' and ${isSame}`
-    : `delete from ${table} t where not exists (select 1 from ${STAGING} s where ${isSame})`;
+    ? `delete from ${table} t using ${dialect.staging} s where s.${CHANGE} = 'removed' and ${isSame}`
+    : `delete from ${table} t where not exists (select 1 from ${dialect.staging} s where ${isSame})`;
 }

@@ -1,9 +1,9 @@
 /** Compares the columns of the output with those of the table, and says which the table lacks. Pure. */
-import { ConfigError } from '../../errors.js';
-import { showText } from '../../text.js';
-import type { ColumnRole, LoadTable } from '../load-target.js';
+import { ConfigError } from '../errors.js';
+import { showText } from '../text.js';
+import type { FoundTable, TableColumn } from './database.js';
+import type { ColumnRole, LoadTable } from './load-target.js';
 import { foldName, RUN_COLUMN } from './names.js';
-import type { FoundTable, TableColumn } from './read-table.js';
 
 /** A column of the output and the column of the table that takes it. */
 export interface FittedColumn {

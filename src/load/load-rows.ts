@@ -1,0 +1,168 @@
+/** The load of a publication in one transaction, the same for every database: lock, row of the load, staging, rows. */
+import { ConfigError } from '../errors.js';
+import { showText } from '../text.js';
+import { checkRecords } from './checked-file.js';
+import type { FoundTable, TableName, Transaction } from './database.js';
+import { type FittedTable, fitTable } from './fit-table.js';
+import type { Loaded, LoadFile, LoadOptions, LoadRequest, LoadTable } from './load-target.js';
+import {
+  createLoadsTable,
+  insertLoad,
+  type LastLoad,
+  lastLoad,
+  otherPipeline,
+  tryLoadsStatements,
+  updateCounts,
+} from './loads-table.js';
+import { RUN_COLUMN } from './names.js';
+import { isLoaded, takesDelta } from './order-of-loads.js';
+import {
+  addColumns,
+  createStaging,
+  createTable,
+  quoteTable,
+  type StatementPlan,
+  stagingTarget,
+  tableTarget,
+  writeStatements,
+} from './statements.js';
+
+/** What the database says about the table, before a load. */
+interface FoundTarget {
+  readonly name: TableName;
+  readonly found: FoundTable | undefined;
+  readonly last: LastLoad | undefined;
+  readonly fitted: FittedTable;
+}
+
+async function findTarget(transaction: Transaction, load: LoadTable): Promise<FoundTarget> {
+  const name = await transaction.tableName(load.table);
+  await createLoadsTable(transaction, name);
+  const last = await lastLoad(transaction, name, load.pipeline);
+  await checkAlone(transaction, load, name);
+  const found = await transaction.readTable(name);
+  return { name, found, last, fitted: fitTable(load, found, last?.columns) };
+}
+
+/** Checks that no other pipeline has rows in a table from which this one deletes rows that are not its own. */
+async function checkAlone(transaction: Transaction, load: LoadTable, name: TableName): Promise<void> {
+  if (load.mode !== 'replace' && load.onRemoved === 'keep') return;
+  const other = await otherPipeline(transaction, name, load.pipeline);
+  if (other === undefined) return;
+  throw new ConfigError(
+    'LOAD_TABLE_SHARED',
+    `load.table: pipeline ${other} loads into ${showText(load.table, 130)} too, and pipeline ${load.pipeline} would delete its rows`,
+    {
+      hint: 'give each pipeline a table of its own, or use load.mode: append, or merge with onRemoved: keep',
+      facts: { table: load.table, other },
+    },
+  );
+}
+
+/** Does what a load does but for the data, and but for locks that others would wait for. Nothing of it is committed. */
+export async function tryLoad(transaction: Transaction, load: LoadTable): Promise<void> {
+  const { name, found, fitted } = await findTarget(transaction, load);
+  for (const statement of tryLoadsStatements(name)) await transaction.query(statement);
+  if (found === undefined) {
+    for (const statement of createTable(transaction.dialect, quoteTable(name), load.mode, fitted.columns))
+      await transaction.query(statement);
+  } else if (fitted.missing.length > 0) {
+    // Who may add columns owns the table, and may write it.
+    return;
+  }
+  const plan = planOf(transaction, { ...load, run: '' }, name, fitted, false);
+  await transaction.query(createStaging(plan));
+  const { deletes, write } = writeStatements(plan);
+  for (const { text, values = [] } of [...deletes, write]) {
+    await transaction.query({ text: `explain ${text}`, values });
+  }
+}
+
+/** Loads a publication, and commits it. */
+export async function loadRows(
+  transaction: Transaction,
+  request: LoadRequest,
+  at: LoadOptions['at'],
+): Promise<Loaded> {
+  await transaction.lock(await transaction.tableName(request.table));
+  const target = await findTarget(transaction, request);
+  const { name, found, last, fitted } = target;
+  const nothing = { already: true, base: null, written: 0, removed: 0, added: [] };
+  if (isLoaded(request, last)) return nothing;
+  const delta = takesDelta(request, last) ? request.delta : null;
+  const base = delta?.base.publication ?? null;
+  const names = fitted.columns.map((column) => column.name);
+  if (!(await insertLoad(transaction, name, request, { base, columns: names }))) return nothing;
+  const { dialect } = transaction;
+  for (const statement of found === undefined
+    ? createTable(dialect, quoteTable(name), request.mode, fitted.columns)
+    : addColumns(dialect, quoteTable(name), fitted.missing)) {
+    await transaction.query(statement);
+  }
+  const plan = planOf(transaction, request, name, fitted, delta !== null);
+  const { written, removed } = takesFile(plan, target)
+    ? await writeDirectly(transaction, plan, request.file, at)
+    : await writeStaged(transaction, plan, delta ?? request.file, at);
+  await updateCounts(transaction, name, request, { written, removed });
+  at('after-load-rows-before-commit');
+  await transaction.commit();
+  at('after-load-commit-before-end');
+  return { already: false, base, written, removed, added: found === undefined ? [] : fitted.missing };
+}
+
+interface WrittenRows {
+  readonly written: number;
+  readonly removed: number;
+}
+
+/** Whether the file can be copied into the table itself: no row of it must be found there first. */
+function takesFile({ mode }: StatementPlan, { found, fitted }: FoundTarget): boolean {
+  if (found === undefined) return true;
+  if (mode === 'merge' || !found.takesCopies) return false;
+  return mode === 'replace' || found.fillsRun || fitted.missing.includes(RUN_COLUMN);
+}
+
+async function writeDirectly(
+  transaction: Transaction,
+  plan: StatementPlan,
+  file: LoadFile,
+  at: LoadOptions['at'],
+): Promise<WrittenRows> {
+  // In mode merge, the table is new and empty.
+  const removed = plan.mode === 'merge' ? 0 : await deleteRows(transaction, plan);
+  checkRecords(await transaction.copy(tableTarget(plan), file, at), file);
+  at('after-load-copy-before-rows');
+  return { written: file.records, removed };
+}
+
+async function writeStaged(
+  transaction: Transaction,
+  plan: StatementPlan,
+  file: LoadFile,
+  at: LoadOptions['at'],
+): Promise<WrittenRows> {
+  await transaction.query(createStaging(plan));
+  checkRecords(await transaction.copy(stagingTarget(plan), file, at), file);
+  at('after-load-copy-before-rows');
+  const removed = await deleteRows(transaction, plan);
+  const { count: written } = await transaction.query(writeStatements(plan).write);
+  return { written, removed };
+}
+
+async function deleteRows(transaction: Transaction, plan: StatementPlan): Promise<number> {
+  let removed = 0;
+  for (const statement of writeStatements(plan).deletes)
+    removed += (await transaction.query(statement)).count;
+  return removed;
+}
+
+function planOf(
+  { dialect }: Transaction,
+  { mode, onRemoved, run }: Pick<LoadRequest, 'mode' | 'onRemoved' | 'run'>,
+  name: TableName,
+  { columns }: FittedTable,
+  isDelta: boolean,
+): StatementPlan {
+  const deletesGone = onRemoved === 'delete';
+  return { dialect, table: quoteTable(name), mode, columns, isDelta, deletesGone, run };
+}

@@ -1,0 +1,116 @@
+/**
+ * Names of columns and tables: how a column of the output is called in the table, and how names are written in
+ * statements. All databases follow Postgres, which is the strictest, so that a table is the same everywhere.
+ */
+import { ConfigError } from '../errors.js';
+import { showText } from '../text.js';
+import type { LoadColumn, LoadTable } from './load-target.js';
+
+/** Postgres cuts longer names off. */
+const MAX_NAME_BYTES = 63;
+
+/** The column that names the run of a row, in mode `append`. */
+export const RUN_COLUMN = 'foliopipe_run';
+
+/** The name in quotes, so that it can hold any text and is never taken for SQL. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** `load.table` as SQL reads a name: small letters unless it is in quotes. */
+export interface ParsedName {
+  /** Null if the name has none. */
+  readonly schema: string | null;
+  readonly name: string;
+}
+
+/** @throws ConfigError `LOAD_TABLE_NAME`. */
+export function parseTableName(table: string): ParsedName {
+  if (!TABLE_NAME.test(table)) throw tableNameError(table, 'is no name of a table');
+  const parts = table
+    .match(PART)!
+    .map((part) => (part.startsWith('"') ? cut(part.slice(1, -1).replaceAll('""', '"')) : foldName(part)));
+  return parts.length === 2 ? { schema: parts[0]!, name: parts[1]! } : { schema: null, name: parts[0]! };
+}
+
+const PART = /"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu;
+const TABLE_NAME = new RegExp(`^(?:${PART.source})(?:\\.(?:${PART.source}))?$`, 'u');
+
+/** @param problem why it names no table. */
+export function tableNameError(table: string, problem: string): ConfigError {
+  return new ConfigError('LOAD_TABLE_NAME', `load.table: ${showText(table)} ${problem}`, {
+    hint: 'write it as in SQL, such as analytics.businesses; other characters than letters, digits and _ need double quotes',
+    facts: { table },
+  });
+}
+
+/** For a view and the like. */
+export function notTableError({
+  schema,
+  name,
+}: {
+  readonly schema: string;
+  readonly name: string;
+}): ConfigError {
+  return new ConfigError('LOAD_NOT_A_TABLE', `${showText(`${schema}.${name}`, 130)} is not a table`, {
+    hint: 'name a table in load.table; a view can be built on it',
+  });
+}
+
+/**
+ * The name that Postgres gives a column whose name stands in SQL without quotes: capital letters of ASCII become small
+ * ones, and what is longer than 63 bytes is cut off behind a whole character.
+ */
+export function foldName(name: string): string {
+  return cut(name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));
+}
+
+/** The name, cut to the bytes that a name may have. */
+export function cut(name: string): string {
+  let length = 0;
+  let end = 0;
+  for (const character of name) {
+    length += Buffer.byteLength(character);
+    if (length > MAX_NAME_BYTES) return name.slice(0, end);
+    end += character.length;
+  }
+  return name;
+}
+
+/**
+ * Checks that each column gets a name of its own.
+ * @throws ConfigError `LOAD_NAMES`, for two columns that would get the same name, and for names that no column
+ *   can have.
+ */
+export function checkNames(
+  { columns, mode }: Pick<LoadTable, 'columns' | 'mode'>,
+  systemColumns: ReadonlySet<string>,
+): void {
+  const known = new Map<string, string>();
+  if (mode === 'append') known.set(RUN_COLUMN, `${RUN_COLUMN}, which names the run of a row`);
+  for (const { name } of columns) {
+    const folded = foldName(name);
+    const other = known.get(folded);
+    if (folded.trim() === '') throw namesError('a column without a name cannot be loaded', columns);
+    if (systemColumns.has(folded)) {
+      throw namesError(
+        `${showText(name)} is the name of a column that every table of the database has`,
+        columns,
+      );
+    }
+    if (other !== undefined) {
+      throw namesError(
+        `${showText(name)} and ${other} would be the same column ${showText(folded, 63)}`,
+        columns,
+      );
+    }
+    known.set(folded, showText(name));
+  }
+}
+
+function namesError(problem: string, columns: readonly LoadColumn[]): ConfigError {
+  return new ConfigError('LOAD_NAMES', `load: ${problem}`, {
+    hint: 'rename the column in the source, leave it out with output.columns, or change output.prefix',
+    facts: { columns: columns.length },
+  });
+}
