@@ -10,6 +10,7 @@ type CreateTarget = (options: TargetOptions) => LoadTarget;
 /** By scheme: one folder each. */
 const kinds: Readonly<Record<string, () => Promise<CreateTarget>>> = {
   postgres: async () => (await import('./postgres/postgres-target.js')).createPostgresTarget,
+  duckdb: async () => (await import('./duckdb/duckdb-target.js')).createDuckdbTarget,
 };
 
 /** A target that connects when it is used, and closes its connection each time. */

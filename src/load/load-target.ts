@@ -77,6 +77,8 @@ export interface TargetOptions {
   readonly address: DatabaseAddress;
   /** How long to wait for a connection. */
   readonly connectMs: Milliseconds;
+  /** A folder for what a load of this pipeline needs meanwhile. It need not exist, and is removed after a load. */
+  readonly tempFolder: string;
 }
 
 export interface LoadTarget {

@@ -1,4 +1,5 @@
 /** Loads the publication of a run into the database of `load.into`, and checks that before anything is paid. */
+import { join } from 'node:path';
 import type { Checkpoint, Publication, Run } from '../checkpoint/checkpoint.js';
 import type { LoadConfig } from '../config/load-section.js';
 import type { Config } from '../config/schema.js';
@@ -15,11 +16,18 @@ import type { RunOptions } from './run-options.js';
 
 /** The target of the config; null without one. The local service in this process only rehearses. */
 export function openLoadTarget(
-  { load, service, timeouts }: Config,
+  { load, service, timeouts, stateDir, pipeline }: Config,
   { loadTarget }: Pick<RunOptions, 'loadTarget'> = {},
 ): LoadTarget | null {
   if (load === null || load.into === null || service.embedded) return null;
-  return loadTarget ?? createLoadTarget({ address: load.into, connectMs: timeouts.connect });
+  return (
+    loadTarget ??
+    createLoadTarget({
+      address: load.into,
+      connectMs: timeouts.connect,
+      tempFolder: join(stateDir, 'loads', `${pipeline}.d`),
+    })
+  );
 }
 
 /**

@@ -363,14 +363,16 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
         const rows = first.map((row) => [...row, 'west']);
         const more = publication(2, rows, { onSchema, columns: wider });
         await checks(more, 'LOAD_DRIFT');
-        expect((await refuses(more, 'LOAD_DRIFT', 2)).message).toContain('it lacks region');
+        expect((await refuses(more, 'LOAD_DRIFT', 2)).message).toContain('it lacks "region"');
         const fewer = publication(
           2,
           first.map((row) => row.slice(0, 6)),
           { onSchema, columns: withoutKey.slice(0, 6) },
         );
         await checks(fewer, 'LOAD_DRIFT');
-        expect((await refuses(fewer, 'LOAD_DRIFT', 2)).message).toContain('paid_by came with the last load');
+        expect((await refuses(fewer, 'LOAD_DRIFT', 2)).message).toContain(
+          '"paid_by" came with the last load',
+        );
         await query('alter table businesses add column region varchar(9)');
         expect(await load(more)).toMatchObject({ written: 3, added: [] });
       }),

@@ -1,7 +1,11 @@
 /** The targets of loads under the same contract, on real databases. */
-import { afterAll, beforeAll } from 'vitest';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { DatabaseAddress } from '../../src/config/load-section.js';
 import { createLoadTarget } from '../../src/load/configured-load.js';
+import { queryDuckdb } from '../helpers/duckdb/query-duckdb.js';
+import { useFolder } from '../helpers/folders/folders.js';
 import { openPostgres, type PostgresServer } from '../helpers/postgres/postgres.js';
 import { loadTargetContract } from './load-target-contract.js';
 
@@ -13,6 +17,28 @@ afterAll(() => server.close());
 
 loadTargetContract('Postgres', async () => {
   const { url, query } = await server.createDatabase();
-  const target = createLoadTarget({ address: new DatabaseAddress(url), connectMs: 5_000 });
+  const target = createLoadTarget({ address: new DatabaseAddress(url), connectMs: 5_000, tempFolder: '' });
   return { target, query };
+});
+
+const folder = useFolder();
+
+loadTargetContract('DuckDB', async () => {
+  const file = join(await folder(), 'warehouse.duckdb');
+  const tempFolder = join(await folder(), 'temp');
+  const options = { address: new DatabaseAddress(`duckdb:${file}`), connectMs: 5_000, tempFolder };
+  const target = createLoadTarget(options);
+  return {
+    target: {
+      ...target,
+      load: async (...args) => {
+        try {
+          return await target.load(...args);
+        } finally {
+          expect(existsSync(tempFolder)).toBe(false);
+        }
+      },
+    },
+    query: (sql) => queryDuckdb(file, sql),
+  };
 });

@@ -277,7 +277,11 @@ describe('a kill', () => {
 
 it('two loads of one publication at once load it once', async () => {
   const database = await server.createDatabase();
-  const target = createLoadTarget({ address: new DatabaseAddress(database.url), connectMs: 5_000 });
+  const target = createLoadTarget({
+    address: new DatabaseAddress(database.url),
+    connectMs: 5_000,
+    tempFolder: '',
+  });
   const text = 'id,name,status,code,error\n1,a,SUCCESSFUL,,\n2,b,FAILED,X,y\n';
   const request: LoadRequest = {
     pipeline: 'nightly',

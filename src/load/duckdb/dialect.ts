@@ -1,0 +1,57 @@
+/** The SQL of DuckDB where it differs from that of other databases. */
+import { quoteName, quoteText } from '../../duckdb/open-duckdb.js';
+import type { CopyTarget, SqlDialect, Statement } from '../database.js';
+import { RUN_COLUMN } from '../names.js';
+
+const STAGING = 'foliopipe_staging';
+
+export const duckdbDialect: SqlDialect = {
+  staging: `temp.${STAGING}`,
+  // It goes away with the connection, of which each load has its own.
+  createStaging: (columns) => `create temp table ${STAGING} (${columns})`,
+  runDefault: null,
+  // DuckDB skips blocks without the run by itself, and a column cannot be added to a table with an index.
+  hasRunIndex: false,
+  systemColumns: new Set(),
+};
+
+/** Longest record of a file, in bytes. DuckDB holds a few buffers of this size; its own limit for a record is 2 MB. */
+const MAX_RECORD_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Inserts the records of a CSV file. They become exactly what a COPY of Postgres makes of them: an empty cell without
+ * quotes is null, one with quotes an empty text, and nothing is guessed.
+ */
+export function insertText({ table, columns, run }: CopyTarget, path: string): string {
+  const names = columns.map(({ name }) => quoteName(name));
+  const values = columns.map(({ cast }, at) => (cast === null ? `c${at}` : `cast(c${at} as ${cast})`));
+  if (run !== null) {
+    names.push(quoteName(RUN_COLUMN));
+    values.push(quoteText(run));
+  }
+  return `insert into ${table} (${names.join(', ')})
+select ${values.join(', ')}
+  from ${readText(path, columns.length)}`;
+}
+
+function readText(path: string, columns: number): string {
+  const types = Array.from({ length: columns }, (_, at) => `'c${at}': 'VARCHAR'`).join(', ');
+  return `read_csv(${quoteText(path)}, auto_detect = false, header = true, columns = {${types}},
+    delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false, strict_mode = true,
+    null_padding = false, ignore_errors = false, max_line_size = ${MAX_RECORD_BYTES}, buffer_size = ${MAX_RECORD_BYTES})`;
+}
+
+/** Texts and names in quotes, which may hold anything, and values. */
+const TOKEN = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
+
+/** A statement with its values in it: DuckDB gets it as one text. */
+export function inlined({ text, values = [] }: Statement): string {
+  return text.replace(TOKEN, (token, number?: string) =>
+    number === undefined ? token : literal(values[Number(number) - 1]),
+  );
+}
+
+function literal(value: string | number | null | undefined): string {
+  if (typeof value === 'string') return quoteText(value);
+  return value === null || value === undefined ? 'null' : String(value);
+}

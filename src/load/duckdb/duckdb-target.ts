@@ -1,0 +1,118 @@
+/**
+ * Loads a publication into a DuckDB file in one transaction. DuckDB runs in a child process and reads a copy of the
+ * output from the disk. A kill of either process at any moment leaves either nothing or all of it.
+ */
+import { createWriteStream, existsSync, rmSync } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { DuckdbError, type DuckdbSession, openDuckdb } from '../../duckdb/open-duckdb.js';
+import { makeFolder } from '../../make-folder.js';
+import { checkedBytes } from '../checked-file.js';
+import type { Transaction } from '../database.js';
+import { loadRows, tryLoad } from '../load-rows.js';
+import type { LoadTarget, TargetOptions } from '../load-target.js';
+import { checkNames } from '../names.js';
+import { duckdbDialect, inlined, insertText } from './dialect.js';
+import { readTable, readTableName } from './read-table.js';
+import { translateError } from './translate-error.js';
+
+/** How long to wait before a file that another process holds is tried again. */
+const RETRY_MS = 100;
+
+export function createDuckdbTarget(options: TargetOptions): LoadTarget {
+  const file = options.address.file!;
+  return {
+    check: async (table, signal) => {
+      checkNames(table, duckdbDialect.systemColumns);
+      // Opening a missing file would create it.
+      const database = existsSync(file) ? file : ':memory:';
+      if (database !== file) await checkFolder(file, String(options.address));
+      await withTransaction(options, database, signal, (transaction) => tryLoad(transaction, table));
+    },
+    load: async (request, { signal, at }) => {
+      checkNames(request, duckdbDialect.systemColumns);
+      return withTransaction(options, file, signal, (transaction) => loadRows(transaction, request, at));
+    },
+  };
+}
+
+/** Runs a body in one transaction. It is undone unless the body commits it. */
+async function withTransaction<T>(
+  { address, connectMs, tempFolder }: TargetOptions,
+  database: string,
+  signal: AbortSignal,
+  body: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  // What a killed load has left.
+  rmSync(tempFolder, { recursive: true, force: true });
+  let session: DuckdbSession | undefined;
+  try {
+    session = await openWaiting(database, tempFolder, connectMs, signal);
+    await session.run('begin transaction');
+    return await body(transactionOf(session, tempFolder, signal));
+  } catch (error) {
+    throw signal.aborted ? signal.reason : translateError(error, String(address));
+  } finally {
+    await session?.close().catch(() => undefined);
+    rmSync(tempFolder, { recursive: true, force: true });
+  }
+}
+
+/** Waits while another process holds the file, as long as for a connection. */
+async function openWaiting(
+  database: string,
+  tempFolder: string,
+  connectMs: number,
+  signal: AbortSignal,
+): Promise<DuckdbSession> {
+  const until = performance.now() + connectMs;
+  for (;;) {
+    try {
+      return await openDuckdb('load.into', { database, tempFolder, signal });
+    } catch (error) {
+      const isHeld = error instanceof DuckdbError && /lock|another process/.test(error.message);
+      if (!isHeld || performance.now() >= until) throw error;
+      await pause(RETRY_MS, undefined, { signal });
+    }
+  }
+}
+
+function transactionOf(session: DuckdbSession, tempFolder: string, signal: AbortSignal): Transaction {
+  const query: Transaction['query'] = async <Row>(statement: Parameters<Transaction['query']>[0]) => {
+    const text = typeof statement === 'string' ? statement : inlined(statement);
+    const rows = await session.rows<Row & { readonly Count?: string }>(text);
+    return { rows, count: Number(rows[0]?.Count ?? 0) };
+  };
+  return {
+    dialect: duckdbDialect,
+    query,
+    tableName: (table) => readTableName(session.rows, table),
+    readTable: (name) => readTable(session.rows, name),
+    // The file is locked as long as it is open.
+    lock: async () => undefined,
+    copy: async (into, file, at) => {
+      const path = join(tempFolder, 'output.csv');
+      makeFolder(tempFolder, 0o700);
+      const { bytes, check } = checkedBytes(file, at);
+      await pipeline(bytes, createWriteStream(path, { mode: 0o600 }), { signal });
+      check();
+      const { count } = await query(insertText(into, path));
+      rmSync(path);
+      return count;
+    },
+    commit: () => session.run('commit'),
+  };
+}
+
+/** @throws the errors of `translateError` when no file can be created there. */
+async function checkFolder(file: string, place: string): Promise<void> {
+  try {
+    await access(dirname(file), constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const text = code === 'ENOENT' ? 'No such file or directory' : 'Permission denied';
+    throw translateError(new DuckdbError(`IO Error: Cannot create file "${file}": ${text}`), place);
+  }
+}

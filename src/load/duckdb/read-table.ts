@@ -1,0 +1,71 @@
+/**
+ * Reads from the catalog of DuckDB what the table is like that a pipeline loads into. DuckDB finds a name whatever its
+ * letters are, capital or small; here all names have small ones.
+ */
+import type { DuckdbSession } from '../../duckdb/open-duckdb.js';
+import { quoteText } from '../../duckdb/open-duckdb.js';
+import type { FoundTable, TableName } from '../database.js';
+import { foldName, notTableError, parseTableName } from '../names.js';
+
+type Rows = DuckdbSession['rows'];
+
+/** @throws ConfigError `LOAD_TABLE_NAME`. */
+export async function readTableName(rows: Rows, table: string): Promise<TableName> {
+  const { schema, name } = parseTableName(table);
+  if (schema !== null) return { schema: foldName(schema), name: foldName(name) };
+  const [found] = await rows<{ schema: string }>('select current_schema() as schema');
+  return { schema: foldName(found!.schema), name: foldName(name) };
+}
+
+/**
+ * @returns undefined if there is no such table.
+ * @throws ConfigError `LOAD_NOT_A_TABLE` for a view.
+ */
+export async function readTable(rows: Rows, { schema, name }: TableName): Promise<FoundTable | undefined> {
+  const of = `database_name = current_database() and lower(schema_name) = ${quoteText(schema)} and lower(table_name) = ${quoteText(name)}`;
+  const [found] = await rows<{ kind: string }>(
+    `select table_type as kind from information_schema.tables
+      where table_catalog = current_database() and lower(table_schema) = ${quoteText(schema)} and lower(table_name) = ${quoteText(name)}`,
+  );
+  if (found === undefined) return undefined;
+  if (found.kind !== 'BASE TABLE') throw notTableError({ schema, name });
+  const columns = await rows<{ name: string; type: string; nullable: boolean; value: string | null }>(
+    `select column_name as name, data_type as type, is_nullable as nullable, column_default as value
+       from duckdb_columns() where ${of} order by column_index`,
+  );
+  const constraints = await rows<{ columns: readonly string[] }>(
+    `select constraint_column_names as columns from duckdb_constraints()
+      where ${of} and constraint_type in ('PRIMARY KEY', 'UNIQUE')`,
+  );
+  const indexes = await rows<{ expressions: string }>(
+    `select expressions from duckdb_indexes() where ${of} and is_unique`,
+  );
+  return {
+    isOwner: true,
+    takesCopies: true,
+    fillsRun: true,
+    columns: columns.map((column) => ({
+      name: foldName(column.name),
+      type: column.type,
+      isText: column.type === 'VARCHAR',
+      mayBeNull: column.nullable,
+      isRequired: !column.nullable && column.value === null,
+      // The catalog does not tell. Trying the statements of the load finds them.
+      isGenerated: false,
+    })),
+    uniqueKeys: [
+      ...constraints.map((one) => one.columns),
+      ...indexes.map((one) => columnsOf(one.expressions)),
+    ].map((key) => key.map(foldName).sort()),
+  };
+}
+
+/** The columns of an index, from a text such as `[id, '"a b"']`. An expression is no column's name, and fits none. */
+function columnsOf(expressions: string): string[] {
+  const parts = expressions.replace(/^\[|\]$/g, '').match(/'(?:[^']|'')*'|"(?:[^"]|"")*"|[^,]+/g) ?? [];
+  return parts.map((part) => unquoted(unquoted(part.trim(), "'"), '"'));
+}
+
+function unquoted(text: string, quote: string): string {
+  return text.startsWith(quote) ? text.slice(1, -1).replaceAll(quote + quote, quote) : text;
+}

@@ -1,0 +1,111 @@
+/** Says what a refusal of DuckDB means for a load, by the kind of its message. */
+import { DuckdbError } from '../../duckdb/open-duckdb.js';
+import {
+  ConfigError,
+  type ErrorDetails,
+  type FoliopipeError,
+  RefusedError,
+  TroubleError,
+  UntrustedError,
+} from '../../errors.js';
+import { oneLine, shorten } from '../../text.js';
+
+const AGAIN = 'then run the same command again: nothing is paid again';
+
+type Translate = (text: string, place: string, details: ErrorDetails) => FoliopipeError;
+
+/** The first one whose pattern is in the message. */
+const byText: readonly (readonly [RegExp, Translate])[] = [
+  [/Conflicting lock|Could not set lock|being used by another process/, locked],
+  [/Permission denied|read-only|not permitted|Access is denied/i, denied],
+  [/No such file or directory/, missing],
+  [/not a valid DuckDB database|version number|newer version|Serialization|Is a directory/i, invalid],
+  [/No space left|Out of Memory|failed to allocate|max_temp_directory_size/i, full],
+  [/CSV Error|CSV File|Maximum line size/, unreadable],
+  [/^(?:Constraint|Conversion|Invalid Input|Out of Range) /, unfit],
+  [/^(?:Binder|Catalog|Parser|Syntax|Not implemented|Dependency|Permission) /, cannot],
+  [/^(?:TransactionContext|IO|Fatal|Interrupt) /, full],
+];
+
+/** @param place the database as it may be shown. */
+export function translateError(error: unknown, place: string): unknown {
+  if (!(error instanceof DuckdbError)) return error;
+  const { message, kind } = error;
+  // DuckDB shows the statement behind an empty line.
+  const text = shorten(oneLine(message.split('\n\n')[0]!), 300);
+  const [, translate = failed] = byText.find(([pattern]) => pattern.test(message)) ?? [];
+  return translate(text, place, { facts: { kind } });
+}
+
+function locked(text: string, place: string, { facts }: ErrorDetails): FoliopipeError {
+  const [, program, pid] = /held in (.*?) \(PID (\d+)\)/.exec(text) ?? [];
+  const holder = pid === undefined ? 'another process' : `${program} (process ${pid})`;
+  return new TroubleError(
+    'LOAD_BUSY',
+    `${place} is open in ${holder}, and DuckDB lets one process at a time write it`,
+    {
+      facts: { ...facts, pid: pid === undefined ? null : Number(pid) },
+      hint: `end that process or close the database in it, ${AGAIN}`,
+    },
+  );
+}
+
+function denied(text: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new RefusedError('LOAD_DENIED', `${place} refuses the load: ${text}`, {
+    ...details,
+    hint: `let this user read and write the file and its folder, ${AGAIN}`,
+  });
+}
+
+function missing(_: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new ConfigError('LOAD_DATABASE_MISSING', `the folder of ${place} does not exist`, {
+    ...details,
+    hint: 'correct load.into, or create the folder; foliopipe creates the file',
+  });
+}
+
+function invalid(text: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new ConfigError('LOAD_DATABASE_INVALID', `${place} cannot be opened as a database: ${text}`, {
+    ...details,
+    hint: 'correct load.into; for a file of a newer DuckDB: npm install @duckdb/node-api@latest',
+  });
+}
+
+function full(text: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new TroubleError('LOAD_BUSY', `${place} could not do the load now: ${text}`, {
+    ...details,
+    hint: `nothing was loaded; make room on its disk and in memory, ${AGAIN}`,
+  });
+}
+
+function unreadable(text: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new UntrustedError(
+    'LOAD_UNREADABLE',
+    `${place} reads the output otherwise than it was written: ${text}`,
+    {
+      ...details,
+      hint: 'nothing was loaded; please report it, with the version of @duckdb/node-api',
+    },
+  );
+}
+
+function unfit(text: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new ConfigError('LOAD_VALUE_UNFIT', `${place}: a value does not fit the table: ${text}`, {
+    ...details,
+    hint: 'nothing was loaded; give the column a type that holds the values, such as text; then the same command again',
+  });
+}
+
+function cannot(text: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new ConfigError('LOAD_UNFIT', `${place} cannot load the output into this table: ${text}`, {
+    ...details,
+    hint: 'change the table, or load into another one (load.table); then the same command again',
+  });
+}
+
+function failed(text: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new ConfigError('LOAD_FAILED', `${place} refuses the load: ${text}`, {
+    ...details,
+    hint: 'nothing was loaded; look what the message means in the documentation of DuckDB; then the same command again',
+  });
+}
