@@ -481,7 +481,7 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
       }),
     );
 
-    it.each(['append', 'replace', 'merge'] as const)(
+    it.each(['replace', 'merge'] as const)(
       '%s: a file with fewer rows, or other bytes, leaves nothing',
       (mode) =>
         withWarehouse(async ({ load, refuses }) => {

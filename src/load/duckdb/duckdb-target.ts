@@ -50,6 +50,7 @@ async function withTransaction<T>(
   let session: DuckdbSession | undefined;
   try {
     session = await openWaiting(database, tempFolder, connectMs, signal);
+    if (database === address.file) await checkOpened(session);
     await session.run('begin transaction');
     return await body(transactionOf(session, tempFolder, signal));
   } catch (error) {
@@ -58,6 +59,14 @@ async function withTransaction<T>(
     await session?.close().catch(() => undefined);
     rmSync(tempFolder, { recursive: true, force: true });
   }
+}
+
+/** DuckDB opens some files, such as a CSV, as tables in its memory: what is loaded there is gone at the end. */
+async function checkOpened({ rows }: DuckdbSession): Promise<void> {
+  const [opened] = await rows<{ path: string | null }>(
+    'select path from duckdb_databases() where database_name = current_database()',
+  );
+  if (opened?.path == null) throw new DuckdbError('IO Error: the file is not a valid DuckDB database file');
 }
 
 /** Waits while another process holds the file, as long as for a connection. */

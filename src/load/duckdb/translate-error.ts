@@ -67,7 +67,7 @@ function missing(_: string, place: string, details: ErrorDetails): FoliopipeErro
 function invalid(text: string, place: string, details: ErrorDetails): FoliopipeError {
   return new ConfigError('LOAD_DATABASE_INVALID', `${place} cannot be opened as a database: ${text}`, {
     ...details,
-    hint: 'correct load.into; for a file of a newer DuckDB: npm install @duckdb/node-api@latest',
+    hint: 'correct load.into; an empty file is no database: delete it; for one of a newer DuckDB: npm install @duckdb/node-api@latest',
   });
 }
 

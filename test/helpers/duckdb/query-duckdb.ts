@@ -1,7 +1,8 @@
-/** Asks a DuckDB file in this process, and closes it. */
+/** DuckDB beside a test: asks a file, and finds the processes of DuckDB. */
+import { execFileSync } from 'node:child_process';
 import { DuckDBInstance } from '@duckdb/node-api';
 
-/** @returns the rows; wide numbers and times are texts. */
+/** Asks a file in this process, and closes it. @returns the rows; wide numbers and times are texts. */
 export async function queryDuckdb(file: string, sql: string): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(file);
   try {
@@ -14,4 +15,13 @@ export async function queryDuckdb(file: string, sql: string): Promise<Record<str
   } finally {
     instance.closeSync();
   }
+}
+
+/** The DuckDB processes that this process, or the one with this id, has started. */
+export function duckdbProcesses(parent: number = process.pid): number[] {
+  const listed = execFileSync('ps', ['-eo', 'pid,ppid,args'], { encoding: 'utf8' }).split('\n').slice(1);
+  return listed
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)/.exec(line) ?? [])
+    .filter(([, , of, args]) => Number(of) === parent && args?.includes('duckdb-child'))
+    .map(([, pid]) => Number(pid));
 }

@@ -1,10 +1,10 @@
-/** A job whose output is loaded into a table of a real Postgres. */
+/** A job whose output is loaded into a table of a real database. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { predictedAnswer } from '../../fake-service/parts.js';
 import { type Changes, type Job, withJob } from '../jobs/fake-service-job.js';
-import type { Database, PostgresServer } from './postgres.js';
+import type { Database } from './postgres.js';
 
 export interface Business {
   readonly id: string;
@@ -15,7 +15,7 @@ export interface Business {
 export type Row = Readonly<Record<string, string | null>>;
 
 export interface LoadedJob extends Job {
-  readonly database: Database;
+  readonly database: Pick<Database, 'url' | 'place' | 'query'>;
   /** The config file, for the command line. */
   readonly file: string;
   /** The businesses that the service fails from now on, by name. */
@@ -30,10 +30,10 @@ export interface LoadedJob extends Job {
 }
 
 /** @param load keys of the section `load`. */
-export async function withLoadedJob(
-  server: PostgresServer,
+export async function withLoadedJob<Loaded extends LoadedJob['database'] = Database>(
+  server: { createDatabase(): Promise<Loaded> },
   load: Changes,
-  use: (job: LoadedJob) => Promise<void>,
+  use: (job: LoadedJob & { readonly database: Loaded }) => Promise<void>,
   config: Changes = {},
 ): Promise<void> {
   const database = await server.createDatabase();

@@ -1,0 +1,183 @@
+/** Nights that are loaded into a DuckDB file: kills, a file that is held, and places that take no file. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duckdbProcesses, queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
+import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
+import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'foliopipe-duckdb-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+let files = 0;
+const warehouses = {
+  createDatabase: async () => {
+    files += 1;
+    const file = join(folder, `${files}.duckdb`);
+    const query = (text: string) => queryDuckdb(file, text);
+    return { url: `duckdb:${file}`, place: `duckdb:${file}`, file, query };
+  },
+};
+
+const businesses: readonly Business[] = Array.from({ length: 25 }, (_, at) => ({
+  id: `0${1000 + at}`,
+  Business: at % 3 === 0 ? `"Best", of\r\n\\. ${at}` : `Müller & Söhne ${at}`,
+  Note: at % 2 === 0 ? '' : 'note',
+}));
+const later = [
+  { ...businesses[2]!, Business: 'Renamed' },
+  ...businesses.slice(3),
+  { id: 'N1', Business: 'New' },
+];
+
+async function expectOnce(job: LoadedJob): Promise<void> {
+  expect(await job.table()).toEqual(await job.rows());
+  expect(existsSync(join(job.folder, '.foliopipe', 'loads', 'hostile.d'))).toBe(false);
+}
+
+it('holds the last night, and a delta night sends its delta alone: A, B, A', async () => {
+  const output = { path: 'out/enriched.csv', delta: true };
+  await withLoadedJob(warehouses, { mode: 'merge', onRemoved: 'delete' }, async (job) => {
+    const nights = [
+      [businesses, { base: null, written: 25, removed: 0 }],
+      [later, { base: 1, written: 2, removed: 2 }],
+      [businesses, { base: 2, written: 3, removed: 1 }],
+    ] as const;
+    for (const [night, load] of nights) {
+      await job.write(night);
+      const done = await job.enrich({ output });
+      expect(done.load).toMatchObject({ state: 'loaded', into: job.database.place, ...load });
+      await expectOnce(job);
+    }
+    expect(await job.enrich({ output })).toMatchObject({ load: { state: 'already' } });
+    expect(duckdbProcesses()).toEqual([]);
+  });
+});
+
+describe('a kill', () => {
+  it.each([
+    ['after-load-piece-before-next', 'append'],
+    ['after-load-copy-before-rows', 'replace'],
+    ['after-load-rows-before-commit', 'merge'],
+    ['after-load-commit-before-end', 'append'],
+  ])('%s in mode %s: the same command loads the content once', async (armed, mode) => {
+    await withLoadedJob(warehouses, { mode }, async (job) => {
+      await job.write(businesses);
+      const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
+      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      const paid = job.service.seen.length;
+      const { code, stderr, stdout } = await runCli(['run', '--json', job.file]);
+      expect(code, stderr).toBe(0);
+      const isCommitted = armed === 'after-load-commit-before-end';
+      expect(jsonLines(stdout).at(-1)).toMatchObject({ load: { state: isCommitted ? 'already' : 'loaded' } });
+      expect(job.service.seen).toHaveLength(paid);
+      await expectOnce(job);
+      expect(await job.loads()).toHaveLength(1);
+    });
+  });
+
+  it.each([
+    ['after-load-piece-before-next', 'merge'],
+    ['after-load-copy-before-rows', 'append'],
+    ['after-load-rows-before-commit', 'replace'],
+  ])(
+    'of the DuckDB process %s: exit 5, and the same command loads the content once',
+    async (window, mode) => {
+      await withLoadedJob(warehouses, { mode }, async (job) => {
+        await job.write(businesses);
+        const at = (point: string) => {
+          if (point === window) for (const pid of duckdbProcesses()) process.kill(pid, 'SIGKILL');
+        };
+        expect(await job.failure({}, { at })).toMatchObject({ code: 'DUCKDB_ENDED', exitCode: 5 });
+        expect((await job.manifest()).publication).toBe(1);
+        const paid = job.service.seen.length;
+        expect((await job.enrich()).load).toMatchObject({ state: 'loaded', written: 25 });
+        expect(job.service.seen).toHaveLength(paid);
+        await expectOnce(job);
+        expect(await job.loads()).toHaveLength(1);
+      });
+    },
+  );
+});
+
+/** A process that holds a database file open. */
+async function hold(file: string) {
+  const module = createRequire(import.meta.url).resolve('@duckdb/node-api');
+  const code = `require(${JSON.stringify(module)}).DuckDBInstance.create(process.argv[1]).then(() => console.log('open')); setInterval(() => {}, 1000)`;
+  const child = spawn(process.execPath, ['-e', code, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  return {
+    pid: child.pid!,
+    end: async () => {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+describe('before anything is paid', () => {
+  it('a file that another process holds is exit 5, and names the process; then the same command goes on', async () => {
+    await withLoadedJob(warehouses, { mode: 'append' }, async (job) => {
+      await job.write(businesses);
+      const holder = await hold(job.database.file);
+      const timeouts = { connect: '1s' };
+      const error = (await job.failure({ timeouts })) as Error;
+      expect(error).toMatchObject({ code: 'LOAD_BUSY', exitCode: 5, facts: { pid: holder.pid } });
+      expect(error.message).toContain(`(process ${holder.pid})`);
+      expect(job.service.count('upload')).toBe(0);
+      // One that lets go of it in time is waited for.
+      const end = new Promise((resolve) => setTimeout(resolve, 300)).then(holder.end);
+      expect((await job.enrich()).load).toMatchObject({ state: 'loaded' });
+      await end;
+      await expectOnce(job);
+    });
+  });
+
+  it.each([
+    ['a folder that is not there', 'nowhere/a.duckdb', 'LOAD_DATABASE_MISSING'],
+    ['a file that is no database', 'source.csv', 'LOAD_DATABASE_INVALID'],
+    ['a folder', 'out', 'LOAD_DATABASE_INVALID'],
+  ])('%s is refused', async (_, name, code) => {
+    await withLoadedJob(warehouses, { mode: 'append' }, async (job) => {
+      await job.write(businesses);
+      if (name === 'out') await job.enrich({ load: null });
+      const paid = job.service.count('upload');
+      const into = `duckdb:${join(job.folder, name)}`;
+      const changes = { load: { into }, source: { path: 'source.csv', key: null } };
+      if (name === 'out') await job.write(later);
+      expect(await job.failure(changes)).toMatchObject({
+        code,
+        exitCode: 2,
+        hint: expect.stringMatching(/./),
+      });
+      expect(job.service.count('upload')).toBe(paid);
+    });
+  });
+
+  it('the file of a relative path lies beside the config, and foliopipe check creates none', async () => {
+    await withLoadedJob(warehouses, { mode: 'append' }, async (job) => {
+      await job.write(businesses);
+      const config = JSON.parse(await readFile(job.file, 'utf8'));
+      await writeFile(
+        job.file,
+        JSON.stringify({ ...config, load: { ...config.load, into: 'duckdb:here.duckdb' } }),
+      );
+      const file = join(job.folder, 'here.duckdb');
+      const checked = await runCli(['check', job.file]);
+      expect(checked.stdout + checked.stderr).toContain(`businesses of duckdb:${file} takes the output`);
+      expect(existsSync(file)).toBe(false);
+      const { code, stderr } = await runCli(['run', job.file]);
+      expect(code, stderr).toBe(0);
+      expect(await queryDuckdb(file, 'select count(*)::int as n from businesses')).toEqual([{ n: 25 }]);
+    });
+  });
+});
