@@ -2,6 +2,7 @@
 import {
   canaryChunks,
   checkCanary,
+  checkLoadOfRest,
   downloadParts,
   drain,
   isCanaryAnswered,
@@ -16,7 +17,8 @@ import {
 /**
  * Does nothing if the run has no canary, if the canary is everything that is sent, or if it has passed already. Results that
  * are already on the disk are only checked again.
- * @throws GuardError, UntrustedError, TroubleError, see `checkCanary`, before anything else is uploaded.
+ * @throws GuardError, UntrustedError, TroubleError, see `checkCanary`, before anything else is uploaded; the errors of
+ *   `checkLoadOfRest`, because the canary tells the columns of the service.
  */
 export async function tryCanary(run: OpenRun): Promise<void> {
   if (run.canary === 0 || run.toSend <= run.canary) return;
@@ -32,4 +34,5 @@ export async function tryCanary(run: OpenRun): Promise<void> {
     );
   }
   await checkCanary(run, (chunk) => refetchParts(run, chunk));
+  await checkLoadOfRest(run);
 }

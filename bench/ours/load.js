@@ -1,10 +1,16 @@
-/** Loads an output into Postgres: node load.js URL FILE TABLE MODE PUBLICATION */
-import { createReadStream, readFileSync } from 'node:fs';
+/** Loads an output into a database: node load.js URL FILE TABLE MODE PUBLICATION */
+import { copyFileSync, createReadStream, readFileSync } from 'node:fs';
 import { DatabaseAddress } from '../../dist/src/config/load-section.js';
 import { createLoadTarget } from '../../dist/src/load/configured-load.js';
 import { timed } from '../timed.js';
 
 const [url, file, table, mode, publication] = process.argv.slice(2);
+
+// The build puts the child process of DuckDB beside the bundle alone.
+copyFileSync(
+  new URL('../../src/duckdb/duckdb-child.js', import.meta.url),
+  new URL('../../dist/src/duckdb/duckdb-child.js', import.meta.url),
+);
 
 const { columns, output } = JSON.parse(readFileSync(`${file}.manifest.json`, 'utf8'));
 const KEY = 'Account';
@@ -21,7 +27,11 @@ const roleOf = (name, at) =>
           : 'answer';
 
 await timed(async () => {
-  const target = createLoadTarget({ address: new DatabaseAddress(url), connectMs: 10_000 });
+  const target = createLoadTarget({
+    address: new DatabaseAddress(url),
+    connectMs: 10_000,
+    tempFolder: `${file}.temp`,
+  });
   const { written } = await target.load(
     {
       pipeline: 'bench',

@@ -55,7 +55,7 @@ export async function checkLoad(
   await loadTarget.check(createLoadTable(config, layout, added), signal);
 }
 
-/** Checks the target before more is paid, if an interrupted run has something left to send. */
+/** Checks the target before more is paid, if a run has something left to send: one that goes on, or after its canary. */
 export async function checkLoadOfRest(
   run: Pick<RunContext, 'id' | 'config' | 'loadTarget' | 'signal'> & {
     readonly checkpoint: Pick<Checkpoint, 'knownColumns' | 'run' | 'tally'>;

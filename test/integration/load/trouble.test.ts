@@ -120,6 +120,24 @@ describe('before anything is paid', () => {
   });
 });
 
+it('columns that only the canary tells are checked after it, before more is paid', async () => {
+  await withLoadedJob(server, { mode: 'replace', onSchema: 'fail' }, async (job) => {
+    const config = { chunks: { canary: 5 } };
+    await job.write(businesses);
+    await job.database.query(columns([...source, ...own, ...added.slice(1)]));
+    for (const _ of ['the first time', 'and again']) {
+      expect(await job.failure(config)).toMatchObject({
+        code: 'LOAD_DRIFT',
+        exitCode: 2,
+        message: expect.stringContaining('it lacks "prediction_naics_code"'),
+      });
+      expect(job.service.count('upload')).toBe(1);
+    }
+    await job.database.query('alter table businesses add prediction_naics_code text');
+    expect((await job.enrich(config)).load).toMatchObject({ state: 'loaded', written: 25 });
+  });
+});
+
 describe('rights', () => {
   it('are checked before anything is paid, and the listed ones are enough', async () => {
     await withLoadedJob(server, { mode: 'merge', onRemoved: 'delete', onSchema: 'fail' }, async (job) => {
