@@ -27,7 +27,7 @@ export interface LoadedRun extends LoadReport {
  */
 export async function load(config: Config, id: string, options: RunOptions = {}): Promise<LoadedRun> {
   if (config.load === null || config.load.into === null) throw nothingToLoadInto();
-  return withState(config, options, async ({ checkpoint, signal, logger }) => {
+  return withState(config, options, async ({ checkpoint, signal, clock, logger }) => {
     const row = await namedRun(checkpoint, config.pipeline, id);
     if (row === undefined || row.pipeline !== config.pipeline) {
       throw new ConfigError('RUN_UNKNOWN', `pipeline ${config.pipeline} has no run ${id}`, {
@@ -48,7 +48,7 @@ export async function load(config: Config, id: string, options: RunOptions = {})
     const { output = createLocalOutputStore(), at = () => undefined } = options;
     const loadTarget = openLoadTarget(config, options);
     const report = await loadPublication(
-      { config, output, loadTarget, signal, at, logger },
+      { config, checkpoint, output, loadTarget, signal, clock, at, logger },
       row,
       publication,
     );

@@ -117,6 +117,7 @@ export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState 
 export { type Plan, planRun } from './run/plan-run.js';
 export { printRunLoad } from './run/print-run-load.js';
 export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
+export { loadStatus } from './run/recorded-load.js';
 export {
   type Recovered,
   type RecoveredRun,

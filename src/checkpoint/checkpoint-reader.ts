@@ -1,5 +1,6 @@
 /** The reading half of the checkpoint port, for the process that writes and for processes that only read. */
 import type { Doubt, Segment, StoredPart } from '../types.js';
+import type { RecordedLoad } from './recorded-load.js';
 import type {
   ChunkRow,
   ChunkState,
@@ -26,6 +27,8 @@ export interface CheckpointReader {
   runs(pipeline?: string): Promise<readonly Run[]>;
   /** Every file that a pipeline has published, including partial ones, newest first. */
   publications(pipeline: string): Promise<readonly PublishedFile[]>;
+  /** The last load of a run's publication that was recorded. */
+  lastLoad(run: string): Promise<RecordedLoad | undefined>;
 
   chunk(run: string, number: number): Promise<ChunkRow | undefined>;
   /** Chunks of all rounds in one of the states, ordered by number: at most `limit`, with numbers above `after`. */

@@ -16,6 +16,7 @@ import type {
   UnprocessedCause,
 } from '../types.js';
 import type { CheckpointReader } from './checkpoint-reader.js';
+import type { RecordedLoad } from './recorded-load.js';
 import type {
   AcceptedReply,
   AttemptFileName,
@@ -32,6 +33,7 @@ import type {
 } from './state.js';
 
 export type { CheckpointReader } from './checkpoint-reader.js';
+export type { RecordedLoad } from './recorded-load.js';
 export type * from './state.js';
 
 /** The whole port: reading, and every change of state. */
@@ -232,6 +234,8 @@ export interface Checkpoint extends CheckpointReader {
    * not after a partial publication, which has its own work file.
    */
   recordUnpublished(run: string): Promise<void>;
+  /** Replaces what was recorded of an earlier load. The run need not be done: a partial publication is loaded too. */
+  recordLoad(run: string, load: RecordedLoad): Promise<void>;
   /** `done` or `withheld` back to `open`, without its publication, to send failed records again. */
   recordReopened(run: string): Promise<void>;
   /**

@@ -100,16 +100,32 @@ function driftLines({ drift }: RunSummary): string[] {
   return [`  drift     ${text}${each.length === 0 ? '' : `: ${each.join(', ')}`}`];
 }
 
-function loadLines({ load }: RunSummary): string[] {
-  return load === undefined ? [] : [`  load      ${loadText(load)}`];
+function loadLines({ run, load }: RunSummary): string[] {
+  if (load === undefined) return [];
+  const isOpen = load.state === 'failed' || load.state === 'pending';
+  return [`  load      ${loadText(load)}${isOpen ? `; to load it: foliopipe load ${run}` : ''}`];
 }
 
 /** How a load ended, in one line. */
-export function loadText({ into, table, mode, publication, state, why, ...done }: LoadReport): string {
+export function loadText({
+  into,
+  table,
+  mode,
+  publication,
+  state,
+  why,
+  code,
+  at,
+  ...done
+}: LoadReport): string {
   const place = `${table} of ${into}`;
   switch (state) {
     case 'left':
       return `publication ${publication} is not loaded into ${place}: ${why}`;
+    case 'failed':
+      return `publication ${publication} is not loaded into ${place}: the attempt at ${timeText(at)} failed (${code ?? 'unknown'}): ${why}`;
+    case 'pending':
+      return `publication ${publication} is not loaded into ${place} yet`;
     case 'already':
       return `${place} has publication ${publication} already; nothing has changed`;
     case 'loaded': {
@@ -118,9 +134,13 @@ export function loadText({ into, table, mode, publication, state, why, ...done }
       const rows = `${countOf(written, 'row')} written, ${countOf(removed, 'row')} deleted`;
       const columns =
         added.length === 0 ? '' : `, ${countOf(added.length, 'column')} added: ${added.join(', ')}`;
-      return `publication ${publication} is loaded into ${place} (${mode}, ${what}): ${rows}${columns}`;
+      return `publication ${publication} is loaded into ${place} (${mode}, ${what}): ${rows}${columns}, at ${timeText(at)}`;
     }
   }
+}
+
+function timeText(at: number | null): string {
+  return at === null ? 'an unknown time' : new Date(at).toISOString();
 }
 
 function deltaLines({ delta, base }: RunSummary): string[] {

@@ -96,12 +96,18 @@ export interface LoadTarget {
   load(request: LoadRequest, options: LoadOptions): Promise<Loaded>;
 }
 
-/** How the load of a run's publication ended, for its summary. */
+/** How the load of a run's publication stands, for its summary. */
 export interface LoadReport extends Omit<Loaded, 'already'>, Pick<LoadTable, 'table' | 'mode'> {
   /** The database, without user and password. */
   readonly into: string;
   readonly publication: number;
-  /** `already`: loaded before, nothing has changed. `left`: not loaded, and `why` says the reason. */
-  readonly state: 'loaded' | 'already' | 'left';
+  /**
+   * `already`: loaded before, nothing has changed. `left`: not loaded, and `why` says the reason. `failed`: `why` and
+   * `code` are those of the error. `pending`: no attempt to load it has ended.
+   */
+  readonly state: 'loaded' | 'already' | 'left' | 'failed' | 'pending';
   readonly why: string | null;
+  readonly code: string | null;
+  /** When the attempt ended, in epoch milliseconds; null if it is pending. */
+  readonly at: number | null;
 }

@@ -141,29 +141,41 @@ function stagedValue({ staged, cast }: FittedColumn): string {
 /**
  * Inserts new keys, and updates those of which something has changed. Status and reason always follow. A record without
  * a success keeps its earlier answer and what has paid for it. A change of the lineage alone changes nothing, because
- * otherwise every row that was bought again would be written.
+ * otherwise every row that was bought again would be written. Rows of a whole output that have not changed are left out
+ * first: the database would lock, and so write, each of them.
  */
 function mergeText(plan: StatementPlan): string {
-  const of = (...roles: readonly string[]) =>
-    plan.columns.filter(({ role }) => roles.includes(role)).map(({ name }) => quoteName(name));
+  const { table, columns, isDelta } = plan;
+  const inTable = ({ name }: FittedColumn) => quoteName(name);
+  const of = (...roles: readonly string[]) => columns.filter(({ role }) => roles.includes(role));
+  const excluded = (column: FittedColumn) => `excluded.${inTable(column)}`;
   const followed = of('source', 'status', 'reason');
   const answered = of('answer', 'lineage');
-  const isSuccess = `excluded.${of('status')[0]} = 'SUCCESSFUL'`;
+  const isSuccess = (value: typeof excluded) => `${value(of('status')[0]!)} = 'SUCCESSFUL'`;
   const sets = [
-    ...followed.map((name) => `${name} = excluded.${name}`),
-    ...answered.map((name) => `${name} = case when ${isSuccess} then excluded.${name} else t.${name} end`),
+    ...followed.map((column) => `${inTable(column)} = ${excluded(column)}`),
+    ...answered.map(
+      (column) =>
+        `${inTable(column)} = case when ${isSuccess(excluded)} then ${excluded(column)} else t.${inTable(column)} end`,
+    ),
   ];
-  const differs = (names: readonly string[]) =>
-    `(${names.map((name) => `t.${name}`).join(', ')}) is distinct from (${names.map((name) => `excluded.${name}`).join(', ')})`;
-  const answers = of('answer');
-  const changed = [
-    differs(followed),
-    ...(answers.length > 0 ? [`(${isSuccess} and ${differs(answers)})`] : []),
-  ];
-  return `${insertText(plan)}
-on conflict (${of('key').join(', ')}) do update set
+  /** @param value the new value of a column. */
+  const changed = (value: typeof excluded) => {
+    const differ = (which: readonly FittedColumn[]) =>
+      `(${which.map((column) => `t.${inTable(column)}`).join(', ')}) is distinct from (${which.map(value).join(', ')})`;
+    const answers = of('answer');
+    return [
+      differ(followed),
+      ...(answers.length > 0 ? [`(${isSuccess(value)} and ${differ(answers)})`] : []),
+    ].join('\n   or ');
+  };
+  const key = of('key');
+  const isSame = key.map((column) => `t.${inTable(column)} = ${stagedValue(column)}`).join(' and ');
+  const onlyNews = `\n where not exists (select 1 from ${table} t where ${isSame} and not (${changed(stagedValue)}))`;
+  return `${insertText(plan)}${isDelta ? '' : onlyNews}
+on conflict (${key.map(inTable).join(', ')}) do update set
   ${sets.join(',\n  ')}
-where ${changed.join('\n   or ')}`;
+where ${changed(excluded)}`;
 }
 
 /** Deletes the rows that the delta calls removed, or those whose key is not among the staged ones. */

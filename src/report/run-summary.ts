@@ -81,7 +81,7 @@ export interface RunSummary {
   /** How its rows differ from the base, the publication before; both are left out without a delta. */
   readonly base?: PublishedDelta['base'];
   readonly delta?: Omit<PublishedDelta, 'base' | 'digests'> & { readonly path: string };
-  /** How its load ended; left out if this process has loaded nothing. */
+  /** How its load stands; left out if there is nothing to load, and in a process that has not come so far. */
   readonly load?: LoadReport;
   readonly manifest: string | null;
   readonly marker: string | null;

@@ -1,6 +1,6 @@
 /** Loads the publication of a run into the database of `load.into`, and checks that before anything is paid. */
 import { join } from 'node:path';
-import type { Checkpoint, Publication, Run } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, Publication, RecordedLoad, Run } from '../checkpoint/checkpoint.js';
 import type { LoadConfig } from '../config/load-section.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
@@ -12,6 +12,7 @@ import { createOutputLayout } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 import { expectedColumns } from '../stages/merge/result-columns.js';
 import type { Choice, Source } from '../types.js';
+import { failedLoad, recordLoad } from './recorded-load.js';
 import type { RunOptions } from './run-options.js';
 
 /** The target of the config; null without one. The local service in this process only rehearses. */
@@ -94,10 +95,15 @@ export function checkLoadable(
   });
 }
 
-type LoadNeeds = Pick<RunContext, 'config' | 'output' | 'loadTarget' | 'signal' | 'at' | 'logger'>;
+type LoadNeeds = Pick<
+  RunContext,
+  'config' | 'output' | 'loadTarget' | 'signal' | 'clock' | 'at' | 'logger'
+> & {
+  readonly checkpoint: Pick<Checkpoint, 'recordLoad' | 'lastLoad'>;
+};
 
 /**
- * Loads a publication that is in place, unless it was loaded before or must not be loaded.
+ * Loads a publication that is in place, unless it was loaded before or must not be loaded, and records how that ended.
  * @returns undefined if the config loads nothing.
  * @throws FoliopipeError as `LoadTarget.load` does. The publication stays in place, and the load can be done alone.
  */
@@ -108,32 +114,41 @@ export async function loadPublication(
 ): Promise<LoadReport | undefined> {
   const { load } = run.config;
   if (load === null || load.into === null) return undefined;
-  const report = {
-    into: String(load.into),
-    table: load.table,
-    mode: load.mode,
-    publication: publication.number,
-  };
-  const none = { base: null, written: 0, removed: 0, added: [] };
-  const why = whyNotLoaded(row, publication, load);
-  if (why !== undefined || run.loadTarget === null) {
-    run.logger.warn(
-      { run: row.id, ...report },
-      `publication ${publication.number} is not loaded into ${load.table}: ${why}`,
-    );
-    return { ...report, ...none, state: 'left', why: why ?? null };
+  const { table, mode } = load;
+  const attempt = { into: String(load.into), table, mode, publication: publication.number };
+  try {
+    const ended = { ...attempt, ...(await loadIt(run, row, publication)), code: null, at: run.clock.now() };
+    await recordLoad(run.checkpoint, row.id, ended, run.logger);
+    return ended;
+  } catch (error) {
+    const failed = failedLoad({ ...attempt, at: run.clock.now() }, error);
+    if (!run.signal.aborted) await recordLoad(run.checkpoint, row.id, failed, run.logger);
+    throw error;
   }
-  run.logger.info(
-    { run: row.id, ...report },
-    `loading publication ${publication.number} into ${load.table} of ${load.into}`,
-  );
+}
+
+type Ended = Pick<RecordedLoad, 'state' | 'why' | 'base' | 'written' | 'removed' | 'added'>;
+
+async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promise<Ended> {
+  const { table, into } = run.config.load!;
+  const facts = { run: row.id, publication: publication.number, into: String(into), table };
+  const why = whyNotLoaded(row, publication, run.config.load!);
+  if (why !== undefined || run.loadTarget === null) {
+    run.logger.warn(facts, `publication ${publication.number} is not loaded into ${table}: ${why}`);
+    return { state: 'left', why: why ?? null, base: null, written: 0, removed: 0, added: [] };
+  }
+  run.logger.info(facts, `loading publication ${publication.number} into ${table} of ${into}`);
   await checkInPlace(run.output, row.id, publication);
   const request = requestOf(run, row, publication);
   const { already, ...loaded } = await run.loadTarget.load(request, { signal: run.signal, at: run.at });
-  return { ...report, ...loaded, state: already ? 'already' : 'loaded', why: null };
+  return { ...loaded, state: already ? 'already' : 'loaded', why: null };
 }
 
-function requestOf({ config, output }: LoadNeeds, row: Run, publication: Publication): LoadRequest {
+function requestOf(
+  { config, output }: Pick<LoadNeeds, 'config' | 'output'>,
+  row: Run,
+  publication: Publication,
+): LoadRequest {
   const layout = createOutputLayout(row.source, publication.output);
   const { path } = publication.output;
   const file: LoadFile = { ...publication, open: () => output.stream(path) };

@@ -29,6 +29,31 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.run('r1')).toMatchObject(done);
       }));
 
+    it('keeps how the last load of a run has ended', () =>
+      withRun(async (checkpoint) => {
+        expect(await checkpoint.lastLoad('r1')).toBeUndefined();
+        const load = {
+          publication: 1,
+          into: 'postgres://host/db',
+          table: 't',
+          mode: 'merge',
+          state: 'failed',
+          why: 'it is down',
+          code: 'LOAD_UNREACHABLE',
+          base: null,
+          written: 0,
+          removed: 0,
+          added: [],
+          at: 7,
+        } as const;
+        await checkpoint.recordLoad('r1', load);
+        expect(await checkpoint.lastLoad('r1')).toEqual(load);
+        const loaded = { ...load, state: 'loaded', why: null, code: null, base: 1, added: ['a'] } as const;
+        await checkpoint.recordLoad('r1', loaded);
+        expect(await checkpoint.lastLoad('r1')).toEqual(loaded);
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordLoad('none', load));
+      }));
+
     it('opens a publishing run again, and no chunk is merged', () =>
       withRun(async (checkpoint) => {
         await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);

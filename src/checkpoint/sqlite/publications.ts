@@ -1,10 +1,11 @@
 /**
- * The publication of a run: it is being put in place, is in place, is withheld, or is undone to be written again (rule
+ * The publication of a run: it is being put in place, is in place, is loaded, is withheld, or is undone to be written again (rule
  * "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
 import type { Segment } from '../../types.js';
 import type { Checkpoint, NewPublication, Publication, Run, Withheld } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import type { RecordedLoad } from '../recorded-load.js';
 import { UNMERGE } from './merges.js';
 import { segmentInsertion } from './segments.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
@@ -12,11 +13,12 @@ import { expectOneRow, type StateDatabase } from './state-database.js';
 type PublicationMethod =
   | 'recordPublishing'
   | 'recordDone'
+  | 'recordLoad'
   | 'recordWithheld'
   | 'recordUnpublished'
   | 'recordReopened';
 
-/** Makes the five changes of the publication. */
+/** Makes the six changes of the publication. */
 export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
   const publishable = db.prepare<[string], Pick<Run, 'pipeline' | 'state'> & { publication: string | null }>(`
     SELECT pipeline, state, publication FROM runs
@@ -49,6 +51,9 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     WHERE id = @run AND pruned_at IS NULL`;
   const unpublish = db.prepare(`${open} AND state = 'publishing'`);
   const reopen = db.prepare(`${open} AND state IN ('done', 'withheld')`);
+  const replaceLoad = db.prepare(`
+    INSERT INTO loads (run, load) SELECT id, @load FROM runs WHERE id = @run
+    ON CONFLICT (run) DO UPDATE SET load = excluded.load`);
   const unmerge = db.prepare(UNMERGE);
   const addSegment = segmentInsertion(db);
 
@@ -74,6 +79,9 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
       if (segment !== undefined) addSegment(segment);
       const ended = isPartial.get({ run }) ? unpublish.run({ run }) : finish.run({ run, at });
       expectOneRow(ended, 'recordDone', `no run ${run} that is publishing`);
+    }),
+    recordLoad: db.change((run: string, load: RecordedLoad) => {
+      expectOneRow(replaceLoad.run({ run, load: JSON.stringify(load) }), 'recordLoad', `no run ${run}`);
     }),
     recordWithheld: db.change((run: string, withheld: Withheld, at: number, segment?: Segment) => {
       const held = withhold.run({ run, at, withheld: JSON.stringify(withheld) });

@@ -12,6 +12,7 @@ import type {
   RunState,
   Withheld,
 } from '../checkpoint.js';
+import type { RecordedLoad } from '../recorded-load.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
@@ -80,10 +81,13 @@ interface RunRow {
 /** By the order of insertion, because the clock may have been set back between two runs. */
 const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
-/** Makes `run`, `runs`, `unfinishedRun`, `latestRun`, `doneRuns` and `publications`. */
+/** Makes `run`, `runs`, `unfinishedRun`, `latestRun`, `doneRuns`, `publications` and `lastLoad`. */
 export function runReads(
   db: StateDatabase,
-): Pick<CheckpointReader, 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications'> {
+): Pick<
+  CheckpointReader,
+  'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications' | 'lastLoad'
+> {
   const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
   const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
   const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
@@ -96,6 +100,7 @@ export function runReads(
       AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
   const published = db.prepare<[string], PublishedFile>(`
     SELECT number, run, path, bytes, sha256, stamp FROM publications WHERE pipeline = ? ORDER BY number DESC`);
+  const load = db.prepare<[string], string>('SELECT load FROM loads WHERE run = ?').pluck();
 
   return {
     run: db.read((id: string) => toRunIfAny(byId.get(id))),
@@ -108,6 +113,7 @@ export function runReads(
       done.all(pipeline, service, sourceSha256).map(toRun),
     ),
     publications: db.read((pipeline: string) => published.all(pipeline)),
+    lastLoad: db.read((run: string) => parseOrNull<RecordedLoad>(load.get(run) ?? null) ?? undefined),
   };
 }
 

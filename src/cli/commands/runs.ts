@@ -1,6 +1,6 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
-import { type Run, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
+import { loadStatus, type Run, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -26,8 +26,9 @@ export function addRuns(command: Command, finish: Finish): void {
     try {
       const runs = await state.runs(options.all ? undefined : config.pipeline);
       for (const run of runs) {
-        if (options.json) await printJson('run', { ...runFields(run) });
-        else await print(`${runText(run)}\n`);
+        const load = await loadStatus(state, { ...config, load: null }, run);
+        if (options.json) await printJson('run', { ...runFields(run), load: load?.state ?? null });
+        else await print(`${runText(run)}${load?.state === 'failed' ? '  load failed' : ''}\n`);
       }
       if (options.json) await printJson('summary', { runs: runs.length, exitCode: 0 });
       finish(0);

@@ -9,6 +9,7 @@ import {
   ConfigError,
   createLocalOutputStore,
   findRestamped,
+  loadStatus,
   lostFolioText,
   namedRun,
   type Run,
@@ -48,6 +49,7 @@ export function addStatus(command: Command, finish: Finish): void {
         { checkpoint: state, output: createLocalOutputStore(), config },
         run.id,
         'continued',
+        { load: await loadStatus(state, config, run) },
       );
       const doubt = unconfirmedText(config);
       if (doubt !== undefined && !options.json) await print(`${doubt}\n`);

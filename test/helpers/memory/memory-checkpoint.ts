@@ -18,6 +18,7 @@ export function createMemoryCheckpoint(): Checkpoint {
     columns: new Map(),
     segments: [],
     published: new Map(),
+    loads: new Map(),
   };
   return asPromised({
     ...memoryReads(memory),

@@ -3,6 +3,7 @@ import type {
   NewPublication,
   Publication,
   PublishedFile,
+  RecordedLoad,
   Run,
   Withheld,
 } from '../../../src/checkpoint/checkpoint.js';
@@ -41,6 +42,10 @@ export function memoryPublicationChanges(memory: Memory) {
       if (segment !== undefined) keepSegment(segment);
       filesOf(row.pipeline).find(({ number }) => number === row.publication!.number)!.stamp = stamp;
       Object.assign(row, row.publication!.partial ? REOPENED : { state: 'done', finishedAt: at });
+    },
+    recordLoad(id: string, load: RecordedLoad) {
+      must('recordLoad', memory.runs.has(id));
+      memory.loads.set(id, structuredClone(load));
     },
     recordWithheld(id: string, withheld: Withheld, at: number, segment?: Segment) {
       const { row } = runIn(memory, 'recordWithheld', id, 'open', 'withheld');

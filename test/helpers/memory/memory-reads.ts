@@ -4,6 +4,7 @@ import type {
   ChunkRow,
   ChunkState,
   PublishedFile,
+  RecordedLoad,
   ReplyKinds,
   Run,
   Search,
@@ -49,6 +50,7 @@ export function memoryReads(memory: Memory) {
       ),
     publications: (pipeline: string): PublishedFile[] =>
       [...(memory.published.get(pipeline) ?? [])].reverse(),
+    lastLoad: (run: string): RecordedLoad | undefined => memory.loads.get(run),
 
     chunk: (run: string, number: number): ChunkRow | undefined =>
       memory.runs.get(run)?.chunks.get(number)?.row,

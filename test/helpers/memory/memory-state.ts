@@ -3,6 +3,7 @@ import type {
   ChunkRow,
   ChunkState,
   PublishedFile,
+  RecordedLoad,
   Run,
   Search,
   SingleSearch,
@@ -56,6 +57,8 @@ export interface Memory {
   segments: Segment[];
   /** By pipeline, in the order of their numbers. */
   readonly published: Map<string, Mutable<PublishedFile>[]>;
+  /** By run. */
+  readonly loads: Map<string, RecordedLoad>;
 }
 
 /** @throws CheckpointStateError of the method, unless the condition holds. */

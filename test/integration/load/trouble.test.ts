@@ -293,6 +293,42 @@ describe('a kill', () => {
   });
 });
 
+it('status says whether and when the publication was loaded, and how to do it again', async () => {
+  await withLoadedJob(server, { mode: 'replace' }, async (job) => {
+    await job.write(businesses);
+    const statusOf = async () => {
+      const { stdout } = await runCli(['status', job.file]);
+      const json = jsonLines((await runCli(['status', '--json', job.file])).stdout).at(-1) as {
+        readonly load: object;
+      };
+      return { text: stdout, load: json.load };
+    };
+    const { run } = await job.enrich({ load: { into: 'none' } });
+    const again = `to load it: foliopipe load -c ${job.file} ${run}`;
+    const pending = await statusOf();
+    expect(pending.load).toMatchObject({ state: 'pending', publication: 1, at: null });
+    expect(pending.text).toContain(
+      `publication 1 is not loaded into businesses of ${job.database.place} yet; ${again}`,
+    );
+    await job.database.query('create view businesses as select 1 as id');
+    expect((await runCli(['load', job.file])).code).toBe(2);
+    const failed = await statusOf();
+    expect(failed.load).toMatchObject({ state: 'failed', code: 'LOAD_NOT_A_TABLE', at: expect.any(Number) });
+    expect(failed.text).toMatch(
+      /the attempt at \S+Z failed \(LOAD_NOT_A_TABLE\): "public.businesses" is not a table; to load it/,
+    );
+    expect((await runCli(['runs', job.file])).stdout).toContain('  load failed');
+    await job.database.query('drop view businesses');
+    await load(job.config(), run);
+    const loaded = await statusOf();
+    expect(loaded.load).toMatchObject({ state: 'loaded', written: 25, publication: 1, why: null });
+    expect(loaded.text).toContain('25 rows written, 0 rows deleted, at 20');
+    // That the table has it already is no news.
+    await load(job.config(), run);
+    expect((await statusOf()).load).toEqual(loaded.load);
+  });
+});
+
 it('two loads of one publication at once load it once', async () => {
   const database = await server.createDatabase();
   const target = createLoadTarget({

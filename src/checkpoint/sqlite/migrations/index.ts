@@ -6,6 +6,7 @@ import { stretchesReuse } from './0004-stretches-reuse.js';
 import { singleSearches } from './0005-single-searches.js';
 import { withheldRuns } from './0006-withheld-runs.js';
 import { skippedRecords } from './0007-skipped-records.js';
+import { loads } from './0008-loads.js';
 
 export const migrations: readonly string[] = [
   initialTables,
@@ -15,4 +16,5 @@ export const migrations: readonly string[] = [
   singleSearches,
   withheldRuns,
   skippedRecords,
+  loads,
 ];
