@@ -38,7 +38,7 @@ export function fitTable(
       'LOAD_TABLE_MISSING',
       `load.table: there is no table ${showText(load.table, 130)}`,
       {
-        hint: 'set load.onSchema: add to let foliopipe create it; or create it: foliopipe load --print postgres shows the statement',
+        hint: 'set load.onSchema: add to let foliopipe create it; or create it: foliopipe load --print postgres (or duckdb) shows the statement',
         facts: { table: load.table },
       },
     );
@@ -115,7 +115,10 @@ function checkKey({ table }: LoadTable, found: FoundTable, columns: readonly Fit
   throw new ConfigError(
     'LOAD_KEY_NOT_UNIQUE',
     `load.mode: merge needs a primary key or a unique index over exactly ${listed(key)}, and ${showText(table, 130)} has none`,
-    { hint: 'foliopipe load --print postgres shows the statement that creates it', facts: { table } },
+    {
+      hint: 'foliopipe load --print postgres (or duckdb) shows the statement that creates it',
+      facts: { table },
+    },
   );
 }
 

@@ -1,13 +1,16 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
+import { quoteText as quoteDuckdb } from '../../duckdb/open-duckdb.js';
+import type { CopyTarget, SqlDialect } from '../database.js';
+import { duckdbDialect, insertText } from '../duckdb/dialect.js';
 import { fitTable } from '../fit-table.js';
 import { createLoadsText } from '../loads-table.js';
 import { checkNames, RUN_COLUMN } from '../names.js';
-import { copyText, postgresDialect, quoteText } from '../postgres/dialect.js';
-import { createStaging, createTable, stagingTarget, writeStatements } from '../statements.js';
+import { copyText, postgresDialect, quoteText as quotePostgres } from '../postgres/dialect.js';
+import { addColumns, createStaging, createTable, stagingTarget, writeStatements } from '../statements.js';
 import { dialects, type PrintedLoad } from './dialects.js';
 import { warehouseScript } from './warehouse-script.js';
 
-export const printDialects = ['postgres', 'snowflake', 'bigquery', 'redshift'] as const;
+export const printDialects = ['postgres', 'duckdb', 'snowflake', 'bigquery', 'redshift'] as const;
 export type PrintDialect = (typeof printDialects)[number];
 
 /** @throws ConfigError `LOAD_NAMES` for names that Postgres could not hold apart; no other database is stricter. */
@@ -18,7 +21,10 @@ export function printLoad(load: PrintedLoad, dialect: PrintDialect): string {
     `-- Publication ${publication} of pipeline ${table.pipeline} (run ${run}, ${file.records} rows) into ${oneLine(table.table)}, mode ${table.mode}.`,
     '-- The same script again changes nothing. Never run an older one after a newer one.',
   ];
-  const script = dialect === 'postgres' ? postgresScript(load) : warehouseScript(load, dialects[dialect]);
+  const script =
+    dialect === 'postgres' || dialect === 'duckdb'
+      ? loadScript(load, clients[dialect])
+      : warehouseScript(load, dialects[dialect]);
   return `${[...head, ...script].join('\n')}\n`;
 }
 
@@ -26,20 +32,57 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
 }
 
-/** What `load.into` does, for psql. */
-function postgresScript({ table: load, publication, run, sha256, file }: PrintedLoad): string[] {
+/** What a script needs besides the statements of `load.into`. */
+interface Client {
+  readonly dialect: SqlDialect;
+  /** What runs the script, so that it ends at the first error. */
+  readonly note: string;
+  quote(text: string): string;
+  /** Reads the file into the staging table. */
+  copy(staging: CopyTarget, path: string): string;
+  /** Fails if the staging table has another number of rows. */
+  assertRows(records: number): string;
+}
+
+const LACKING = 'not all rows of the output have arrived';
+
+const clients: Readonly<Record<'postgres' | 'duckdb', Client>> = {
+  postgres: {
+    dialect: postgresDialect,
+    note: '-- For psql -v ON_ERROR_STOP=1.',
+    quote: quotePostgres,
+    copy: (staging, path) =>
+      `\\${copyText(staging).replace('from stdin', () => `from ${quotePostgres(path)}`)}`,
+    assertRows: (records) => `do $$ begin
+  if (select count(*) from ${postgresDialect.staging}) <> ${records} then
+    raise exception '${LACKING}';
+  end if;
+end $$;`,
+  },
+  duckdb: {
+    dialect: duckdbDialect,
+    note: '-- For duckdb -bail FILE.',
+    quote: quoteDuckdb,
+    copy: (staging, path) => `${insertText(staging, path)};`,
+    assertRows: (records) =>
+      `select case when count(*) <> ${records} then error('${LACKING}') end from ${duckdbDialect.staging};`,
+  },
+};
+
+/** What `load.into` does. */
+function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad, client: Client): string[] {
   const { columns } = fitTable({ ...load, onSchema: 'add' }, undefined, undefined);
   const { table, mode, onRemoved, pipeline } = load;
+  const { dialect, quote } = client;
   const [name, ...schema] = table.split('.').reverse();
   const loads = [...schema.reverse(), 'foliopipe_loads'].join('.');
-  const dialect = postgresDialect;
   const plan = { dialect, table, mode, columns, isDelta: false, deletesGone: onRemoved === 'delete', run };
   const { deletes, write } = writeStatements(plan);
   const values = [name!, pipeline, publication, run, sha256, mode, onRemoved];
   const names = JSON.stringify([...columns.map((column) => column.name)]);
   const key = columns.filter(({ role }) => role === 'key').map((column) => `"${column.name}"`);
   return [
-    '-- For psql -v ON_ERROR_STOP=1.',
+    client.note,
     '',
     '-- Where the table is missing:',
     ...createTable(dialect, table, mode, columns).flatMap((text) => asComment(`${text};`)),
@@ -50,21 +93,20 @@ function postgresScript({ table: load, publication, run, sha256, file }: Printed
         ]
       : []),
     ...(mode === 'append'
-      ? [`-- Where it has no ${RUN_COLUMN}:`, `-- alter table ${table} add column ${RUN_COLUMN} text;`]
+      ? [
+          `-- Where it has no ${RUN_COLUMN}:`,
+          ...addColumns(dialect, table, [RUN_COLUMN]).map((text) => `-- ${text};`),
+        ]
       : []),
     '',
     `${createLoadsText(loads)};`,
     'begin;',
     `${createStaging(plan)};`,
-    `\\${copyText(stagingTarget(plan)).replace('from stdin', `from ${quoteText(file.path)}`)}`,
-    `do $$ begin
-  if (select count(*) from pg_temp.foliopipe_staging) <> ${file.records} then
-    raise exception 'not all rows of the output have arrived';
-  end if;
-end $$;`,
-    ...[...deletes, write].map(({ text }) => `${text.replaceAll(/\$1(?:::text)?/g, () => quoteText(run))};`),
+    client.copy(stagingTarget(plan), file.path),
+    client.assertRows(file.records),
+    ...[...deletes, write].map(({ text }) => `${text.replaceAll(/\$1(?:::text)?/g, () => quote(run))};`),
     `insert into ${loads} (target, pipeline, publication, run, sha256, mode, on_removed, columns, records)
-values (${values.map((value) => (typeof value === 'number' ? value : quoteText(value))).join(', ')}, ${quoteText(names)}, ${file.records})
+values (${values.map((value) => (typeof value === 'number' ? value : quote(value))).join(', ')}, ${quote(names)}, ${file.records})
 on conflict do nothing;`,
     'commit;',
   ];

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { printRunLoad } from '../../../pipelines/index.js';
 import { duckdbProcesses, queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
@@ -61,6 +62,29 @@ it('holds the last night, and a delta night sends its delta alone: A, B, A', asy
     expect(duckdbProcesses()).toEqual([]);
   });
 });
+
+it.each(['append', 'replace', 'merge'])(
+  'foliopipe load --print duckdb does what a load does, in mode %s',
+  async (mode) => {
+    const load = { mode, ...(mode === 'merge' && { onRemoved: 'delete' }) };
+    await withLoadedJob(warehouses, load, async (job) => {
+      await job.write(businesses);
+      await job.enrich();
+      await job.write(later);
+      await job.enrich({ load: { into: 'none' } });
+      const script = await printRunLoad(job.config(), 'last', 'duckdb');
+      for (const _ of ['once', 'and again']) {
+        await queryDuckdb(job.database.file, script);
+        const rows = (await job.table()).filter(
+          (row) => mode !== 'append' || later.some(({ id }) => id === row.id),
+        );
+        expect(rows).toHaveLength(mode === 'append' ? 2 * later.length - 1 : later.length);
+        expect(rows).toEqual(expect.arrayContaining(await job.rows()));
+      }
+      expect((await job.enrich()).load).toMatchObject({ state: 'already' });
+    });
+  },
+);
 
 describe('a kill', () => {
   it.each([
