@@ -9,6 +9,7 @@ import { keysOf } from './known-keys.js';
 import { resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
+import { resolveSource } from './query-section.js';
 import type { Config } from './schema.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
@@ -124,7 +125,8 @@ function resolveConfig(
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
   const load = resolveLoad(sections.load ?? null);
-  return { ...(sections as Config), service: service as ServiceConfig, load };
+  const source = resolveSource(sections.source!);
+  return { ...(sections as Config), source, service: service as ServiceConfig, load };
 }
 
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */

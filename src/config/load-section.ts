@@ -8,11 +8,16 @@ export const LOADS_NOTHING = 'none';
 
 const SCHEMES: ReadonlySet<string> = new Set(['postgres:', 'postgresql:']);
 
+/** Whether a text is the address of a database. */
+export function isDatabase(text: string): boolean {
+  return URL.canParse(text) && SCHEMES.has(new URL(text).protocol);
+}
+
 export const loadSchema = z
   .strictObject({
     into: z
       .string()
-      .refine((text) => text === LOADS_NOTHING || (URL.canParse(text) && SCHEMES.has(new URL(text).protocol)))
+      .refine((text) => text === LOADS_NOTHING || isDatabase(text))
       .describe('an address such as postgres://user@host/database, or none'),
     table: z
       .string()

@@ -37,9 +37,12 @@ export function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string
   );
 }
 
-/** `upload.duplicates` decides only how often equal records are sent: their answers are the same. */
+/**
+ * `upload.duplicates` decides only how often equal records are sent: their answers are the same. Nor does it matter who
+ * has given the same content.
+ */
 function decidesWhatIsSent(key: string): boolean {
-  if (key === 'upload.duplicates' || isOutputValue(key)) return false;
+  if (key === 'upload.duplicates' || key === 'source.query' || isOutputValue(key)) return false;
   return key.startsWith('source.') || key.startsWith('upload.');
 }
 
