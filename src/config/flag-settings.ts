@@ -30,8 +30,7 @@ export function flagSettings(overrides: readonly Override[], problems: Problems)
         problems.add('service.token', text, origin);
       }
       if (hasLiteralPassword(setting)) {
-        const text =
-          `a password in a flag can be read by every user of the machine; name a variable, such as \${DATABASE_URL}, or write it into the config file`;
+        const text = `a password in a flag can be read by every user of the machine; name a variable, such as \${DATABASE_URL}, or write it into the config file`;
         problems.add(setting.key.join('.'), text, origin);
       }
     }
@@ -48,7 +47,9 @@ function isLiteralToken({ key, value }: Setting): boolean {
 function hasLiteralPassword({ key, value }: Setting): boolean {
   if (!DATABASES.has(key.join('.')) || typeof value !== 'string' || !URL.canParse(value)) return false;
   const { password, searchParams } = new URL(value);
-  return ![password, searchParams.get('password') ?? ''].every((text) => /^(?:\$\{.*\})?$/.test(decodeURI(text)));
+  return ![password, searchParams.get('password') ?? ''].every((text) =>
+    /^(?:\$\{.*\})?$/.test(decodeURI(text)),
+  );
 }
 
 const DATABASES: ReadonlySet<string> = new Set(['source.query.database', 'load.into']);

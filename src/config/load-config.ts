@@ -6,7 +6,7 @@ import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';
 import { withVariables } from './interpolate.js';
 import { keysOf } from './known-keys.js';
-import { resolveLoad } from './load-section.js';
+import { DUCKDB, resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
 import { resolveSource } from './query-section.js';
@@ -151,11 +151,18 @@ function withoutUnused(settings: readonly Setting[], env: Environment): readonly
 
 const PATHS: ReadonlySet<string> = new Set(['source.path', 'service.tokenFile', 'output.path', 'stateDir']);
 
+/** Keys whose value may name a DuckDB file. */
+const DATABASES: ReadonlySet<string> = new Set(['source.query.database']);
+
 /**
  * Makes a path absolute. The base folder belongs to the file, variable or flag that gives the path. Empty paths,
  * addresses, `-` and paths with `~` stay unchanged, because the schema rejects them. A slash at the end stays, because it means a folder.
  */
 function absolutePath(key: Key, value: unknown, baseDir: string): unknown {
+  if (DATABASES.has(key.join('.')) && typeof value === 'string' && value.startsWith(DUCKDB)) {
+    const file = value.slice(DUCKDB.length);
+    return file === '' ? value : `${DUCKDB}${resolve(baseDir, file)}`;
+  }
   if (!PATHS.has(key.join('.')) || typeof value !== 'string') return value;
   if (value === '' || value.startsWith('~') || value === STREAM || isAddress(value)) return value;
   return isAbsolute(value) ? normalize(value) : join(baseDir, value);

@@ -8,16 +8,19 @@ export const LOADS_NOTHING = 'none';
 
 const SCHEMES: ReadonlySet<string> = new Set(['postgres:', 'postgresql:']);
 
-/** Whether a text is the address of a database. */
-export function isDatabase(text: string): boolean {
+/** Whether a text is the address of a Postgres database. */
+export function isPostgres(text: string): boolean {
   return URL.canParse(text) && SCHEMES.has(new URL(text).protocol);
 }
+
+/** Before the path of a DuckDB file. */
+export const DUCKDB = 'duckdb:';
 
 export const loadSchema = z
   .strictObject({
     into: z
       .string()
-      .refine((text) => text === LOADS_NOTHING || isDatabase(text))
+      .refine((text) => text === LOADS_NOTHING || isPostgres(text))
       .describe('an address such as postgres://user@host/database, or none'),
     table: z
       .string()
@@ -48,7 +51,7 @@ export function resolveLoad(parsed: Readonly<ParsedLoad> | null): LoadConfig | n
 
 /**
  * The address of a database. Every way of printing it gives scheme, host and database alone: user, password and options
- * are secret. Only `reveal()` gives the whole address, to connect.
+ * are secret. Only `reveal()` gives the whole address, to connect. The path of a DuckDB file is no secret.
  */
 export class DatabaseAddress {
   readonly #url: string;
@@ -62,17 +65,24 @@ export class DatabaseAddress {
     return new URL(this.#url).protocol.replace(/(?:ql)?:$/, '');
   }
 
+  /** The path of a DuckDB file; null for another database. */
+  get file(): string | null {
+    return this.#url.startsWith(DUCKDB) ? this.#url.slice(DUCKDB.length) : null;
+  }
+
   reveal(): string {
     return this.#url;
   }
 
   /** The texts that must appear nowhere. */
   secrets(): readonly string[] {
+    if (this.file !== null) return [];
     const { password } = new URL(this.#url);
     return [this.#url, password, decoded(password)].filter((text) => text !== '');
   }
 
   toString(): string {
+    if (this.file !== null) return this.#url;
     const { host, pathname } = new URL(this.#url);
     return `${this.scheme}://${host}${pathname}`;
   }

@@ -1,10 +1,13 @@
 /** The key `source.query`: a question to a database whose answer is the source. */
 import { z } from 'zod';
-import { DatabaseAddress, isDatabase } from './load-section.js';
+import { DatabaseAddress, DUCKDB, isPostgres } from './load-section.js';
 
 export const querySchema = z
   .strictObject({
-    database: z.string().refine(isDatabase).describe('an address such as postgres://user@host/database'),
+    database: z
+      .string()
+      .refine((text) => isPostgres(text) || (text.startsWith(DUCKDB) && text.length > DUCKDB.length))
+      .describe('an address such as postgres://user@host/database or duckdb:FILE'),
     sql: z
       .string()
       .refine((text) => text.trim() !== '' && !text.includes('\0'))

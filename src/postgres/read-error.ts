@@ -13,7 +13,10 @@ export type PostgresTrouble =
   /** The server has said no to a statement. */
   | { readonly kind: 'server'; readonly sqlstate: string; readonly text: string };
 
-/** @returns undefined for an error of this program, or of another one. */
+/**
+ * Reads the code that Postgres or the system has given; the driver's own errors by their text.
+ * @returns undefined for an error of this program, or of another one.
+ */
 export function readPostgresError(error: unknown): PostgresTrouble | undefined {
   if (!(error instanceof Error) || error instanceof FoliopipeError) return undefined;
   const code = 'code' in error ? String(error.code) : '';
@@ -26,11 +29,12 @@ export function readPostgresError(error: unknown): PostgresTrouble | undefined {
   return { kind: 'lost', text: code || shorten(oneLine(error.message), 100) };
 }
 
+/** Codes of the system, of TLS and of Node's streams. */
+const NETWORK =
+  /^(?:ECONN|EHOST|ENET|EADDR|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|CERT_|DEPTH_|SELF_|UNABLE_|ERR_(?:SSL|TLS|STREAM_))/;
+
 /** The driver's own errors have no code: a time-out, an end of the connection, a server without TLS. */
 function isOfConnection(error: Error): boolean {
   if ('code' in error) return NETWORK.test(String(error.code));
   return /connection|timeout|terminated|not queryable|SSL/i.test(error.message);
 }
-
-const NETWORK =
-  /^(?:ECONN|EHOST|ENET|EADDR|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|CERT_|DEPTH_|SELF_|UNABLE_|ERR_(?:SSL|TLS|STREAM_))/;

@@ -61,8 +61,10 @@ describe('source.query', () => {
   });
 
   it('takes variables of the environment, in the file and in the name of the key', async () => {
-    const { source: _, ...rest } = { ...minimal(), service: { embedded: true } };
-    const overrides = Object.entries(rest).map(([key, value]) => ({ key, value, origin: 'test' }));
+    const rest = Object.entries({ ...minimal(), service: { embedded: true } }).filter(
+      ([key]) => key !== 'source',
+    );
+    const overrides = rest.map(([key, value]) => ({ key, value, baseDir: '/base', origin: 'test' }));
     const env = { FOLIOPIPE_SOURCE__QUERY__DATABASE: database, FOLIOPIPE_SOURCE__QUERY__SQL: sql };
     const { source } = await loadConfig({ files: [], env, overrides, cwd: '/base' });
     expect(source.query!.database.reveal()).toBe(database);
