@@ -4,7 +4,7 @@
  */
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, SourceError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
 import { silentLogger } from '../logger.js';
@@ -59,10 +59,23 @@ export async function checkSource(
     isWithinLimit(known.source, limit) &&
     wasKeyChecked(known, config) &&
     (await hasSameStamps(known.source, paths));
-  const source = isKnown ? known.source : await scan(config, { ...options, signal }, paths, limit);
+  const source = isKnown
+    ? known.source
+    : await scan(config, { ...options, signal }, paths, limit).catch((error: unknown) => {
+        throw nameCopies(error, opened);
+      });
   if (opened.names !== null) await checkCopies(source);
   checkColumns(source, config);
   return withNames(source, opened);
+}
+
+/** Names in an error what was copied, beside the copy, in which a person can look. */
+function nameCopies(error: unknown, { paths, names }: SourceFiles): unknown {
+  if (!(error instanceof SourceError) || names === null) return error;
+  const { code, hint, facts, cause } = error;
+  const named = (text: string, path: string, at: number) =>
+    text.replaceAll(path, `${names[at]} (copied to ${path})`);
+  return new SourceError(code, paths.reduce(named, error.message), { ...(hint && { hint }), facts, cause });
 }
 
 /** The source with the names of what was copied; the same one if it has them. */

@@ -74,7 +74,14 @@ export async function parquetColumns(
 }
 
 async function openSession({ folder, signal }: Pick<Spool, 'folder' | 'signal'>): Promise<DuckdbSession> {
-  return openDuckdb(NEED, { database: ':memory:', tempFolder: join(folder, TEMPORARY), signal });
+  const session = await openDuckdb(NEED, {
+    database: ':memory:',
+    tempFolder: join(folder, TEMPORARY),
+    signal,
+  });
+  // Times with a zone are texts that do not depend on the machine.
+  await session.run("set timezone = 'UTC'");
+  return session;
 }
 
 /** @throws SourceError when the file is changed meanwhile. */
