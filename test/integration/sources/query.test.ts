@@ -1,8 +1,15 @@
 /** `source.query`: a database is asked once, in one snapshot, and not again while its run is unfinished. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Failpoint, publish } from '../../../pipelines/index.js';
+import {
+  backupState,
+  enrich,
+  type Failpoint,
+  publish,
+  recover,
+  restoreState,
+} from '../../../pipelines/index.js';
 import { filesHolding } from '../../helpers/jobs/cli-job.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
@@ -108,6 +115,29 @@ describe('Postgres', () => {
         message: expect.stringMatching(/source\.query: "postgres:\S+, sql \w{12}" when it began, /),
       });
       expect(await job.enrich()).toMatchObject({ found: 'continued', counts: { read: 60 } });
+    });
+  });
+
+  it('is in a backup while its run is unfinished, and a restored or recovered run goes on with the copy', async () => {
+    await withQuery(60, async (job) => {
+      await job.failure({}, stopAt('after-accepted-before-poll', 3));
+      await job.database.query('delete from businesses');
+      const { stateDir } = job.config();
+      await backupState({ stateDir }, { folder: join(job.folder, 'backup') });
+      await rm(join(stateDir, 'checkpoint.db'));
+      await recover(job.config());
+      const restored = { ...job.config(), stateDir: join(job.folder, 'moved') };
+      await restoreState(restored, { folder: join(job.folder, 'backup') });
+      expect(await enrich(restored, { yes: true })).toMatchObject({
+        found: 'continued',
+        counts: { read: 60 },
+      });
+      await rm(join(job.folder, 'out'), { recursive: true });
+      expect(await job.enrich()).toMatchObject({ found: 'continued', counts: { read: 60 } });
+      const [run] = await job.runs();
+      await backupState({ stateDir }, { folder: join(job.folder, 'done') });
+      expect(await readdir(join(job.folder, 'done'))).not.toContain('spool');
+      expect(run).toMatchObject({ state: 'done' });
     });
   });
 
