@@ -1,15 +1,14 @@
 /** Asks a DuckDB file for a source, opened for reading alone, in a child process. */
 import { DuckdbError, type DuckdbSession, openDuckdb, quoteText } from '../duckdb/open-duckdb.js';
 import type { AskDatabase, DatabaseQuery } from './ask-database.js';
-import { fillCopy } from './spool-folder.js';
+import { fillCopy, type Spool } from './spool-folder.js';
 import { firstLine, invalidQuery, translateDuckdbError } from './translate-error.js';
 
 export const askDuckdb: AskDatabase = {
   columns: (query) => inSession(query, (session) => columnsOf(session, query.sql)),
   copy: (query, spool) =>
     inSession(query, async (session) => {
-      const { length } = await columnsOf(session, query.sql);
-      return fillCopy(spool, (path) => session.run(copyStatement(query.sql, length, path)));
+      return copyByDuckdb(session, query.sql, spool);
     }),
 };
 
@@ -20,10 +19,25 @@ export async function columnsOf(session: DuckdbSession, sql: string): Promise<re
 }
 
 /**
+ * Copies what a query gives, in its order.
+ * @returns the path of the copy.
+ * @throws DuckdbError; the system's error `ENOSPC`; those of `fillCopy`.
+ */
+export async function copyByDuckdb(session: DuckdbSession, sql: string, spool: Spool): Promise<string> {
+  const { length } = await columnsOf(session, sql);
+  return fillCopy(spool, (path) =>
+    session.run(copyStatement(sql, length, path)).catch((error: unknown) => {
+      const isFull = error instanceof DuckdbError && /No space left|quota exceeded/i.test(error.message);
+      throw isFull ? Object.assign(new Error(error.message), { code: 'ENOSPC', path }) : error;
+    }),
+  );
+}
+
+/**
  * The statement that writes the answer of a query into a file, in its order. A row of one empty field would be an empty
  * line, which is no record: a single column is quoted always, and its NULL becomes an empty text.
  */
-export function copyStatement(sql: string, columns: number, path: string): string {
+function copyStatement(sql: string, columns: number, path: string): string {
   const isSingle = columns === 1;
   const asked = isSingle ? `select coalesce(cast(columns(*) as varchar), '') from (\n${sql}\n)` : sql;
   const form = `format csv, header true, delimiter ',', quote '"', escape '"', nullstr ''`;

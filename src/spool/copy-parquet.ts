@@ -8,8 +8,8 @@ import { DuckdbError, type DuckdbSession, openDuckdb, quoteText } from '../duckd
 import { SourceError } from '../errors.js';
 import { fileStamp, unreadable } from '../source/source-files.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
-import { columnsOf, copyStatement } from './ask-duckdb.js';
-import { fillCopy, type Spool, TEMPORARY } from './spool-folder.js';
+import { columnsOf, copyByDuckdb } from './ask-duckdb.js';
+import { type Spool, TEMPORARY } from './spool-folder.js';
 import { firstLine } from './translate-error.js';
 
 /** A file, its stamp when it was read, and the name of its copy. */
@@ -87,9 +87,7 @@ async function openSession({ folder, signal }: Pick<Spool, 'folder' | 'signal'>)
 /** @throws SourceError when the file is changed meanwhile. */
 async function copyFile(session: DuckdbSession, path: string, stamp: string, spool: Spool): Promise<string> {
   try {
-    const sql = selectFrom(path);
-    const { length } = await columnsOf(session, sql);
-    const copy = await fillCopy(spool, (to) => session.run(copyStatement(sql, length, to)));
+    const copy = await copyByDuckdb(session, selectFrom(path), spool);
     if ((await fileStamp(path)).stamp === stamp) return copy;
   } catch (error) {
     throw explain(path, error);

@@ -6,8 +6,8 @@ import type { Config } from '../config/schema.js';
 import { STREAM } from '../config/values.js';
 import { ConfigError, SourceError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { formatDuration } from '../quantities.js';
-import { findFiles } from '../source/source-files.js';
+import { formatBytes, formatDuration } from '../quantities.js';
+import { fileStamp, findFiles } from '../source/source-files.js';
 import type { Source } from '../types.js';
 import type { AskDatabase, DatabaseQuery } from './ask-database.js';
 import { askDuckdb } from './ask-duckdb.js';
@@ -66,6 +66,21 @@ export function isSpooled(source: Config['source']): boolean {
  *   errors of the copies.
  */
 export async function openSource(
+  config: SourceConfig,
+  files: readonly string[],
+  options: OpenSourceOptions,
+): Promise<SourceFiles> {
+  const opened = await findCopies(config, files, options);
+  for (const [at, path] of opened.paths.entries()) {
+    const name = opened.names?.[at];
+    if (name === undefined || options.kept !== undefined) continue;
+    const { bytes } = await fileStamp(path);
+    options.logger.info({ source: name, bytes }, `the copy of ${name} has ${formatBytes(bytes)}`);
+  }
+  return opened;
+}
+
+async function findCopies(
   config: SourceConfig,
   files: readonly string[],
   options: OpenSourceOptions,

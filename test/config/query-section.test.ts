@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { fixedValues } from '../../src/config/fixed-values.js';
@@ -69,5 +72,39 @@ describe('source.query', () => {
     const { source } = await loadConfig({ files: [], env, overrides, cwd: '/base' });
     expect(source.query!.database.reveal()).toBe(database);
     expect(source.query!.sql).toBe(sql);
+  });
+
+  it('is set in one file and unset in a later one, or by a flag', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'foliopipe-query-'));
+    try {
+      const write = async (name: string, source: object) => {
+        await writeFile(join(folder, name), JSON.stringify({ ...minimal(), source }));
+        return join(folder, name);
+      };
+      const none = await write('none.yaml', { path: null, query: null });
+      const asked = await write('asked.yaml', { path: null, query: { database: 'duckdb:a.db', sql } });
+      const load = (files: readonly string[], set: Record<string, string> = {}) => {
+        const overrides = Object.entries(set).map(([key, value]) => ({
+          key,
+          value,
+          baseDir: '/flag',
+          origin: '--set',
+        }));
+        return loadConfig({ files, env: {}, overrides, cwd: folder });
+      };
+      const { source } = await load([none, asked]);
+      expect(`${source.query!.database} ${source.query!.database.file}`).toBe(
+        `duckdb:${folder}/a.db ${folder}/a.db`,
+      );
+      const file = await load([asked], { 'source.query': 'null', 'source.path': 'x.csv' });
+      expect(file.source).toMatchObject({ path: '/flag/x.csv', query: null });
+      await expect(load([none], { 'source.query.database': database })).rejects.toMatchObject({
+        facts: {
+          'source.query.database': expect.stringContaining('a password in a flag can be read by every user'),
+        },
+      });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
