@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publish } from '../../../pipelines/index.js';
-import { openDuckdb } from '../../../src/duckdb/open-duckdb.js';
+import { DatabaseAddress } from '../../../src/config/load-section.js';
+import { openDuckdb, quoteText } from '../../../src/duckdb/open-duckdb.js';
+import { askDuckdb } from '../../../src/spool/ask-duckdb.js';
+import { awkwardRows, expectRows, selectRows } from '../../helpers/csv/awkward-rows.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
@@ -211,5 +214,17 @@ describe('a query to DuckDB', () => {
       await job.enrich({ upload: { columns, skipBlank: false } });
       expect(readRaw(await job.output()).map(({ record }) => record.Business)).toEqual(['a', '', '', 'b']);
     });
+  });
+
+  it.each([1, 3])('loses nothing of any text, in %i columns', async (columns) => {
+    const rows = awkwardRows(columns);
+    const signal = new AbortController().signal;
+    const address = new DatabaseAddress(`duckdb:${join(folder, 'b.db')}`);
+    const sql = selectRows(rows, quoteText);
+    const path = await askDuckdb.copy(
+      { address, sql, connectMs: 0, tempFolder: join(folder, 'tmp'), signal },
+      { folder: join(folder, 'spool'), signal, at: () => undefined },
+    );
+    await expectRows(path, rows);
   });
 });

@@ -1,5 +1,6 @@
 /** `source.query`: a database is asked once, in one snapshot, and not again while its run is unfinished. */
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -10,6 +11,9 @@ import {
   recover,
   restoreState,
 } from '../../../pipelines/index.js';
+import { DatabaseAddress } from '../../../src/config/load-section.js';
+import { askPostgres } from '../../../src/spool/ask-postgres.js';
+import { awkwardRows, expectRows, selectRows } from '../../helpers/csv/awkward-rows.js';
 import { filesHolding } from '../../helpers/jobs/cli-job.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
@@ -284,5 +288,23 @@ describe('Postgres', () => {
       expect(jsonLines(end.stdout).at(-1)).toMatchObject({ exitCode: 0, counts: { read: 60 } });
       expect(await job.spooled()).toHaveLength(1);
     });
+  });
+
+  it.each([1, 3])('loses nothing of any text, in %i columns', async (columns) => {
+    const rows = awkwardRows(columns);
+    const { url } = await server.createDatabase();
+    const folder = await mkdtemp(join(tmpdir(), 'foliopipe-query-'));
+    const signal = new AbortController().signal;
+    const literal = (text: string) => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+    const sql = selectRows(rows, literal);
+    try {
+      const path = await askPostgres.copy(
+        { address: new DatabaseAddress(url), sql, connectMs: 5000, tempFolder: folder, signal },
+        { folder, signal, at: () => undefined },
+      );
+      await expectRows(path, rows);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });

@@ -172,7 +172,10 @@ describe('on the command line', () => {
       waiting.kill('SIGTERM');
       expect((await waiting.ended).code).toBe(143);
       expect(await job.spooled()).toEqual([]);
-      const end = await runCli(['run', job.file, '--source', '-', '--json'], { input: [night] });
+      const submitted = await runCli(['submit', job.file, '--source', '-'], { input: [night] });
+      expect(submitted, submitted.stderr).toMatchObject({ code: 0 });
+      // What is bought is collected without another look at standard input.
+      const end = await runCli(['collect', job.file, '--source', '-', '--json']);
       expect(jsonLines(end.stdout).at(-1)).toMatchObject({ exitCode: 0, counts: { read: 60 } });
     });
   });
