@@ -7,6 +7,7 @@ import {
   pruneAnswers,
   pruneRuns,
   type RunOptions,
+  removeUnneededCopies,
   unknownRunFolders,
   withState,
 } from '../src/index.js';
@@ -40,6 +41,7 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
     const context = { checkpoint, logger, files, answers, pipeline: config.pipeline };
     const runs: PrunedRun[] = [];
     for await (const run of pruneRuns(context, { before: now - olderThan, now, dryRun })) runs.push(run);
+    if (!dryRun) await removeUnneededCopies(config, checkpoint);
     return { runs, unknown: await unknownRunFolders(checkpoint, files) };
   });
 }
@@ -53,6 +55,7 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
   try {
     let count = 0;
     for await (const _ of pruneRuns({ checkpoint, logger, files, answers, pipeline }, terms)) count += 1;
+    await removeUnneededCopies(run.config, checkpoint, run.id);
     if (count > 0)
       logger.info({ runs: count }, `the results of ${count} old runs are removed (retention.results)`);
   } catch (error) {

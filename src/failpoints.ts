@@ -1,6 +1,9 @@
 /** The failpoints: named points of a run where a kill does the most harm. Tests arm one to stop a process there. */
 
 export const failpoints = [
+  'after-spool-piece-before-next',
+  'after-spool-fill-before-name',
+  'after-spool-before-check',
   'after-choice-before-run',
   'after-run-before-chunk',
   'after-cut-before-chunk-file',

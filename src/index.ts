@@ -116,7 +116,7 @@ export { type OpenRun, openRun, withRun } from './run/open-run.js';
 export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { printRunLoad } from './run/print-run-load.js';
-export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
+export { type PrunedRun, pruneRuns, removeUnneededCopies, unknownRunFolders } from './run/prune-runs.js';
 export { loadStatus } from './run/recorded-load.js';
 export {
   type Recovered,
@@ -132,6 +132,7 @@ export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { findRestamped } from './source/source-files.js';
+export type { InputStream } from './spool/copy-stdin.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';

@@ -21,6 +21,8 @@ export interface Dialect {
 /** One file of a source, as its scan found it. */
 export interface SourceFile {
   readonly path: string;
+  /** What was copied to this path, as it is shown: `stdin`, a query, or a Parquet file. Left out of other files. */
+  readonly name?: string;
   /** Size on disk. */
   readonly bytes: Bytes;
   /** Size of a gzipped file when it is unzipped; left out of other files. */

@@ -32,7 +32,7 @@ export interface CommonOptions {
 export function withConfigOptions(command: Command): Command {
   return command
     .option('-c, --config <file>', 'config file; repeatable, the later file wins', collect)
-    .option('--source <path>', 'source.path: a CSV file or a glob')
+    .option('--source <path>', 'source.path: a CSV or Parquet file, a glob, or - for standard input')
     .option('--output <file>', 'output.path: the enriched CSV')
     .option('--base-url <url>', "service.baseUrl: the service's address")
     .option('--state-dir <folder>', 'stateDir: the folder that holds everything that survives a kill')

@@ -73,8 +73,12 @@ export function createLogger(
 }
 
 /** The texts of a config that must appear in no log. */
-export function secretsOf({ service, load }: Config): readonly string[] {
-  return [...(service.embedded ? [] : [service.token.reveal()]), ...(load?.into?.secrets() ?? [])];
+export function secretsOf({ service, source, load }: Config): readonly string[] {
+  return [
+    ...(service.embedded ? [] : [service.token.reveal()]),
+    ...(source.query?.database.secrets() ?? []),
+    ...(load?.into?.secrets() ?? []),
+  ];
 }
 
 /** @param code the system's code, such as `ENOSPC`. */

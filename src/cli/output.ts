@@ -2,6 +2,8 @@
  * stdout and stderr. Only this file writes to them, and what it writes cannot act on a terminal. A lost reader, a closed terminal or a full disk ends the output,
  * never the work.
  */
+import { isatty } from 'node:tty';
+import type { InputStream } from '../../pipelines/index.js';
 import { TroubleError } from '../errors.js';
 import { safeJson, safeLines } from '../text.js';
 
@@ -122,3 +124,12 @@ export async function printJson(type: LineType, fields: object): Promise<void> {
 function jsonLine(type: LineType, fields: object): string {
   return `${safeJson({ type, ...fields })}\n`;
 }
+
+/** Standard input as the source of a run. The process's stream is not touched before its first piece is wanted. */
+export const standardInput: InputStream = {
+  get isTTY() {
+    return isatty(0);
+  },
+  destroy: () => process.stdin.destroy(),
+  [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator](),
+};

@@ -13,7 +13,7 @@ import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, secretsOf, warnLost } from './create-logger.js';
 import { nextSteps, rememberRun } from './next-steps.js';
-import { stderr, stdout, writeJson } from './output.js';
+import { standardInput, stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
@@ -92,6 +92,7 @@ export async function runSession<T extends object>(
     const result = await work(config, {
       ...runOptions,
       proxies: environmentProxies(process.env),
+      stdin: standardInput,
       onScan: progress.onScan,
       onRun: (run) => {
         rememberRun();

@@ -1,6 +1,7 @@
 /** Checks values against each other. Each check runs only if the sections that it needs are valid. */
 import { resolve, sep } from 'node:path';
 import type { Sections } from './parse-sections.js';
+import { isParquet } from './query-section.js';
 
 type OnProblem = (key: string, text: string) => void;
 
@@ -14,6 +15,7 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   if (sections.failures?.rescue === 'search') {
     for (const { key, text } of rescueProblems(sections)) onProblem(key, text);
   }
+  checkSourcePlace(sections, onProblem);
   checkOutputPath(sections, onProblem);
   checkDelta(sections, onProblem);
   checkLoad(sections, onProblem);
@@ -81,8 +83,23 @@ function checkService(service: NonNullable<Sections['service']>, onProblem: OnPr
   }
 }
 
+function checkSourcePlace({ source }: Sections, onProblem: OnProblem): void {
+  if (!source) return;
+  if (source.path !== null && source.query !== null) {
+    onProblem(
+      'source.query',
+      'is set in addition to source.path; use only one of them, and null for the other',
+    );
+  }
+  if (source.query === null && !isParquet(source)) return;
+  for (const key of ['encoding', 'delimiter'] as const) {
+    if (source[key] !== 'auto')
+      onProblem(`source.${key}`, 'is for CSV files; leave it out for a query and for Parquet');
+  }
+}
+
 function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnProblem): void {
-  if (output && source && resolve(output.path) === resolve(source.path)) {
+  if (output && source?.path && resolve(output.path) === resolve(source.path)) {
     onProblem('output.path', 'is the source itself, which must stay as it is');
   }
   if (output && stateDir !== undefined && `${resolve(output.path)}${sep}`.startsWith(`${stateDir}${sep}`)) {

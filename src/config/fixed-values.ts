@@ -1,4 +1,5 @@
 /** The values that must not change while a run is open: they decide on the sent data and on the form of the output. */
+import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors.js';
 import type { Config } from './schema.js';
 import { serviceAddress } from './service-section.js';
@@ -14,6 +15,7 @@ export function fixedValues(config: Config, service: string): Record<string, str
   const values = {
     service,
     ...(address !== service && { 'service.address': address }),
+    'source.query': queryText(source.query),
     'source.encoding': source.encoding,
     'source.delimiter': source.delimiter,
     'upload.columns': upload.columns,
@@ -26,6 +28,12 @@ export function fixedValues(config: Config, service: string): Record<string, str
     'chunks.canary': chunks.canary,
   };
   return { ...jsonTexts(values), ...fixedOutputValues(config) };
+}
+
+/** Names a query and tells it from others, without its text, which may hold secrets. */
+function queryText(query: Config['source']['query']): string | null {
+  if (query === null) return null;
+  return `${query.database}, sql ${createHash('sha256').update(query.sql).digest('hex').slice(0, 12)}`;
 }
 
 /** The fixed values that a later publication of the run replaces: those that decide only on its path and form. */
@@ -100,6 +108,7 @@ function waysOut(keys: readonly string[], run: string): string {
 
 /** What a run did that was begun before these keys existed. */
 const valuesBeforeKeys: Readonly<Record<string, string>> = {
+  'source.query': 'null',
   'source.key': 'null',
   'upload.duplicates': '"send"',
   'output.delta': 'false',

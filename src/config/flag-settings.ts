@@ -17,7 +17,7 @@ export interface Override {
   readonly origin: string;
 }
 
-/** @param problems gets a problem for a token in a flag, because every user of the machine can read the flags. */
+/** @param problems gets a problem for a token or a password in a flag, because every user of the machine can read the flags. */
 export function flagSettings(overrides: readonly Override[], problems: Problems): Setting[] {
   return overrides.flatMap(({ key, value, baseDir, origin }) => {
     const parts = key.split('.');
@@ -29,6 +29,10 @@ export function flagSettings(overrides: readonly Override[], problems: Problems)
           'a token in a flag can be read by every user of the machine; use FOLIOPIPE_TOKEN or tokenFile';
         problems.add('service.token', text, origin);
       }
+      if (hasLiteralPassword(setting)) {
+        const text = `a password in a flag can be read by every user of the machine; name a variable, such as \${DATABASE_URL}, or write it into the config file`;
+        problems.add(setting.key.join('.'), text, origin);
+      }
     }
     return settings;
   });
@@ -38,6 +42,17 @@ export function flagSettings(overrides: readonly Override[], problems: Problems)
 function isLiteralToken({ key, value }: Setting): boolean {
   return key.join('.') === 'service.token' && typeof value === 'string' && !/^\$\{\w+\}$/.test(value);
 }
+
+/** Whether a setting shows the password of a database. */
+function hasLiteralPassword({ key, value }: Setting): boolean {
+  if (!DATABASES.has(key.join('.')) || typeof value !== 'string' || !URL.canParse(value)) return false;
+  const { password, searchParams } = new URL(value);
+  return ![password, searchParams.get('password') ?? ''].every((text) =>
+    /^(?:\$\{.*\})?$/.test(decodeURI(text)),
+  );
+}
+
+const DATABASES: ReadonlySet<string> = new Set(['source.query.database', 'load.into']);
 
 /**
  * The value of a text from a variable or a flag. A key that takes a text gets it unchanged, because YAML would alter

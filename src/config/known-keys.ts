@@ -17,9 +17,11 @@ export function keysOf(section: Key): readonly string[] | undefined {
 }
 
 /** Every key that takes a value, such as `['chunks', 'maxRecords']` or `['pipeline']`. */
-export const valueKeys: readonly Key[] = (keysOf([]) ?? []).flatMap(
-  (name) => keysOf([name])?.map((inner) => [name, inner]) ?? [[name]],
-);
+export const valueKeys: readonly Key[] = valueKeysUnder([]);
+
+function valueKeysUnder(section: Key): readonly Key[] {
+  return keysOf(section)?.flatMap((name) => valueKeysUnder([...section, name])) ?? [section];
+}
 
 /** A description of the value that a key takes. For a key inside a list, describes the list. */
 export function expectedAt(key: Key): string {

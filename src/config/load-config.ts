@@ -5,10 +5,11 @@ import { environmentSettings, withToken } from './env-settings.js';
 import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';
 import { withVariables } from './interpolate.js';
-import { keysOf } from './known-keys.js';
+import { keysOf, schemaAt } from './known-keys.js';
 import { DUCKDB, resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
+import { resolveSource } from './query-section.js';
 import type { Config } from './schema.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
@@ -106,7 +107,9 @@ function resolveConfig(
   problems: Problems,
 ): Config {
   const stateDir: Setting = { key: ['stateDir'], value: '.foliopipe', origin: undefined };
-  const usable = [stateDir, ...settings].filter((setting) => isUsable(setting, problems));
+  const usable = [stateDir, ...settings].filter(
+    (setting, at, all) => isUsable(setting, problems) && !isFilled(setting, all.slice(at + 1)),
+  );
   const written = withoutUnused(withToken(effectiveSettings(usable), env, baseDir), env);
   const originOf = (key: Key) =>
     (settingAt(written, key) ?? written.findLast((setting) => isUnder(setting.key, key)))?.origin?.label;
@@ -124,15 +127,26 @@ function resolveConfig(
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
   const load = resolveLoad(sections.load ?? null);
-  return { ...(sections as Config), service: service as ServiceConfig, load };
+  const source = resolveSource(sections.source!);
+  return { ...(sections as Config), source, service: service as ServiceConfig, load };
 }
 
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */
 function isUsable({ key, value, origin }: Setting, problems: Problems): boolean {
   if (key.includes('__proto__')) problems.add(key.join('.'), 'cannot be a key', origin?.label);
-  else if (key.length > 0) return !(value === null && keysOf(key));
+  else if (key.length > 0) return value !== null || !keysOf(key) || mayBeNull(key);
   else if (value !== null) problems.add('config', 'expected a map of keys to values', origin?.label);
   return false;
+}
+
+/** Whether a map may be null as a whole, such as `load`. */
+function mayBeNull(key: Key): boolean {
+  return schemaAt(key)?.safeParse(null).success ?? false;
+}
+
+/** Whether a setting is null in the place of a map of which a later setting has a key. */
+function isFilled({ key, value }: Setting, later: readonly Setting[]): boolean {
+  return value === null && later.some((one) => one.key.length > key.length && isUnder(one.key, key));
 }
 
 /** Keys that the embedded service does not use. They are not read, so a rehearsal needs no token. */
@@ -150,7 +164,7 @@ function withoutUnused(settings: readonly Setting[], env: Environment): readonly
 const PATHS: ReadonlySet<string> = new Set(['source.path', 'service.tokenFile', 'output.path', 'stateDir']);
 
 /** Keys whose value may name a DuckDB file. */
-const DATABASES: ReadonlySet<string> = new Set(['load.into']);
+const DATABASES: ReadonlySet<string> = new Set(['load.into', 'source.query.database']);
 
 /**
  * Makes a path absolute. The base folder belongs to the file, variable or flag that gives the path. Empty paths,

@@ -66,7 +66,11 @@ function mayBeSecret(key: Key): boolean {
 }
 
 /** The key of each section that holds a secret. */
-const secretKeys: Readonly<Record<string, string>> = { service: 'token', load: 'into' };
+const secretKeys: Readonly<Record<string, string>> = {
+  service: 'token',
+  load: 'into',
+  source: 'query',
+};
 
 function show(value: unknown, secret: boolean): string {
   if (value === '') return 'an empty text';

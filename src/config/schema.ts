@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type LoadConfig, loadSchema } from './load-section.js';
+import type { SourceQuery } from './query-section.js';
 import {
   ambiguousSchema,
   budgetSchema,
@@ -43,7 +44,8 @@ export const configSchema = z.strictObject({
 });
 
 /** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */
-export type Config = Omit<ParsedConfig, 'service' | 'load'> & {
+export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load'> & {
+  readonly source: Omit<ParsedConfig['source'], 'query'> & { readonly query: SourceQuery | null };
   readonly service: ServiceConfig;
   readonly load: LoadConfig | null;
 };

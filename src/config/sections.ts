@@ -1,6 +1,7 @@
 /** The schemas of all sections of the config except `service`. */
 import iconv from 'iconv-lite';
 import { z } from 'zod';
+import { querySchema } from './query-section.js';
 import {
   age,
   choice,
@@ -41,26 +42,33 @@ const keyColumns = z
 
 const sourcePath = pathOnDisk({
   address: 'copy the file to this machine first (aws s3 cp, gcloud storage cp, curl -o) and name the copy',
-  stream: 'standard input is not read; write it to a file first (cat > FILE) and name that',
 });
 
-export const sourceSchema = z.strictObject({
-  path: sourcePath.describe('the path of a CSV file, or a glob'),
-  encoding: z
-    .string()
-    .refine((name) => name === 'auto' || (iconv.encodingExists(name) && !NOT_TEXT.has(name.toLowerCase())))
-    .describe('auto, or an encoding such as utf8, utf16le or latin1')
-    .default('auto'),
-  delimiter: z
-    .string()
-    .refine((text) => text === 'auto' || /^[\t\x20-\x7e]$/.test(text))
-    .refine((text) => text !== '"')
-    .describe('auto, or one ASCII character that is not a quote, such as ";" or "\\t"')
-    .default('auto'),
-  maxRejected: rejectLimit.default({ records: 0 }),
-  key: keyColumns,
-  onChange: choice(['fail', 'supersede']).default('fail'),
-});
+const PATH_EXPECTED = 'the path of a CSV file, a glob, or - for standard input';
+
+export const sourceSchema = z
+  .strictObject({
+    path: sourcePath.nullable().describe(PATH_EXPECTED).default(null),
+    query: querySchema,
+    encoding: z
+      .string()
+      .refine((name) => name === 'auto' || (iconv.encodingExists(name) && !NOT_TEXT.has(name.toLowerCase())))
+      .describe('auto, or an encoding such as utf8, utf16le or latin1')
+      .default('auto'),
+    delimiter: z
+      .string()
+      .refine((text) => text === 'auto' || /^[\t\x20-\x7e]$/.test(text))
+      .refine((text) => text !== '"')
+      .describe('auto, or one ASCII character that is not a quote, such as ";" or "\\t"')
+      .default('auto'),
+    maxRejected: rejectLimit.default({ records: 0 }),
+    key: keyColumns,
+    onChange: choice(['fail', 'supersede']).default('fail'),
+  })
+  .superRefine(({ path, query }, context) => {
+    if (path !== null || query !== null) return;
+    context.addIssue({ code: 'custom', path: ['path'], message: `is missing; expected ${PATH_EXPECTED}` });
+  });
 
 /** Sent column to source column, in the order in which the columns are sent. */
 const sentColumns = z

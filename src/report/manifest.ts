@@ -58,8 +58,8 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     label: row.label,
     service: row.service,
     createdAt: new Date(row.createdAt).toISOString(),
-    source: run.source.files.map(({ path, bytes, records, sha256, dialect }) => ({
-      path,
+    source: run.source.files.map(({ path, name, bytes, records, sha256, dialect }) => ({
+      path: name ?? path,
       bytes,
       records,
       sha256,

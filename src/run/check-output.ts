@@ -1,6 +1,7 @@
 /** Checks where a run writes, before it begins. Changes nothing, and leaves nothing behind. */
 import { join } from 'node:path';
 import type { Config } from '../config/schema.js';
+import { STREAM } from '../config/values.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { outputNames } from '../report/manifest.js';
@@ -37,6 +38,7 @@ export async function refuseOwnFiles(
   paths: readonly string[],
 ): Promise<void> {
   const pattern = source.path;
+  if (pattern === null || pattern === STREAM) return;
   if (paths.length === 1 && paths[0] === pattern) return;
   const { output: path, beside, local } = outputNames(output.path);
   const ofState = ['chunk-000001.csv', 'part-000001-successful-0-0000000000000000.csv.gz'].map((name) =>

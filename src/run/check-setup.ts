@@ -6,6 +6,7 @@ import { type ProbeOptions, probeSearch, probeService } from '../api/probe-servi
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../config/schema.js';
+import { STREAM } from '../config/values.js';
 import { diskError, isPassingTrouble } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
@@ -13,16 +14,16 @@ import { createLoadTable } from '../load/configured-load.js';
 import type { LoadTarget } from '../load/load-target.js';
 import { tryToMakeFolder } from '../make-folder.js';
 import { formatBytes } from '../quantities.js';
-import { createOutputLayout, type LayoutSource } from '../results/output-layout.js';
-import { inspectFile } from '../source/inspect-file.js';
-import { findFiles } from '../source/source-files.js';
+import { createOutputLayout } from '../results/output-layout.js';
+import { isSpooled, namedFiles } from '../spool/open-source.js';
 import { diskOfFolder } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkColumns } from './check-source.js';
-import { judgeSearch, judgeService, unaskedVerdicts, type Verdict } from './judge-service.js';
+import { judgeSearch, judgeService, unaskedVerdicts, unsure, type Verdict } from './judge-service.js';
 import { openLoadTarget } from './load-run.js';
 import type { RunOptions } from './run-options.js';
 import { serviceEndpoint } from './service.js';
+import { readHeader, type SourceHeader, sourceHeaders } from './source-header.js';
 
 export interface CheckedItem extends Verdict {
   readonly item: 'config' | 'state' | 'output' | 'disk' | 'source' | 'service' | 'token' | 'search' | 'load';
@@ -31,8 +32,8 @@ export interface CheckedItem extends Verdict {
 export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
 
 /**
- * Checks every item, even after one has failed. Reads only the header of each source file, and asks the service nothing
- * that is paid. Takes at most 10 seconds where nothing answers.
+ * Checks every item, even after one has failed. Reads only the header of each source file, asks a database only for the
+ * columns of a query, and asks the service nothing that is paid. Takes at most 10 seconds where nothing answers.
  * @throws ConfigError `SERVICE_NOT_STARTED`; the signal's reason.
  */
 export async function* checkSetup(config: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
@@ -40,10 +41,23 @@ export async function* checkSetup(config: Config, options: CheckOptions = {}): A
   yield await checkItem('state', () => checkStateFolder(config.stateDir));
   yield await checkItem('output', () => checkOutputFolder(config));
   yield await checkItem('disk', () => freeSpace(config));
-  yield await checkItem('source', () => checkSourceHeader(config));
+  const { signal = new AbortController().signal } = options;
+  const isStdin = config.source.path === STREAM;
+  yield isStdin
+    ? {
+        item: 'source',
+        ...unsure('standard input is read by foliopipe run alone, and checked before it pays'),
+      }
+    : await checkItem('source', () => checkSourceHeader(config, signal));
   yield* checkService(config, options);
   const target = openLoadTarget(config);
-  if (target !== null) yield await checkItem('load', () => checkLoadTarget(config, target, options.signal));
+  if (target === null) return;
+  yield isStdin
+    ? {
+        item: 'load',
+        ...unsure('the columns of standard input are not known yet; foliopipe run checks before it pays'),
+      }
+    : await checkItem('load', () => checkLoadTarget(config, target, signal));
 }
 
 async function checkItem(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
@@ -66,7 +80,7 @@ async function checkStateFolder(path: string): Promise<string> {
 async function checkOutputFolder(config: Config): Promise<string> {
   const text = await checkFolder(dirname(config.output.path), 'output.path');
   // What is wrong with the source is told as an item of its own.
-  const paths = await findFiles(config.source.path).catch(() => []);
+  const paths = await namedFiles(config.source).catch(() => []);
   await checkOutput(config, createLocalOutputStore(), paths);
   return text;
 }
@@ -104,35 +118,25 @@ async function freeSpace({ stateDir, output }: Config): Promise<string> {
 }
 
 /** Of the columns that the service adds, only the declared ones are known here. */
-async function checkLoadTarget(
-  config: Config,
-  target: LoadTarget,
-  signal = new AbortController().signal,
-): Promise<string> {
-  const layout = createOutputLayout(await readHeader(config), config.output);
+async function checkLoadTarget(config: Config, target: LoadTarget, signal: AbortSignal): Promise<string> {
+  const layout = createOutputLayout(await readHeader(config, signal), config.output);
   await target.check(createLoadTable(config, layout, config.result.columns), signal);
   return `${config.load!.table} of ${config.load!.into} takes the output`;
 }
 
-/** The header of the source's first file. */
-export async function readHeader({ source }: Config): Promise<LayoutSource> {
-  const [path] = await findFiles(source.path);
-  const { columns, dialect } = await inspectFile(path!, source);
-  return { columns, files: [{ dialect }] };
-}
-
-async function checkSourceHeader(config: Config): Promise<string> {
-  const paths = await findFiles(config.source.path);
-  let found: Awaited<ReturnType<typeof inspectFile>> | undefined;
-  // One after the other: a glob may match more files than a process may open.
-  for (const path of paths) {
-    const file = await inspectFile(path, config.source);
-    checkColumns({ columns: file.columns, files: [{ dialect: file.dialect }] }, config);
-    found ??= file;
+async function checkSourceHeader(config: Config, signal: AbortSignal): Promise<string> {
+  let first: SourceHeader | undefined;
+  let others = -1;
+  for await (const header of sourceHeaders(config, signal)) {
+    checkColumns(header, config);
+    first ??= header;
+    others += 1;
   }
-  const { columns, dialect } = found!;
-  const more = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
-  return `${paths[0]}${more}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}`;
+  const { name, columns, files } = first!;
+  const more = others > 0 ? ` and ${others} more` : '';
+  const { encoding, delimiter } = files[0]!.dialect;
+  const format = isSpooled(config.source) ? '' : `, ${encoding}, delimiter ${JSON.stringify(delimiter)}`;
+  return `${name}${more}: ${columns.length} columns${format}`;
 }
 
 /** The longest time until a connection is open, and without a byte: shorter than those of a run. */

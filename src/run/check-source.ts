@@ -4,22 +4,28 @@
  */
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, SourceError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
+import { silentLogger } from '../logger.js';
 import { outputNames } from '../report/manifest.js';
 import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { type ScanSourceOptions, scanSource } from '../source/scan-source.js';
-import { fileStamp, findFiles } from '../source/source-files.js';
+import { fileStamp } from '../source/source-files.js';
+import { namedFiles, type OpenSourceOptions, openSource, type SourceFiles } from '../spool/open-source.js';
+import { checkCopies } from '../spool/spool-folder.js';
 import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
+import { systemClock } from '../streams/clock.js';
 import { showText } from '../text.js';
 import type { RejectLimit, Source } from '../types.js';
 import { refuseOwnFiles } from './check-output.js';
 import type { RunOptions } from './run-options.js';
 
 /** What `checkSource` may be told. */
-export type CheckSourceOptions = Pick<RunOptions, 'onScan'> & Pick<ScanSourceOptions, 'watch' | 'onExcess'>;
+export type CheckSourceOptions = Pick<RunOptions, 'onScan' | 'stdin' | 'at' | 'logger' | 'clock'> &
+  Pick<ScanSourceOptions, 'watch' | 'onExcess'> &
+  Pick<OpenSourceOptions, 'kept' | 'folder' | 'makeRoom'>;
 
 /**
  * Checks the shape of every record, the configured columns, and that the output can be put in place. `source.maxRejected`
@@ -41,18 +47,46 @@ export async function checkSource(
   mayBegin: boolean,
   known?: Run,
 ): Promise<Source> {
-  const paths = await findFiles(config.source.path);
-  await output.check(outputNames(config.output.path), paths);
-  await refuseOwnFiles(config, paths);
+  const named = await namedFiles(config.source);
+  await output.check(outputNames(config.output.path), named);
+  await refuseOwnFiles(config, named);
+  const { logger = silentLogger, clock = systemClock } = options;
+  const opened = await openSource(config, named, { ...options, logger, now: clock.now(), signal });
+  const { paths } = opened;
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
     known !== undefined &&
     isWithinLimit(known.source, limit) &&
     wasKeyChecked(known, config) &&
     (await hasSameStamps(known.source, paths));
-  const source = isKnown ? known.source : await scan(config, { ...options, signal }, paths, limit);
+  const source = isKnown
+    ? known.source
+    : await scan(config, { ...options, signal }, paths, limit).catch((error: unknown) => {
+        throw nameCopies(error, opened);
+      });
+  if (opened.names !== null) await checkCopies(source);
   checkColumns(source, config);
-  return source;
+  return withNames(source, opened);
+}
+
+/** Names in an error what was copied, beside the copy, in which a person can look. */
+function nameCopies(error: unknown, { paths, names }: SourceFiles): unknown {
+  if (!(error instanceof SourceError) || names === null) return error;
+  const { code, hint, facts, cause } = error;
+  const named = (text: string, path: string, at: number) =>
+    text.replaceAll(path, `${names[at]} (copied to ${path})`);
+  return new SourceError(code, paths.reduce(named, error.message), { ...(hint && { hint }), facts, cause });
+}
+
+/** The source with the names of what was copied; the same one if it has them. */
+function withNames(source: Source, { names }: SourceFiles): Source {
+  const isNamed = source.files.every(({ name }, at) => name === names?.[at]);
+  if (isNamed) return source;
+  const files = source.files.map(({ name: _, ...file }, at) => ({
+    ...file,
+    ...(names && { name: names[at]! }),
+  }));
+  return { ...source, files };
 }
 
 /**

@@ -37,9 +37,12 @@ export function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string
   );
 }
 
-/** `upload.duplicates` decides only how often equal records are sent: their answers are the same. */
+/**
+ * `upload.duplicates` decides only how often equal records are sent: their answers are the same. Nor does it matter who
+ * has given the same content.
+ */
 function decidesWhatIsSent(key: string): boolean {
-  if (key === 'upload.duplicates' || isOutputValue(key)) return false;
+  if (key === 'upload.duplicates' || key === 'source.query' || isOutputValue(key)) return false;
   return key.startsWith('source.') || key.startsWith('upload.');
 }
 
@@ -94,13 +97,13 @@ export async function canReopen({
   }
 }
 
-/** Checks the source of a run that has begun. A run of an older version has sent the blank records, and skips none. */
+/** Checks the source of a run that has begun, and reads the copy that it has read, if any. A run of an older version has sent the blank records, and skips none. */
 export async function checkAgain(
   context: Parameters<typeof checkSource>[0],
   run: Run,
   options: CheckSourceOptions = {},
 ): Promise<Source> {
-  return asBegun(run, await checkSource(context, options, false, run));
+  return asBegun(run, await checkSource(context, { ...options, kept: run }, false, run));
 }
 
 /** The source as it was found now, with as many skipped records as the run has. */
@@ -143,7 +146,7 @@ export function sourceChangedError(
   return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? state : 'unfinished'}, and ${change}`, {
     hint: isDone
       ? `publish and retry of run ${id} need the source that it has read: put it back (${filesText(source, now)}); foliopipe run begins a run with the new file`
-      : waysFromChanged(id, givenUp),
+      : waysFromChanged(id, givenUp, source),
     facts: { run: id, before: source.sha256, now: now.sha256 },
   });
 }
@@ -151,5 +154,5 @@ export function sourceChangedError(
 /** The first file that is not the one that the run has read, as it was then. */
 function filesText({ files }: Source, now: Source): string {
   const file = files.find(({ sha256 }, at) => now.files[at]?.sha256 !== sha256) ?? files[0]!;
-  return `${showText(file.path, 200)} with ${file.bytes} bytes, sha256 ${file.sha256}`;
+  return `${showText(file.name ?? file.path, 200)} with ${file.bytes} bytes, sha256 ${file.sha256}`;
 }

@@ -13,11 +13,12 @@ import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Source } from '../types.js';
 import { type BeginRunContext, beginRun, supersede } from './begin-run.js';
 import { checkDisk } from './check-disk.js';
-import { checkSource } from './check-source.js';
+import { type CheckSourceOptions, checkSource } from './check-source.js';
 import { watchRecords } from './choose-records.js';
 import { asBegun, checkAgain, pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
 import { checkGivenUp, findGivenUp, hasPaidNothing } from './given-up-run.js';
 import { namedRun } from './named-run.js';
+import { removeUnneededCopies } from './prune-runs.js';
 import type { RunOptions } from './run-options.js';
 
 export interface FoundRun {
@@ -57,15 +58,16 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
     return { run: unfinished, found: 'publishing' };
   }
   if (options.existing !== undefined) return findExisting(context, options, options.existing);
+  const reading = readingOptions(context, options, unfinished);
   if (unfinished !== undefined && !options.fresh) {
     const hasPaid = !(await hasPaidNothing(context, unfinished));
     checkFixedValues(unfinished.frozen, frozen, unfinished.id, hasPaid);
-    const source = await checkSource({ config, output, signal }, options, false, unfinished);
+    const source = await checkSource({ config, output, signal }, reading, false, unfinished);
     const changed = source.sha256 !== unfinished.source.sha256;
     if (changed && config.source.onChange === 'supersede') {
       // A source that may not begin a run does not end one either: this check says why.
       if (!isWithinLimit(source, config.source.maxRejected)) {
-        await checkSource({ config, output, signal }, {}, true);
+        await checkSource({ config, output, signal }, reading, true);
       }
       return { run: unfinished, found: 'outdated' };
     }
@@ -82,7 +84,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
     const onExcess = (error: SourceError) => {
       excess = error;
     };
-    const checking = { ...options, ...(watch && { watch }), onExcess };
+    const checking = { ...reading, ...(watch && { watch }), onExcess };
     const source = await checkSource({ config, output, signal }, checking, true, sameParsing(latest, frozen));
     if (!options.fresh) {
       const done = pickDoneRun(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
@@ -98,6 +100,16 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
   } finally {
     await watch?.close();
   }
+}
+
+/** How the source is read: a query is not asked again while its run is unfinished. */
+function readingOptions(
+  { config, checkpoint }: FindRunContext,
+  options: RunOptions,
+  unfinished: Run | undefined,
+): CheckSourceOptions {
+  const kept = config.source.query === null || options.fresh ? undefined : unfinished;
+  return { ...options, kept, makeRoom: () => removeUnneededCopies(config, checkpoint) };
 }
 
 /**

@@ -6,6 +6,7 @@ import { ConfigError, TroubleError } from '../errors.js';
 import { countOf, formatCount, formatDuration } from '../quantities.js';
 import { abandonCommand } from '../report/adoptable.js';
 import { priceOf } from '../report/origins.js';
+import type { Source } from '../types.js';
 import { hasSentSame } from './missing-segments.js';
 import type { RunOptions } from './run-options.js';
 
@@ -151,8 +152,13 @@ export async function checkSuperseded(
 }
 
 /** The ways on from an unfinished run whose source has changed, as commands that work as they are. */
-export function waysFromChanged(run: string, givenUp: GivenUpRun | undefined): string {
-  const back = `put the old file back to finish run ${run}`;
+export function waysFromChanged(
+  run: string,
+  givenUp: GivenUpRun | undefined,
+  { files }: Pick<Source, 'files'>,
+): string {
+  const isFile = files[0]?.name === undefined;
+  const back = `${isFile ? 'put the old file back' : 'give the old content again'} to finish run ${run}`;
   if (givenUp === undefined)
     return `${back}; or start a new run: foliopipe run --new; nothing was paid for in run ${run}`;
   return `${back}; or foliopipe run --set source.onChange=supersede fetches what the open folios bring, and then starts a new run; or foliopipe run --new${givenUp.needsYes ? ' --yes' : ''} gives up what is open: ${givenUpText(givenUp)}`;

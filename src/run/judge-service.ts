@@ -195,7 +195,7 @@ function ok(text: string): Verdict {
   return { outcome: 'ok', text, error: null };
 }
 
-function unsure(text: string): Verdict {
+export function unsure(text: string): Verdict {
   return { outcome: 'unsure', text, error: null };
 }
 

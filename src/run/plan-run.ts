@@ -1,4 +1,8 @@
-/** Plans a run: what it would do, cost and save. Uses no network, takes no lock and changes nothing. */
+/**
+ * Plans a run: what it would do, cost and save. Takes no lock and changes nothing. Uses no network, but for a source that
+ * is a query: asks it, unless an unfinished run has its answer.
+ */
+import { dirname } from 'node:path';
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
@@ -10,6 +14,8 @@ import { workPathOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
 import { judgedCounts, releaseReason } from '../report/exit-code.js';
 import { pickRecords } from '../source/read-records.js';
+import { isSpooled } from '../spool/open-source.js';
+import { withPlanFolder } from '../spool/spool-folder.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPosition, recordsFrom, sendableRecordsFrom, skipsBlank } from '../stages/read-source.js';
@@ -28,6 +34,8 @@ export interface Plan {
   readonly pipeline: string;
   readonly service: string;
   readonly source: Source;
+  /** Whether the source was copied for this plan alone: foliopipe run asks for it, or reads it, again. */
+  readonly asked: boolean;
   /** How many of its records may be bad or blank. */
   readonly maxRejected: RejectLimit;
   /** The records that the run sends, cut into chunks: their number and sums. Of a done run: of the whole source. */
@@ -58,12 +66,18 @@ export interface PlannedStep {
 }
 
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
-export async function planRun(
-  config: Config,
-  options: Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'answers' | 'reuse' | 'yes'> & {
-    readonly signal: AbortSignal;
-  },
-): Promise<Plan> {
+export async function planRun(config: Config, options: PlanOptions): Promise<Plan> {
+  if (!isSpooled(config.source)) return planFrom(config, options, undefined);
+  return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
+}
+
+export interface PlanOptions
+  extends Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'answers' | 'reuse' | 'yes' | 'stdin'> {
+  readonly signal: AbortSignal;
+}
+
+/** @param folder for copies of the source; undefined if it is not copied. */
+async function planFrom(config: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
   const { output = createLocalOutputStore(), fresh, signal } = options;
   const service = serviceIdentity(config);
   const reader = await openCheckpointReader(config.stateDir);
@@ -73,7 +87,8 @@ export async function planRun(
     const onExcess = (error: SourceError) => {
       excess = error;
     };
-    const checking = { ...options, onExcess };
+    const kept = config.source.query === null ? undefined : unfinished;
+    const checking = { ...options, onExcess, kept, folder };
     const source = await checkSource({ config, output, signal }, checking, unfinished === undefined);
     const found = fresh
       ? await findReplaced(reader, config)
@@ -121,7 +136,19 @@ export async function planRun(
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
     const budget = await budgetLeft(reader, config, next.run, context.now);
     const { maxRejected } = config.source;
-    return { pipeline: config.pipeline, service, source, maxRejected, chunks, reuse, next, cost, budget };
+    const asked = folder !== undefined && source.files.some(({ path }) => dirname(path) === folder);
+    return {
+      pipeline: config.pipeline,
+      service,
+      source,
+      asked,
+      maxRejected,
+      chunks,
+      reuse,
+      next,
+      cost,
+      budget,
+    };
   } finally {
     await reader?.close();
   }

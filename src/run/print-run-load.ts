@@ -5,13 +5,13 @@ import { ConfigError } from '../errors.js';
 import { createLoadTable } from '../load/configured-load.js';
 import { type PrintDialect, printLoad } from '../load/print/print-load.js';
 import { createOutputLayout } from '../results/output-layout.js';
-import { readHeader } from './check-setup.js';
 import { checkLoadable } from './load-run.js';
 import { namedRun } from './named-run.js';
+import { readHeader } from './source-header.js';
 
 /**
- * Asks no database. Before the first publication, the statements are an example made from the header of the source and
- * from `result.columns`.
+ * Before the first publication, the statements are an example made from the header of the source and from
+ * `result.columns`. Asks no database but that of `source.query`, for the columns.
  * @param id names a run of the pipeline (see `namedRun`).
  * @throws ConfigError `LOAD_MISSING` without the section `load`; `RUN_UNKNOWN`, `LOAD_NOT_LOADABLE`, `LOAD_NAMES`; SourceError when the source cannot be
  *   read.
@@ -35,7 +35,7 @@ export async function printRunLoad(config: Config, id: string, dialect: PrintDia
     const file = { path: output.path, records };
     return printLoad({ table, publication: number, run: row.id, sha256, file }, dialect);
   }
-  const layout = createOutputLayout(await readHeader(config), config.output);
+  const layout = createOutputLayout(row?.source ?? (await readHeader(config)), config.output);
   const table = createLoadTable(config, layout, config.result.columns);
   const file = { path: config.output.path, records: 0 };
   const example = printLoad({ table, publication: 0, run: 'RUN', sha256: '', file }, dialect);

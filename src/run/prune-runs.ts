@@ -1,9 +1,13 @@
-/** Removes the results of runs that ended long ago. Their costs stay in the ledger. */
-import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+/** Removes the results of runs that ended long ago, and copies of sources. The costs of runs stay in the ledger. */
+import { join } from 'node:path';
+import type { Checkpoint, CheckpointReader, Run } from '../checkpoint/checkpoint.js';
+import type { Config } from '../config/schema.js';
 import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
+import { copyPath, removeCopies, removeOldPlans, spoolFolder } from '../spool/spool-folder.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
+import { systemClock } from '../streams/clock.js';
 
 export interface PruneContext {
   readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
@@ -66,4 +70,37 @@ export async function unknownRunFolders(
     if ((await checkpoint.run(run)) === undefined) unknown.push(location);
   }
   return unknown;
+}
+
+/**
+ * Removes copies of sources that no run of a pipeline needs any more. Keeps what an unfinished run reads, and what publishing the last run again, or asking again for its failed records,
+ * would read: the copies of the last run that was not superseded, until its results are pruned. Called with the
+ * pipeline's lock.
+ * @param run another run whose copies are kept.
+ */
+export async function removeUnneededCopies(
+  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  checkpoint: Pick<CheckpointReader, 'runs'>,
+  run?: string,
+): Promise<void> {
+  const folder = spoolFolder(stateDir, pipeline);
+  const kept = new Set<string>();
+  for (const { source } of neededRuns(await checkpoint.runs(pipeline), run)) {
+    for (const { sha256 } of source.files) kept.add(copyPath(folder, sha256));
+  }
+  await removeCopies(folder, kept);
+  await removeOldPlans(join(stateDir, 'spool'), systemClock.now());
+}
+
+/** @param runs all runs of a pipeline, in any order. */
+function neededRuns(runs: readonly Run[], named: string | undefined): readonly Run[] {
+  const current = runs.filter(({ state }) => state !== 'superseded');
+  const last = current.reduce<Run | undefined>(
+    (newest, run) => (newest === undefined || run.createdAt > newest.createdAt ? run : newest),
+    undefined,
+  );
+  return current.filter(
+    ({ id, state, prunedAt }) =>
+      prunedAt === null && (state === 'open' || state === 'publishing' || id === last?.id || id === named),
+  );
 }

@@ -10,6 +10,7 @@ import type { FileStore } from '../files/run-files.js';
 import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
+import type { InputStream } from '../spool/copy-stdin.js';
 import type { Clock } from '../streams/clock.js';
 import type { Permits } from '../streams/permits.js';
 import type { Milliseconds } from '../types.js';
@@ -69,6 +70,10 @@ export interface RunOptions extends RunPorts {
   readonly publishPartial?: boolean;
   /** How long to wait for the pipeline's lock. Default: 0, a held lock is an error at once. */
   readonly waitLock?: Milliseconds;
+  /**
+   * Standard input, for `source.path: "-"`. It is read to its end, once; the library does not look at the process.
+   */
+  readonly stdin?: InputStream;
   /** A note kept with a new run. */
   readonly label?: string;
   readonly endpoint?: ServiceEndpoint;

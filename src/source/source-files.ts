@@ -52,7 +52,7 @@ export async function fileStamp(path: string): Promise<FileStamp> {
   if (!facts.isFile()) {
     const what = facts.isDirectory() ? 'a folder' : 'not a regular file';
     throw new SourceError('SOURCE_UNREADABLE', `${path}: this is ${what}`, {
-      hint: 'source.path must name a file, or a pattern such as folder/*.csv; a run reads it several times',
+      hint: 'source.path must name a file, or a pattern such as folder/*.csv; a run reads it several times, so a pipe is read with source.path: "-"',
       facts: { file: path },
     });
   }

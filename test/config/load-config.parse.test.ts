@@ -18,6 +18,7 @@ test('fills in every default', () => {
       maxRejected: { records: 0 },
       key: null,
       onChange: 'fail',
+      query: null,
     },
     upload: {
       columns: { name: 'BusinessName' },
@@ -110,7 +111,9 @@ test('lists every problem at once, each with its key', async () => {
       'nonsense',
     ].sort(),
   );
-  expect(facts['source.path']).toBe('is missing; expected the path of a CSV file, or a glob');
+  expect(facts['source.path']).toBe(
+    'is missing; expected the path of a CSV file, a glob, or - for standard input',
+  );
   expect(facts['chunks.maxRecord']).toBe('unknown key, did you mean maxRecords?');
   expect(facts['concurrency.uploads']).toBe('expected a whole number, 1 or more, got 0');
   expect(facts['concurrency.downloads']).toBe('expected a whole number, 1 or more, got "4"');
@@ -159,7 +162,6 @@ test.each([
   ['output.path', { output: { path: '-' } }, 'foliopipe run && cat FILE'],
   ['source.path', { source: { path: 's3://bucket/*.csv' } }, 'copy the file to this machine first'],
   ['source.path', { source: { path: 'https://host/in.csv' } }, 'curl -o'],
-  ['source.path', { source: { path: '-' } }, 'cat > FILE'],
   ['stateDir', { stateDir: 's3://bucket/state' }, 'a file on this machine'],
   ['output.mode', { output: { path: 'o', mode: 640 } }, 'in quotes'],
   ['result.columns', { result: { columns: ['a', 'a'] } }, 'each once'],

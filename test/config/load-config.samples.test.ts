@@ -30,7 +30,7 @@ async function generate(...flags: string[]): Promise<Buffer> {
 test('the default config is for the sample data and needs nothing else', async () => {
   const config = await load('config/default.yaml');
   expect(config.service.embedded).toBe(true);
-  const [first] = parse(await readFile(config.source.path), { columns: true }) as Record<string, string>[];
+  const [first] = parse(await readFile(config.source.path!), { columns: true }) as Record<string, string>[];
   expect(Object.keys(first ?? {})).toEqual(expect.arrayContaining(Object.values(config.upload.columns)));
   expect(config.output.path).toMatch(/out\/enriched\.csv$/);
 });

@@ -80,17 +80,18 @@ test('a relative path is relative to where it was written; the state is beside t
 });
 
 test('an address and a dash in a flag or a variable are told as what they are', async () => {
-  const set = { 'source.path': '-', 'output.path': 's3://bucket/out.csv' };
+  const set = { 'source.path': 's3://bucket/in.csv', 'output.path': 's3://bucket/out.csv' };
   await expect(load({ set })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
     facts: {
-      'source.path': expect.stringContaining('- is not a path'),
+      'source.path': expect.stringContaining('an address is not a path'),
       'output.path': expect.stringContaining('an address is not a path'),
     },
   });
   await expect(load({ env: { FOLIOPIPE_OUTPUT__PATH: '-' } })).rejects.toMatchObject({
     facts: { 'output.path': expect.stringContaining('- is not a path') },
   });
+  expect((await load({ set: { 'source.path': '-' } })).source.path).toBe('-');
 });
 
 test('needs no file when flags say enough', async () => {

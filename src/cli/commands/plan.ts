@@ -14,7 +14,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { nextSteps } from '../next-steps.js';
-import { print, printJson } from '../output.js';
+import { print, printJson, standardInput } from '../output.js';
 import { reuseText } from '../reuse-text.js';
 import { untilStopped } from '../stop-signals.js';
 
@@ -31,7 +31,9 @@ export function addPlan(command: Command, finish: Finish): void {
 
 export async function printPlan(options: Options, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file, 'address');
-  const plan = await untilStopped((signal) => planRun(config, { signal, ...beginOptions(options) }));
+  const plan = await untilStopped((signal) =>
+    planRun(config, { signal, stdin: standardInput, ...beginOptions(options) }),
+  );
   const exitCode = plan.next.kind === 'changed' ? 4 : 0;
   if (options.json) await printJson('summary', { ...plan, exitCode });
   else {
@@ -43,10 +45,10 @@ export async function printPlan(options: Options, file: string | undefined): Pro
 
 /** @param isNew whether the plan is for `--new`. */
 function planText(
-  { pipeline, service, source, maxRejected, chunks, reuse, next, cost, budget }: Plan,
+  { pipeline, service, source, asked, maxRejected, chunks, reuse, next, cost, budget }: Plan,
   isNew: boolean,
 ): string {
-  const files = source.files.map(({ path, bytes, records, dialect }) => {
+  const files = source.files.map(({ path, name = path, bytes, records, dialect }) => {
     const { encoding, delimiter, newline, gzip, bom } = dialect;
     const format = [
       encoding,
@@ -55,12 +57,15 @@ function planText(
       newline,
       ...(gzip ? ['gzip'] : []),
     ];
-    return `  ${escapeUnprintable(path)}: ${countOf(records, 'record')}, ${formatBytes(bytes)}, ${format.join(', ')}`;
+    return `  ${escapeUnprintable(name)}: ${countOf(records, 'record')}, ${formatBytes(bytes)}, ${format.join(', ')}`;
   });
   const lines = [
     `pipeline ${pipeline}, service ${service}`,
     'source',
     ...files,
+    ...(asked
+      ? ['  it was copied for this plan, and the copy is removed: foliopipe run reads the source again']
+      : []),
     `  ${countOf(source.columns.length, 'column')}: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...rejectLines(source, maxRejected),
     ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),

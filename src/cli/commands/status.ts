@@ -18,6 +18,7 @@ import {
   unconfirmedText,
 } from '../../../pipelines/index.js';
 import { formatDuration } from '../../quantities.js';
+import { escapeUnprintable } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -57,7 +58,9 @@ export function addStatus(command: Command, finish: Finish): void {
       else if (run.state === 'done' || run.state === 'withheld') {
         const { tolerate } = config.failures;
         const text = summaryText(summary, { tolerate, mayRetry: true });
-        await print(nextSteps(text + (run.state === 'withheld' ? await otherSourceText(run) : '')));
+        await print(
+          nextSteps(text + copiedText(run) + (run.state === 'withheld' ? await otherSourceText(run) : '')),
+        );
       } else await print(nextSteps(await openText(state, run, summary, config.poll.timeout)));
       finish(0);
     } finally {
@@ -78,12 +81,22 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
   );
 }
 
+/** The source of a run that has read a copy, and how old it is; empty for files that are read where they are. */
+function copiedText({ source, createdAt }: Run): string {
+  const [first, ...others] = source.files;
+  if (first?.name === undefined) return '';
+  const more = others.length > 0 ? ` and ${others.length} more` : '';
+  const age = formatDuration(Date.now() - createdAt);
+  return `  source: ${escapeUnprintable(first.name)}${more}, copied ${age} ago\n`;
+}
+
 /** Says that the commands that publish a withheld run need another source than the one that is there. */
 async function otherSourceText({ source }: Run): Promise<string> {
   const file = await findRestamped(source.files);
   if (file === undefined) return '';
-  const { path, bytes, sha256 } = file;
-  return `  These need the source that the run has read: ${path} with ${bytes} bytes, sha256 ${sha256}. The file there has changed or was touched since; if its content differs, put the old one back first: foliopipe run would begin a new run with the other.\n`;
+  const { path, name, bytes, sha256 } = file;
+  const copy = name === undefined ? '' : ` (the copy of ${escapeUnprintable(name)})`;
+  return `  These need the source that the run has read: ${path}${copy} with ${bytes} bytes, sha256 ${sha256}. The file there has changed or was touched since; if its content differs, put the old one back first: foliopipe run would begin a new run with the other.\n`;
 }
 
 /**
@@ -117,5 +130,5 @@ async function openText(
     ...lost.map((one) => `  ${lostFolioText(run.id, one)}`),
     ...abandoned.map((one) => `  ${abandonedText(run.id, one)}`),
   ];
-  return `${lines.join('\n')}\n`;
+  return `${lines.join('\n')}\n${copiedText(run)}`;
 }

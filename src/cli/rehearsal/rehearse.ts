@@ -64,6 +64,15 @@ async function prepareScene(
   fresh: boolean,
   options: PrepareOptions,
 ): Promise<PreparedRehearsal> {
+  if (own.source.path === '-') {
+    throw new ConfigError(
+      'USAGE',
+      'a rehearsal reads its source several times, and standard input is read once',
+      {
+        hint: 'write it to a file first (cat > FILE), and rehearse that: --source FILE',
+      },
+    );
+  }
   const moved = relocate(own, scene);
   const unfinished = await continueOrClear(moved, fresh, options);
   const isContinued = unfinished !== undefined;

@@ -2,15 +2,12 @@
 import {
   ConfigError,
   type ErrorDetails,
-  FoliopipeError,
+  type FoliopipeError,
   RefusedError,
   TroubleError,
   UntrustedError,
 } from '../../errors.js';
-import { oneLine, shorten } from '../../text.js';
-
-/** The codes of Postgres have five characters; the first two are their class. */
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+import { readPostgresError } from '../../postgres/read-error.js';
 
 const AGAIN = 'run the same command again: nothing is paid again';
 
@@ -56,7 +53,6 @@ const byClass: Readonly<Record<string, Translate>> = {
   '08': lost,
   '22': unfit,
   '23': unfit,
-  '28': refused,
   '40': busy,
   '42': (text, details, place) =>
     new ConfigError('LOAD_UNFIT', `${place} cannot load the output into this table: ${text}`, {
@@ -69,13 +65,11 @@ const byClass: Readonly<Record<string, Translate>> = {
 
 /** @param place the database as it may be shown. */
 export function translateError(error: unknown, place: string): unknown {
-  if (!(error instanceof Error) || error instanceof FoliopipeError) return error;
-  const code = 'code' in error ? String(error.code) : '';
-  if (!SQLSTATE.test(code) || !('severity' in error)) {
-    if (code === '' && /SASL|password/.test(error.message)) return refused(code, {}, place);
-    return isOfConnection(error) ? lost(code || shorten(oneLine(error.message), 100), {}, place) : error;
-  }
-  const text = shorten(oneLine(error.message), 300);
+  const trouble = readPostgresError(error);
+  if (trouble === undefined) return error;
+  if (trouble.kind === 'refused') return refused({}, place);
+  if (trouble.kind === 'lost') return lost(trouble.text, {}, place);
+  const { sqlstate: code, text } = trouble;
   const details = { facts: { sqlstate: code } };
   const translate = byCode[code] ?? byClass[code.slice(0, 2)];
   if (translate !== undefined) return translate(text, details, place);
@@ -85,17 +79,7 @@ export function translateError(error: unknown, place: string): unknown {
   });
 }
 
-/** The driver's own errors have no code: a time-out, an end of the connection, a server without TLS. */
-function isOfConnection(error: Error): boolean {
-  if ('code' in error) return NETWORK.test(String(error.code));
-  return /connection|timeout|terminated|not queryable|SSL/i.test(error.message);
-}
-
-const NETWORK =
-  /^(?:ECONN|EHOST|ENET|EADDR|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|CERT_|DEPTH_|SELF_|UNABLE_|ERR_(?:SSL|TLS|STREAM_))/;
-
-/** Without the server's text, which names the user. */
-function refused(_text: string, details: ErrorDetails, place: string): FoliopipeError {
+function refused(details: ErrorDetails, place: string): FoliopipeError {
   return new RefusedError('LOAD_REFUSED', `${place} does not accept the user or the password of load.into`, {
     ...details,
     hint: 'correct load.into, or let the server accept this user from this machine',

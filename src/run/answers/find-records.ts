@@ -1,13 +1,15 @@
 /** Finds records of the source by the values of `source.key`. */
+import type { Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { BadRecord } from '../../csv/bad-record.js';
 import { scanBuffer } from '../../csv/scan-records.js';
 import { fieldEnd, fieldValue, type Table } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
+import { silentLogger } from '../../logger.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { SentFields } from '../../reuse/answer-store.js';
 import { scanSource } from '../../source/scan-source.js';
-import { findFiles } from '../../source/source-files.js';
+import { namedFiles, openSource } from '../../spool/open-source.js';
 import { createUploadLayout, maxRecordBytes } from '../../stages/chunk/cut-chunks.js';
 import { firstPosition, recordsFrom } from '../../stages/read-source.js';
 import { showText } from '../../text.js';
@@ -19,13 +21,15 @@ export interface FoundRecords {
 }
 
 /**
- * Reads the whole source.
+ * Reads the whole source, or the copy that the latest run has read of one that is copied first.
+ * @param latest the newest run of the pipeline.
  * @param keys for each record the value of the key's column; of several columns, a line of CSV.
  * @throws ConfigError `REUSE_KEY_MISSING` without `source.key`; `REUSE_KEY_UNKNOWN` when a record is not in the source.
  */
 export async function findRecords(
   config: Config,
   keys: readonly string[],
+  latest: Run | undefined,
   signal: AbortSignal,
 ): Promise<FoundRecords> {
   const columns = config.source.key;
@@ -35,8 +39,10 @@ export async function findRecords(
     });
   }
   const { encoding, delimiter, maxRejected } = config.source;
+  const named = await namedFiles(config.source);
+  const opened = await openSource(config, named, { kept: latest, logger: silentLogger, now: 0, signal });
   const source = await scanSource({
-    paths: await findFiles(config.source.path),
+    paths: opened.paths,
     encoding,
     delimiter,
     maxRejected,

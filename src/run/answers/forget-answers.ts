@@ -29,7 +29,10 @@ export interface Forgotten {
 }
 
 export interface ForgetContext {
-  readonly checkpoint: Pick<Checkpoint, 'segments' | 'recordSegment' | 'recordSegmentsForgotten'>;
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'segments' | 'latestRun' | 'recordSegment' | 'recordSegmentsForgotten'
+  >;
   readonly answers: AnswerStore;
   readonly signal: AbortSignal;
   /** Epoch milliseconds. */
@@ -57,7 +60,7 @@ export async function forgetAnswers(
       facts: { run: what.run },
     });
   }
-  const unwanted = await unwantedOf(what, config, { signal, now });
+  const unwanted = await unwantedOf(what, config, { checkpoint, signal, now });
   const segments: DroppedAnswers[] = [];
   for (const segment of chosen) {
     const found = await dropAnswers({ checkpoint, answers }, segment, unwanted, now);
@@ -77,8 +80,9 @@ function isMeant(segment: Segment, what: ForgetWhat, config: Config): boolean {
 async function unwantedOf(
   what: ForgetWhat,
   config: Config,
-  { signal, now }: Pick<ForgetContext, 'signal' | 'now'>,
+  { checkpoint, signal, now }: Pick<ForgetContext, 'checkpoint' | 'signal' | 'now'>,
 ): Promise<Unwanted> {
-  if ('keys' in what) return findRecords(config, what.keys, signal);
+  if ('keys' in what)
+    return findRecords(config, what.keys, await checkpoint.latestRun(config.pipeline), signal);
   return 'olderThan' in what ? { before: now - what.olderThan } : { all: true };
 }

@@ -16,7 +16,7 @@ export const SEARCHES = 'searches.log';
 
 /** Every path that a backup may hold, relative to the state folder. No other one is ever restored. */
 const KNOWN =
-  /^(checkpoint\.db|searches\.log|runs\/[\w.-]+\/(paid\.log|part-\d+[\w.-]*)|reuse\/(secret|(segments|choices)\/[\w.-]+)|deltas\/[\w.-]+\.d\/[\w.-]+)$/;
+  /^(checkpoint\.db|searches\.log|runs\/[\w.-]+\/(paid\.log|part-\d+[\w.-]*)|reuse\/(secret|(segments|choices)\/[\w.-]+)|deltas\/[\w.-]+\.d\/[\w.-]+|spool\/[\w.-]+\.d\/[0-9a-f]+\.csv)$/;
 
 export function isKnownPath(path: string): boolean {
   return KNOWN.test(path) && !path.split('/').includes('..');
@@ -33,7 +33,7 @@ export function isJournal(path: string): boolean {
  */
 export function stateFiles(
   stateDir: string,
-): Readonly<Record<'journals' | 'parts' | 'answers' | 'deltas', string[]>> {
+): Readonly<Record<'journals' | 'parts' | 'answers' | 'deltas' | 'copies', string[]>> {
   const under = (folder: string) =>
     namesIn(join(stateDir, folder))
       .map((name) => `${folder}/${name}`)
@@ -46,11 +46,12 @@ export function stateFiles(
       /(secret|\.seg|\.choice)$/.test(path),
     ),
     deltas: under('deltas').flatMap((folder) => under(folder)),
+    copies: under('spool').flatMap((folder) => under(folder)),
   };
 }
 
 function isKnownPathOrFolder(path: string): boolean {
-  const isFolder = /^(runs|deltas)\/[\w.-]+$/.test(path);
+  const isFolder = /^(runs|deltas|spool)\/[\w.-]+$/.test(path);
   return !path.endsWith('.tmp') && !path.endsWith('/..') && (isFolder || isKnownPath(path));
 }
 

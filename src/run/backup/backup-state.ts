@@ -48,8 +48,8 @@ const ATTEMPTS = 5;
 
 /**
  * Takes no lock. The backup appears whole or not at all; its folders have mode 0700, its files 0600. It holds the
- * database, the journals, the stored answers with their secret, the choices, what deltas need and, with `results`, the
- * parts.
+ * database, the journals, the stored answers with their secret, the choices, what deltas need, the copies of sources for
+ * pipelines with an unfinished run and, with `results`, all copies and the parts.
  * @throws ConfigError `STATE_MISSING`, `BACKUP_PLACE_TAKEN`, `BACKUP_WITHIN_STATE`, `REUSE_SEGMENT_LOST`,
  *   `REUSE_SECRET_LOST`, those of the checkpoint; TroubleError `STATE_CHANGING`; those of `diskError`.
  */
@@ -131,8 +131,13 @@ async function copyState(
   // Journals first, then the rest: a run's choice and answers are there before its journal tells of them.
   const { journals } = stateFiles(stateDir);
   for (const path of journals) await copy(path);
-  const { parts, answers, deltas } = stateFiles(stateDir);
-  for (const path of [...answers, ...deltas, ...(results ? parts : [])]) await copy(path);
+  const { parts, answers, deltas, copies } = stateFiles(stateDir);
+  const open = copied.runs.filter(({ state }) => state === 'open' || state === 'publishing');
+  // What a query or standard input gave an unfinished run may never come again.
+  const needed = copies.filter(
+    (path) => results || open.some(({ pipeline }) => path.startsWith(`spool/${pipeline}.d/`)),
+  );
+  for (const path of [...answers, ...deltas, ...needed, ...(results ? parts : [])]) await copy(path);
 
   if (copied.segments.length > 0 && !files.some(({ path }) => path === SECRET)) {
     throw secretLost(join(stateDir, SECRET), 'is missing');

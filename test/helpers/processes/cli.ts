@@ -1,5 +1,7 @@
 /** Runs the built command `foliopipe` in a process of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 
 const cliPath = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
@@ -8,6 +10,8 @@ export interface CliOptions {
   readonly cwd?: string;
   /** Added to an environment that has none of foliopipe's variables. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Written to stdin, which is then closed. Left out: stdin is /dev/null. An iterable that never ends keeps it open. */
+  readonly input?: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 }
 
 export interface CliEnd {
@@ -38,9 +42,13 @@ export function spawnCli(args: readonly string[], options: CliOptions = {}): Cli
   const child = spawn(process.execPath, [cliPath, ...args], {
     cwd: options.cwd,
     env: { PATH, HOME, TMPDIR, NO_COLOR: '1', ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   alive.add(child);
+  if (options.input !== undefined) {
+    // A command that has ended reads no more.
+    pipeline(Readable.from(options.input), child.stdin!).catch(() => undefined);
+  }
   const output = { stdout: '', stderr: '' };
   const watchers = new Set<() => void>();
   for (const stream of ['stdout', 'stderr'] as const) {

@@ -35,6 +35,9 @@ const passing: Readonly<Partial<Record<Failpoint, number>>> = {
 
 /** Windows that this job never passes, and the tests that cover them. */
 const elsewhere: Readonly<Partial<Record<Failpoint, string>>> = {
+  'after-spool-piece-before-next': 'sources/stdin.test.ts',
+  'after-spool-fill-before-name': 'sources/parquet.test.ts',
+  'after-spool-before-check': 'sources/stdin.test.ts',
   'after-choice-before-run': 'reuse/killed-night.test.ts',
   'after-columns-added-before-merge': 'answers/added-columns.test.ts',
   'after-digests-before-delta': 'publish/delta.test.ts',

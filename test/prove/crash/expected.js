@@ -46,6 +46,9 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
  */
 export const elsewhere = {
   'after-columns-added-before-merge': 'test/integration/answers/added-columns.test.ts',
+  'after-spool-piece-before-next': 'test/integration/sources/stdin.test.ts',
+  'after-spool-fill-before-name': 'test/integration/sources/parquet.test.ts',
+  'after-spool-before-check': 'test/integration/sources/stdin.test.ts',
   'after-choice-before-run': 'test/integration/reuse/killed-night.test.ts',
   'after-refetch-before-swap': 'test/integration/resume/refetch-crash.test.ts',
   'after-swap-before-removal': 'test/integration/resume/refetch-crash.test.ts',

@@ -1,0 +1,109 @@
+/** Connects to Postgres, does something in one transaction, and closes the connection. */
+import { pipeline } from 'node:stream/promises';
+import type { Client } from 'pg';
+import type { DatabaseAddress } from '../config/load-section.js';
+import type { ConfigError } from '../errors.js';
+
+/** A statement with its values. */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+export interface Transaction {
+  /** @returns the rows with the names of their columns, and how many the statement has written. */
+  query<Row = Record<string, unknown>>(
+    statement: Statement | string,
+  ): Promise<{ readonly rows: readonly Row[]; readonly columns: readonly string[]; readonly count: number }>;
+  /** Sends the bytes as the data of a COPY. @returns the rows that the server has counted. */
+  copyFrom(text: string, bytes: AsyncIterable<Uint8Array>): Promise<number>;
+  /** The data of a COPY, piece by piece. The server waits while a piece is not taken. */
+  copyTo(text: string): AsyncIterable<Uint8Array>;
+}
+
+export interface ConnectOptions {
+  readonly address: DatabaseAddress;
+  /** Longest time until the connection is open, in ms. */
+  readonly connectMs: number;
+  /** `begin` with the isolation of the transaction. */
+  readonly begin: string;
+  /** The error for packages that are not installed. */
+  readonly driverMissing: () => ConfigError;
+  /** What an error of the server or of the connection means for the caller. */
+  readonly translate: (error: unknown, place: string) => unknown;
+}
+
+/**
+ * Runs a body in one transaction. It is undone unless the body asks for a commit, also when this process is killed.
+ * @param body ends with whether to commit.
+ * @throws the errors of `translate` and `driverMissing`; the signal's reason.
+ */
+export async function withTransaction<T>(
+  { address, connectMs, begin, driverMissing, translate }: ConnectOptions,
+  signal: AbortSignal,
+  body: (transaction: Transaction, commit: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const { pg, copies } = await importDriver(driverMissing);
+  const place = String(address);
+  let client: Client | undefined;
+  const stop = () => void client?.end().catch(() => undefined);
+  try {
+    client = new pg.Client({
+      connectionString: address.reveal(),
+      connectionTimeoutMillis: connectMs,
+      application_name: 'foliopipe',
+      keepAlive: true,
+    });
+    const opened = client;
+    // A lost connection is reported by the statement that needs it.
+    opened.on('error', () => undefined);
+    signal.addEventListener('abort', stop, { once: true });
+    await opened.connect();
+    await opened.query(begin);
+    await opened.query(settings);
+    const transaction: Transaction = {
+      query: async (statement) => {
+        const { text, values = [] } = typeof statement === 'string' ? { text: statement } : statement;
+        const { rows, rowCount, fields } = await opened.query(text, [...values]);
+        return { rows, columns: fields.map(({ name }) => name), count: rowCount ?? 0 };
+      },
+      copyFrom: async (text, bytes) => {
+        const copy = opened.query(copies.from(text));
+        await pipeline(bytes, copy);
+        return copy.rowCount;
+      },
+      copyTo: (text) => opened.query(copies.to(text)),
+    };
+    return await body(transaction, async () => void (await opened.query('commit')));
+  } catch (error) {
+    throw signal.aborted ? signal.reason : translate(error, place);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    // Ends the transaction too, if it is not committed.
+    await client?.end().catch(() => undefined);
+  }
+}
+
+/**
+ * A role may have short limits for interactive use. Another load, or a reader that holds the table, is waited for. The
+ * server looks every few seconds whether this process is still there, as far as it can (from version 14 on).
+ */
+const settings = `
+  select set_config('statement_timeout', '0', true),
+         set_config('idle_in_transaction_session_timeout', '0', true),
+         set_config('lock_timeout', '10min', true),
+         set_config('client_encoding', 'UTF8', true),
+         case when current_setting('server_version_num')::int >= 140000
+              then set_config('client_connection_check_interval', '5s', true) end`;
+
+/** Both packages are installed by those who use Postgres. */
+async function importDriver(driverMissing: () => ConfigError) {
+  try {
+    const { default: pg } = await import('pg');
+    return { pg, copies: await import('pg-copy-streams') };
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    throw code === 'ERR_MODULE_NOT_FOUND' ? driverMissing() : cause;
+  }
+}

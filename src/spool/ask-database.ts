@@ -1,0 +1,30 @@
+/** The source as the answer of a database: its columns, and its rows as CSV. */
+import type { DatabaseAddress } from '../config/load-section.js';
+import type { Spool } from './spool-folder.js';
+
+export interface DatabaseQuery {
+  readonly address: DatabaseAddress;
+  /** One statement without a semicolon at its end. */
+  readonly sql: string;
+  /** Longest time until a connection is open, in ms. */
+  readonly connectMs: number;
+  /** Where DuckDB puts what it cannot hold in its memory. */
+  readonly tempFolder: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A kind of database. Its errors: ConfigError `SOURCE_QUERY_INVALID`, `SOURCE_DATABASE_MISSING`; RefusedError
+ * `SOURCE_DATABASE_REFUSED`, `SOURCE_DATABASE_DENIED`; TroubleError `SOURCE_DATABASE_UNREACHABLE`,
+ * `SOURCE_DATABASE_BUSY`; the signal's reason.
+ */
+export interface AskDatabase {
+  /** The names of the columns. Does not run the query. */
+  columns(query: DatabaseQuery): Promise<readonly string[]>;
+  /**
+   * Runs the query, and copies its header and rows as CSV with commas, quotes and line feeds: NULL is an empty field, an
+   * empty text a quoted one, and no record is an empty line.
+   * @returns the path of the copy.
+   */
+  copy(query: DatabaseQuery, spool: Spool): Promise<string>;
+}

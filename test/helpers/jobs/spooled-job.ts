@@ -1,0 +1,58 @@
+/** A job whose source is copied into the spool before it is read: standard input, a query, or Parquet files. */
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openCheckpointReader, type Run } from '../../../pipelines/index.js';
+import { type Changes, type Job, withJob } from './fake-service-job.js';
+import { behaviour } from './interrupted-job.js';
+
+export interface SpooledJob extends Job {
+  /** The config file, for the command line. */
+  readonly file: string;
+  /** Paths of all files in the spool, relative to it. */
+  spooled(): Promise<string[]>;
+  /** The runs, newest first. */
+  runs(): Promise<readonly Run[]>;
+}
+
+/** @param source the section `source`; another config can be given for each run of the job. */
+export async function withSpooledJob(
+  source: Changes,
+  use: (job: SpooledJob) => Promise<void>,
+  config: Changes = {},
+): Promise<void> {
+  const sections = { source: { path: null, ...source }, ...config };
+  await withJob({ behaviour, config: sections }, async (job) => {
+    const file = join(job.folder, 'job.yaml');
+    const { url, token } = job.service;
+    const stateDir = join(job.folder, '.foliopipe');
+    const rest = {
+      pipeline: 'hostile',
+      upload: { columns: { name: 'Business', address: 'Address', state: 'State' } },
+      service: { baseUrl: url, token, requestsPerSecond: 10_000 },
+      chunks: { maxRecords: 10, maxBytes: '64KB' },
+      concurrency: { uploads: 2, folios: 4, downloads: 2 },
+      poll: { first: '5ms', max: '10ms' },
+      failures: { tolerate: '100%' },
+      output: { path: 'out/enriched.csv' },
+    };
+    await writeFile(file, JSON.stringify({ ...rest, ...sections }));
+    await use({
+      ...job,
+      file,
+      spooled: async () => {
+        const found = await readdir(join(stateDir, 'spool'), { recursive: true }).catch(() => []);
+        const isFile = async (name: string) => (await stat(join(stateDir, 'spool', name))).isFile();
+        const kept = await Promise.all(found.map(async (name) => ((await isFile(name)) ? [name] : [])));
+        return kept.flat().sort();
+      },
+      runs: async () => {
+        const reader = (await openCheckpointReader(stateDir))!;
+        try {
+          return await reader.runs('hostile');
+        } finally {
+          await reader.close();
+        }
+      },
+    });
+  });
+}

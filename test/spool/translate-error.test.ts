@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { DuckdbError } from '../../src/duckdb/open-duckdb.js';
+import { translateDuckdbError, translatePostgresError } from '../../src/spool/translate-error.js';
+
+const place = 'postgres://db/warehouse';
+const server = (code: string, message = 'no') =>
+  Object.assign(new Error(message), { code, severity: 'ERROR' });
+const system = (code: string) => Object.assign(new Error('connect'), { code });
+
+describe('an error of Postgres', () => {
+  it.each<[string, number, Error]>([
+    ['SOURCE_DATABASE_UNREACHABLE', 5, system('ECONNREFUSED')],
+    ['SOURCE_DATABASE_UNREACHABLE', 5, server('57P01')],
+    ['SOURCE_DATABASE_UNREACHABLE', 5, server('08006')],
+    ['SOURCE_DATABASE_UNREACHABLE', 5, new Error('Connection terminated unexpectedly')],
+    ['SOURCE_DATABASE_BUSY', 5, server('53300')],
+    ['SOURCE_DATABASE_BUSY', 5, server('40001')],
+    ['SOURCE_DATABASE_BUSY', 5, server('55P03')],
+    ['SOURCE_DATABASE_BUSY', 5, server('57014')],
+    ['SOURCE_DATABASE_REFUSED', 7, server('28P01', 'password of bob')],
+    ['SOURCE_DATABASE_REFUSED', 7, new Error('SASL: no password')],
+    ['SOURCE_DATABASE_DENIED', 7, server('42501')],
+    ['SOURCE_DATABASE_MISSING', 2, server('3D000')],
+    ['SOURCE_QUERY_INVALID', 2, server('42601')],
+    ['SOURCE_QUERY_INVALID', 2, server('22012')],
+    ['SOURCE_QUERY_INVALID', 2, server('25006')],
+    ['SOURCE_QUERY_INVALID', 2, server('0A000')],
+  ])('is %s, exit %i', (code, exitCode, error) => {
+    const told = translatePostgresError(error, place) as Error;
+    expect(told).toMatchObject({ code, exitCode, hint: expect.any(String) });
+    expect(told.message).toContain(place);
+    expect(told.message).not.toContain('bob');
+  });
+
+  it('that is none stays as it is', () => {
+    const error = Object.assign(new Error('disk'), { code: 'ENOSPC' });
+    expect(translatePostgresError(error, place)).toBe(error);
+  });
+});
+
+describe('a DuckDB file that cannot be opened', () => {
+  it.each([
+    ['SOURCE_DATABASE_MISSING', 2, 'IO Error: Cannot open "x": database does not exist'],
+    ['SOURCE_DATABASE_BUSY', 5, 'IO Error: Could not set lock on file "x": Conflicting lock is held'],
+    ['SOURCE_DATABASE_DENIED', 7, 'IO Error: Cannot open file "x": Permission denied'],
+    [
+      'SOURCE_DATABASE_MISSING',
+      2,
+      'IO Error: The file "x" exists, but it is not a valid DuckDB database file!',
+    ],
+  ])('is %s, exit %i', (code, exitCode, message) => {
+    const told = translateDuckdbError(new DuckdbError(message), 'duckdb:x');
+    expect(told).toMatchObject({ code, exitCode, hint: expect.any(String) });
+  });
+});
