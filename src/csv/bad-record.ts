@@ -33,7 +33,7 @@ export function badRecordError(bad: BadRecord, path: string): SourceError {
   // If the very first record differs from the header, the file may have no header.
   const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
   return new SourceError(bad.code, `${path}: ${badRecordPlace(bad)}: ${bad.message}: ${showText(bad.raw)}`, {
-    hint: `${mayLackHeader ? 'check that the first line is the header, ' : ''}${HINTS[bad.code]}`,
+    hint: `${mayLackHeader ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${HINTS[bad.code]}`,
     facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
   });
 }
@@ -42,6 +42,16 @@ export function badRecordError(bad: BadRecord, path: string): SourceError {
 export function badRecordPlace({ record, line, byte }: BadRecord): string {
   return `record ${record} (${line > 0 ? `line ${line}, ` : ''}byte ${byte})`;
 }
+
+const MAY_LACK_HEADER =
+  'check that the first line is the header (source.skipLines skips lines before it, source.header names the columns of a file without one), ';
+
+/** Whether a backslash may have been meant to take the meaning from a delimiter. */
+function isEscaped({ code, raw }: BadRecord): boolean {
+  return code === 'SOURCE_FIELD_COUNT' && /\\[,;\t|]/.test(asBuffer(raw).toString('latin1'));
+}
+
+const MAY_BE_ESCAPED = `if the backslash shall escape a delimiter: write the file with quotes instead (Snowflake: FIELD_OPTIONALLY_ENCLOSED_BY = '"'), `;
 
 const REJECT = 'or set source.maxRejected, such as 10 or 0.5%, to go on without so many such records';
 

@@ -1,6 +1,6 @@
 /** The columns of the output: those of the source, their order, and those that the service adds. */
 import { stringify } from 'csv-stringify/sync';
-import { ConfigError, MismatchError, UntrustedError } from '../errors.js';
+import { ConfigError, MismatchError, SourceError, UntrustedError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
 import { showText } from '../text.js';
 import type { ColumnKinds, Dialect } from '../types.js';
@@ -37,8 +37,9 @@ export interface OutputOptions {
  *   name of a kept column begins with the prefix of the added columns.
  */
 export function createOutputLayout(source: LayoutSource, output: OutputOptions): OutputLayout {
-  const kept = output.columns === 'all' ? source.columns : output.columns;
-  const fields = kept.map((column) => fieldOf(source.columns, column, 'output.columns'));
+  const isAll = output.columns === 'all';
+  const kept = isAll ? source.columns : output.columns;
+  const fields = kept.map((column, at) => (isAll ? at : fieldOf(source.columns, column, 'output.columns')));
   const taken = kept.find((column) => column.startsWith(output.prefix));
   if (taken !== undefined) {
     throw new ConfigError(
@@ -81,10 +82,22 @@ export function outputHeader(layout: OutputLayout, added: readonly string[]): Bu
  * Index of a column in the source.
  *
  * @param key the config key that names the column.
- * @throws ConfigError `CONFIG_COLUMN_MISSING` naming the config key when the source has no such column.
+ * @throws ConfigError `CONFIG_COLUMN_MISSING` naming the config key when the source has no such column; SourceError
+ *   `SOURCE_COLUMN_TWICE` when it has several.
  */
 export function fieldOf(columns: readonly string[], column: string, key: string): number {
   const at = columns.indexOf(column);
+  const last = columns.lastIndexOf(column);
+  if (last > at) {
+    throw new SourceError(
+      'SOURCE_COLUMN_TWICE',
+      `${key}: columns ${at + 1} and ${last + 1} of the source are both called ${showText(column)}`,
+      {
+        hint: `set source.header: rename, which calls the second one ${showText(`${column}_2`)}, or give each a name of its own in the file`,
+        facts: { key, column },
+      },
+    );
+  }
   if (at >= 0) return at;
   throw new ConfigError(
     'CONFIG_COLUMN_MISSING',
@@ -100,7 +113,7 @@ function hintFor(columns: readonly string[], column: string, key: string): strin
     return `did you mean ${showText(meant)}? write exactly that for ${key}, or correct the header`;
   }
   if (columns.length > 1) return `correct ${key}: names are compared letter by letter`;
-  return `the source has one column only: check source.delimiter, or correct ${key}`;
+  return `the source has one column only: check source.delimiter, skip lines before the header with source.skipLines, or correct ${key}`;
 }
 
 /**

@@ -34,12 +34,9 @@ export async function findRecords(
       hint: 'set source.key, or forget the answers of a whole run with --run',
     });
   }
-  const { encoding, delimiter, maxRejected } = config.source;
   const source = await scanSource({
+    ...config.source,
     paths: await findFiles(config.source.path),
-    encoding,
-    delimiter,
-    maxRejected,
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
     signal,
   });
