@@ -55,9 +55,11 @@ const MAY_BE_ESCAPED = `if the backslash shall escape a delimiter: write the fil
 
 const REJECT = 'or set source.maxRejected, such as 10 or 0.5%, to go on without so many such records';
 
+const PLAIN = 'set source.quote: none if the file quotes no field and its quotes are text, ';
+
 const HINTS: Readonly<Record<BadRecordCode, string>> = {
-  SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file, ${REJECT}`,
-  SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it, ${REJECT}`,
+  SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file, ${PLAIN}${REJECT}`,
+  SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it, ${PLAIN}${REJECT}`,
   SOURCE_FIELD_COUNT: `correct the record (is a field with a delimiter unquoted?), check source.delimiter, ${REJECT}`,
   SOURCE_NUL: `remove the NUL bytes; if the file is UTF-16, set source.encoding, for example utf16le; ${REJECT}`,
   SOURCE_ENCODING: `set source.encoding to the file's real encoding, such as utf8 or windows-1252, check that the file is complete, ${REJECT}`,

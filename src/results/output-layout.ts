@@ -1,6 +1,6 @@
 /** The columns of the output: those of the source, their order, and those that the service adds. */
 import { stringify } from 'csv-stringify/sync';
-import { ConfigError, MismatchError, SourceError, UntrustedError } from '../errors.js';
+import { ConfigError, MismatchError, UntrustedError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
 import { showText } from '../text.js';
 import type { ColumnKinds, Dialect } from '../types.js';
@@ -33,8 +33,7 @@ export interface OutputOptions {
 }
 
 /**
- * @throws ConfigError `CONFIG_COLUMN_MISSING` when a chosen column is not in the source; `OUTPUT_COLUMN_TAKEN` when the
- *   name of a kept column begins with the prefix of the added columns.
+ * @throws ConfigError as `fieldOf` does for a chosen column; `OUTPUT_COLUMN_TAKEN` when the name of a kept column begins with the prefix of the added columns.
  */
 export function createOutputLayout(source: LayoutSource, output: OutputOptions): OutputLayout {
   const isAll = output.columns === 'all';
@@ -82,15 +81,15 @@ export function outputHeader(layout: OutputLayout, added: readonly string[]): Bu
  * Index of a column in the source.
  *
  * @param key the config key that names the column.
- * @throws ConfigError `CONFIG_COLUMN_MISSING` naming the config key when the source has no such column; SourceError
- *   `SOURCE_COLUMN_TWICE` when it has several.
+ * @throws ConfigError naming the config key: `CONFIG_COLUMN_MISSING` when the source has no such column,
+ *   `CONFIG_COLUMN_TWICE` when it has several.
  */
 export function fieldOf(columns: readonly string[], column: string, key: string): number {
   const at = columns.indexOf(column);
   const last = columns.lastIndexOf(column);
   if (last > at) {
-    throw new SourceError(
-      'SOURCE_COLUMN_TWICE',
+    throw new ConfigError(
+      'CONFIG_COLUMN_TWICE',
       `${key}: columns ${at + 1} and ${last + 1} of the source are both called ${showText(column)}`,
       {
         hint: `set source.header: rename, which calls the second one ${showText(`${column}_2`)}, or give each a name of its own in the file`,

@@ -11,7 +11,7 @@ import { cutAt, foundBy } from '../helpers/csv/batches.js';
 
 const FIELDS = 2;
 const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };
-const PLAIN = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true, quote: false } as const;
+const PLAIN = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true, quote: false as const };
 
 const noise = fc
   .array(
