@@ -132,7 +132,7 @@ async function checkSourceHeader(config: Config): Promise<string> {
   }
   const { columns, dialect } = found!;
   const more = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
-  return `${paths[0]}${more}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}`;
+  return `${paths[0]}${more}: ${columns.length} columns, ${dialect.encoding}, delimiter ${JSON.stringify(dialect.delimiter)}${dialect.quote === 'none' ? ', quotes are text' : ''}`;
 }
 
 /** The longest time until a connection is open, and without a byte: shorter than those of a run. */
