@@ -16,6 +16,10 @@ export interface Dialect {
   /** The line ends in the sample. A record may end with LF or CRLF in any case. */
   readonly newline: 'LF' | 'CRLF' | 'mixed' | 'none';
   readonly gzip: boolean;
+  /** `none`: quotes are text (`source.quote`). Left out: a quote begins and ends a field. */
+  readonly quote?: 'none';
+  /** Decoded bytes before the header that are skipped (`source.skipLines`); left out if there are none. */
+  readonly skippedBytes?: Bytes;
 }
 
 /** One file of a source, as its scan found it. */

@@ -92,9 +92,15 @@ function checkSourcePlace({ source }: Sections, onProblem: OnProblem): void {
     );
   }
   if (source.query === null && !isParquet(source)) return;
-  for (const key of ['encoding', 'delimiter'] as const) {
-    if (source[key] !== 'auto')
-      onProblem(`source.${key}`, 'is for CSV files; leave it out for a query and for Parquet');
+  const isGiven = {
+    encoding: source.encoding !== 'auto',
+    delimiter: source.delimiter !== 'auto',
+    quote: source.quote !== 'auto',
+    header: Array.isArray(source.header),
+    skipLines: source.skipLines > 0,
+  };
+  for (const [key, given] of Object.entries(isGiven)) {
+    if (given) onProblem(`source.${key}`, 'is for CSV files; leave it out for a query and for Parquet');
   }
 }
 

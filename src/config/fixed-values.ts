@@ -18,6 +18,9 @@ export function fixedValues(config: Config, service: string): Record<string, str
     'source.query': queryText(source.query),
     'source.encoding': source.encoding,
     'source.delimiter': source.delimiter,
+    'source.quote': source.quote,
+    'source.header': source.header,
+    'source.skipLines': source.skipLines,
     'upload.columns': upload.columns,
     'upload.keyColumn': upload.keyColumn,
     'upload.skipBlank': upload.skipBlank,
@@ -109,6 +112,9 @@ function waysOut(keys: readonly string[], run: string): string {
 /** What a run did that was begun before these keys existed. */
 const valuesBeforeKeys: Readonly<Record<string, string>> = {
   'source.query': 'null',
+  'source.quote': '"auto"',
+  'source.header': '"first"',
+  'source.skipLines': '0',
   'source.key': 'null',
   'upload.duplicates': '"send"',
   'output.delta': 'false',

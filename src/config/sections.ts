@@ -61,6 +61,12 @@ export const sourceSchema = z
       .refine((text) => text !== '"')
       .describe('auto, or one ASCII character that is not a quote, such as ";" or "\\t"')
       .default('auto'),
+    quote: choice(['auto', 'none']).default('auto'),
+    header: z
+      .union([z.enum(['first', 'rename']), columnNames(1)])
+      .describe('first, rename, or a list of column names for a file without a header, each once')
+      .default('first'),
+    skipLines: wholeNumber(0).default(0),
     maxRejected: rejectLimit.default({ records: 0 }),
     key: keyColumns,
     onChange: choice(['fail', 'supersede']).default('fail'),

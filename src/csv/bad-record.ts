@@ -33,7 +33,7 @@ export function badRecordError(bad: BadRecord, path: string): SourceError {
   // If the very first record differs from the header, the file may have no header.
   const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
   return new SourceError(bad.code, `${path}: ${badRecordPlace(bad)}: ${bad.message}: ${showText(bad.raw)}`, {
-    hint: `${mayLackHeader ? 'check that the first line is the header, ' : ''}${HINTS[bad.code]}`,
+    hint: `${mayLackHeader ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${HINTS[bad.code]}`,
     facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
   });
 }
@@ -43,11 +43,23 @@ export function badRecordPlace({ record, line, byte }: BadRecord): string {
   return `record ${record} (${line > 0 ? `line ${line}, ` : ''}byte ${byte})`;
 }
 
+const MAY_LACK_HEADER =
+  'check that the first line is the header (source.skipLines skips lines before it, source.header names the columns of a file without one), ';
+
+/** Whether a backslash may have been meant to take the meaning from a delimiter. */
+function isEscaped({ code, raw }: BadRecord): boolean {
+  return code === 'SOURCE_FIELD_COUNT' && /\\[,;\t|]/.test(asBuffer(raw).toString('latin1'));
+}
+
+const MAY_BE_ESCAPED = `if the backslash shall escape a delimiter: write the file with quotes instead (Snowflake: FIELD_OPTIONALLY_ENCLOSED_BY = '"'), `;
+
 const REJECT = 'or set source.maxRejected, such as 10 or 0.5%, to go on without so many such records';
 
+const PLAIN = 'set source.quote: none if the file quotes no field and its quotes are text, ';
+
 const HINTS: Readonly<Record<BadRecordCode, string>> = {
-  SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file, ${REJECT}`,
-  SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it, ${REJECT}`,
+  SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file, ${PLAIN}${REJECT}`,
+  SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it, ${PLAIN}${REJECT}`,
   SOURCE_FIELD_COUNT: `correct the record (is a field with a delimiter unquoted?), check source.delimiter, ${REJECT}`,
   SOURCE_NUL: `remove the NUL bytes; if the file is UTF-16, set source.encoding, for example utf16le; ${REJECT}`,
   SOURCE_ENCODING: `set source.encoding to the file's real encoding, such as utf8 or windows-1252, check that the file is complete, ${REJECT}`,

@@ -26,12 +26,13 @@ export interface Reading {
  * candidates, chooses the one with more columns. Without a candidate, chooses the comma.
  *
  * @param bytes the file's first bytes; 64 KiB of them are read.
+ * @param hasQuotes whether a quote begins and ends a field; otherwise it is text.
  */
-export function detectDelimiter(bytes: Uint8Array): Reading {
+export function detectDelimiter(bytes: Uint8Array, hasQuotes: boolean): Reading {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   // A delimiter that does not occur would give a single column.
   const candidates = CANDIDATES.filter((delimiter) => delimiter === COMMA || sample.includes(delimiter));
-  const readings = candidates.map((delimiter) => readWith(sample, delimiter));
+  const readings = candidates.map((delimiter) => readWith(sample, delimiter, hasQuotes));
   const fitting = readings.filter((r) => r.columns > 1 && r.agreeing * 2 > r.records);
   fitting.sort((a, b) => b.agreeing - a.agreeing || b.columns - a.columns);
   return fitting[0] ?? readings[0]!;
@@ -40,8 +41,10 @@ export function detectDelimiter(bytes: Uint8Array): Reading {
 /**
  * Reads a sample leniently with one delimiter. Does not count a last record that the sample cuts off, unless it is the
  * only record.
+ *
+ * @param hasQuotes see `detectDelimiter`.
  */
-export function readWith(sample: Uint8Array, delimiter: number): Reading {
+export function readWith(sample: Uint8Array, delimiter: number, hasQuotes: boolean): Reading {
   let columns = 0;
   let records = 0;
   let agreeing = 0;
@@ -63,7 +66,7 @@ export function readWith(sample: Uint8Array, delimiter: number): Reading {
         isQuoted = false;
         isClosed = true;
       }
-    } else if (byte === QUOTE) {
+    } else if (byte === QUOTE && hasQuotes) {
       if (isFieldStart) isQuoted = true;
       else isMisquoted = true;
       isFieldStart = false;

@@ -1,40 +1,36 @@
-/** Detects the dialect of a file from its first bytes, as far as the config does not fix it. */
-
-import iconv from 'iconv-lite';
+/** Detects the dialect of a file from its first text, as far as the config does not fix it. */
 import { ConfigError } from '../errors.js';
 import type { Dialect } from '../types.js';
-import { UTF8_BOM } from './bytes.js';
 import { detectDelimiter, type Reading, readWith } from './detect-delimiter.js';
-import { detectEncoding } from './detect-encoding.js';
+import type { FoundEncoding } from './detect-encoding.js';
 
 export interface FixedDialect {
-  /** `auto`, or a name that iconv-lite knows. */
-  readonly encoding: string;
   /** `auto`, or one ASCII character. */
   readonly delimiter: string;
+  /** `none`: quotes are text. */
+  readonly quote?: 'auto' | 'none';
   readonly gzip: boolean;
 }
 
 /**
- * Detects encoding, byte order mark, delimiter and line ends of a file.
+ * Detects delimiter and line ends of a file.
  *
- * @param sample the file's first 256 KiB, unzipped; all of it if it is smaller.
- * @throws ConfigError for an unknown encoding or an impossible delimiter.
+ * @param text the beginning of the file, decoded: 64 KiB of it are read.
+ * @throws ConfigError for an impossible delimiter.
  */
-export function detectDialect(sample: Buffer, fixed: FixedDialect): Dialect {
-  const { encoding, bom } = detectEncoding(sample, fixed.encoding);
-  const text =
-    encoding === 'utf8'
-      ? sample.subarray(bom ? UTF8_BOM.length : 0)
-      : Buffer.from(iconv.decode(sample, encoding));
+export function detectDialect(text: Buffer, { encoding, bom }: FoundEncoding, fixed: FixedDialect): Dialect {
+  const isQuoted = fixed.quote !== 'none';
   const reading =
-    fixed.delimiter === 'auto' ? detectDelimiter(text) : readWith(text, delimiterByte(fixed.delimiter));
+    fixed.delimiter === 'auto'
+      ? detectDelimiter(text, isQuoted)
+      : readWith(text, delimiterByte(fixed.delimiter), isQuoted);
   return {
     encoding,
     bom,
     delimiter: String.fromCharCode(reading.delimiter),
     newline: newlineOf(reading),
     gzip: fixed.gzip,
+    ...(!isQuoted && { quote: 'none' }),
   };
 }
 

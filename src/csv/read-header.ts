@@ -6,52 +6,35 @@ import { showText } from '../text.js';
 import { LF, NUL } from './bytes.js';
 
 export interface Header {
-  /** Distinct and not empty. */
   readonly columns: string[];
   /** Decoded bytes before the first record. */
   readonly bytes: number;
 }
 
+/** Where a header begins, for messages. */
+export interface HeaderPlace {
+  /** The name of the file. */
+  readonly name: string;
+  readonly line: number;
+  readonly byte: number;
+}
+
 /**
+ * Reads a header whose names must be distinct and not empty.
+ *
  * @param decoded a file's first decoded bytes, enough to hold the whole header.
  * @param name the name of the file in messages.
- * @throws SourceError `SOURCE_EMPTY` when there is no header, `SOURCE_QUOTE_NOT_CLOSED`, `SOURCE_QUOTE_MISPLACED`,
- * `SOURCE_NUL`, `SOURCE_ENCODING` or `SOURCE_LINE_ENDS` when it is malformed, `SOURCE_COLUMN_TWICE` or
- * `SOURCE_COLUMN_UNNAMED`.
+ * @throws SourceError as `readNames` does; `SOURCE_COLUMN_TWICE` or `SOURCE_COLUMN_UNNAMED`.
  */
 export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV'): Header {
-  const { record: columns, info } = parseFirst(decoded, delimiter, name);
-  const bytes = decoded.subarray(0, info.bytes);
-  if (bytes.indexOf(NUL) !== -1) {
-    throw malformed(
-      'SOURCE_NUL',
-      name,
-      'a NUL byte',
-      'is it a text file? if it is UTF-16, set source.encoding, for example utf16le',
-    );
-  }
-  if (!isUtf8(bytes)) {
-    throw malformed(
-      'SOURCE_ENCODING',
-      name,
-      'bytes that are not UTF-8',
-      "set source.encoding to the file's encoding, for example windows-1252",
-    );
-  }
-  if (isEndedByCarriageReturns(columns, bytes)) {
-    throw malformed(
-      'SOURCE_LINE_ENDS',
-      name,
-      'the lines end with CR alone',
-      'write the file again with LF or CRLF at the end of its lines',
-    );
-  }
+  const place = { name, line: 1, byte: 0 };
+  const header = readNames(decoded, delimiter, place);
   const firstAt = new Map<string, number>();
-  for (const [at, column] of columns.entries()) {
+  for (const [at, column] of header.columns.entries()) {
     if (column.trim() === '') {
       throw malformed(
         'SOURCE_COLUMN_UNNAMED',
-        name,
+        place,
         `column ${at + 1} has no name`,
         'give every column a name',
       );
@@ -61,11 +44,48 @@ export function readHeader(decoded: Buffer, delimiter: string, name = 'the CSV')
     if (before !== undefined) {
       throw malformed(
         'SOURCE_COLUMN_TWICE',
-        name,
+        place,
         `columns ${before + 1} and ${at + 1} are both called ${showText(column)}`,
         'give every column a name of its own',
       );
     }
+  }
+  return header;
+}
+
+/**
+ * Reads a header whose names may be equal or empty.
+ *
+ * @param decoded the bytes from `place` on, enough to hold the whole header.
+ * @throws SourceError `SOURCE_EMPTY` when there is no header, `SOURCE_QUOTE_NOT_CLOSED`, `SOURCE_QUOTE_MISPLACED`,
+ * `SOURCE_NUL`, `SOURCE_ENCODING` or `SOURCE_LINE_ENDS` when it is malformed.
+ */
+export function readNames(decoded: Buffer, delimiter: string, place: HeaderPlace): Header {
+  const { record: columns, info } = parseFirst(decoded, delimiter, place);
+  const bytes = decoded.subarray(0, info.bytes);
+  if (bytes.indexOf(NUL) !== -1) {
+    throw malformed(
+      'SOURCE_NUL',
+      place,
+      'a NUL byte',
+      'is it a text file? if it is UTF-16, set source.encoding, for example utf16le',
+    );
+  }
+  if (!isUtf8(bytes)) {
+    throw malformed(
+      'SOURCE_ENCODING',
+      place,
+      'bytes that are not UTF-8',
+      "set source.encoding to the file's encoding, for example windows-1252",
+    );
+  }
+  if (isEndedByCarriageReturns(columns, bytes)) {
+    throw malformed(
+      'SOURCE_LINE_ENDS',
+      place,
+      'the lines end with CR alone',
+      'write the file again with LF or CRLF at the end of its lines',
+    );
   }
   return { columns, bytes: bytes.length };
 }
@@ -86,7 +106,7 @@ interface FirstRecord {
   readonly info: Pick<Info, 'bytes'>;
 }
 
-function parseFirst(decoded: Buffer, delimiter: string, name: string): FirstRecord {
+function parseFirst(decoded: Buffer, delimiter: string, place: HeaderPlace): FirstRecord {
   let found: FirstRecord[];
   try {
     found = parse(decoded, {
@@ -104,19 +124,25 @@ function parseFirst(decoded: Buffer, delimiter: string, name: string): FirstReco
       ? 'close the quoted name in the first line'
       : 'quote the whole name and double the quotes within it';
     const code = isOpen ? 'SOURCE_QUOTE_NOT_CLOSED' : 'SOURCE_QUOTE_MISPLACED';
-    throw malformed(code, name, `${reason}: ${showText(firstLine(decoded))}`, hint, cause);
+    throw malformed(code, place, `${reason}: ${showText(firstLine(decoded))}`, hint, cause);
   }
   if (found[0] !== undefined) return found[0];
-  throw new SourceError('SOURCE_EMPTY', `${name}: there is no header`, {
+  throw new SourceError('SOURCE_EMPTY', `${place.name}: there is no header`, {
     hint: 'the first line must hold the column names',
-    facts: { file: name },
+    facts: { file: place.name },
   });
 }
 
-function malformed(code: string, name: string, reason: string, hint: string, cause?: unknown): SourceError {
-  return new SourceError(code, `${name}: header (line 1, byte 0): ${reason}`, {
+function malformed(
+  code: string,
+  { name, line, byte }: HeaderPlace,
+  reason: string,
+  hint: string,
+  cause?: unknown,
+): SourceError {
+  return new SourceError(code, `${name}: header (line ${line}, byte ${byte}): ${reason}`, {
     hint,
-    facts: { file: name, line: 1, byte: 0 },
+    facts: { file: name, line, byte },
     cause,
   });
 }

@@ -110,7 +110,7 @@ export function checkNames(
 
 function namesError(problem: string, columns: readonly LoadColumn[]): ConfigError {
   return new ConfigError('LOAD_NAMES', `load: ${problem}`, {
-    hint: 'rename the column in the source, leave it out with output.columns, or change output.prefix',
+    hint: 'rename the column in the source (source.header: rename numbers doubled and empty names), leave it out with output.columns, or change output.prefix',
     facts: { columns: columns.length },
   });
 }

@@ -33,12 +33,12 @@ export interface OutputOptions {
 }
 
 /**
- * @throws ConfigError `CONFIG_COLUMN_MISSING` when a chosen column is not in the source; `OUTPUT_COLUMN_TAKEN` when the
- *   name of a kept column begins with the prefix of the added columns.
+ * @throws ConfigError as `fieldOf` does for a chosen column; `OUTPUT_COLUMN_TAKEN` when the name of a kept column begins with the prefix of the added columns.
  */
 export function createOutputLayout(source: LayoutSource, output: OutputOptions): OutputLayout {
-  const kept = output.columns === 'all' ? source.columns : output.columns;
-  const fields = kept.map((column) => fieldOf(source.columns, column, 'output.columns'));
+  const isAll = output.columns === 'all';
+  const kept = isAll ? source.columns : output.columns;
+  const fields = kept.map((column, at) => (isAll ? at : fieldOf(source.columns, column, 'output.columns')));
   const taken = kept.find((column) => column.startsWith(output.prefix));
   if (taken !== undefined) {
     throw new ConfigError(
@@ -81,10 +81,22 @@ export function outputHeader(layout: OutputLayout, added: readonly string[]): Bu
  * Index of a column in the source.
  *
  * @param key the config key that names the column.
- * @throws ConfigError `CONFIG_COLUMN_MISSING` naming the config key when the source has no such column.
+ * @throws ConfigError naming the config key: `CONFIG_COLUMN_MISSING` when the source has no such column,
+ *   `CONFIG_COLUMN_TWICE` when it has several.
  */
 export function fieldOf(columns: readonly string[], column: string, key: string): number {
   const at = columns.indexOf(column);
+  const last = columns.lastIndexOf(column);
+  if (last > at) {
+    throw new ConfigError(
+      'CONFIG_COLUMN_TWICE',
+      `${key}: columns ${at + 1} and ${last + 1} of the source are both called ${showText(column)}`,
+      {
+        hint: `set source.header: rename, which calls the second one ${showText(`${column}_2`)}, or give each a name of its own in the file`,
+        facts: { key, column },
+      },
+    );
+  }
   if (at >= 0) return at;
   throw new ConfigError(
     'CONFIG_COLUMN_MISSING',
@@ -100,7 +112,7 @@ function hintFor(columns: readonly string[], column: string, key: string): strin
     return `did you mean ${showText(meant)}? write exactly that for ${key}, or correct the header`;
   }
   if (columns.length > 1) return `correct ${key}: names are compared letter by letter`;
-  return `the source has one column only: check source.delimiter, or correct ${key}`;
+  return `the source has one column only: check source.delimiter, skip lines before the header with source.skipLines, or correct ${key}`;
 }
 
 /**

@@ -134,8 +134,11 @@ async function checkSourceHeader(config: Config, signal: AbortSignal): Promise<s
   }
   const { name, columns, files } = first!;
   const more = others > 0 ? ` and ${others} more` : '';
-  const { encoding, delimiter } = files[0]!.dialect;
-  const format = isSpooled(config.source) ? '' : `, ${encoding}, delimiter ${JSON.stringify(delimiter)}`;
+  const { encoding, delimiter, quote } = files[0]!.dialect;
+  const quotes = quote === 'none' ? ', quotes are text' : '';
+  const format = isSpooled(config.source)
+    ? ''
+    : `, ${encoding}, delimiter ${JSON.stringify(delimiter)}${quotes}`;
   return `${name}${more}: ${columns.length} columns${format}`;
 }
 

@@ -121,11 +121,10 @@ async function scan(
   paths: readonly string[],
   maxRejected: RejectLimit,
 ): Promise<Source> {
-  const { encoding, delimiter, key } = config.source;
+  const { key } = config.source;
   return scanSource({
+    ...config.source,
     paths,
-    encoding,
-    delimiter,
     maxRejected,
     ...(config.upload.skipBlank && { sentColumns: Object.values(config.upload.columns) }),
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),

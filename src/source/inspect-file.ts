@@ -1,15 +1,34 @@
 /** Inspects the beginning of one source file: dialect, columns, and where its records begin. */
 import iconv from 'iconv-lite';
 import { LF, UTF8_BOM } from '../csv/bytes.js';
-import { detectDialect, type FixedDialect } from '../csv/detect-dialect.js';
-import { readHeader } from '../csv/read-header.js';
+import { detectDialect } from '../csv/detect-dialect.js';
+import { detectEncoding } from '../csv/detect-encoding.js';
+import { findEscapes } from '../csv/escaped-text.js';
+import { quoteText } from '../csv/quote-text.js';
 import { SourceError } from '../errors.js';
 import type { Dialect } from '../types.js';
+import { type HeaderOption, readColumns } from './read-columns.js';
 import { isGzip, isTranscoded, readUnzipped } from './read-decoded.js';
+import { escapedError, refuseArchive } from './refuse-kinds.js';
+import { type SkippedLines, skipLines } from './skip-lines.js';
 import { type FileStamp, fileStamp } from './source-files.js';
 
 /** How many unzipped bytes are read. The header must end within them. */
 const SAMPLE_BYTES = 256 * 1024;
+
+/** How the files of a source are read: the section `source` of the config. */
+export interface SourceFormat {
+  /** `auto`, or a name that iconv-lite knows. */
+  readonly encoding: string;
+  /** `auto`, or one ASCII character. */
+  readonly delimiter: string;
+  /** `none`: quotes are text. Default: `auto`. */
+  readonly quote?: 'auto' | 'none';
+  /** Default: `first`. */
+  readonly header?: HeaderOption;
+  /** Lines before the header of each file. Default: 0. */
+  readonly skipLines?: number;
+}
 
 export interface InspectedFile extends FileStamp {
   readonly path: string;
@@ -24,10 +43,10 @@ export interface InspectedFile extends FileStamp {
 /**
  * Reads the beginning of a file and finds its dialect and columns.
  *
- * @param fixed encoding and delimiter of the config.
- * @throws SourceError when the file is missing, empty, or has no usable header; ConfigError when `fixed` is invalid.
+ * @throws SourceError when the file is missing, empty, escaped by backslashes, or has no usable header; ConfigError when
+ *   the format is invalid.
  */
-export async function inspectFile(path: string, fixed: Omit<FixedDialect, 'gzip'>): Promise<InspectedFile> {
+export async function inspectFile(path: string, format: SourceFormat): Promise<InspectedFile> {
   const { bytes, stamp } = await fileStamp(path);
   const gzip = await isGzip(path);
   const sample = await readSample(path, gzip);
@@ -38,32 +57,40 @@ export async function inspectFile(path: string, fixed: Omit<FixedDialect, 'gzip'
     });
   }
   refuseArchive(sample, path);
-  const dialect = detectDialect(sample, { ...fixed, gzip });
-  const decoded = decode(sample, dialect);
-  const header = readHeader(decoded, dialect.delimiter, path);
-  if (header.bytes === decoded.length && sample.length === SAMPLE_BYTES) {
-    throw new SourceError(
-      'SOURCE_RECORD_TOO_LARGE',
-      `${path}: header (line 1, byte 0): no end within ${SAMPLE_BYTES} bytes`,
-      {
-        hint: 'is this a CSV file, with LF or CRLF at the end of its lines?',
-        facts: { file: path, line: 1, byte: 0 },
-      },
-    );
-  }
-  if (isTranscoded(dialect) && header.columns.some((column) => column.includes('\u{fffd}'))) {
-    throw new SourceError(
-      'SOURCE_ENCODING',
-      `${path}: header (line 1, byte 0): bytes that are not valid ${dialect.encoding}`,
-      {
-        hint: "set source.encoding to the file's real encoding, such as utf8 or windows-1252",
-        facts: { file: path, line: 1, byte: 0 },
-      },
-    );
-  }
-  const head = decoded.subarray(0, header.bytes);
-  const firstLine = 1 + head.reduce((lines, byte) => (byte === LF ? lines + 1 : lines), 0);
-  return { path, bytes, stamp, dialect, columns: header.columns, dataStart: header.bytes, firstLine };
+  const encoding = detectEncoding(sample, format.encoding);
+  const skipped = await beginning({ path, sample, dialect: { ...UNKNOWN, ...encoding, gzip } }, format);
+  const { text, isWhole } = skipped;
+  const found = detectDialect(text, encoding, { ...format, gzip });
+  const dialect = { ...found, ...(skipped.bytes > 0 && { skippedBytes: skipped.bytes }) };
+  const delimiter = dialect.delimiter.charCodeAt(0);
+  const escapes = dialect.quote === 'none' ? undefined : findEscapes(text, delimiter, isWhole);
+  if (escapes !== undefined) throw escapedError(path, escapes);
+
+  const decoded = dialect.quote === 'none' ? quoteText(text, delimiter) : text;
+  const place = { name: path, line: 1 + skipped.lineFeeds, byte: skipped.bytes };
+  const header = readColumns(decoded, { dialect, place, isWhole }, format.header ?? 'first');
+  const lines = decoded.subarray(0, header.bytes).reduce((count, byte) => count + (byte === LF ? 1 : 0), 0);
+  return {
+    path,
+    bytes,
+    stamp,
+    dialect,
+    columns: header.columns,
+    dataStart: skipped.bytes + header.bytes,
+    firstLine: place.line + lines,
+  };
+}
+
+/** What is not known before the text is seen. */
+const UNKNOWN = { delimiter: ',', newline: 'none' } as const;
+
+/** The decoded text from the header on. */
+async function beginning(
+  { path, sample, dialect }: { readonly path: string; readonly sample: Buffer; readonly dialect: Dialect },
+  format: SourceFormat,
+): Promise<SkippedLines> {
+  if (format.skipLines) return skipLines({ path, dialect }, format.skipLines, SAMPLE_BYTES);
+  return { text: decode(sample, dialect), isWhole: sample.length < SAMPLE_BYTES, bytes: 0, lineFeeds: 0 };
 }
 
 async function readSample(path: string, gzip: boolean): Promise<Buffer> {
@@ -81,39 +108,3 @@ function decode(sample: Buffer, dialect: Dialect): Buffer {
   if (isTranscoded(dialect)) return Buffer.from(iconv.decode(sample, dialect.encoding));
   return dialect.bom ? sample.subarray(UTF8_BOM.length) : sample;
 }
-
-/**
- * Recognizes common files that are not CSV, so that the message can name the kind.
- *
- * @param sample a file's first bytes, unzipped.
- * @throws SourceError `SOURCE_NOT_CSV` for archives, workbooks, and files compressed by another program than gzip.
- */
-function refuseArchive(sample: Buffer, path: string): void {
-  const kind = KINDS.find(({ at, bytes }) => sample.subarray(at, at + bytes.length).equals(bytes));
-  if (kind === undefined) return;
-  throw new SourceError('SOURCE_NOT_CSV', `${path}: this is ${kind.what}, not a CSV file`, {
-    hint: 'unpack it, or save it as CSV; the only compressed files that are read are gzip files',
-    facts: { file: path, kind: kind.what },
-  });
-}
-
-/** A kind of file that is not text, with the bytes that identify it. */
-interface FileKind {
-  readonly what: string;
-  /** Offset of `bytes` in the file. */
-  readonly at: number;
-  readonly bytes: Buffer;
-}
-
-const hex = (text: string) => Buffer.from(text, 'hex');
-
-/** A text never begins with one of these. In bzip2, the digits of pi follow the name and the block size. */
-const KINDS: readonly FileKind[] = [
-  { what: 'a zip archive or an .xlsx workbook', at: 0, bytes: hex('504b0304') },
-  { what: 'an .xls workbook', at: 0, bytes: hex('d0cf11e0a1b11ae1') },
-  { what: 'a tar archive', at: 256, bytes: Buffer.from('\0ustar') },
-  { what: 'gzip within gzip', at: 0, bytes: hex('1f8b08') },
-  { what: 'a file compressed by xz', at: 0, bytes: hex('fd377a585a00') },
-  { what: 'a file compressed by zstd', at: 0, bytes: hex('28b52ffd') },
-  { what: 'a file compressed by bzip2', at: 0, bytes: hex('425a6839314159265359') },
-];

@@ -1,17 +1,21 @@
-/** Reads a file's bytes in the form that the scanner needs: unzipped, UTF-8, without a byte order mark. */
+/**
+ * Reads a file's bytes in the form that the scanner needs: unzipped, UTF-8, without a byte order mark, with quotes only
+ * where they begin and end fields.
+ */
 
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { LF, UTF8_BOM } from '../csv/bytes.js';
+import { TextQuoter } from '../csv/quote-text.js';
 import { PIECE_BYTES, readPieces } from '../streams/read-pieces.js';
 import type { Dialect } from '../types.js';
 import { unreadable } from './source-files.js';
 
 /**
  * Reads the decoded bytes of a file from a decoded offset on. Seeks to the offset in plain UTF-8 files. Decodes other
- * files from their beginning and drops the bytes before the offset.
+ * files, and those in which quotes are text, from their beginning and drops the bytes before the offset.
  *
  * @param options `onRaw` gets the bytes as they are on disk: all of them if `from` is 0.
  * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`; the signal's reason.
@@ -22,11 +26,13 @@ export async function* readDecoded(
   options: ReadOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { path, dialect } = file;
-  const { gzip, bom } = dialect;
+  const { gzip, bom, quote, skippedBytes = 0 } = dialect;
   const mark = bom && !isTranscoded(dialect) ? UTF8_BOM.length : 0;
-  const start = gzip || isTranscoded(dialect) || from === 0 ? 0 : from + mark;
+  const isChanged = gzip || isTranscoded(dialect) || quote === 'none';
+  const start = isChanged || from === 0 ? 0 : from + mark;
   const unzipped = readUnzipped({ path, gzip }, start, options);
-  const decoded = isTranscoded(dialect) ? transcode(unzipped, dialect.encoding) : unzipped;
+  const utf8 = isTranscoded(dialect) ? transcode(unzipped, dialect.encoding) : unzipped;
+  const decoded = quote === 'none' ? quoteFields(utf8, dialect.delimiter, mark + skippedBytes) : utf8;
 
   let drop = start === 0 ? from + mark : 0;
   for await (const piece of decoded) {
@@ -52,6 +58,23 @@ export async function lineAt(
     if (left <= 0) break;
   }
   return line;
+}
+
+/** Quotes the fields that hold quotes, behind the bytes that are skipped. */
+async function* quoteFields(
+  input: AsyncIterable<Buffer>,
+  delimiter: string,
+  skippedBytes: number,
+): AsyncGenerator<Buffer, void, undefined> {
+  const quoter = new TextQuoter(delimiter.charCodeAt(0));
+  let left = skippedBytes;
+  for await (const piece of input) {
+    const skipped = Math.min(left, piece.length);
+    left -= skipped;
+    if (skipped > 0) yield piece.subarray(0, skipped);
+    yield* quoter.take(piece.subarray(skipped));
+  }
+  yield* quoter.end();
 }
 
 /** Whether a file has another encoding than UTF-8, so that its bytes must be decoded. */

@@ -1,8 +1,9 @@
 /** Reads the records of a checked source, file after file, from any position on. */
 import type { BadRecord } from '../csv/bad-record.js';
+import { unquoteText } from '../csv/quote-text.js';
 import { scanRecords } from '../csv/scan-records.js';
 import { type Batch, sliceOf } from '../csv/table.js';
-import type { Position, Source } from '../types.js';
+import type { Dialect, Position, Source } from '../types.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 
 export interface ReadRecordsOptions {
@@ -45,9 +46,17 @@ export async function* readRecords(
       ...(firstLine !== undefined && { firstLine }),
       transcoded: isTranscoded(file.dialect),
       ...(sentFields && { sentFields }),
-      onBadRecord,
+      onBadRecord: (bad) => onBadRecord(asInFile(bad, file.dialect)),
     });
   }
+}
+
+/** A bad record as it stands in a file whose fields were quoted to read it. */
+export function asInFile(
+  bad: BadRecord,
+  { quote, delimiter }: Pick<Dialect, 'quote' | 'delimiter'>,
+): BadRecord {
+  return quote === 'none' ? { ...bad, raw: unquoteText(bad.raw, delimiter.charCodeAt(0)) } : bad;
 }
 
 /**

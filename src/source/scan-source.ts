@@ -11,8 +11,9 @@ import { showText } from '../text.js';
 import type { Bytes, RejectLimit, Source, SourceFile } from '../types.js';
 import { type KeyCheck, type KeyOptions, openKeyCheck } from './check-keys.js';
 import { checkSameColumns } from './check-same-columns.js';
-import { type InspectedFile, inspectFile } from './inspect-file.js';
+import { type InspectedFile, inspectFile, type SourceFormat } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
+import { asInFile } from './read-records.js';
 import {
   type BlankRecord,
   type Excess,
@@ -31,13 +32,9 @@ export interface RecordWatch {
   add(batch: Batch): Promise<void>;
 }
 
-export interface ScanSourceOptions {
+export interface ScanSourceOptions extends SourceFormat {
   /** The source's files, in order. */
   readonly paths: readonly string[];
-  /** `auto`, or a name that iconv-lite knows. */
-  readonly encoding: string;
-  /** `auto`, or one ASCII character. */
-  readonly delimiter: string;
   /** How many records may be bad, or blank in all of `sentColumns`. If none may, the scan stops at the first bad one. */
   readonly maxRejected: RejectLimit;
   /** Source columns; records that are blank in all of them count as `blank`. Left out: none do. */
@@ -112,7 +109,8 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     options.onExcess(error);
   }
   if (records === rejected) {
-    const found = records === 0 ? 'a header and no record' : `no good record among ${records}`;
+    const none = Array.isArray(options.header) ? 'no record' : 'a header and no record';
+    const found = records === 0 ? none : `no good record among ${records}`;
     const { encoding, delimiter } = first.dialect;
     const how = `read as ${encoding} with the delimiter ${showText(delimiter)}`;
     throw new SourceError('SOURCE_NO_RECORDS', `${options.paths.join(', ')}: ${found} (${how})`, {
@@ -127,15 +125,19 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   return { files, columns: first.columns, records, rejected, ...skipped, sha256: hashOf(files) };
 }
 
-/** A column that the source lacks is a mistake in the config, which is reported where all of its columns are checked. */
-function hasColumns({ columns }: InspectedFile, key: KeyOptions | undefined): key is KeyOptions {
-  return key?.columns.every((column) => columns.includes(column)) ?? false;
+/**
+ * A column that the source lacks, or has twice, is a mistake in the config or the header, which is reported where all
+ * columns of the config are checked.
+ */
+function hasColumns(file: InspectedFile, key: KeyOptions | undefined): key is KeyOptions {
+  return key !== undefined && fieldsOf(file, key.columns).length > 0;
 }
 
-/** Indexes of the columns; none if the source lacks one of them, which is reported in the same place. */
-function fieldsOf({ columns }: InspectedFile, sent: readonly string[]): readonly number[] {
-  const fields = sent.map((column) => columns.indexOf(column));
-  return fields.includes(-1) ? [] : fields;
+/** Indexes of the columns; none if the source does not have each of them once. */
+function fieldsOf({ columns }: InspectedFile, wanted: readonly string[]): readonly number[] {
+  const isOnce = (column: string) => columns.indexOf(column) === columns.lastIndexOf(column);
+  const fields = wanted.map((column) => columns.indexOf(column));
+  return fields.includes(-1) || !wanted.every(isOnce) ? [] : fields;
 }
 
 /** Record numbers are signed 32-bit numbers. */
@@ -192,7 +194,8 @@ async function scanFile(
     firstLine,
     transcoded: isTranscoded(dialect),
     ...(sentFields.length > 0 && { sentFields }),
-    onBadRecord: (bad) => {
+    onBadRecord: (found) => {
+      const bad = asInFile(found, dialect);
       if (isStrict(maxRejected)) throw badRecordError(bad, path);
       totals.firstBad ??= { bad, path };
       totals.records = bad.record;

@@ -1,11 +1,16 @@
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { detectDialect } from '../../src/csv/detect-dialect.js';
+import { detectEncoding } from '../../src/csv/detect-encoding.js';
 import { ConfigError } from '../../src/errors.js';
 
-const AUTO = { encoding: 'auto', delimiter: 'auto', gzip: false };
-const detect = (sample: string | Buffer, fixed: Partial<typeof AUTO> = {}) =>
-  detectDialect(Buffer.from(sample as string), { ...AUTO, ...fixed });
+const AUTO = { encoding: 'auto', delimiter: 'auto', quote: 'auto' as 'auto' | 'none', gzip: false };
+const detect = (sample: string | Buffer, fixed: Partial<typeof AUTO> = {}) => {
+  const bytes = Buffer.from(sample as string);
+  const found = detectEncoding(bytes, fixed.encoding ?? 'auto');
+  const text = Buffer.from(iconv.decode(bytes, found.encoding));
+  return detectDialect(text, found, { ...AUTO, ...fixed });
+};
 
 describe('the delimiter', () => {
   it.each([
@@ -24,6 +29,11 @@ describe('the delimiter', () => {
     ['a,b|c\n1,,2|3\n4,,5|6\n', '|'],
   ])('of %j is %j', (sample, delimiter) => {
     expect(detect(sample).delimiter).toBe(delimiter);
+  });
+
+  it('is found where a quote is text', () => {
+    const text = 'name;note\n"x;1, 2, 3\n5" y;4, 5, 6\n';
+    expect(detect(text, { quote: 'none' })).toMatchObject({ delimiter: ';', quote: 'none', newline: 'LF' });
   });
 
   it('is the fixed one', () => {

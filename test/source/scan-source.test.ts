@@ -164,8 +164,6 @@ describe('no source at all', () => {
     ['SOURCE_EMPTY', 'empty lines', ['\n\n']],
     ['SOURCE_NO_RECORDS', 'a header alone', ['a,b\n']],
     ['SOURCE_NO_RECORDS', 'headers alone', ['a,b\n', 'a,b']],
-    ['SOURCE_COLUMN_TWICE', 'a column twice', ['a,a\n1,2\n']],
-    ['SOURCE_COLUMN_UNNAMED', 'a column without a name', ['a,\n1,2\n']],
     ['SOURCE_UNREADABLE', 'gzip that is cut off', [gzipSync('a,b\n1,2\n').subarray(0, 20)]],
     [
       'SOURCE_UNREADABLE',

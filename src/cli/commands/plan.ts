@@ -49,12 +49,14 @@ function planText(
   isNew: boolean,
 ): string {
   const files = source.files.map(({ path, name = path, bytes, records, dialect }) => {
-    const { encoding, delimiter, newline, gzip, bom } = dialect;
+    const { encoding, delimiter, newline, gzip, bom, quote, skippedBytes } = dialect;
     const format = [
       encoding,
       ...(bom ? ['BOM'] : []),
       `delimiter ${JSON.stringify(delimiter)}`,
       newline,
+      ...(quote === 'none' ? ['quotes are text'] : []),
+      ...(skippedBytes ? [`${formatBytes(skippedBytes)} skipped before the header`] : []),
       ...(gzip ? ['gzip'] : []),
     ];
     return `  ${escapeUnprintable(name)}: ${countOf(records, 'record')}, ${formatBytes(bytes)}, ${format.join(', ')}`;

@@ -38,14 +38,11 @@ export async function findRecords(
       hint: 'set source.key, or forget the answers of a whole run with --run',
     });
   }
-  const { encoding, delimiter, maxRejected } = config.source;
   const named = await namedFiles(config.source);
   const opened = await openSource(config, named, { kept: latest, logger: silentLogger, now: 0, signal });
   const source = await scanSource({
+    ...config.source,
     paths: opened.paths,
-    encoding,
-    delimiter,
-    maxRejected,
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
     signal,
   });

@@ -30,7 +30,7 @@ export interface ImportNames {
 
 /**
  * @param header the file's columns.
- * @throws ConfigError `IMPORT_COLUMN_MISSING`, `IMPORT_COLUMN_UNKNOWN`, `IMPORT_COLUMNS_UNKNOWN`.
+ * @throws ConfigError `IMPORT_COLUMN_MISSING`, `IMPORT_COLUMN_TWICE`, `IMPORT_COLUMN_UNKNOWN`, `IMPORT_COLUMNS_UNKNOWN`.
  */
 export function importLayout(
   header: readonly string[],
@@ -48,7 +48,7 @@ export function importLayout(
   const own: readonly string[] = [...STATUS, CHANGE, ...(hasLineage ? LINEAGE : [])];
   const found = answerFields(header, { ...names, prefix, own: isOutput ? own : null });
   checkKnown(found, names.known);
-  return {
+  const layout: ImportLayout = {
     sent,
     columns: found.map(({ column }) => column),
     answers: found.map(({ field }) => field),
@@ -63,6 +63,23 @@ export function importLayout(
         }
       : null,
   };
+  const { status, lineage } = layout;
+  checkOnce(header, [...sent, ...layout.answers, ...Object.values({ ...status, ...lineage })]);
+  return layout;
+}
+
+/** @throws ConfigError `IMPORT_COLUMN_TWICE` for a field that is used and whose name another column has too. */
+function checkOnce(header: readonly string[], fields: readonly number[]): void {
+  for (const field of fields) {
+    const name = header[field]!;
+    const [first, last] = [header.indexOf(name), header.lastIndexOf(name)];
+    if (first === last) continue;
+    throw new ConfigError(
+      'IMPORT_COLUMN_TWICE',
+      `columns ${first + 1} and ${last + 1} of the file are both called ${showText(name)}`,
+      { hint: 'give each a name of its own in the file', facts: { column: name } },
+    );
+  }
 }
 
 interface AnswerField {

@@ -9,7 +9,7 @@ import { sourceCases } from '../../fixtures/malformed/cases.js';
 
 const kept = path.join(import.meta.dirname, '../../fixtures/malformed/sources');
 /** Good files, too: in some cases the config or a file beside it is wrong. */
-const good = ['good.csv', 'other-order-of-columns.csv', 'fewer-columns.csv'];
+const good = ['good.csv', 'other-order-of-columns.csv', 'fewer-columns.csv', 'comma-after-last-column.csv'];
 
 let folder: string;
 beforeAll(async () => {
@@ -68,5 +68,9 @@ it('every file is used by a case', async () => {
   const unused = [...(await readdir(kept)), ...Object.keys(builtSources)].filter(
     (name) => !used.includes(name),
   );
-  expect(unused.sort()).toEqual(['fewer-columns.csv', 'other-order-of-columns.csv']);
+  expect(unused.sort()).toEqual([
+    'comma-after-last-column.csv',
+    'fewer-columns.csv',
+    'other-order-of-columns.csv',
+  ]);
 });

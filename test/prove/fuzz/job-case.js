@@ -9,6 +9,7 @@ import {
   randomBadRecord,
   randomColumns,
   randomDialect,
+  randomHeader,
   randomRecords,
   writeRecord,
   zip,
@@ -22,8 +23,8 @@ const FILE_NAMES = ['part-1', 'part-10', 'part-2', 'part-é', 'part- a', 'part-[
 
 export function createJobCase(random) {
   const dialect = randomDialect(random);
-  const columns = randomColumns(random, dialect);
-  const upload = randomUpload(random, columns);
+  const { written, columns, usable } = randomHeader(random, randomColumns(random, dialect), dialect);
+  const upload = randomUpload(random, usable);
   const named = upload.columns.name;
   const values = randomRecords(random, {
     ...dialect,
@@ -33,14 +34,14 @@ export function createJobCase(random) {
   });
   const good = values.map((record) => ({
     values: record,
-    text: writeRecord(random, record, dialect.delimiter),
+    text: writeRecord(random, record, dialect),
   }));
   const chunks = randomChunks(random, upload, good);
   const maxRecordBytes = largestRecord(upload, chunks.maxBytes);
-  const files = randomFiles(random, { ...dialect, columns, good, maxRecordBytes });
+  const files = randomFiles(random, { ...dialect, header: written, columns, good, maxRecordBytes });
   const records = files.flatMap((file) => file.records);
   const faults = randomFaults(random);
-  const output = randomOutput(random, columns);
+  const output = randomOutput(random, usable);
   const sent = Object.values(upload.columns).map((column) => columns.indexOf(column));
   const isBlank = ({ values }) => upload.skipBlank && sent.every((at) => values[at].trim() === '');
   const unsendable = records.filter((record) => record.code !== undefined || isBlank(record)).length;
@@ -53,6 +54,9 @@ export function createJobCase(random) {
         encoding: dialect.encoding,
         delimiter: dialect.isDetected ? 'auto' : dialect.delimiter,
         maxRejected: random.pick(['100%', unsendable]),
+        quote: dialect.quote,
+        header: dialect.header === 'list' ? columns : dialect.header,
+        skipLines: dialect.skipLines,
       },
       upload,
       chunks,
@@ -65,7 +69,13 @@ export function createJobCase(random) {
       output,
     },
     service: { segmentRecords: random.pick([1, 2, 7, 10_000]), maxUploadBytes: chunks.maxBytes, faults },
-    expected: { columns, named, records, isBlank, delimiter: dialect.delimiter },
+    expected: {
+      columns,
+      named,
+      records,
+      isBlank,
+      keepsBytes: dialect.delimiter === ',' && dialect.quote === 'auto',
+    },
   };
 }
 
@@ -104,7 +114,8 @@ function randomUpload(random, columns) {
 
 /** Sizes that every record fits into; the least of them now and then, so that chunks are cut by bytes. */
 function randomChunks(random, upload, good) {
-  const longest = Math.max(...good.map(({ text }) => Buffer.byteLength(text)));
+  // Where quotes are text, a field with quotes is counted as it is sent: they are doubled, and two are around it.
+  const longest = Math.max(...good.map(({ text }) => Buffer.byteLength(text) + 3 * text.split('"').length));
   const fitting = [1024, 2048, 4096, 65_536, 8 * 1024 ** 2].filter(
     (size) => largestRecord(upload, size) >= longest,
   );
@@ -116,7 +127,9 @@ function randomChunks(random, upload, good) {
 
 /** The records over one to three files, in byte order of their names, with bad ones put between them. */
 function randomFiles(random, { columns, good, maxRecordBytes, ...dialect }) {
-  const count = random.pick([1, 1, 2, 3]);
+  // A list of names must fit the first record of each file.
+  const hasList = dialect.header === null;
+  const count = hasList ? 1 : random.pick([1, 1, 2, 3]);
   const isRejecting = random.once(2);
   const borders = random
     .some(count - 1, count - 1, () => random.below(good.length + 1))
@@ -127,7 +140,7 @@ function randomFiles(random, { columns, good, maxRecordBytes, ...dialect }) {
     const isAuto = dialect.encoding === 'auto';
     const encoding = isAuto ? random.pick(['utf8', 'utf8', 'utf16le', 'utf16be']) : dialect.encoding;
     const bom = isAuto && (encoding !== 'utf8' || random.once(3));
-    const file = { columns, delimiter: dialect.delimiter, encoding, maxRecordBytes };
+    const file = { ...dialect, columns, encoding, maxRecordBytes };
     const mine = good.slice(borders[at - 1] ?? 0, borders[at]);
     // A delimiter is detected by what most records agree on.
     const badOnes =
@@ -135,7 +148,7 @@ function randomFiles(random, { columns, good, maxRecordBytes, ...dialect }) {
         ? random.some(0, 3, () => randomBadRecord(random, file))
         : [];
     const records = [...mine];
-    for (const bad of badOnes) records.splice(random.below(records.length + 1), 0, bad);
+    for (const bad of badOnes) records.splice(random.between(hasList ? 1 : 0, records.length), 0, bad);
     const bytes = encodeFile(random, { ...file, bom, records });
     return {
       name,

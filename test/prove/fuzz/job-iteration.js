@@ -76,11 +76,13 @@ async function prove(summary, { config, expected }, folder) {
   assert.equal(summary.output.records, sent.length);
   assert.equal(summary.output.sha256, createHash('sha256').update(output).digest('hex'));
   proveRows(output, { summary, config, expected, answered, wanted });
-  if (expected.delimiter === ',' && config.output.columns === 'all') proveRaw(output, answered);
+  if (expected.keepsBytes && config.output.columns === 'all') proveRaw(output, answered);
 
   const manifest = JSON.parse(await readFile(join(folder, 'enriched.csv.manifest.json'), 'utf8'));
   assert.deepEqual(manifest.counts, summary.counts);
-  const beside = ['', '._REHEARSAL', '.manifest.json', ...(rejected.length > 0 ? ['.rejects.csv'] : [])];
+  // A run that sends nothing has asked no local service.
+  const marker = answered.every(({ said }) => said === skipped) ? '._SUCCESS' : '._REHEARSAL';
+  const beside = ['', marker, '.manifest.json', ...(rejected.length > 0 ? ['.rejects.csv'] : [])];
   assert.deepEqual((await readdir(folder)).sort(), beside.map((end) => `enriched.csv${end}`).sort());
   if (rejected.length > 0) proveRejects(await readFile(join(folder, 'enriched.csv.rejects.csv')), rejected);
 }
@@ -102,7 +104,7 @@ function proveRows(output, { summary, config, expected, answered, wanted }) {
   for (const [at, { values, said, number }] of answered.entries()) {
     const row = rows[at];
     const prediction = wanted.map((column) => said.added?.[column] ?? '');
-    const cells = kept.map((column) => values[expected.columns.indexOf(column)]);
+    const cells = chosen === 'all' ? values : kept.map((column) => values[expected.columns.indexOf(column)]);
     const known = [...cells, said.status, said.code, said.error, ...prediction];
     assert.deepEqual(row.slice(0, known.length), known, `record ${number}`);
     if (!lineage) continue;

@@ -1,6 +1,7 @@
 /** Random sources as files: records as values, bad records among them, and the bytes that say so in any dialect. */
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
+import { renameColumns } from '../../../dist/src/source/read-columns.js';
 import { randomText } from './csv-bytes.js';
 
 const ASCII = ['a', 'B', '7', ' ', ',', ';', '|', '"', "'", '\n', '\r\n', '\r', '\t', '=', '#', '\\', '0'];
@@ -42,17 +43,41 @@ export function randomDialect(random) {
     'utf16be',
   ]);
   const isDetected = random.once(3);
+  const quote = random.once(4) ? 'none' : 'auto';
+  const header = random.pick(['first', 'first', 'rename', 'list']);
+  // Without a header, the file may begin with a value, whose first letter must be no byte order mark.
+  const isFit = (letter) =>
+    (quote === 'auto' || (letter !== delimiter && !/[\r\n]/.test(letter))) &&
+    (header !== 'list' || letter !== '\u{feff}');
   const letters = (LETTERS[encoding] ?? LETTERS.any).filter(
-    (letter) => !isDetected || letter === delimiter || !/^[,;\t|]$/.test(letter),
+    (letter) => isFit(letter) && (!isDetected || letter === delimiter || !/^[,;\t|]$/.test(letter)),
   );
-  return { delimiter, isDetected, encoding, letters };
+  return { delimiter, isDetected, encoding, letters, quote, header, skipLines: random.pick([0, 0, 1, 3]) };
 }
 
-export function randomColumns(random, { isDetected, letters }) {
-  const isFit = (name) => !isDetected || !/[,;]/.test(name);
+export function randomColumns(random, { isDetected, letters, quote, delimiter }) {
+  const isText = quote === 'none';
+  const isFit = (name) =>
+    !(isDetected && /[,;]/.test(name)) && !(isText && (name.includes('\n') || name.includes(delimiter)));
   const writable = (name) => letters.includes('é') || !name.includes('é');
   const names = random.shuffled(COLUMNS.filter((name) => isFit(name) && writable(name)));
-  return names.slice(0, random.between(isDetected ? 2 : 1, 6));
+  // Without quotes, an empty value alone would be an empty line.
+  return names.slice(0, random.between(isDetected || isText ? 2 : 1, 6));
+}
+
+/**
+ * The header of all files, null if they have none; the names of all columns as foliopipe knows them; and those that a
+ * config may use, because no other column has the name.
+ */
+export function randomHeader(random, names, { header }) {
+  if (header === 'list') return { written: null, columns: names, usable: names };
+  if (header === 'rename') {
+    const written = names.map((name, at) => (at > 0 && random.once(3) ? random.pick(['', names[0]]) : name));
+    const columns = renameColumns(written);
+    return { written, columns, usable: columns };
+  }
+  const columns = [...names, ...random.some(0, 2, () => random.pick(['', ' ', 'unused']))];
+  return { written: columns, columns, usable: names };
 }
 
 /** @param names values of the column that is predicted, some of which are known to fail. */
@@ -66,7 +91,8 @@ export function randomRecords(random, { columns, letters, named, names }) {
 }
 
 /** A good record as it is written: quoted where it must be, and where chance has it. */
-export function writeRecord(random, values, delimiter) {
+export function writeRecord(random, values, { delimiter, quote }) {
+  if (quote === 'none') return values.join(delimiter);
   const fields = values.map((value, at) => {
     // A CR is data where it cannot be taken for the beginning of a line end.
     const isLast = at === values.length - 1;
@@ -81,13 +107,17 @@ export function writeRecord(random, values, delimiter) {
  * A record that cannot be used, on a line of its own: its code, and its text or (of a byte that is no letter)
  * its bytes on the disk and decoded.
  */
-export function randomBadRecord(random, { columns, delimiter, encoding, maxRecordBytes }) {
+export function randomBadRecord(random, { columns, delimiter, quote, encoding, maxRecordBytes }) {
   const rest = (count) => `${delimiter}x`.repeat(count);
   const more = columns.length - 1;
   const kinds = [
     () => ({ code: 'SOURCE_FIELD_COUNT', text: `x${rest(more + random.between(1, 3))}` }),
-    () => ({ code: 'SOURCE_QUOTE_MISPLACED', text: `x"y${rest(more)}` }),
-    () => ({ code: 'SOURCE_QUOTE_MISPLACED', text: `"x"y${rest(more)}` }),
+    ...(quote === 'none'
+      ? [() => ({ code: 'SOURCE_FIELD_COUNT', text: `"x${rest(more + 1)}"` })]
+      : [
+          () => ({ code: 'SOURCE_QUOTE_MISPLACED', text: `x"y${rest(more)}` }),
+          () => ({ code: 'SOURCE_QUOTE_MISPLACED', text: `"x"y${rest(more)}` }),
+        ]),
     () => ({ code: 'SOURCE_NUL', text: `x\0${rest(more)}` }),
   ];
   if (more > 0) kinds.push(() => ({ code: 'SOURCE_FIELD_COUNT', text: `x${rest(more - 1)}` }));
@@ -109,14 +139,19 @@ export function randomBadRecord(random, { columns, delimiter, encoding, maxRecor
   return { raw: Buffer.from(bad.text ?? '').subarray(0, maxRecordBytes), ...bad };
 }
 
-/** The bytes of a file that holds the header and these records, good ones as `text` and bad ones. */
-export function encodeFile(random, { columns, delimiter, encoding, bom, records }) {
+/** The bytes of a file that holds some lines, the header and these records, good ones as `text` and bad ones. */
+export function encodeFile(random, { header, delimiter, quote, skipLines, encoding, bom, records }) {
   const newline = random.pick(['\n', '\n', '\r\n', undefined]);
   const lineEnd = () => newline ?? random.pick(['\n', '\r\n']);
   const encode = (text) => iconv.encode(text, encoding, { addBOM: false });
-  const pieces = [encode(bom ? '\u{feff}' : ''), encode(writeRecord(random, columns, delimiter))];
-  for (const { text, bytes } of records) {
-    pieces.push(encode(lineEnd()));
+  const title = Array.from({ length: skipLines }, () => `"a, b; c${random.pick(['\n', '\r', '\r\n'])}`).join(
+    '',
+  );
+  const pieces = [encode((bom ? '\u{feff}' : '') + title)];
+  // A CR at the end of the lines and a line feed behind it would be one line end.
+  if (header !== null) pieces.push(encode(writeRecord(random, header, { delimiter, quote })));
+  for (const [at, { text, bytes }] of records.entries()) {
+    if (at > 0 || header !== null) pieces.push(encode(lineEnd()));
     if (random.once(12)) pieces.push(encode(lineEnd()));
     pieces.push(bytes ?? encode(text));
   }

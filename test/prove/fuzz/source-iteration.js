@@ -7,7 +7,10 @@ import { gzipSync } from 'node:zlib';
 import { CsvError, parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import { detectDialect } from '../../../dist/src/csv/detect-dialect.js';
+import { detectEncoding } from '../../../dist/src/csv/detect-encoding.js';
+import { quoteText } from '../../../dist/src/csv/quote-text.js';
 import { SourceError } from '../../../dist/src/errors.js';
+import { renameColumns } from '../../../dist/src/source/read-columns.js';
 import { readRecords } from '../../../dist/src/source/read-records.js';
 import { scanSource } from '../../../dist/src/source/scan-source.js';
 import { randomCsv } from './csv-bytes.js';
@@ -29,7 +32,9 @@ export function createSourceCase(random) {
     `${random.pick(['', '', '\n', '\r\n'])}${names.join(delimiter)}${random.pick(['\n', '\r\n'])}`,
   );
   const body = randomCsv(random, delimiter, fields);
-  const text = random.once(6) ? body : Buffer.concat([header, body]);
+  const skipLines = random.once(3) ? random.between(1, 4) : 0;
+  const title = skipLines > 0 ? randomCsv(random, delimiter, 1) : Buffer.alloc(0);
+  const text = Buffer.concat([title, random.once(6) ? Buffer.alloc(0) : header, body]);
   const mark = encoding.startsWith('utf') && random.once(3) ? BOM : Buffer.alloc(0);
   const encoded =
     encoding === 'utf8'
@@ -40,6 +45,9 @@ export function createSourceCase(random) {
     encoding: mark.length > 0 || encoding === 'utf8' ? random.pick(['auto', encoding]) : encoding,
     delimiter: random.pick(['auto', delimiter]),
     maxRecordBytes: random.pick([20, 1000, 1000]),
+    quote: random.pick(['auto', 'auto', 'none']),
+    header: random.pick(['first', 'first', 'rename', names.map((_, at) => `own ${at}`)]),
+    skipLines,
   };
   return { bytes, settings, gzip: random.once(4) };
 }
@@ -55,17 +63,37 @@ export async function runSourceIteration({ bytes, settings, gzip }, folder) {
   const { source, error } = await outcomeOf(scanSource({ ...options, maxRejected: { share: 1 }, onReject }));
 
   if (bytes.length === 0) return expectCode(error, 'SOURCE_EMPTY');
-  const dialect = detectDialect(bytes, { ...settings, gzip });
-  const decoded = decode(bytes, dialect);
-  const header = headerOf(decoded, dialect);
+  const encoding = detectEncoding(bytes, settings.encoding);
+  const half = halfOf(bytes, encoding);
+  // The lines before a header are read as all of the file is; a beginning alone is read without its last half character.
+  const whole = Buffer.concat([decode(bytes, encoding), settings.skipLines > 0 ? half : Buffer.alloc(0)]);
+  const skippedBytes = endOfLines(whole, settings.skipLines);
+  if (settings.skipLines > 0 && skippedBytes >= whole.length)
+    return expectCode(error, 'SOURCE_LINES_SKIPPED');
+  const text = whole.subarray(skippedBytes);
+  const detected = detectDialect(text, encoding, { ...settings, gzip });
+  const dialect = { ...detected, ...(skippedBytes > 0 && { skippedBytes }) };
+  if (error?.code === 'SOURCE_ESCAPED') {
+    assert.equal(settings.quote, 'auto');
+    assert.ok(text.toString('latin1').split('\\').length > 2, 'there are no two backslashes');
+    return 0;
+  }
+  const isText = settings.quote === 'none';
+  const delimiter = dialect.delimiter.charCodeAt(0);
+  const decoded = isText ? quoteText(text, delimiter) : text;
+  const header = headerOf(decoded, dialect, settings.header);
   if (header.code !== undefined) return expectCode(error, header.code);
+
+  // Half a character behind a header without a line end is within the quotes of its last name.
+  if (isText && half.length > 0 && header.bytes === decoded.length) return 0;
 
   const found = [...rejected];
   if (source !== undefined) {
     assert.deepEqual(source.columns, header.columns);
     assert.deepEqual(source.files[0].dialect, dialect);
-    assert.equal(source.files[0].dataStart, header.bytes);
-    const from = { position: { file: 0, offset: header.bytes }, record: 1 };
+    const offset = skippedBytes + header.bytes;
+    assert.equal(source.files[0].dataStart, offset);
+    const from = { position: { file: 0, offset }, record: 1 };
     const records = readRecords(source, from, { maxRecordBytes, onBadRecord: () => undefined });
     for await (const batch of records) found.push(...recordsOf(batch));
     assert.equal(source.records, found.length);
@@ -74,18 +102,22 @@ export async function runSourceIteration({ bytes, settings, gzip }, folder) {
     expectCode(error, 'SOURCE_NO_RECORDS');
   }
   found.sort((a, b) => a.record - b.record);
+  const textToEnd = settings.skipLines > 0 ? text : Buffer.concat([text, half]);
+  const read = isText ? quoteText(textToEnd, delimiter) : textToEnd;
   verifyScan(
-    Buffer.concat([decoded.subarray(header.bytes), halfOf(bytes, dialect)]),
+    read.subarray(header.bytes),
     {
       delimiter: dialect.delimiter,
       fields: header.columns.length,
       maxRecordBytes,
-      base: header.bytes,
-      firstLine: 1 + decoded.subarray(0, header.bytes).filter((byte) => byte === 0x0a).length,
+      base: skippedBytes + header.bytes,
+      firstLine:
+        1 + lineFeeds(whole.subarray(0, skippedBytes)) + lineFeeds(decoded.subarray(0, header.bytes)),
       transcoded: dialect.encoding !== 'utf8',
     },
-    found,
+    isText ? found.map((one) => asRead(one, read, { skippedBytes, delimiter, maxRecordBytes })) : found,
   );
+  if (isText) verifyTexts(textToEnd, { dialect, settings }, found);
 
   const strict = await outcomeOf(scanSource({ ...options, maxRejected: { records: 0 } }));
   if (rejected.length === 0) assert.equal(strict.error?.code, error?.code);
@@ -123,8 +155,67 @@ function halfOf(bytes, { encoding }) {
   return encoding.startsWith('utf16') && bytes.length % 2 === 1 ? Buffer.from('\u{fffd}') : Buffer.alloc(0);
 }
 
+/** Where so many lines end: each with LF, CRLF or CR. */
+function endOfLines(text, count) {
+  const ends = [...text.toString('latin1').matchAll(/\r\n|\r|\n/g)];
+  if (count === 0) return 0;
+  const last = ends[count - 1];
+  return last === undefined ? text.length : last.index + last[0].length;
+}
+
+function lineFeeds(bytes) {
+  return bytes.filter((byte) => byte === 0x0a).length;
+}
+
+/** A rejected record as the scanner has read it: with its quotes doubled. One that is cut off may end between two. */
+function asRead(one, decoded, { skippedBytes, delimiter, maxRecordBytes }) {
+  if (one.raw === undefined) return one;
+  if (one.code !== 'SOURCE_RECORD_TOO_LARGE') {
+    return { ...one, raw: quoteText(Buffer.from(one.raw, 'latin1'), delimiter).toString('latin1') };
+  }
+  const start = one.byte - skippedBytes;
+  const raw = decoded.subarray(start, start + maxRecordBytes).toString('latin1');
+  return { ...one, raw };
+}
+
+/** Where quotes are text, every record by csv-parse, which is told so: its values, or how many there are. */
+function verifyTexts(text, { dialect, settings }, found) {
+  const options = { quote: false, delimiter: dialect.delimiter, record_delimiter: ['\r\n', '\n'] };
+  const records = parse(text, {
+    ...options,
+    encoding: 'latin1',
+    skip_empty_lines: true,
+    relax_column_count: true,
+  });
+  const own = Array.isArray(settings.header) ? records : records.slice(1);
+  assert.equal(found.length, own.length);
+  for (const [at, one] of found.entries()) {
+    if (one.code === 'SOURCE_FIELD_COUNT') {
+      assert.ok(one.message.startsWith(`the number of fields is ${own[at].length}, not`), one.message);
+    } else if (one.code === undefined) {
+      assert.deepEqual(
+        one.values,
+        own[at].map((value) => Buffer.from(value, 'latin1').toString()),
+      );
+    }
+  }
+}
+
 /** By csv-parse: the columns and where the records begin, or the code with which the file is refused. */
-function headerOf(decoded, { delimiter, encoding }) {
+function headerOf(decoded, dialect, option) {
+  if (option === 'first') return readHeader(decoded, dialect);
+  if (option === 'rename') {
+    const header = readHeader(decoded, dialect);
+    return { ...header, columns: header.columns && renameColumns(header.columns) };
+  }
+  const first = readHeader(decoded, { ...dialect, encoding: 'utf8' });
+  if (first.code === 'SOURCE_LINE_ENDS') return first;
+  if (first.code === undefined && first.columns.length !== option.length)
+    return { code: 'SOURCE_HEADER_COUNT' };
+  return { columns: option, bytes: 0 };
+}
+
+function readHeader(decoded, { delimiter, encoding }) {
   const options = { encoding: 'latin1', delimiter, record_delimiter: ['\r\n', '\n'], skip_empty_lines: true };
   let first;
   try {
@@ -141,10 +232,6 @@ function headerOf(decoded, { delimiter, encoding }) {
   const columns = first.record.map((column) => Buffer.from(column, 'latin1').toString());
   if (decoded[bytes - 1] !== 0x0a && columns.some((column) => column.includes('\r'))) {
     return { code: 'SOURCE_LINE_ENDS' };
-  }
-  for (const [at, column] of columns.entries()) {
-    if (column.trim() === '') return { code: 'SOURCE_COLUMN_UNNAMED' };
-    if (columns.indexOf(column) !== at) return { code: 'SOURCE_COLUMN_TWICE' };
   }
   const isLost = encoding !== 'utf8' && columns.some((column) => column.includes('\u{fffd}'));
   return isLost ? { code: 'SOURCE_ENCODING' } : { columns, bytes };

@@ -36,6 +36,8 @@ describe('importLayout', () => {
     ['Business,Town,x', { known: ['code'] }, 'IMPORT_COLUMN_MISSING'],
     ['Business,Town,x', { columns: { code: 'y' } }, 'IMPORT_COLUMN_MISSING'],
     ['Business,Town,x', {}, 'IMPORT_COLUMNS_UNKNOWN'],
+    ['Business,Town,code,Town', { known: ['code'] }, 'IMPORT_COLUMN_TWICE'],
+    ['Business,Town,p_status,p_error_code,p_error,p_code,p_code', {}, 'IMPORT_COLUMN_TWICE'],
     ['Business,Town,x', { known: ['code'], columns: { y: 'x' } }, 'IMPORT_COLUMN_UNKNOWN'],
   ])('refuses %s', (header, names, code) => {
     expect(() => layout(header, names)).toThrow(expect.objectContaining({ code, exitCode: 2 }));

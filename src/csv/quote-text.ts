@@ -1,0 +1,171 @@
+/**
+ * Turns a text in which quotes are text (`source.quote: none`) into CSV of the same values: each field that holds a
+ * quote is quoted. So all that reads records knows one grammar. Invariant: the result never depends on how the text is
+ * cut into pieces, so that an offset in it always means the same place.
+ */
+import { ByteWriter } from './byte-writer.js';
+import { CR, LF, QUOTE } from './bytes.js';
+
+/**
+ * A field that is longer is always quoted, because it is written before its end is known. Memory holds one such field.
+ * Most bytes that are looked at in one go must be fewer.
+ */
+const LONG_FIELD = 1024 * 1024;
+const SLICE_BYTES = 512 * 1024;
+
+/** All bytes that it gives are valid only until the next ones are asked for. */
+export class TextQuoter {
+  readonly #delimiter: number;
+  /** What is known of a field whose end has not come; of a long field, a CR that may belong to the line end. */
+  readonly #held = new ByteWriter(1024);
+  readonly #out = new ByteWriter(64 * 1024);
+  /** Whether the beginning of a long field has been given, with its opening quote. */
+  #isOpen = false;
+
+  /** @param delimiter a byte. */
+  constructor(delimiter: number) {
+    this.#delimiter = delimiter;
+  }
+
+  /** Takes the next bytes of the text; gives what is certain. */
+  *take(piece: Buffer): Generator<Buffer, void, undefined> {
+    for (let at = 0; at < piece.length; at += SLICE_BYTES) {
+      yield* this.#takeSlice(piece.subarray(at, at + SLICE_BYTES));
+    }
+  }
+
+  /** Ends the text: gives what is left. */
+  *end(): Generator<Buffer, void, undefined> {
+    this.#endHeld(false);
+    yield* this.#given();
+  }
+
+  *#takeSlice(slice: Buffer): Generator<Buffer, void, undefined> {
+    let at = 0;
+    if (this.#isOpen || this.#held.length > 0) {
+      at = this.#fieldEnd(slice, 0);
+      this.#held.copy(slice, 0, at);
+      if (at === slice.length) {
+        this.#giveLong();
+        yield* this.#given();
+        return;
+      }
+      this.#endHeld(slice[at] === LF);
+      yield* this.#given();
+    }
+    const last = Math.max(at, slice.lastIndexOf(this.#delimiter) + 1, slice.lastIndexOf(LF) + 1);
+    yield* this.#whole(slice.subarray(at, last));
+    this.#held.copy(slice, last, slice.length);
+  }
+
+  /** Gives whole fields, each with the delimiter or line end behind it. Most texts hold no quote: they are not copied. */
+  *#whole(fields: Buffer): Generator<Buffer, void, undefined> {
+    let at = 0;
+    for (let quote = fields.indexOf(QUOTE); quote !== -1; quote = fields.indexOf(QUOTE, at)) {
+      let start = quote;
+      while (start > at && !this.#endsField(fields[start - 1]!)) start--;
+      const mark = this.#fieldEnd(fields, quote);
+      const end = contentEnd(fields, start, mark, fields[mark] === LF);
+      this.#out.copy(fields, at, start);
+      this.#writeQuoted(fields, start, end);
+      at = end;
+    }
+    if (at === 0) {
+      if (fields.length > 0) yield fields;
+      return;
+    }
+    this.#out.copy(fields, at, fields.length);
+    yield* this.#given();
+  }
+
+  /** Ends the field of which a part is held. @param isLine whether a line feed ends it. */
+  #endHeld(isLine: boolean): void {
+    const held = this.#held.view();
+    const end = contentEnd(held, 0, held.length, isLine);
+    if (this.#isOpen) {
+      this.#writeDoubled(held, 0, end);
+      this.#out.byte(QUOTE);
+    } else if (end > LONG_FIELD || held.includes(QUOTE)) this.#writeQuoted(held, 0, end);
+    else this.#out.copy(held, 0, end);
+    this.#out.copy(held, end, held.length);
+    this.#held.clear();
+    this.#isOpen = false;
+  }
+
+  /** Gives what is held once the field is long in any case, with or without a CR at its end. */
+  #giveLong(): void {
+    const held = this.#held.view();
+    if (!this.#isOpen) {
+      if (held.length <= LONG_FIELD + 1) return;
+      this.#out.byte(QUOTE);
+      this.#isOpen = true;
+    }
+    const end = contentEnd(held, 0, held.length, true);
+    this.#writeDoubled(held, 0, end);
+    this.#held.clear();
+    if (end < held.length) this.#held.byte(CR);
+  }
+
+  #writeQuoted(bytes: Uint8Array, start: number, end: number): void {
+    this.#out.byte(QUOTE);
+    this.#writeDoubled(bytes, start, end);
+    this.#out.byte(QUOTE);
+  }
+
+  #writeDoubled(bytes: Uint8Array, start: number, end: number): void {
+    let from = start;
+    for (let i = start; i < end; i++) {
+      if (bytes[i] !== QUOTE) continue;
+      this.#out.copy(bytes, from, i + 1);
+      from = i;
+    }
+    this.#out.copy(bytes, from, end);
+  }
+
+  *#given(): Generator<Buffer, void, undefined> {
+    if (this.#out.length === 0) return;
+    yield this.#out.take();
+  }
+
+  /** Where the field ends that goes on at `from`: at a delimiter, a line feed, or the end of the bytes. */
+  #fieldEnd(bytes: Uint8Array, from: number): number {
+    let i = from;
+    while (i < bytes.length && !this.#endsField(bytes[i]!)) i++;
+    return i;
+  }
+
+  #endsField(byte: number): boolean {
+    return byte === this.#delimiter || byte === LF;
+  }
+}
+
+/** Quotes a text in memory. */
+export function quoteText(text: Buffer, delimiter: number): Buffer {
+  const quoter = new TextQuoter(delimiter);
+  const pieces: Buffer[] = [];
+  for (const given of [quoter.take(text), quoter.end()]) {
+    for (const piece of given) pieces.push(Buffer.from(piece));
+  }
+  return Buffer.concat(pieces);
+}
+
+/** The text of quoted bytes, which begin at a field and may be cut off anywhere. */
+export function unquoteText(bytes: Uint8Array, delimiter: number): Buffer {
+  const out = new ByteWriter(bytes.length);
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === QUOTE) {
+      for (at++; at < bytes.length; at++) {
+        if (bytes[at] === QUOTE && bytes[++at] !== QUOTE) break;
+        out.byte(bytes[at]!);
+      }
+    }
+    while (at < bytes.length && bytes[at] !== delimiter && bytes[at] !== LF) out.byte(bytes[at++]!);
+    if (at < bytes.length) out.byte(bytes[at]!);
+  }
+  return out.take();
+}
+
+/** Without the CR of a line end. */
+function contentEnd(bytes: Uint8Array, start: number, end: number, isLine: boolean): number {
+  return isLine && end > start && bytes[end - 1] === CR ? end - 1 : end;
+}
