@@ -31,6 +31,7 @@ export { createFileLock } from './checkpoint/sqlite/pipeline-lock.js';
 export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { loadConfig, parseConfig, type ServiceNeeds } from './config/load-config.js';
+export { withOutputPath } from './config/output-path.js';
 export type { Config } from './config/schema.js';
 export { embeddedServiceFolder, Secret } from './config/service-section.js';
 export type { DeltaStore, LastPublication, StoredDigests } from './delta/delta-store.js';

@@ -43,7 +43,11 @@ export const configSchema = z.strictObject({
 });
 
 /** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */
-export type Config = Omit<ParsedConfig, 'service' | 'load'> & {
+export type Config = Omit<ParsedConfig, 'service' | 'load' | 'output'> & {
+  readonly output: ParsedConfig['output'] & {
+    /** `output.path` as it was written, where `path` is that of a run (`output-path.ts`). */
+    readonly template?: string;
+  };
   readonly service: ServiceConfig;
   readonly load: LoadConfig | null;
 };

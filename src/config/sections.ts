@@ -224,6 +224,9 @@ const fileMode = z
   .transform((text) => Number.parseInt(text, 8))
   .describe('permissions in octal and in quotes, such as "0640", that let the owner read and write');
 
+/** The placeholders that `output.path` may contain. */
+const PATH_PLACEHOLDERS: readonly string[] = ['{date}', '{run}', '{pipeline}'];
+
 const outputPath = pathOnDisk({
   address:
     'write a file on this machine, and copy it once its marker is there (aws s3 cp, gcloud storage cp)',
@@ -233,6 +236,9 @@ const outputPath = pathOnDisk({
 
 export const outputSchema = z.strictObject({
   path: outputPath
+    .refine((path) => (path.match(/\{[^}]*\}/g) ?? []).every((found) => PATH_PLACEHOLDERS.includes(found)), {
+      error: `has an unknown placeholder; the known ones are ${PATH_PLACEHOLDERS.join(', ')}`,
+    })
     .refine((path) => !path.endsWith('/'), { error: 'names a folder; write the path of a file' })
     .describe('the path of the file to write'),
   columns: z

@@ -1,6 +1,6 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
 import type { CheckpointReader, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
-import { fixedOutputPath } from '../config/fixed-values.js';
+import { fixedOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { LoadReport } from '../load/load-target.js';
@@ -196,10 +196,11 @@ async function findOutput(
 /** Says which publication is still at the output's path. Compares sizes only; no file is read. */
 async function withheldFacts(
   { checkpoint, output }: Pick<SummarySources, 'checkpoint' | 'output'>,
-  { id, pipeline, frozen }: Run,
+  run: Run,
   { tolerate }: Withheld,
 ): Promise<NonNullable<RunSummary['withheld']>> {
-  const path = fixedOutputPath(frozen);
+  const { id, pipeline } = run;
+  const path = fixedOutputPath(run);
   const there = path === null ? undefined : await output.identity(path);
   const files = there === undefined ? [] : await checkpoint.publications(pipeline);
   const last = files.find((file) => file.path === path && file.run !== id);

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { type ProbeOptions, probeSearch, probeService } from '../api/probe-service.js';
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
+import { withPlannedPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { diskError, isPassingTrouble } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
@@ -35,7 +36,8 @@ export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
  * that is paid. Takes at most 10 seconds where nothing answers.
  * @throws ConfigError `SERVICE_NOT_STARTED`; the signal's reason.
  */
-export async function* checkSetup(config: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
+export async function* checkSetup(given: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
+  const config = withPlannedPath(given, Date.now());
   yield { item: 'config', outcome: 'ok', text: `pipeline ${config.pipeline}`, error: null };
   yield await checkItem('state', () => checkStateFolder(config.stateDir));
   yield await checkItem('output', () => checkOutputFolder(config));
@@ -68,7 +70,8 @@ async function checkOutputFolder(config: Config): Promise<string> {
   // What is wrong with the source is told as an item of its own.
   const paths = await findFiles(config.source.path).catch(() => []);
   await checkOutput(config, createLocalOutputStore(), paths);
-  return text;
+  const { path, template } = config.output;
+  return template === undefined ? text : `${path}: ${text}`;
 }
 
 /** Leaves nothing behind: a missing folder will be created by the run, so its nearest parent must take folders. */

@@ -3,6 +3,7 @@
 import { dirname } from 'node:path';
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
+import { withOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import { diskError } from '../disk-error.js';
@@ -72,7 +73,7 @@ export async function withRun<T>(
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
  * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`; everything that was opened is then closed.
  */
-export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
+export async function openRun(given: Config, options: RunOptions = {}): Promise<OpenRun> {
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
   const releasers = createReleasers();
   try {
@@ -82,22 +83,22 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       releasers.add(stopAtDeadline(controller, options.deadline, clock));
     }
     signal.throwIfAborted();
-    const checkpoint = await openState(config, options, { clock, signal, logger }, releasers);
-    if (options.existing === undefined) await refuseUnconfirmed(config, options, logger);
-    const { files = createLocalFiles(config.stateDir), output: store = createLocalOutputStore() } = options;
-    const { deltas = createLocalDeltaStore(config.stateDir) } = options;
-    const api = options.api ?? openApi(config, options);
+    const checkpoint = await openState(given, options, { clock, signal, logger }, releasers);
+    if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
+    const { files = createLocalFiles(given.stateDir), output: store = createLocalOutputStore() } = options;
+    const { deltas = createLocalDeltaStore(given.stateDir) } = options;
+    const api = options.api ?? openApi(given, options);
     if (options.api === undefined) releasers.add(api);
 
     const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
-    const service = serviceIdentity(config);
-    const { answers = openAnswers(config) } = options;
-    const { preparer, output } = createPreparer(config, options, { clock, signal, logger }, store, releasers);
-    const loadTarget = openLoadTarget(config, options);
+    const service = serviceIdentity(given);
+    const { answers = openAnswers(given) } = options;
+    const { preparer, output } = createPreparer(given, options, { clock, signal, logger }, store, releasers);
+    const loadTarget = openLoadTarget(given, options);
     const context = {
-      config,
+      config: given,
       service,
       checkpoint,
       output,
@@ -109,6 +110,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       logger,
     };
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
+    const config = withOutputPath(given, run);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
     // A pruned run keeps its figures only.

@@ -2,6 +2,7 @@
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
+import { withOutputPath, withPlannedPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import type { SourceError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
@@ -28,6 +29,8 @@ export interface Plan {
   readonly pipeline: string;
   readonly service: string;
   readonly source: Source;
+  /** The path of the output. That of a new run holds `{run}` where `output.path` does: its id is not known yet. */
+  readonly output: string;
   /** How many of its records may be bad or blank. */
   readonly maxRejected: RejectLimit;
   /** The records that the run sends, cut into chunks: their number and sums. Of a done run: of the whole source. */
@@ -59,26 +62,30 @@ export interface PlannedStep {
 
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
 export async function planRun(
-  config: Config,
+  given: Config,
   options: Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'answers' | 'reuse' | 'yes'> & {
     readonly signal: AbortSignal;
   },
 ): Promise<Plan> {
   const { output = createLocalOutputStore(), fresh, signal } = options;
-  const service = serviceIdentity(config);
-  const reader = await openCheckpointReader(config.stateDir);
+  const service = serviceIdentity(given);
+  const reader = await openCheckpointReader(given.stateDir);
   try {
-    const unfinished = fresh ? undefined : await reader?.unfinishedRun(config.pipeline);
+    const now = Date.now();
+    const unfinished = fresh ? undefined : await reader?.unfinishedRun(given.pipeline);
+    const planned =
+      unfinished === undefined ? withPlannedPath(given, now) : withOutputPath(given, unfinished);
     let excess: SourceError | undefined;
     const onExcess = (error: SourceError) => {
       excess = error;
     };
     const checking = { ...options, onExcess };
-    const source = await checkSource({ config, output, signal }, checking, unfinished === undefined);
+    const source = await checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
     const found = fresh
-      ? await findReplaced(reader, config)
-      : await findNext({ config, output }, service, source, reader);
+      ? await findReplaced(reader, given)
+      : await findNext({ config: given, output }, service, source, reader);
     const { kind, run, publishedAgain, released, replaced } = found;
+    const config = run === null ? withPlannedPath(given, now) : withOutputPath(given, run);
     if (kind === 'begin' && excess !== undefined) throw excess;
     const sends = kind === 'begin' || kind === 'continue';
     if (sends) {
@@ -89,7 +96,7 @@ export async function planRun(
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
     const read = begun === undefined ? source : asBegun(begun, source);
     const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, read, canary, toSend, signal);
-    const context = { config, checkpoint: reader, signal, now: Date.now() };
+    const context = { config, checkpoint: reader, signal, now };
     const { chunks, reuse } = await (kind === 'done' || kind === 'withheld'
       ? { chunks: await cut(undefined), reuse: null }
       : withPlannedRecords(context, options, source, begun, async (planned) => ({
@@ -121,7 +128,18 @@ export async function planRun(
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
     const budget = await budgetLeft(reader, config, next.run, context.now);
     const { maxRejected } = config.source;
-    return { pipeline: config.pipeline, service, source, maxRejected, chunks, reuse, next, cost, budget };
+    return {
+      pipeline: config.pipeline,
+      service,
+      source,
+      output: config.output.path,
+      maxRejected,
+      chunks,
+      reuse,
+      next,
+      cost,
+      budget,
+    };
   } finally {
     await reader?.close();
   }
@@ -199,7 +217,10 @@ async function findNext(
   const { withheld } = done;
   const why =
     withheld === null
-      ? await whyPublishedAgain({ config, output: store, checkpoint: reader }, done)
+      ? await whyPublishedAgain(
+          { config: withOutputPath(config, done), output: store, checkpoint: reader },
+          done,
+        )
       : releaseReason(judgedCounts(withheld), config.failures);
   if (withheld !== null && why === null) return { kind: 'withheld', run: done };
   if (why !== null && done.prunedAt !== null) throw prunedError(done, why);

@@ -150,6 +150,7 @@ test.each([
   ['source.path', { source: { path: '~/in.csv' } }, 'not read by a shell'],
   ['output.columns', { output: { path: 'o', columns: ['a', 'a'] } }, 'each once'],
   ['output.path', { output: { path: 'out/' } }, 'names a folder'],
+  ['output.path', { output: { path: 'out/{day}.csv' } }, '{date}, {run}, {pipeline}'],
   ['output.path', { output: { path: './in.csv' } }, 'is the source itself'],
   ['output.path', { output: { path: 'state/x/out.csv' }, stateDir: 'state/x/' }, 'lies in stateDir'],
   ['output.path', { output: { path: 'state' }, stateDir: 'state' }, 'lies in stateDir'],
