@@ -59,7 +59,7 @@ export async function beginRun(
     throw error;
   }
   if (unfinished !== undefined) {
-    await supersede(checkpoint, unfinished, now);
+    await supersede(checkpoint, unfinished, config.stateDir, now);
     logGivenUp(context.logger, unfinished, givenUp);
   }
   await checkpoint.recordRun({
@@ -143,8 +143,9 @@ export function timeInId(at: number): string {
 export async function supersede(
   checkpoint: Pick<Checkpoint, 'recordSuperseded'>,
   run: OutputRun,
+  stateDir: string,
   at: number,
 ): Promise<void> {
   await checkpoint.recordSuperseded(run.id, at);
-  await removeWaitingFiles(run);
+  await removeWaitingFiles(run, stateDir);
 }

@@ -42,7 +42,7 @@ export async function checkSource(
   known?: Run,
 ): Promise<Source> {
   const paths = await findFiles(config.source.path);
-  await output.check(outputNames(config.output.path), paths);
+  await output.check(outputNames(config.output.path, config.stateDir), paths);
   await refuseOwnFiles(config, paths);
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =

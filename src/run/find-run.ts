@@ -80,7 +80,7 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
   checkGivenUp(givenUp, options);
   const latest = await checkpoint.latestRun(config.pipeline);
   // A kill may have come before its files were removed.
-  if (latest?.state === 'withheld') await removeWaitingFiles(latest);
+  if (latest?.state === 'withheld') await removeWaitingFiles(latest, config.stateDir);
   const watch = await watchRecords(context, options, unfinished);
   try {
     let excess: SourceError | undefined;
@@ -117,7 +117,7 @@ async function dropMoved(
 ): Promise<boolean> {
   if (existing !== undefined || fresh || run.state !== 'open') return false;
   if (!isOnlyMoved(run.frozen, frozen) || !(await hasPaidNothing(context, run))) return false;
-  await supersede(context.checkpoint, run, context.clock.now());
+  await supersede(context.checkpoint, run, context.config.stateDir, context.clock.now());
   context.logger.info(
     { run: run.id },
     `run ${run.id} began at another address of the service and has paid nothing there: a new run takes its place`,
@@ -231,7 +231,7 @@ async function checkDiskAgain(
   const toSend = run.chunks === null ? all - sent : of.cut + of.uploading + of.ambiguous;
   if (toSend <= 0) return;
   const records = toSend + of.submitted + of.finished;
-  const workFile = workPathOf(config.output.path, run.id);
+  const workFile = workPathOf(config.output.path, run.id, config.stateDir);
   const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile };
   await checkDisk(config, write, { ...options, logger });
 }

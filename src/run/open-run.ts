@@ -1,16 +1,16 @@
 /** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
 
-import { dirname } from 'node:path';
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
 import { withOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import { diskError } from '../disk-error.js';
-import { createLocalOutputStore } from '../files/local-output-store.js';
+import { createOutputStore } from '../files/create-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
+import { workFolderOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
@@ -65,7 +65,7 @@ export async function withRun<T>(
     await run.close();
     return result;
   } catch (error) {
-    throw diskError(error, [config.stateDir, dirname(config.output.path)]) ?? error;
+    throw diskError(error, [config.stateDir, workFolderOf(config.output.path, config.stateDir)]) ?? error;
   }
 }
 
@@ -85,7 +85,8 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
     signal.throwIfAborted();
     const checkpoint = await openState(given, options, { clock, signal, logger }, releasers);
     if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
-    const { files = createLocalFiles(given.stateDir), output: store = createLocalOutputStore() } = options;
+    const { files = createLocalFiles(given.stateDir) } = options;
+    const { output: store = createOutputStore(given, { signal }) } = options;
     const { deltas = createLocalDeltaStore(given.stateDir) } = options;
     const api = options.api ?? openApi(given, options);
     if (options.api === undefined) releasers.add(api);
@@ -169,14 +170,14 @@ async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers
  * @returns also the store, which is changed only while the prepared outputs are those of this process.
  */
 function createPreparer(
-  { pipeline, service }: Pick<Config, 'pipeline' | 'service'>,
+  { pipeline, service, stateDir }: Pick<Config, 'pipeline' | 'service' | 'stateDir'>,
   { output, ...options }: RunOptions,
   context: StateContext,
   store: OutputStore,
   releasers: Releasers,
 ): { readonly preparer: (path: string) => Promise<void>; readonly output: OutputStore } {
   const prepared = new Map<string, PreparedOutput>();
-  const place = { store, isLocal: output === undefined, logger: context.logger };
+  const place = { store, isLocal: output === undefined, stateDir, logger: context.logger };
   const preparer = async (path: string) => {
     if (prepared.has(path)) return;
     const writer = { pipeline, isTrial: service.embedded };

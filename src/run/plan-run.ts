@@ -1,11 +1,11 @@
-/** Plans a run: what it would do, cost and save. Uses no network, takes no lock and changes nothing. */
+/** Plans a run: what it would do, cost and save. Uses no network (except for an output in S3), takes no lock and changes nothing. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
 import { withOutputPath, withPlannedPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import type { SourceError } from '../errors.js';
-import { createLocalOutputStore } from '../files/local-output-store.js';
+import { createOutputStore } from '../files/create-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
@@ -67,7 +67,7 @@ export async function planRun(
     readonly signal: AbortSignal;
   },
 ): Promise<Plan> {
-  const { output = createLocalOutputStore(), fresh, signal } = options;
+  const { output = createOutputStore(given, options), fresh, signal } = options;
   const service = serviceIdentity(given);
   const reader = await openCheckpointReader(given.stateDir);
   try {
@@ -114,7 +114,7 @@ export async function planRun(
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
     if (sends) {
-      const workFile = begun && workPathOf(config.output.path, begun.id);
+      const workFile = begun && workPathOf(config.output.path, begun.id, config.stateDir);
       const write = {
         source,
         records: next.records,

@@ -38,7 +38,7 @@ export async function continueOrClear(
     if (unfinished !== undefined) {
       if (!fresh) return unfinished;
       const { output } = withOutputPath(config, unfinished);
-      await rm(workPathOf(output.path, unfinished.id), { force: true });
+      await rm(workPathOf(output.path, unfinished.id, stateDir), { force: true });
     }
     await clear(stateDir);
     return undefined;

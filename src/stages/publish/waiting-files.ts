@@ -7,12 +7,12 @@ import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
  * Removes the waiting files of a run that will not publish them. A kill may have left any of them; all can be written
  * again from the parts.
  */
-export async function removeWaitingFiles(run: OutputRun): Promise<void> {
+export async function removeWaitingFiles(run: OutputRun, stateDir: string): Promise<void> {
   const { id } = run;
   const path = fixedOutputPath(run);
   if (path === null) return;
   for (const name of [path, rejectsPath(path), deltaPath(path), driftPath(path)]) {
-    await removeLocalFile(workPathOf(name, id));
+    await removeLocalFile(workPathOf(name, id, stateDir));
   }
-  await removeLocalFile(workPathOf(path, id, true));
+  await removeLocalFile(workPathOf(path, id, stateDir, true));
 }
