@@ -45,7 +45,7 @@ export function addStatus(command: Command, finish: Finish): void {
     try {
       const run = await chooseRun(state, config.pipeline, options.run);
       const summary = await summarizeRun(
-        { checkpoint: state, output: createOutputStore(config), config },
+        { checkpoint: state, output: createOutputStore(config, { attempts: 1 }), config },
         run.id,
         'continued',
       );

@@ -2,9 +2,17 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createOutputStore, type LoadTarget } from '../../../pipelines/index.js';
+import {
+  checkSetup,
+  createOutputStore,
+  enrich,
+  type Failpoint,
+  type LoadTarget,
+  planRun,
+} from '../../../pipelines/index.js';
 import { withJob } from '../../helpers/jobs/fake-service-job.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
+import { sourceText } from '../../helpers/jobs/sample-source.js';
 import { type CliEnd, jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 import { openS3Server, type S3Server, s3Environment } from '../../helpers/s3/s3-server.js';
 
@@ -90,47 +98,82 @@ describe('an output in S3', () => {
 
   it('replaces that of the last night, whose marker is removed first', async () => {
     await withS3Job(async (job) => {
-      expect((await run(job)).code).toBe(0);
+      await job.enrich();
       await writeFile(job.source, (await readFile(job.source, 'utf8')).replaceAll('Main St', 'Side St'));
       server.seen.length = 0;
-      const second = await run(job);
-      expect(second.code, second.stderr).toBe(0);
+      await job.enrich();
       expect(changes()).toEqual(['DELETE *._REHEARSAL', 'PUT *', 'PUT *.manifest.json', 'PUT *._REHEARSAL']);
       expect(await objectAt(job, 'night/enriched.csv')).toContain('Side St');
-      expect(JSON.parse(await objectAt(job, 'night/enriched.csv._REHEARSAL'))).toMatchObject({
-        publication: 2,
-      });
+      const marker = JSON.parse(await objectAt(job, 'night/enriched.csv._REHEARSAL'));
+      expect(marker).toMatchObject({ publication: 2 });
     });
   });
 
   it('is written again where it was removed, and left alone where somebody else has changed it', async () => {
     await withS3Job(async (job) => {
-      await run(job);
+      await job.enrich();
       const store = createOutputStore(job.config());
       const name = `s3://${server.bucket}/night/enriched.csv`;
       const before = await objectAt(job, 'night/enriched.csv');
       await store.remove(name);
-      const again = await run(job, '--json');
-      expect(jsonLines(again.stdout).at(-1)).toMatchObject({ publication: 2 });
+      expect(await job.enrich()).toMatchObject({ found: 'done', publication: 2 });
       expect(await objectAt(job, 'night/enriched.csv')).toBe(before);
       const other = join(job.folder, 'other.csv');
       await writeFile(other, 'of somebody else\n');
       await store.put(other, name, 0o640);
-      const refused = await run(job);
-      expect(refused.code).toBe(2);
-      expect(refused.stderr).toContain('[OUTPUT_CHANGED]');
+      expect(await job.failure()).toMatchObject({ code: 'OUTPUT_CHANGED', exitCode: 2 });
       expect(await objectAt(job, 'night/enriched.csv')).toBe('of somebody else\n');
     });
   });
 
   it('of another pipeline is not replaced, and nothing is paid', async () => {
     await withS3Job(async (job) => {
-      await run(job);
+      await job.enrich();
       const folios = (await job.served()).length;
-      const other = await run(job, '--set', 'pipeline=other', '--state-dir', join(job.folder, 'other'));
-      expect(other.code).toBe(2);
-      expect(other.stderr).toContain('[OUTPUT_OF_OTHER_PIPELINE]');
+      const other = { ...job.config(), pipeline: 'other', stateDir: join(job.folder, 'other') };
+      await expect(enrich(other)).rejects.toMatchObject({ code: 'OUTPUT_OF_OTHER_PIPELINE', exitCode: 2 });
       expect((await job.served()).length).toBe(folios);
+    });
+  });
+
+  it.each([
+    'after-publishing-before-rename',
+    'after-rename-before-manifest',
+    'after-manifest-before-marker',
+    'after-marker-before-done',
+  ] as const)('is finished after a kill at %s, and never has a marker before that', async (point) => {
+    const output = {
+      path: `s3://${server.bucket}/out.csv`,
+      s3: { endpoint: server.url, forcePathStyle: true },
+    };
+    await withJob({ config: { output } }, async (job) => {
+      const at = (here: Failpoint) => {
+        if (here === point) throw new Error('killed');
+      };
+      await expect(job.enrich()).resolves.toMatchObject({ publication: 1 });
+      await writeFile(job.sourcePath, sourceText(20));
+      await expect(job.enrich({}, { at })).rejects.toThrow('killed');
+      const marker = (await server.keys()).filter((key) => key.endsWith('._SUCCESS'));
+      // At the first moment the output of before stands there untouched.
+      const isBetween = /rename-before|manifest-before/.test(point);
+      expect(marker).toHaveLength(isBetween ? 0 : 1);
+      const asked = job.service.seen.length;
+      const { publication, output: published } = await job.enrich();
+      expect(job.service.seen.length).toBe(asked);
+      expect(published).toMatchObject({ inPlace: true, records: 20 });
+      expect(await server.keys()).toEqual(['out.csv', 'out.csv._SUCCESS', 'out.csv.manifest.json']);
+      expect(JSON.parse(await objectAt(job, 'out.csv._SUCCESS'))).toMatchObject({ publication });
+      expect(await readdir(join(job.folder, '.foliopipe', 'outputs'))).toEqual([]);
+    });
+  });
+
+  it('does not keep status from saying the rest when its store is down', async () => {
+    await withS3Job(async (job) => {
+      await job.enrich();
+      server.before = () => ({ status: 503, code: 'SlowDown' });
+      const status = await runCli(['status', '-c', job.file], { env: s3Environment });
+      expect(status.code, status.stderr).toBe(0);
+      expect(status.stdout).toMatch(/is done[\s\S]*enriched\.csv is in place is not known/);
     });
   });
 
@@ -158,33 +201,27 @@ describe('an output in S3', () => {
 
 describe('an output in S3 that cannot be written', () => {
   it.each([
-    [
-      'the bucket is missing',
-      { status: 404, code: 'NoSuchBucket' },
-      2,
-      'OUTPUT_BUCKET_MISSING',
-      'no such bucket',
-    ],
-    ['writing is denied', { status: 403, code: 'AccessDenied' }, 7, 'OUTPUT_DENIED', 'refuses s3:PutObject'],
-  ])(
-    'is refused by run, plan and check before anything is paid: %s',
-    async (_, refusal, exitCode, code, told) => {
-      await withS3Job(async (job) => {
-        server.before = ({ what }) => (what === 'POST begin' ? refusal : undefined);
-        for (const command of ['check', 'plan', 'run']) {
-          const end = await runCli([command, '-c', job.file], { env: s3Environment });
-          expect(end.code, `${command}: ${end.stderr}`).toBe(exitCode);
-          if (command === 'check') expect(end.stdout).toContain(told);
-          else expect(end.stderr).toContain(`[${code}]`);
-        }
-        expect(await job.served()).toEqual([]);
-        server.before = () => undefined;
-        const check = await runCli(['check', '-c', job.file], { env: s3Environment });
-        expect(check.stdout).toContain('night/enriched.csv can be written to');
-        expect(await server.keys()).toEqual([]);
-      });
-    },
-  );
+    ['the bucket is missing', { status: 404, code: 'NoSuchBucket' }, 2, 'OUTPUT_BUCKET_MISSING'],
+    ['writing is denied', { status: 403, code: 'AccessDenied' }, 7, 'OUTPUT_DENIED'],
+  ])('is refused by run, plan and check before anything is paid: %s', async (_, refusal, exitCode, code) => {
+    await withS3Job(async (job) => {
+      const checked = async () => {
+        for await (const item of checkSetup(job.config())) if (item.item === 'output') return item;
+        throw new Error('the output is not checked');
+      };
+      const refused = { code, exitCode };
+      server.before = ({ what }) => (what === 'POST begin' ? refusal : undefined);
+      expect(await job.failure()).toMatchObject(refused);
+      const { signal } = new AbortController();
+      await expect(planRun(job.config(), { signal })).rejects.toMatchObject(refused);
+      expect((await checked()).error).toMatchObject(refused);
+      expect(await job.served()).toEqual([]);
+      server.before = () => undefined;
+      const text = `s3://${server.bucket}/night/enriched.csv can be written to`;
+      expect(await checked()).toMatchObject({ outcome: 'ok', text });
+      expect(await server.keys()).toEqual([]);
+    });
+  });
 
   it('without credentials is exit 7, and credentials are shown nowhere', async () => {
     await withS3Job(async (job) => {
@@ -210,20 +247,17 @@ describe('an output in S3 that cannot be written', () => {
     await withS3Job(async (job) => {
       server.before = ({ what, key }) =>
         what === 'PUT' && key.endsWith('.manifest.json') ? { status: 500, code: 'InternalError' } : undefined;
-      const down = await run(job);
-      expect(down.code, down.stderr).toBe(5);
-      expect(down.stderr).toContain('[OUTPUT_STORE_DOWN]');
+      expect(await job.failure()).toMatchObject({ code: 'OUTPUT_STORE_DOWN', exitCode: 5 });
       const folios = (await job.served()).length;
       server.before = () => undefined;
-      const again = await run(job, '--json');
-      expect(again.code, again.stderr).toBe(0);
+      expect(await job.enrich()).toMatchObject({ exitCode: 0, publication: 1 });
       expect((await job.served()).length).toBe(folios);
       expect(await server.keys()).toEqual(ENDS.map((end) => `night/enriched.csv${end}`));
     });
   });
 });
 
-describe('kill -9 while a large output is sent', () => {
+describe('a process that ends while a large output is sent', () => {
   /** About 23 MB in 10,000 records: three parts. */
   const names = fineNames(10_000);
   const widen = async (job: LocalJob) => {
@@ -231,7 +265,35 @@ describe('kill -9 while a large output is sent', () => {
     await writeFile(job.source, source.replaceAll(/(note \d+)\n/g, `$1 ${'x'.repeat(2200)}\n`));
   };
 
-  it('in the middle of the parts: the next run goes on with them, and pays nothing', async () => {
+  it('by SIGTERM: the next run goes on with its upload', async () => {
+    await withS3Job(
+      async (job) => {
+        await widen(job);
+        const first = spawnCli(['run', '-c', job.file], { env: s3Environment });
+        server.before = ({ what }) => {
+          if (what !== 'PUT part') return undefined;
+          first.kill('SIGTERM');
+          return new Promise(() => undefined);
+        };
+        const end = await first.ended;
+        expect(end.code, end.stderr).toBe(143);
+        expect(await server.keys()).toEqual([]);
+        server.before = () => undefined;
+        server.seen.length = 0;
+        const second = await run(job);
+        expect(second.code, second.stderr).toBe(0);
+        // The one that is begun and given up to learn whether it may be.
+        expect(server.seen.filter(({ what }) => what === 'POST begin')).toHaveLength(1);
+        expect(server.seen.filter(({ what }) => what === 'DELETE upload')).toHaveLength(1);
+        expect(await server.uploads()).toEqual({});
+      },
+      names,
+      'night/enriched.csv',
+      { chunks: { maxRecords: 2500 } },
+    );
+  });
+
+  it('by kill -9 in the middle of the parts: the next run goes on with them, and pays nothing', async () => {
     await withS3Job(
       async (job) => {
         await widen(job);
