@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { build } from 'rolldown';
 
 const OUTSIDE = [
+  '@aws-sdk/client-s3',
   '@duckdb/node-api',
   '@fastify/multipart',
   'fastify',

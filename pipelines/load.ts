@@ -3,7 +3,7 @@ import {
   type Config,
   ConfigError,
   checkLoadable,
-  createLocalOutputStore,
+  createOutputStore,
   type LoadReport,
   loadPublication,
   namedRun,
@@ -45,7 +45,7 @@ export async function load(config: Config, id: string, options: RunOptions = {})
     }
     const { publication } = row;
     checkLoadable(row, publication, config.load!);
-    const { output = createLocalOutputStore(), at = () => undefined } = options;
+    const { output = createOutputStore(config, { signal }), at = () => undefined } = options;
     const loadTarget = openLoadTarget(config, options);
     const report = await loadPublication(
       { config, checkpoint, output, loadTarget, signal, clock, at, logger },

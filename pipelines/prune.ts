@@ -38,7 +38,8 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
   const { olderThan = config.retention.results, dryRun = false } = options;
   return withState(config, options, async ({ checkpoint, files, answers, clock, logger }) => {
     const now = clock.now();
-    const context = { checkpoint, logger, files, answers, pipeline: config.pipeline };
+    const { pipeline, stateDir } = config;
+    const context = { checkpoint, logger, files, answers, pipeline, stateDir };
     const runs: PrunedRun[] = [];
     for await (const run of pruneRuns(context, { before: now - olderThan, now, dryRun })) runs.push(run);
     if (!dryRun) await removeUnneededCopies(config, checkpoint);
@@ -48,13 +49,14 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
 
 /** Prunes after a run, by `retention.results` and `reuse.maxAge`. An error is only logged. */
 export async function pruneAfter(run: OpenRun): Promise<void> {
-  const { pipeline, retention } = run.config;
+  const { pipeline, retention, stateDir } = run.config;
   const { checkpoint, logger, answers, fileStore: files } = run;
   const now = run.clock.now();
   const terms = { before: now - retention.results, now, keep: run.id };
   try {
     let count = 0;
-    for await (const _ of pruneRuns({ checkpoint, logger, files, answers, pipeline }, terms)) count += 1;
+    for await (const _ of pruneRuns({ checkpoint, logger, files, answers, pipeline, stateDir }, terms))
+      count += 1;
     await removeUnneededCopies(run.config, checkpoint, run.id);
     if (count > 0)
       logger.info({ runs: count }, `the results of ${count} old runs are removed (retention.results)`);

@@ -103,7 +103,7 @@ async function collectOutdated(run: OpenRun, options: Pick<RunOptions, 'reuse' |
   const row = (await run.checkpoint.run(run.id))!;
   const givenUp = await findGivenUp(run, options, row, true);
   await checkSuperseded(run.checkpoint, givenUp, options);
-  await supersede(run.checkpoint, row, run.clock.now());
+  await supersede(run.checkpoint, row, run.config.stateDir, run.clock.now());
   const left = (givenUp?.open.chunks ?? 0) + (givenUp?.ambiguous.chunks ?? 0);
   run.logger.warn(
     { run: run.id, collected: givenUp?.collected.chunks ?? 0, left, inVain: givenUp?.inVain.records ?? 0 },

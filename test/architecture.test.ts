@@ -71,7 +71,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   postgres: ['config', 'errors', 'text'],
   delta: ['csv', 'streams', 'make-folder', 'types', 'errors'],
   results: ['source', 'csv', 'streams', 'type checkpoint', ...base],
-  files: ['streams', ...base],
+  files: ['streams', 'config', ...base],
   api: ['streams', ...base],
   service: [
     'csv',
@@ -113,6 +113,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'pino-pretty': ['src/cli/'],
   fastify: ['src/service/'],
   zod: ['src/config/', 'src/api/', 'src/service/'],
+  '@aws-sdk/client-s3': ['src/files/s3/'],
   pg: ['src/postgres/'],
   'pg-copy-streams': ['src/postgres/'],
   'iconv-lite': ['src/csv/', 'src/source/', 'src/config/'],

@@ -254,7 +254,9 @@ function whyWithheld(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms):
 /** Warns if the published output is no longer at its path. */
 function outputProblem({ run, output }: RunSummary): string[] {
   if (output === null || output.inPlace) return [];
-  const { path, heldBy } = output;
+  const { path, heldBy, inPlace } = output;
+  if (inPlace === null)
+    return [`  Whether ${path} is in place is not known: its store gives no answer (foliopipe check)`];
   if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
   return [`  The output is missing or was changed; write it again with: foliopipe publish ${run}`];
 }

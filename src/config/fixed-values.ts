@@ -49,7 +49,7 @@ export function fixedOutputValues({
 }): Record<string, string> {
   return jsonTexts({
     'source.key': source.key,
-    'output.path': output.path,
+    'output.path': output.template ?? output.path,
     'output.columns': output.columns,
     'output.prefix': output.prefix,
     'output.lineage': output.lineage,
@@ -61,11 +61,6 @@ export function fixedOutputValues({
 /** Whether a later publication of the run may have another value of this key: one of `fixedOutputValues`. */
 export function isOutputValue(key: string): boolean {
   return key === 'source.key' || key.startsWith('output.');
-}
-
-/** The output's path among the fixed values of a run; null in a run without one. */
-export function fixedOutputPath(fixed: Readonly<Record<string, string>>): string | null {
-  return JSON.parse(fixed['output.path'] ?? 'null');
 }
 
 /** Whether a run began at another address of its service, and with the same values otherwise. */

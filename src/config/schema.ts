@@ -44,8 +44,12 @@ export const configSchema = z.strictObject({
 });
 
 /** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */
-export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load'> & {
+export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load' | 'output'> & {
   readonly source: Omit<ParsedConfig['source'], 'query'> & { readonly query: SourceQuery | null };
+  readonly output: ParsedConfig['output'] & {
+    /** `output.path` as it was written, where `path` is that of a run (`output-path.ts`). */
+    readonly template?: string;
+  };
   readonly service: ServiceConfig;
   readonly load: LoadConfig | null;
 };

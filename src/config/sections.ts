@@ -2,6 +2,7 @@
 import iconv from 'iconv-lite';
 import { z } from 'zod';
 import { querySchema } from './query-section.js';
+import { isS3, s3Problem } from './s3-address.js';
 import {
   age,
   choice,
@@ -238,17 +239,49 @@ const fileMode = z
   .transform((text) => Number.parseInt(text, 8))
   .describe('permissions in octal and in quotes, such as "0640", that let the owner read and write');
 
+/** How a store at `s3://` is reached. Credentials come from the environment and the profiles of AWS alone. */
+const s3Schema = z.strictObject({
+  endpoint: z
+    .string()
+    .refine((text) => {
+      const url = URL.canParse(text) ? new URL(text) : undefined;
+      return (
+        url !== undefined && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search
+      );
+    })
+    .nullable()
+    .describe('null, or an address such as https://s3.example.com without user, password and query')
+    .default(null),
+  region: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,64}$/)
+    .nullable()
+    .describe('null, or a region such as eu-central-1')
+    .default(null),
+  forcePathStyle: flag.default(false),
+});
+
+/** The placeholders that `output.path` may contain. */
+const PATH_PLACEHOLDERS: readonly string[] = ['{date}', '{run}', '{pipeline}'];
+
 const outputPath = pathOnDisk({
+  mayBe: isS3,
   address:
-    'write a file on this machine, and copy it once its marker is there (aws s3 cp, gcloud storage cp)',
+    'write s3://bucket/key, or a file on this machine, and copy it once its marker is there (gcloud storage cp)',
   stream:
     'the output is not written to standard output; write a file, and read it when foliopipe has ended with exit 0 (foliopipe run && cat FILE)',
 });
 
 export const outputSchema = z.strictObject({
   path: outputPath
+    .refine((path) => (path.match(/\{[^}]*\}/g) ?? []).every((found) => PATH_PLACEHOLDERS.includes(found)), {
+      error: `has an unknown placeholder; the known ones are ${PATH_PLACEHOLDERS.join(', ')}`,
+    })
+    .refine((path) => !isS3(path) || s3Problem(path) === undefined, {
+      error: ({ input }) => s3Problem(String(input)),
+    })
     .refine((path) => !path.endsWith('/'), { error: 'names a folder; write the path of a file' })
-    .describe('the path of the file to write'),
+    .describe('the path of the file to write, or s3://bucket/key'),
   columns: z
     .union([z.literal('all'), columnNames(1)])
     .describe('all, or a list of source columns, each once')
@@ -262,6 +295,7 @@ export const outputSchema = z.strictObject({
   mode: fileMode.default(0o640),
   delta: flag.default(false),
   drift: flag.default(false),
+  s3: s3Schema.default({ endpoint: null, region: null, forcePathStyle: false }),
 });
 
 export const retentionSchema = z.strictObject({ results: duration.default(30 * day) });

@@ -87,9 +87,14 @@ export const filePath = pathOnDisk({ address: 'write the path of a file on this 
 
 /**
  * A path on disk whose value may be mistaken for more than that.
- * @param instead what to do instead of naming an address such as `s3://bucket/key`, or `-` for a stream.
+ * @param instead what to do instead of naming an address such as `https://host/key`, or `-` for a stream. `mayBe` tells
+ *   the addresses that are meant.
  */
-export function pathOnDisk(instead: { readonly address: string; readonly stream?: string }) {
+export function pathOnDisk(instead: {
+  readonly address: string;
+  readonly stream?: string;
+  readonly mayBe?: (path: string) => boolean;
+}) {
   return z
     .string()
     .min(1)
@@ -97,7 +102,9 @@ export function pathOnDisk(instead: { readonly address: string; readonly stream?
     .refine((path) => !path.startsWith('~'), {
       error: 'a path is not read by a shell: write the full path in place of ~',
     })
-    .refine((path) => !isAddress(path), { error: `an address is not a path: ${instead.address}` })
+    .refine((path) => !isAddress(path) || instead.mayBe?.(path) === true, {
+      error: `an address is not a path: ${instead.address}`,
+    })
     .refine((path) => instead.stream === undefined || path !== STREAM, {
       error: `${STREAM} is not a path: ${instead.stream}`,
     })

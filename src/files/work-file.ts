@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { isS3 } from '../config/s3-address.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { createWrittenHash, type WrittenHash } from '../streams/file-identity.js';
@@ -125,11 +126,22 @@ function firstBytes(pieces: readonly Uint8Array[], size: number): Uint8Array[] {
 
 /**
  * The local path at which a run writes a file before it is put in place under `name`. The one for the output is the
- * work file, in which the output grows until it is published.
+ * work file, in which the output grows until it is published. It stands beside the output, so that it can be renamed, or
+ * in the state folder if the output is no local file.
  * @param partial for the partial publication at a deadline, which has its own work file.
  */
-export function workPathOf(name: string, run: string, partial = false): string {
-  return `${name}.${run}${partial ? '.deadline' : ''}.partial`;
+export function workPathOf(name: string, run: string, stateDir: string, partial = false): string {
+  const ending = `${run}${partial ? '.deadline' : ''}.partial`;
+  if (!isS3(name)) return `${name}.${ending}`;
+  // The hash tells names apart whose ends are equal.
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 16);
+  const end = name.slice(-60).replaceAll(/[^A-Za-z0-9._-]/g, '_');
+  return join(workFolderOf(name, stateDir), `${hash}-${end}.${ending}`);
+}
+
+/** The local folder in which the output grows that is put in place under `name`. */
+export function workFolderOf(name: string, stateDir: string): string {
+  return isS3(name) ? join(stateDir, 'outputs') : dirname(name);
 }
 
 /**

@@ -5,6 +5,7 @@
 import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
 import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
+import { isS3 } from '../config/s3-address.js';
 import type { OutputNames } from '../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { weakEchoText } from '../results/declared-echo.js';
@@ -23,7 +24,7 @@ export async function writeManifest(run: ManifestRun, publication: Publication):
   const { path, mode } = run.config.output;
   const name = manifestPath(path);
   const head = await manifestHead(run, publication);
-  const waiting = workPathOf(name, run.id);
+  const waiting = workPathOf(name, run.id, run.config.stateDir);
   await writeLocalFile(waiting, async (append) => {
     append(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
     let separator = '\n';
@@ -146,7 +147,7 @@ export async function writeMarker(
     manifest: manifestPath(path),
   };
   const name = markerPath(path, rehearsal, publication.exitCode);
-  const waiting = workPathOf(name, run.id);
+  const waiting = workPathOf(name, run.id, run.config.stateDir);
   await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(marker)}\n`));
   await run.output.put(waiting, name, mode);
 }
@@ -177,12 +178,12 @@ export function markerPaths(output: string): string[] {
 const NO_RUN = '00000000T000000-000000';
 
 /** Everything that a publication of an output writes. Its work files are those of no run, with names as long. */
-export function outputNames(output: string): OutputNames {
+export function outputNames(output: string, stateDir: string): OutputNames {
   const beside = [manifestPath, rejectsPath, deltaPath, driftPath].map((nameOf) => nameOf(output));
   beside.push(...markerPaths(output));
-  const works = [output, ...beside].map((name) => workPathOf(name, NO_RUN));
+  const works = [output, ...beside].map((name) => workPathOf(name, NO_RUN, stateDir));
   const local = [...works, ...works.map((name) => `${name}.tmp`)];
-  return { output, beside, local, lock: outputLockNames(output) };
+  return { output, beside, local, lock: isS3(output) ? [] : outputLockNames(output) };
 }
 
 /** The marker of a publication (rule "A rehearsal never looks real"). */

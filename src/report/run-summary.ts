@@ -1,7 +1,8 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
 import type { CheckpointReader, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
-import { fixedOutputPath } from '../config/fixed-values.js';
+import { fixedOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
+import { FoliopipeError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { LoadReport } from '../load/load-target.js';
 import { weakEchoText } from '../results/declared-echo.js';
@@ -71,8 +72,8 @@ export interface RunSummary {
     readonly bytes: number;
     readonly records: number;
     readonly sha256: string;
-    /** Whether a file of this size is at the path now, and it is not another publication. */
-    readonly inPlace: boolean;
+    /** Whether a file of this size is at the path now, and it is not another publication; null if its store does not say. */
+    readonly inPlace: boolean | null;
     /** The other publication of the pipeline that is at the path now; else null. */
     readonly heldBy: { readonly publication: number; readonly run: string } | null;
   } | null;
@@ -182,7 +183,8 @@ async function findOutput(
   pipeline: string,
   { number, bytes, output: { path } }: Publication,
 ): Promise<Pick<NonNullable<RunSummary['output']>, 'inPlace' | 'heldBy'>> {
-  const there = await output.identity(path);
+  const there = await output.identity(path).catch(noAnswer);
+  if (there === null) return { inPlace: null, heldBy: null };
   const hasSize = there?.bytes === bytes;
   const newest = (await checkpoint.publications(pipeline)).find((file) => file.path === path);
   if (newest === undefined || newest.number === number) return { inPlace: hasSize, heldBy: null };
@@ -193,15 +195,22 @@ async function findOutput(
   return { inPlace: false, heldBy: { publication: newest.number, run: newest.run } };
 }
 
+/** A store that is down, or refuses, must not hide the rest of the summary. */
+function noAnswer(error: unknown): null {
+  if (error instanceof FoliopipeError) return null;
+  throw error;
+}
+
 /** Says which publication is still at the output's path. Compares sizes only; no file is read. */
 async function withheldFacts(
   { checkpoint, output }: Pick<SummarySources, 'checkpoint' | 'output'>,
-  { id, pipeline, frozen }: Run,
+  run: Run,
   { tolerate }: Withheld,
 ): Promise<NonNullable<RunSummary['withheld']>> {
-  const path = fixedOutputPath(frozen);
-  const there = path === null ? undefined : await output.identity(path);
-  const files = there === undefined ? [] : await checkpoint.publications(pipeline);
+  const { id, pipeline } = run;
+  const path = fixedOutputPath(run);
+  const there = path === null ? undefined : await output.identity(path).catch(noAnswer);
+  const files = there == null ? [] : await checkpoint.publications(pipeline);
   const last = files.find((file) => file.path === path && file.run !== id);
   const isThere = last !== undefined && last.bytes === there?.bytes;
   return { tolerate, path, inPlace: isThere ? { publication: last.number, run: last.run } : null };

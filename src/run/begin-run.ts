@@ -1,6 +1,8 @@
 /** Begins a new run: after its records are chosen and every guard has passed, before anything is paid. */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import { fixedOutputDate, type OutputRun } from '../config/output-path.js';
+import type { Config } from '../config/schema.js';
 import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
@@ -25,6 +27,8 @@ export interface BeginRunContext extends SegmentContext {
 
 /** What was found before a run begins. */
 interface Before {
+  /** The new run: see `newRun`. */
+  readonly run: NewRun;
   /** The run that the new one replaces. */
   readonly unfinished: Run | undefined;
   /** What was paid for in it; undefined if nothing was. */
@@ -36,29 +40,26 @@ interface Before {
 /**
  * Chooses which records are sent, checks the guards and the budget, and records the run. If a check fails, nothing of
  * the run stays.
- * @param frozen the values of the config that are fixed for the run.
  * @throws GuardError, TroubleError when the run must not begin; ConfigError when stored answers are damaged.
  */
 export async function beginRun(
   context: BeginRunContext,
   options: RunOptions,
   source: Source,
-  frozen: Readonly<Record<string, string>>,
-  { unfinished, givenUp, lookup }: Before,
+  { run: { id, createdAt, frozen }, unfinished, givenUp, lookup }: Before,
 ): Promise<Run> {
   const { config, checkpoint, service } = context;
-  const createdAt = context.clock.now();
-  const id = runId(createdAt);
-  const choice = await chooseForRun(context, options, source, id, createdAt, lookup);
+  const now = context.clock.now();
+  const choice = await chooseForRun(context, options, source, id, now, lookup);
   try {
     if (choice !== null) options.at?.('after-choice-before-run');
-    await checkNewRun(context, options, source, id, choice, createdAt);
+    await checkNewRun(context, options, source, id, choice, now);
   } catch (error) {
     await context.answers.removeChoice(id);
     throw error;
   }
   if (unfinished !== undefined) {
-    await supersede(checkpoint, unfinished, createdAt);
+    await supersede(checkpoint, unfinished, config.stateDir, now);
     logGivenUp(context.logger, unfinished, givenUp);
   }
   await checkpoint.recordRun({
@@ -112,6 +113,19 @@ async function checkNewRun(
   await checkLoad(context, { pipeline, service: context.service, columns: null, source, choice });
 }
 
+/** What is known of a run from its first moment on. */
+export type NewRun = Pick<Run, 'id' | 'pipeline' | 'createdAt' | 'frozen'>;
+
+/**
+ * A run that may begin, of which nothing is recorded yet.
+ * @param fixed the values of the config that are fixed for the run.
+ * @param now epoch milliseconds.
+ */
+export function newRun(config: Config, fixed: Run['frozen'], now: number): NewRun {
+  const frozen = { ...fixed, ...fixedOutputDate(config, now) };
+  return { id: runId(now), pipeline: config.pipeline, createdAt: now, frozen };
+}
+
 /** A unique id that sorts by time: `20261121T031002-4f9c1a`. */
 function runId(at: number): string {
   return `${timeInId(at)}-${randomBytes(3).toString('hex')}`;
@@ -128,9 +142,10 @@ export function timeInId(at: number): string {
  */
 export async function supersede(
   checkpoint: Pick<Checkpoint, 'recordSuperseded'>,
-  run: Pick<Run, 'id' | 'frozen'>,
+  run: OutputRun,
+  stateDir: string,
   at: number,
 ): Promise<void> {
   await checkpoint.recordSuperseded(run.id, at);
-  await removeWaitingFiles(run);
+  await removeWaitingFiles(run, stateDir);
 }

@@ -4,6 +4,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { TroubleError } from '../errors.js';
+import { workFolderOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
 import { formatBytes, formatCount } from '../quantities.js';
 import type { Bytes, Source } from '../types.js';
@@ -56,7 +57,7 @@ export async function checkDisk(
   diskOf: (folder: string) => Promise<Disk | undefined> = diskOfFolder,
 ): Promise<void> {
   const { stateDir, output } = config;
-  const folder = dirname(output.path);
+  const folder = workFolderOf(output.path, stateDir);
   const { state, published } = roomNeeded(config, write);
   const [stateDisk, outputDisk] = [await diskOf(stateDir), await diskOf(folder)];
   const isOne = stateDisk !== undefined && stateDisk.id === outputDisk?.id;

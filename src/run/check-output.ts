@@ -20,7 +20,7 @@ export async function checkOutput(
   paths: readonly string[],
 ): Promise<void> {
   const { path } = config.output;
-  const names = outputNames(path);
+  const names = outputNames(path, config.stateDir);
   await store.check(names, paths);
   await refuseOwnFiles(config, paths);
   await store.checkWritable(names);
@@ -40,7 +40,7 @@ export async function refuseOwnFiles(
   const pattern = source.path;
   if (pattern === null || pattern === STREAM) return;
   if (paths.length === 1 && paths[0] === pattern) return;
-  const { output: path, beside, local } = outputNames(output.path);
+  const { output: path, beside, local } = outputNames(output.path, stateDir);
   const ofState = ['chunk-000001.csv', 'part-000001-successful-0-0000000000000000.csv.gz'].map((name) =>
     join(stateDir, 'runs', 'RUN', name),
   );

@@ -5,11 +5,14 @@ import { dirname, join } from 'node:path';
 import { type ProbeOptions, probeSearch, probeService } from '../api/probe-service.js';
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
+import { withPlannedPath } from '../config/output-path.js';
+import { isS3 } from '../config/s3-address.js';
 import type { Config } from '../config/schema.js';
 import { STREAM } from '../config/values.js';
 import { diskError, isPassingTrouble } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
-import { createLocalOutputStore } from '../files/local-output-store.js';
+import { createOutputStore } from '../files/create-output-store.js';
+import { workFolderOf } from '../files/work-file.js';
 import { createLoadTable } from '../load/configured-load.js';
 import type { LoadTarget } from '../load/load-target.js';
 import { tryToMakeFolder } from '../make-folder.js';
@@ -36,10 +39,11 @@ export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
  * columns of a query, and asks the service nothing that is paid. Takes at most 10 seconds where nothing answers.
  * @throws ConfigError `SERVICE_NOT_STARTED`; the signal's reason.
  */
-export async function* checkSetup(config: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
+export async function* checkSetup(given: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
+  const config = withPlannedPath(given, Date.now());
   yield { item: 'config', outcome: 'ok', text: `pipeline ${config.pipeline}`, error: null };
   yield await checkItem('state', () => checkStateFolder(config.stateDir));
-  yield await checkItem('output', () => checkOutputFolder(config));
+  yield await checkItem('output', () => checkOutputPlace(config, options));
   yield await checkItem('disk', () => freeSpace(config));
   const { signal = new AbortController().signal } = options;
   const isStdin = config.source.path === STREAM;
@@ -77,12 +81,18 @@ async function checkStateFolder(path: string): Promise<string> {
   return text;
 }
 
-async function checkOutputFolder(config: Config): Promise<string> {
-  const text = await checkFolder(dirname(config.output.path), 'output.path');
+/** How long a store may stay silent. */
+const longestCheckMs = 5000;
+
+async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'signal'>): Promise<string> {
+  const { path, template } = config.output;
+  const text = isS3(path) ? `${path} can be written to` : await checkFolder(dirname(path), 'output.path');
   // What is wrong with the source is told as an item of its own.
   const paths = await namedFiles(config.source).catch(() => []);
-  await checkOutput(config, createLocalOutputStore(), paths);
-  return text;
+  const timeouts = { ...config.timeouts, connect: longestCheckMs, idle: longestCheckMs };
+  await checkOutput(config, createOutputStore({ ...config, timeouts }, { ...options, attempts: 1 }), paths);
+  if (isS3(path)) return text;
+  return template === undefined ? text : `${path}: ${text}`;
 }
 
 /** Leaves nothing behind: a missing folder will be created by the run, so its nearest parent must take folders. */
@@ -114,7 +124,7 @@ async function freeSpace({ stateDir, output }: Config): Promise<string> {
     const disk = await diskOfFolder(path);
     return disk === undefined ? 'an unknown room' : formatBytes(disk.bytes);
   };
-  return `${await free(stateDir)} free for the state, ${await free(dirname(output.path))} for the output`;
+  return `${await free(stateDir)} free for the state, ${await free(workFolderOf(output.path, stateDir))} for the output`;
 }
 
 /** Of the columns that the service adds, only the declared ones are known here. */

@@ -48,7 +48,7 @@ export async function checkSource(
   known?: Run,
 ): Promise<Source> {
   const named = await namedFiles(config.source);
-  await output.check(outputNames(config.output.path), named);
+  await output.check(outputNames(config.output.path, config.stateDir), named);
   await refuseOwnFiles(config, named);
   const { logger = silentLogger, clock = systemClock } = options;
   const opened = await openSource(config, named, { ...options, logger, now: clock.now(), signal });

@@ -1,6 +1,7 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../config/fixed-values.js';
+import { withOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError, type SourceError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -11,7 +12,7 @@ import { isWithinLimit } from '../source/reject-limit.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Source } from '../types.js';
-import { type BeginRunContext, beginRun, supersede } from './begin-run.js';
+import { type BeginRunContext, beginRun, newRun, supersede } from './begin-run.js';
 import { checkDisk } from './check-disk.js';
 import { type CheckSourceOptions, checkSource } from './check-source.js';
 import { watchRecords } from './choose-records.js';
@@ -42,24 +43,28 @@ export interface FindRunContext extends BeginRunContext {
  *   would give up open paid requests and `yes` is not set; SourceError
  *   when the source of the unfinished run has changed.
  */
-export async function findRun(context: FindRunContext, options: RunOptions): Promise<FoundRun> {
-  const { config, checkpoint, output, service, signal } = context;
-  const frozen = fixedValues(config, service);
-  const open = await checkpoint.unfinishedRun(config.pipeline);
-  if (open !== undefined) await verifyPaid(context, open);
-  const isDropped = open !== undefined && (await dropMoved(context, options, open, frozen));
+export async function findRun(given: FindRunContext, options: RunOptions): Promise<FoundRun> {
+  const { checkpoint, output, service, signal, clock } = given;
+  const frozen = fixedValues(given.config, service);
+  const begun = newRun(given.config, frozen, clock.now());
+  const open = await checkpoint.unfinishedRun(begun.pipeline);
+  if (open !== undefined) await verifyPaid(given, open);
+  const isDropped = open !== undefined && (await dropMoved(given, options, open, frozen));
   const unfinished = isDropped ? undefined : open;
   if (unfinished?.state === 'publishing') {
-    context.logger.info(
+    given.logger.info(
       { run: unfinished.id },
       `publishing of run ${unfinished.id} was interrupted and goes on`,
     );
-    await context.prepareOutput(unfinished.publication!.output.path);
+    await given.prepareOutput(unfinished.publication!.output.path);
     return { run: unfinished, found: 'publishing' };
   }
-  if (options.existing !== undefined) return findExisting(context, options, options.existing);
-  const reading = readingOptions(context, options, unfinished);
-  if (unfinished !== undefined && !options.fresh) {
+  if (options.existing !== undefined) return findExisting(given, options, options.existing);
+  const reading = readingOptions(given, options, unfinished);
+  const goesOn = unfinished !== undefined && !options.fresh;
+  const config = withOutputPath(given.config, goesOn ? unfinished : begun);
+  const context = { ...given, config };
+  if (goesOn) {
     const hasPaid = !(await hasPaidNothing(context, unfinished));
     checkFixedValues(unfinished.frozen, frozen, unfinished.id, hasPaid);
     const source = await checkSource({ config, output, signal }, reading, false, unfinished);
@@ -77,7 +82,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
   checkGivenUp(givenUp, options);
   const latest = await checkpoint.latestRun(config.pipeline);
   // A kill may have come before its files were removed.
-  if (latest?.state === 'withheld') await removeWaitingFiles(latest);
+  if (latest?.state === 'withheld') await removeWaitingFiles(latest, config.stateDir);
   const watch = await watchRecords(context, options, unfinished);
   try {
     let excess: SourceError | undefined;
@@ -95,8 +100,8 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
     }
     if (excess !== undefined) throw excess;
     await context.prepareOutput(config.output.path);
-    const before = { unfinished, givenUp, lookup: watch?.lookup() };
-    return { run: await beginRun(context, options, source, frozen, before), found: 'new' };
+    const before = { run: begun, unfinished, givenUp, lookup: watch?.lookup() };
+    return { run: await beginRun(context, options, source, before), found: 'new' };
   } finally {
     await watch?.close();
   }
@@ -124,7 +129,7 @@ async function dropMoved(
 ): Promise<boolean> {
   if (existing !== undefined || fresh || run.state !== 'open') return false;
   if (!isOnlyMoved(run.frozen, frozen) || !(await hasPaidNothing(context, run))) return false;
-  await supersede(context.checkpoint, run, context.clock.now());
+  await supersede(context.checkpoint, run, context.config.stateDir, context.clock.now());
   context.logger.info(
     { run: run.id },
     `run ${run.id} began at another address of the service and has paid nothing there: a new run takes its place`,
@@ -134,29 +139,31 @@ async function dropMoved(
 
 /** Finds a run that exists already, to collect it, retry it or publish it again. */
 async function findExisting(
-  context: FindRunContext,
+  given: FindRunContext,
   options: RunOptions,
   wanted: true | string,
 ): Promise<FoundRun> {
-  const { config, checkpoint, output, service, signal } = context;
+  const { checkpoint, output, service, signal } = given;
+  const { pipeline } = given.config;
   const run = await (wanted === true
-    ? checkpoint.unfinishedRun(config.pipeline).then((open) => open ?? checkpoint.latestRun(config.pipeline))
-    : namedRun(checkpoint, config.pipeline, wanted));
-  if (run === undefined || run.pipeline !== config.pipeline || run.state === 'superseded') {
+    ? checkpoint.unfinishedRun(pipeline).then((open) => open ?? checkpoint.latestRun(pipeline))
+    : namedRun(checkpoint, pipeline, wanted));
+  if (run === undefined || run.pipeline !== pipeline || run.state === 'superseded') {
     const what = wanted === true ? 'no run' : `no run ${wanted} that is open or done`;
-    throw new ConfigError('RUN_UNKNOWN', `pipeline ${config.pipeline} has ${what}`, {
+    throw new ConfigError('RUN_UNKNOWN', `pipeline ${pipeline} has ${what}`, {
       hint: 'see the runs with: foliopipe runs; begin one with: foliopipe run',
     });
   }
-  await verifyPaid(context, run);
+  await verifyPaid(given, run);
   const hasEnded = run.state === 'done' || run.state === 'withheld';
   if (wanted === true && hasEnded) return { run, found: 'done' };
-  const frozen = Object.entries(fixedValues(config, service));
+  const frozen = Object.entries(fixedValues(given.config, service));
   const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
   checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw prunedError(run);
+  const config = withOutputPath(given.config, run);
   const source = await checkAgain({ config, output, signal }, run, options);
-  return continueRun(context, run, source, options);
+  return continueRun({ ...given, config }, run, source, options);
 }
 
 /**
@@ -236,7 +243,7 @@ async function checkDiskAgain(
   const toSend = run.chunks === null ? all - sent : of.cut + of.uploading + of.ambiguous;
   if (toSend <= 0) return;
   const records = toSend + of.submitted + of.finished;
-  const workFile = workPathOf(config.output.path, run.id);
+  const workFile = workPathOf(config.output.path, run.id, config.stateDir);
   const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile };
   await checkDisk(config, write, { ...options, logger });
 }

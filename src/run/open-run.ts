@@ -1,15 +1,16 @@
 /** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
 
-import { dirname } from 'node:path';
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
+import { withOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import { diskError } from '../disk-error.js';
-import { createLocalOutputStore } from '../files/local-output-store.js';
+import { createOutputStore } from '../files/create-output-store.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
+import { workFolderOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
@@ -64,7 +65,7 @@ export async function withRun<T>(
     await run.close();
     return result;
   } catch (error) {
-    throw diskError(error, [config.stateDir, dirname(config.output.path)]) ?? error;
+    throw diskError(error, [config.stateDir, workFolderOf(config.output.path, config.stateDir)]) ?? error;
   }
 }
 
@@ -72,7 +73,7 @@ export async function withRun<T>(
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
  * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`; everything that was opened is then closed.
  */
-export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
+export async function openRun(given: Config, options: RunOptions = {}): Promise<OpenRun> {
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
   const releasers = createReleasers();
   try {
@@ -82,22 +83,23 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       releasers.add(stopAtDeadline(controller, options.deadline, clock));
     }
     signal.throwIfAborted();
-    const checkpoint = await openState(config, options, { clock, signal, logger }, releasers);
-    if (options.existing === undefined) await refuseUnconfirmed(config, options, logger);
-    const { files = createLocalFiles(config.stateDir), output: store = createLocalOutputStore() } = options;
-    const { deltas = createLocalDeltaStore(config.stateDir) } = options;
-    const api = options.api ?? openApi(config, options);
+    const checkpoint = await openState(given, options, { clock, signal, logger }, releasers);
+    if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
+    const { files = createLocalFiles(given.stateDir) } = options;
+    const { output: store = createOutputStore(given, { signal }) } = options;
+    const { deltas = createLocalDeltaStore(given.stateDir) } = options;
+    const api = options.api ?? openApi(given, options);
     if (options.api === undefined) releasers.add(api);
 
     const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
-    const service = serviceIdentity(config);
-    const { answers = openAnswers(config) } = options;
-    const { preparer, output } = createPreparer(config, options, { clock, signal, logger }, store, releasers);
-    const loadTarget = openLoadTarget(config, options);
+    const service = serviceIdentity(given);
+    const { answers = openAnswers(given) } = options;
+    const { preparer, output } = createPreparer(given, options, { clock, signal, logger }, store, releasers);
+    const loadTarget = openLoadTarget(given, options);
     const context = {
-      config,
+      config: given,
       service,
       checkpoint,
       output,
@@ -109,6 +111,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       logger,
     };
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
+    const config = withOutputPath(given, run);
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
     // A pruned run keeps its figures only.
@@ -167,14 +170,14 @@ async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers
  * @returns also the store, which is changed only while the prepared outputs are those of this process.
  */
 function createPreparer(
-  { pipeline, service }: Pick<Config, 'pipeline' | 'service'>,
+  { pipeline, service, stateDir }: Pick<Config, 'pipeline' | 'service' | 'stateDir'>,
   { output, ...options }: RunOptions,
   context: StateContext,
   store: OutputStore,
   releasers: Releasers,
 ): { readonly preparer: (path: string) => Promise<void>; readonly output: OutputStore } {
   const prepared = new Map<string, PreparedOutput>();
-  const place = { store, isLocal: output === undefined, logger: context.logger };
+  const place = { store, isLocal: output === undefined, stateDir, logger: context.logger };
   const preparer = async (path: string) => {
     if (prepared.has(path)) return;
     const writer = { pipeline, isTrial: service.embedded };

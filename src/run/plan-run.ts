@@ -1,14 +1,15 @@
 /**
- * Plans a run: what it would do, cost and save. Takes no lock and changes nothing. Uses no network, but for a source that
- * is a query: asks it, unless an unfinished run has its answer.
+ * Plans a run: what it would do, cost and save. Takes no lock and changes nothing. Uses no network, but for an output in
+ * S3 and for a source that is a query: asks it, unless an unfinished run has its answer.
  */
 import { dirname } from 'node:path';
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
+import { withOutputPath, withPlannedPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import type { SourceError } from '../errors.js';
-import { createLocalOutputStore } from '../files/local-output-store.js';
+import { createOutputStore } from '../files/create-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
@@ -36,6 +37,8 @@ export interface Plan {
   readonly source: Source;
   /** Whether the source was copied for this plan alone: foliopipe run asks for it, or reads it, again. */
   readonly asked: boolean;
+  /** The path of the output. That of a new run holds `{run}` where `output.path` does: its id is not known yet. */
+  readonly output: string;
   /** How many of its records may be bad or blank. */
   readonly maxRejected: RejectLimit;
   /** The records that the run sends, cut into chunks: their number and sums. Of a done run: of the whole source. */
@@ -77,23 +80,27 @@ export interface PlanOptions
 }
 
 /** @param folder for copies of the source; undefined if it is not copied. */
-async function planFrom(config: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
-  const { output = createLocalOutputStore(), fresh, signal } = options;
-  const service = serviceIdentity(config);
-  const reader = await openCheckpointReader(config.stateDir);
+async function planFrom(given: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
+  const { output = createOutputStore(given, options), fresh, signal } = options;
+  const service = serviceIdentity(given);
+  const reader = await openCheckpointReader(given.stateDir);
   try {
-    const unfinished = fresh ? undefined : await reader?.unfinishedRun(config.pipeline);
+    const now = Date.now();
+    const unfinished = fresh ? undefined : await reader?.unfinishedRun(given.pipeline);
+    const planned =
+      unfinished === undefined ? withPlannedPath(given, now) : withOutputPath(given, unfinished);
     let excess: SourceError | undefined;
     const onExcess = (error: SourceError) => {
       excess = error;
     };
-    const kept = config.source.query === null ? undefined : unfinished;
+    const kept = given.source.query === null ? undefined : unfinished;
     const checking = { ...options, onExcess, kept, folder };
-    const source = await checkSource({ config, output, signal }, checking, unfinished === undefined);
+    const source = await checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
     const found = fresh
-      ? await findReplaced(reader, config)
-      : await findNext({ config, output }, service, source, reader);
+      ? await findReplaced(reader, given)
+      : await findNext({ config: given, output }, service, source, reader);
     const { kind, run, publishedAgain, released, replaced } = found;
+    const config = run === null ? withPlannedPath(given, now) : withOutputPath(given, run);
     if (kind === 'begin' && excess !== undefined) throw excess;
     const sends = kind === 'begin' || kind === 'continue';
     if (sends) {
@@ -104,7 +111,7 @@ async function planFrom(config: Config, options: PlanOptions, folder: string | u
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
     const read = begun === undefined ? source : asBegun(begun, source);
     const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, read, canary, toSend, signal);
-    const context = { config, checkpoint: reader, signal, now: Date.now() };
+    const context = { config, checkpoint: reader, signal, now };
     const { chunks, reuse } = await (kind === 'done' || kind === 'withheld'
       ? { chunks: await cut(undefined), reuse: null }
       : withPlannedRecords(context, options, source, begun, async (planned) => ({
@@ -122,7 +129,7 @@ async function planFrom(config: Config, options: PlanOptions, folder: string | u
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
     if (sends) {
-      const workFile = begun && workPathOf(config.output.path, begun.id);
+      const workFile = begun && workPathOf(config.output.path, begun.id, config.stateDir);
       const write = {
         source,
         records: next.records,
@@ -142,6 +149,7 @@ async function planFrom(config: Config, options: PlanOptions, folder: string | u
       service,
       source,
       asked,
+      output: config.output.path,
       maxRejected,
       chunks,
       reuse,
@@ -226,7 +234,10 @@ async function findNext(
   const { withheld } = done;
   const why =
     withheld === null
-      ? await whyPublishedAgain({ config, output: store, checkpoint: reader }, done)
+      ? await whyPublishedAgain(
+          { config: withOutputPath(config, done), output: store, checkpoint: reader },
+          done,
+        )
       : releaseReason(judgedCounts(withheld), config.failures);
   if (withheld !== null && why === null) return { kind: 'withheld', run: done };
   if (why !== null && done.prunedAt !== null) throw prunedError(done, why);

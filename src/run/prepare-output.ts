@@ -2,6 +2,7 @@
 
 import type { HeldLock, LockHolder } from '../checkpoint/pipeline-lock.js';
 import { lockOutput, outputLockPath, type Taken } from '../checkpoint/sqlite/output-lock.js';
+import { isS3 } from '../config/s3-address.js';
 import { isPassingTrouble } from '../disk-error.js';
 import { ConfigError, LockedError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -23,7 +24,7 @@ export interface PreparedOutput extends HeldLock {
 /**
  * Checks the place of an output, prepares it, and locks it.
  * @param path the path of the output.
- * @param isLocal whether the output is put on a local disk by foliopipe itself, where it can be locked.
+ * @param isLocal whether foliopipe itself puts outputs in place; on a local disk they can be locked.
  * @returns the output, locked; a store of others has a lock of its own.
  * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED` and the errors of `checkOutput`.
  */
@@ -31,18 +32,29 @@ export async function prepareOutput(
   {
     store,
     isLocal,
+    stateDir,
     logger,
-  }: { readonly store: OutputStore; readonly isLocal: boolean; readonly logger: Logger },
+  }: {
+    readonly store: OutputStore;
+    readonly isLocal: boolean;
+    readonly stateDir: string;
+    readonly logger: Logger;
+  },
   writer: OutputWriter,
   path: string,
   holder: LockHolder,
 ): Promise<PreparedOutput> {
-  const names = outputNames(path);
+  const names = outputNames(path, stateDir);
   await store.check(names, []);
   await store.prepare(names);
-  const lock = isLocal
-    ? await lockLocal(path, { ...holder, command: `${holder.command}, pipeline ${writer.pipeline}` }, logger)
-    : noLock;
+  const lock =
+    isLocal && !isS3(path)
+      ? await lockLocal(
+          path,
+          { ...holder, command: `${holder.command}, pipeline ${writer.pipeline}` },
+          logger,
+        )
+      : noLock;
   const expectOurs = async () => {
     await lock.expectHeld();
     // Read under the lock: another pipeline may just have published.

@@ -14,6 +14,7 @@ export interface PruneContext {
   readonly files: FileStore;
   readonly answers: Pick<AnswerStore, 'removeChoice'>;
   readonly pipeline: string;
+  readonly stateDir: string;
   readonly logger: Logger;
 }
 
@@ -53,7 +54,7 @@ export async function* pruneRuns(context: PruneContext, limits: PruneLimits): As
       // The files last: they tell the next prune that this one was killed.
       if (run.choice !== null) await context.answers.removeChoice(run.id);
       await context.files.remove(run.id);
-      await removeWaitingFiles(run);
+      await removeWaitingFiles(run, context.stateDir);
       context.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
     }
     yield { run: run.id, state: run.state, finishedAt: run.finishedAt, bytes: bytes ?? 0 };

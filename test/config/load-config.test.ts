@@ -80,7 +80,7 @@ test('a relative path is relative to where it was written; the state is beside t
 });
 
 test('an address and a dash in a flag or a variable are told as what they are', async () => {
-  const set = { 'source.path': 's3://bucket/in.csv', 'output.path': 's3://bucket/out.csv' };
+  const set = { 'source.path': 's3://bucket/in.csv', 'output.path': 'gs://bucket/out.csv' };
   await expect(load({ set })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
     facts: {

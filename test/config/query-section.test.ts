@@ -49,6 +49,9 @@ describe('source.query', () => {
     ],
     ['an encoding', { query: { database, sql }, encoding: 'latin1' }, 'source.encoding: is for CSV files'],
     ['a delimiter', { path: 'x.parquet', delimiter: ';' }, 'source.delimiter: is for CSV files'],
+    ['text quotes', { query: { database, sql }, quote: 'none' }, 'source.quote: is for CSV files'],
+    ['names of columns', { query: { database, sql }, header: ['a'] }, 'source.header: is for CSV files'],
+    ['lines to skip', { path: 'x.parquet', skipLines: 1 }, 'source.skipLines: is for CSV files'],
   ])('refuses %s, and shows no secret', (_, source, problem) => {
     const text = problemOf(source);
     expect(text).toContain(problem);

@@ -1,14 +1,19 @@
-/** The stores of files and of publications, on the disk and in memory, under the same contract. */
+/** The stores of files and of publications, on the disk, in S3 and in memory, under the same contract. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { createLocalOutputStore } from '../../src/files/local-output-store.js';
 import { createLocalFiles } from '../../src/files/local-run-files.js';
+import { createS3OutputStore } from '../../src/files/s3/s3-output-store.js';
 import { createMemoryFiles } from '../helpers/memory/memory-files.js';
 import { createMemoryOutputStore } from '../helpers/memory/memory-output-store.js';
+import { openS3Server, s3Options } from '../helpers/s3/s3-server.js';
 import { describeFileStore } from './files-contract.js';
 import { describeOutputStore } from './output-store-contract.js';
+
+const s3 = await openS3Server();
+afterAll(() => s3.close());
 
 const folders: string[] = [];
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
@@ -20,4 +25,6 @@ describeFileStore('local disk', async () => {
 });
 describeFileStore('memory', async () => createMemoryFiles());
 describeOutputStore('local folders', createLocalOutputStore);
+describeOutputStore('S3', () => createS3OutputStore(s3Options(s3), 5_000_000), `s3://${s3.bucket}`);
+describeOutputStore('S3 in parts', () => createS3OutputStore(s3Options(s3), 100_000), `s3://${s3.bucket}`);
 describeOutputStore('memory', createMemoryOutputStore);

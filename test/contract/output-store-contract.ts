@@ -1,4 +1,4 @@
-/** What every output store keeps to: run over the local one and the one in memory. */
+/** What every output store keeps to: run over the local one, the one in S3 and the one in memory. */
 import { createHash } from 'node:crypto';
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OutputStore } from '../../src/files/output-store.js';
 import { outputNames } from '../../src/report/manifest.js';
 
-export function describeOutputStore(kind: string, create: () => OutputStore): void {
+/** @param bucket such as `s3://bucket`, where names are not paths. */
+export function describeOutputStore(kind: string, create: () => OutputStore, bucket = ''): void {
   describe(`${kind}: an output store`, () => {
     let folder: string;
     let store: OutputStore;
@@ -16,13 +17,13 @@ export function describeOutputStore(kind: string, create: () => OutputStore): vo
     beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'foliopipe-store-'));
       await mkdir(join(folder, 'out'));
-      name = join(folder, 'out', 'enriched.csv');
+      name = `${bucket}${join(folder, 'out', 'enriched.csv')}`;
       store = create();
     });
     afterEach(() => rm(folder, { recursive: true, force: true }));
 
     const put = async (content: string) => {
-      const localFile = `${name}.partial`;
+      const localFile = join(folder, 'out', 'enriched.csv.partial');
       await writeFile(localFile, content);
       return { localFile, stamp: await store.put(localFile, name, 0o640) };
     };
@@ -76,7 +77,7 @@ export function describeOutputStore(kind: string, create: () => OutputStore): vo
 
     it('passes the check of a name that is no source, and can be made ready twice', async () => {
       await writeFile(join(folder, 'source.csv'), 'name\n');
-      const names = outputNames(name);
+      const names = outputNames(name, join(folder, 'state'));
       await store.check(names, [join(folder, 'source.csv')]);
       await store.checkWritable(names);
       await store.prepare(names);

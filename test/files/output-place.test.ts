@@ -10,7 +10,8 @@ import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
 
-const check = (output: string, sources: readonly string[] = []) => checkPlace(outputNames(output), sources);
+const check = (output: string, sources: readonly string[] = []) =>
+  checkPlace(outputNames(output, '/state'), sources);
 
 /** Puts something under a name; the paths of a folder and of a file in it. */
 type Put = (path: string, folder: string) => Promise<unknown> | unknown;

@@ -14,7 +14,7 @@ const isRoot = process.getuid?.() === 0;
 describe('a folder that is missing', () => {
   it('is no trouble if it can be made, and a check does not make it', async () => {
     const root = await folder();
-    const names = outputNames(join(root, 'a', 'b', 'enriched.csv'));
+    const names = outputNames(join(root, 'a', 'b', 'enriched.csv'), '/state');
     await checkRights(names);
     expect(await readdir(root)).toEqual([]);
     await createLocalOutputStore().prepare(names);
@@ -28,7 +28,7 @@ describe('a folder that is missing', () => {
   ])('%s is refused', async (_, put, says) => {
     const root = await folder();
     await put(root);
-    const names = outputNames(join(root, 'a', 'b', 'enriched.csv'));
+    const names = outputNames(join(root, 'a', 'b', 'enriched.csv'), '/state');
     const hint = 'name another folder with output.path (--output), then run the same command again';
     const refusal = { code: 'FOLDER_UNWRITABLE', exitCode: 2, message: expect.stringMatching(says), hint };
     await expect(checkRights(names)).rejects.toMatchObject(refusal);
@@ -36,7 +36,7 @@ describe('a folder that is missing', () => {
   });
 
   it.skipIf(process.platform !== 'linux')('where the system makes none is refused at once', async () => {
-    const prepared = createLocalOutputStore().prepare(outputNames('/proc/foliopipe/enriched.csv'));
+    const prepared = createLocalOutputStore().prepare(outputNames('/proc/foliopipe/enriched.csv', '/state'));
     const hint = expect.not.stringMatching(/let this user/);
     await expect(prepared).rejects.toMatchObject({ code: 'FOLDER_UNWRITABLE', exitCode: 2, hint });
   });
@@ -44,7 +44,7 @@ describe('a folder that is missing', () => {
   it('whose name is too long is refused, and so is a name of a file in it', async () => {
     const root = await folder();
     for (const path of [join('f'.repeat(300), 'enriched.csv'), join('f', `${'e'.repeat(240)}.csv`)]) {
-      const checked = checkRights(outputNames(join(root, path)));
+      const checked = checkRights(outputNames(join(root, path), '/state'));
       await expect(checked).rejects.toMatchObject({ code: 'OUTPUT_NAME_TOO_LONG', exitCode: 2 });
     }
   });
@@ -54,7 +54,7 @@ it.each(['', '.json', '.json.partial', '-journal'])(
   'a lock%s of another user, or with another name, is refused, for root too',
   async (end) => {
     const root = await folder();
-    const names = outputNames(join(root, 'enriched.csv'));
+    const names = outputNames(join(root, 'enriched.csv'), '/state');
     const lock = join(root, `.enriched.csv.foliopipe-lock${end}`);
     await writeFile(lock, '');
     const { uid } = await stat(lock);
@@ -75,7 +75,7 @@ it.each(['', '.json', '.json.partial', '-journal'])(
 it.skipIf(isRoot)('a folder without the right to write is refused', async () => {
   const root = join(await folder(), 'out');
   await mkdir(root, { mode: 0o500 });
-  const checked = checkRights(outputNames(join(root, 'enriched.csv')));
+  const checked = checkRights(outputNames(join(root, 'enriched.csv'), '/state'));
   await expect(checked).rejects.toMatchObject({ code: 'FOLDER_UNWRITABLE', message: /EACCES/ });
 });
 
@@ -88,7 +88,7 @@ it('an immutable file is refused', async ({ skip }) => {
   const manifest = join(await folder(), 'enriched.csv.manifest.json');
   await writeFile(manifest, '');
   skip(!makeImmutable(manifest), 'no file can be made immutable here');
-  const checked = checkRights(outputNames(join(await folder(), 'enriched.csv')));
+  const checked = checkRights(outputNames(join(await folder(), 'enriched.csv'), '/state'));
   const error = await checked.catch((found: unknown) => found);
   spawnSync('chattr', ['-i', manifest]);
   expect(error).toMatchObject({ code: 'OUTPUT_NOT_REPLACED', exitCode: 2, facts: { path: manifest } });
@@ -111,7 +111,7 @@ describe('a sticky folder of another user', () => {
     'with a file enriched.csv%s of that user is refused',
     async (end) => {
       const { root, output, owner } = await sticky(end);
-      await expect(checkRights(outputNames(output), someone)).rejects.toMatchObject({
+      await expect(checkRights(outputNames(output, '/state'), someone)).rejects.toMatchObject({
         code: 'OUTPUT_OF_OTHER_USER',
         exitCode: 2,
         message: `${output}${end} belongs to another user (uid ${owner}), and ${root} is sticky: only that user can replace it`,
@@ -122,23 +122,23 @@ describe('a sticky folder of another user', () => {
 
   it('with other files is no trouble', async () => {
     const { output } = await sticky('-of-another-name');
-    await checkRights(outputNames(output), someone);
+    await checkRights(outputNames(output, '/state'), someone);
   });
 
   it('is no trouble for its owner and for root', async () => {
     const { output, owner } = await sticky('');
-    await checkRights(outputNames(output), owner);
-    await checkRights(outputNames(output), 0);
+    await checkRights(outputNames(output, '/state'), owner);
+    await checkRights(outputNames(output, '/state'), 0);
   });
 
   it('is no trouble without the sticky bit', async () => {
     const { output } = await sticky('', 0o777);
-    await checkRights(outputNames(output), someone);
+    await checkRights(outputNames(output, '/state'), someone);
   });
 
   it.runIf(isRoot)('with a file of this user is no trouble', async () => {
     const { output } = await sticky('');
     await chown(output, someone, someone);
-    await checkRights(outputNames(output), someone);
+    await checkRights(outputNames(output, '/state'), someone);
   });
 });

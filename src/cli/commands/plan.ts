@@ -45,7 +45,7 @@ export async function printPlan(options: Options, file: string | undefined): Pro
 
 /** @param isNew whether the plan is for `--new`. */
 function planText(
-  { pipeline, service, source, asked, maxRejected, chunks, reuse, next, cost, budget }: Plan,
+  { pipeline, service, source, asked, output, maxRejected, chunks, reuse, next, cost, budget }: Plan,
   isNew: boolean,
 ): string {
   const files = source.files.map(({ path, name = path, bytes, records, dialect }) => {
@@ -70,6 +70,7 @@ function planText(
       : []),
     `  ${countOf(source.columns.length, 'column')}: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...rejectLines(source, maxRejected),
+    `output\n  ${escapeUnprintable(output)}`,
     ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),
     `chunks\n  ${chunksText(chunks, next)}`,
     `cost\n  ${costText(cost, next)}`,

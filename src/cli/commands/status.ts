@@ -7,7 +7,7 @@ import {
   type CheckpointReader,
   type ChunkRow,
   ConfigError,
-  createLocalOutputStore,
+  createOutputStore,
   findRestamped,
   loadStatus,
   lostFolioText,
@@ -47,7 +47,7 @@ export function addStatus(command: Command, finish: Finish): void {
     try {
       const run = await chooseRun(state, config.pipeline, options.run);
       const summary = await summarizeRun(
-        { checkpoint: state, output: createLocalOutputStore(), config },
+        { checkpoint: state, output: createOutputStore(config, { attempts: 1 }), config },
         run.id,
         'continued',
         { load: await loadStatus(state, config, run) },

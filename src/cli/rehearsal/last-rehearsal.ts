@@ -9,6 +9,7 @@ import {
   type Run,
   systemClock,
   waitForLock,
+  withOutputPath,
   workPathOf,
 } from '../../../pipelines/index.js';
 import type { PrepareOptions } from '../session.js';
@@ -20,10 +21,11 @@ import type { PrepareOptions } from '../session.js';
  * @throws LockedError while another process runs the same rehearsal.
  */
 export async function continueOrClear(
-  { stateDir, pipeline, output }: Config,
+  config: Config,
   fresh: boolean,
   { waitLock = 0, holder, signal, logger }: PrepareOptions,
 ): Promise<Run | undefined> {
+  const { stateDir, pipeline } = config;
   const clock = systemClock;
   const who = { ...holder, since: clock.now() };
   const lock = await waitForLock(
@@ -35,7 +37,8 @@ export async function continueOrClear(
     const unfinished = await findUnfinished(stateDir, pipeline);
     if (unfinished !== undefined) {
       if (!fresh) return unfinished;
-      await rm(workPathOf(output.path, unfinished.id), { force: true });
+      const { output } = withOutputPath(config, unfinished);
+      await rm(workPathOf(output.path, unfinished.id, stateDir), { force: true });
     }
     await clear(stateDir);
     return undefined;

@@ -1,6 +1,6 @@
 /** Changes the user's config for a rehearsal. The sent data stays the same; paths, times and chunk sizes change. */
 import { basename, dirname, join } from 'node:path';
-import type { Config, Milliseconds } from '../../../pipelines/index.js';
+import { type Config, isS3, type Milliseconds } from '../../../pipelines/index.js';
 import type { Scene } from './scenes.js';
 
 /** The size of the source in records, and in chunks as the config cuts them. */
@@ -12,14 +12,16 @@ export interface SourceSize {
 /**
  * Gives the rehearsal its own state and output. The state's folder is also named after the pipeline, because a state
  * folder may hold several. The output keeps its file name, in a folder beside the real output, so that programs that
- * wait for the real output do not see it. A rehearsal loads nothing.
+ * wait for the real output do not see it; that of an output at s3:// is in the rehearsal's state. A rehearsal loads nothing.
  */
 export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config {
   const { path } = config.output;
+  const stateDir = join(config.stateDir, 'rehearsal', `${name}-${config.pipeline}`);
+  const folder = isS3(path) ? join(stateDir, 'output') : join(dirname(path), `rehearsal-${name}`);
   return {
     ...config,
-    stateDir: join(config.stateDir, 'rehearsal', `${name}-${config.pipeline}`),
-    output: { ...config.output, path: join(dirname(path), `rehearsal-${name}`, basename(path)) },
+    stateDir,
+    output: { ...config.output, path: join(folder, basename(path)) },
     load: null,
   };
 }

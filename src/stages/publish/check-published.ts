@@ -42,6 +42,11 @@ export async function checkPublished(
   const newest = files.find((file) => file.path === path);
   const isOurs = newest?.number === publication.number && isSameContent(found, publication);
   if (!isOurs) return mustPublish(`publication ${found.number} (run ${found.run}) stood in its place`);
+  // Another path leaves the output of each run in its place, but a table takes publications in ascending order only.
+  const last = files.reduce((a, b) => (b.number > a.number ? b : a), newest);
+  if (config.load?.into && last.number > publication.number) {
+    return mustPublish(`publication ${last.number} (run ${last.run}) came after it, and it is loaded again`);
+  }
   const manifest = (await output.identity(manifestPath(path))) !== undefined;
   // A pruned run can write no manifest, but its output is still valid.
   if (!manifest && row.prunedAt === null) return mustPublish('its manifest was not there');

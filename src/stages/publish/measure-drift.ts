@@ -54,7 +54,7 @@ export async function removeWaitingDrift(run: Pick<RunContext, 'id' | 'config'>)
 }
 
 function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return workPathOf(driftPath(run.config.output.path), run.id);
+  return workPathOf(driftPath(run.config.output.path), run.id, run.config.stateDir);
 }
 
 /** Record, column, the value before and the value now. */

@@ -114,7 +114,7 @@ async function commitWorkFile(run: PublishOutputNeeds): Promise<Publication> {
 
 /** The path of the work file, in which the output grows until it is published. */
 export function workPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return workPathOf(run.config.output.path, run.id);
+  return workPathOf(run.config.output.path, run.id, run.config.stateDir);
 }
 
 /** Whether the run has a work file: it has begun to write its output and has not published it yet. */

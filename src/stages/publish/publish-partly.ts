@@ -26,7 +26,7 @@ export function publishPartly(
 ): (stretches: AsyncIterable<MergedStretch>) => Promise<Publication> {
   return async (stretches) => {
     await checkOneService(run.checkpoint, run.id);
-    const path = workPathOf(run.config.output.path, run.id, true);
+    const path = workPathOf(run.config.output.path, run.id, run.config.stateDir, true);
     const file = await openWorkFile(path, { written: undefined }, async () => 0);
     try {
       const { merged, columns } = await writeRows(run, file, stretches);

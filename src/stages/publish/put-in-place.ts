@@ -86,7 +86,7 @@ export async function commitPublication(
     ...(drift && { drift }),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
-  await run.output.checkWritable({ ...outputNames(config.output.path), lock: [] });
+  await run.output.checkWritable({ ...outputNames(config.output.path, config.stateDir), lock: [] });
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config));
   run.at('after-publishing-before-rename');
   return publication;
@@ -104,7 +104,8 @@ export async function putInPlace(
   publication: Publication,
   isFresh = false,
 ): Promise<void> {
-  const output = { delta: false, drift: false, ...publication.output };
+  const { s3 } = needs.config.output;
+  const output = { delta: false, drift: false, ...publication.output, s3 };
   const run = { ...needs, config: { ...needs.config, output } };
   await removeMarkers(run, publication);
   const stamp = await putWorkFile(run, publication, isFresh);
@@ -143,7 +144,7 @@ async function putWorkFile(
   isFresh: boolean,
 ): Promise<string | undefined> {
   const { path, mode } = run.config.output;
-  const work = workPathOf(path, run.id, publication.partial);
+  const work = workPathOf(path, run.id, run.config.stateDir, publication.partial);
   const isComplete = isFresh || (await hasDelta(run, publication));
   if (isComplete && (await isLocalFile(work))) {
     if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode);

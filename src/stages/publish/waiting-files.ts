@@ -1,6 +1,5 @@
 /** The local files beside an output that wait to be put in place: the work file, and what is published with it. */
-import type { Run } from '../../checkpoint/checkpoint.js';
-import { fixedOutputPath } from '../../config/fixed-values.js';
+import { fixedOutputPath, type OutputRun } from '../../config/output-path.js';
 import { removeLocalFile, workPathOf } from '../../files/work-file.js';
 import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
 
@@ -8,11 +7,12 @@ import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
  * Removes the waiting files of a run that will not publish them. A kill may have left any of them; all can be written
  * again from the parts.
  */
-export async function removeWaitingFiles({ id, frozen }: Pick<Run, 'id' | 'frozen'>): Promise<void> {
-  const path = fixedOutputPath(frozen);
+export async function removeWaitingFiles(run: OutputRun, stateDir: string): Promise<void> {
+  const { id } = run;
+  const path = fixedOutputPath(run);
   if (path === null) return;
   for (const name of [path, rejectsPath(path), deltaPath(path), driftPath(path)]) {
-    await removeLocalFile(workPathOf(name, id));
+    await removeLocalFile(workPathOf(name, id, stateDir));
   }
-  await removeLocalFile(workPathOf(path, id, true));
+  await removeLocalFile(workPathOf(path, id, stateDir, true));
 }

@@ -59,8 +59,9 @@ async function mayWithhold(run: WithholdNeeds): Promise<boolean> {
  * is found withheld, because a kill may have come in between.
  */
 export async function removeWithheldFiles(
-  run: Parameters<typeof removeKeptChunks>[0] & { readonly checkpoint: Pick<Checkpoint, 'run'> },
+  run: Parameters<typeof removeKeptChunks>[0] &
+    Pick<RunContext, 'config'> & { readonly checkpoint: Pick<Checkpoint, 'run'> },
 ): Promise<void> {
-  await removeWaitingFiles((await run.checkpoint.run(run.id))!);
+  await removeWaitingFiles((await run.checkpoint.run(run.id))!, run.config.stateDir);
   await removeKeptChunks(run);
 }

@@ -120,7 +120,7 @@ async function hadDelta(run: Pick<DeltaNeeds, 'config' | 'checkpoint'>): Promise
 }
 
 function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return workPathOf(deltaPath(run.config.output.path), run.id);
+  return workPathOf(deltaPath(run.config.output.path), run.id, run.config.stateDir);
 }
 
 /** A name that no column of the output has. */

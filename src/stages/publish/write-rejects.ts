@@ -35,7 +35,7 @@ export async function putRejects(
 }
 
 function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return workPathOf(rejectsPath(run.config.output.path), run.id);
+  return workPathOf(rejectsPath(run.config.output.path), run.id, run.config.stateDir);
 }
 
 const FLUSH_BYTES = 1024 * 1024;

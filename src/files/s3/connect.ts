@@ -1,0 +1,108 @@
+/** The client of an S3 store, loaded and connected when it is first used. */
+import type { S3Client } from '@aws-sdk/client-s3';
+import { parseS3, type S3Address } from '../../config/s3-address.js';
+import { ConfigError, FoliopipeError } from '../../errors.js';
+import type { Milliseconds } from '../../types.js';
+import { translateError } from './translate-error.js';
+
+/** How a store is reached. What is null is taken from the environment and the profiles of AWS, as credentials always are. */
+export interface S3Options {
+  readonly endpoint: string | null;
+  readonly region: string | null;
+  /** Whether the bucket stands in the path of a request, as most stores other than AWS want it. */
+  readonly forcePathStyle: boolean;
+  readonly connectMs: Milliseconds;
+  /** How long a connection may be silent. */
+  readonly idleMs: Milliseconds;
+  /** How often a request is made before its error is told. */
+  readonly attempts?: number;
+  /** Ends requests. */
+  readonly signal?: AbortSignal;
+}
+
+export type Sdk = typeof import('@aws-sdk/client-s3');
+
+/** A store that answers requests. */
+export interface S3Connection {
+  /**
+   * Makes a request, again where that helps.
+   * @param right what it needs, such as `s3:PutObject`.
+   * @param onError gives the result in place of an error; undefined for the error itself.
+   * @throws the errors of `translateError`; the signal's reason.
+   */
+  ask<T>(
+    name: string,
+    right: string,
+    request: (client: S3Client, sdk: Sdk, at: AskAt) => Promise<T>,
+    onError?: (error: unknown) => { readonly result: T } | undefined,
+  ): Promise<T>;
+}
+
+/** Where a request goes. */
+export interface AskAt {
+  /** Bucket and key. */
+  readonly object: { readonly Bucket: string; readonly Key: string };
+  readonly options: { readonly abortSignal?: AbortSignal };
+}
+
+/** @throws ConfigError `OUTPUT_DRIVER_MISSING` from the first request on, if the client is not installed. */
+export function connect(options: S3Options): S3Connection {
+  const { signal } = options;
+  let opening: Promise<{ readonly sdk: Sdk; readonly client: S3Client }> | undefined;
+  const open = async () => {
+    const sdk = await importSdk();
+    return { sdk, client: createClient(sdk, options) };
+  };
+  return {
+    ask: async (name, right, request, onError) => {
+      signal?.throwIfAborted();
+      opening ??= open();
+      const { sdk, client } = await opening;
+      try {
+        const at = { object: objectOf(parseS3(name)), options: signal ? { abortSignal: signal } : {} };
+        return await request(client, sdk, at);
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (error instanceof FoliopipeError) throw error;
+        const instead = onError?.(error);
+        if (instead !== undefined) return instead.result;
+        throw translateError(error, { name, right });
+      }
+    },
+  };
+}
+
+function createClient({ S3Client }: Sdk, options: S3Options): S3Client {
+  const { endpoint, region, forcePathStyle, connectMs, idleMs, attempts = 4 } = options;
+  return new S3Client({
+    ...(endpoint !== null && { endpoint }),
+    ...(region !== null && { region }),
+    forcePathStyle,
+    maxAttempts: attempts,
+    // Each piece goes with its MD5, which every store compares: not all know the checksums that AWS has added since.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: connectMs, socketTimeout: idleMs },
+  });
+}
+
+function objectOf({ bucket, key }: S3Address): AskAt['object'] {
+  return { Bucket: bucket, Key: key };
+}
+
+/** The client is installed by those who write to such a store. */
+async function importSdk(): Promise<Sdk> {
+  try {
+    return await import('@aws-sdk/client-s3');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    if (code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new ConfigError(
+      'OUTPUT_DRIVER_MISSING',
+      'an output.path at s3:// needs the package @aws-sdk/client-s3',
+      {
+        hint: 'npm install @aws-sdk/client-s3',
+      },
+    );
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Uploads a large local file in parts. The id of the upload is kept beside the file before the first part is sent: after a
+ * kill the same file goes on with the parts that the store has. Any other upload under the name is aborted, because its
+ * parts cost money until somebody does.
+ */
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
+import type { CompletedPart } from '@aws-sdk/client-s3';
+import { writeFileAtomically } from '../../streams/atomic-file.js';
+import type { HashedFile } from '../../streams/file-identity.js';
+import type { S3Connection } from './connect.js';
+import { abortOthers, beginUpload, partsOf, type StoredPart } from './pending-uploads.js';
+import { isMissing } from './translate-error.js';
+
+/** A store takes at most this many parts. */
+const MAX_PARTS = 10_000;
+
+/** How many parts are in memory and on their way at once. */
+const AT_ONCE = 3;
+
+/** An upload that has begun, as it stands beside its file. */
+interface BegunUpload extends HashedFile {
+  readonly name: string;
+  readonly uploadId: string;
+  readonly partBytes: number;
+}
+
+/** Bytes of each part but the last one. */
+export function partBytesFor(bytes: number, least: number): number {
+  return Math.max(least, Math.ceil(bytes / MAX_PARTS));
+}
+
+/** The local file that names the upload of a local file. */
+export function uploadNote(localFile: string): string {
+  return `${localFile}.upload`;
+}
+
+/**
+ * @param content the length and hash of the file; the store keeps the hash with the object.
+ * @param partBytes of each part, as `partBytesFor` says.
+ */
+export async function uploadParts(
+  store: S3Connection,
+  localFile: string,
+  name: string,
+  content: HashedFile,
+  partBytes: number,
+): Promise<void> {
+  const wanted = { name, ...content, partBytes };
+  const begun = await readNote(localFile, wanted);
+  await abortOthers(store, name, begun?.uploadId);
+  const there = begun === undefined ? undefined : await partsOf(store, name, begun.uploadId);
+  const upload = there === undefined || begun === undefined ? await begin(store, localFile, wanted) : begun;
+  const parts = await sendParts(store, localFile, upload, there ?? new Map());
+  await complete(store, upload, parts);
+}
+
+async function readNote(
+  localFile: string,
+  wanted: Omit<BegunUpload, 'uploadId'>,
+): Promise<BegunUpload | undefined> {
+  try {
+    const found = JSON.parse(await readFile(uploadNote(localFile), 'utf8')) as BegunUpload;
+    const keys = ['name', 'bytes', 'sha256', 'partBytes'] as const;
+    return keys.every((key) => found[key] === wanted[key]) ? found : undefined;
+  } catch {
+    // Without a note, or with half of one, all parts are sent again.
+    return undefined;
+  }
+}
+
+/** Begins an upload, and keeps its id durably before anything is sent. */
+async function begin(
+  store: S3Connection,
+  localFile: string,
+  wanted: Omit<BegunUpload, 'uploadId'>,
+): Promise<BegunUpload> {
+  const uploadId = await beginUpload(store, wanted.name, wanted.sha256);
+  const upload = { ...wanted, uploadId };
+  await writeFileAtomically(uploadNote(localFile), 0o600, (file) =>
+    writeFileSync(file, `${JSON.stringify(upload)}\n`),
+  );
+  return upload;
+}
+
+/** Sends the parts that the store lacks. @returns all parts in their order. */
+async function sendParts(
+  store: S3Connection,
+  localFile: string,
+  { name, uploadId, bytes, partBytes }: BegunUpload,
+  there: ReadonlyMap<number, StoredPart>,
+): Promise<CompletedPart[]> {
+  const count = Math.ceil(bytes / partBytes);
+  const parts: CompletedPart[] = [];
+  const file = await open(localFile);
+  let next = 1;
+  let failed = false;
+  const sendSome = async () => {
+    const buffer = Buffer.allocUnsafeSlow(Math.min(partBytes, bytes));
+    while (next <= count && !failed) {
+      const number = next++;
+      const piece = await readPart(file, buffer, (number - 1) * partBytes, bytes);
+      const md5 = createHash('md5').update(piece).digest();
+      const known = there.get(number);
+      // The tag of a part is its MD5, unless the store encrypts with keys of the user: then the part is sent again.
+      const isThere = known?.bytes === piece.length && known.etag.replaceAll('"', '') === md5.toString('hex');
+      const ETag = isThere ? known.etag : await sendPart(store, name, uploadId, number, piece, md5);
+      parts[number - 1] = { ETag, PartNumber: number };
+    }
+  };
+  const guarded = () =>
+    sendSome().catch((error: unknown) => {
+      failed = true;
+      throw error;
+    });
+  try {
+    const all = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, count) }, guarded));
+    for (const one of all) if (one.status === 'rejected') throw one.reason;
+  } finally {
+    await file.close();
+  }
+  return parts;
+}
+
+async function readPart(file: FileHandle, buffer: Buffer, from: number, bytes: number): Promise<Buffer> {
+  const length = Math.min(buffer.length, bytes - from);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.read(buffer, filled, length - filled, from + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}
+
+async function sendPart(
+  store: S3Connection,
+  name: string,
+  uploadId: string,
+  number: number,
+  piece: Buffer,
+  md5: Buffer,
+): Promise<string> {
+  const { ETag } = await store.ask(
+    name,
+    's3:PutObject',
+    (client, { UploadPartCommand }, { object, options }) =>
+      client.send(
+        new UploadPartCommand({
+          ...object,
+          UploadId: uploadId,
+          PartNumber: number,
+          Body: piece,
+          ContentLength: piece.length,
+          ContentMD5: md5.toString('base64'),
+        }),
+        options,
+      ),
+  );
+  return ETag ?? `"${md5.toString('hex')}"`;
+}
+
+/** A request that was cut off may have completed the upload: the caller looks at what stands there in any case. */
+async function complete(
+  store: S3Connection,
+  { name, uploadId }: BegunUpload,
+  parts: CompletedPart[],
+): Promise<void> {
+  await store.ask<unknown>(
+    name,
+    's3:PutObject',
+    (client, { CompleteMultipartUploadCommand }, { object, options }) =>
+      client.send(
+        new CompleteMultipartUploadCommand({
+          ...object,
+          UploadId: uploadId,
+          MultipartUpload: { Parts: parts },
+        }),
+        options,
+      ),
+    (error) => (isMissing(error) ? { result: undefined } : undefined),
+  );
+}
+
+/** Forgets the upload of a file that is in place. */
+export async function removeNote(localFile: string): Promise<void> {
+  await rm(uploadNote(localFile), { force: true });
+}

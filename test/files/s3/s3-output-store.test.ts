@@ -1,0 +1,248 @@
+import { createHash } from 'node:crypto';
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OutputStore } from '../../../src/files/output-store.js';
+import { createS3OutputStore } from '../../../src/files/s3/s3-output-store.js';
+import { outputNames } from '../../../src/report/manifest.js';
+import { openS3Server, type S3Server, s3Options } from '../../helpers/s3/s3-server.js';
+
+const PART = 100_000;
+/** Eleven parts, none like another. */
+const content = Array.from({ length: 60_000 }, (_, at) => `${at},"a value"\n`).join('');
+const parts = Math.ceil(content.length / PART);
+const sha256 = createHash('sha256').update(content).digest('hex');
+
+let folder: string;
+let server: S3Server;
+let name: string;
+let localFile: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'foliopipe-s3-'));
+  server = await openS3Server();
+  name = `s3://${server.bucket}/night/enriched.csv`;
+  localFile = join(folder, 'work.partial');
+  await writeFile(localFile, content);
+});
+afterEach(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A process of its own, as far as the store knows. */
+const store = (signal?: AbortSignal): OutputStore =>
+  createS3OutputStore({ ...s3Options(server), ...(signal && { signal }) }, PART);
+const asked = (what: string) => server.seen.filter((request) => request.what === what).length;
+const errorOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+/** Puts the file, and is stopped when a number of parts is there. */
+async function putUntil(stopAfter: number): Promise<void> {
+  const controller = new AbortController();
+  let seen = 0;
+  server.before = ({ what }) => {
+    if (what !== 'PUT part' || ++seen <= stopAfter) return undefined;
+    controller.abort(new Error('stopped'));
+    return new Promise(() => undefined);
+  };
+  await expect(store(controller.signal).put(localFile, name, 0o640)).rejects.toThrow('stopped');
+  server.before = () => undefined;
+  server.seen.length = 0;
+}
+
+describe('a large file', () => {
+  it('is sent in parts, with its hash, and appears at the end only', async () => {
+    server.before = async ({ what }) => {
+      if (what === 'POST complete') expect(await server.keys()).toEqual([]);
+      return undefined;
+    };
+    await store().put(localFile, name, 0o640);
+    expect(asked('PUT part')).toBe(parts);
+    const found = (await store().identity(name))!;
+    expect(found.bytes).toBe(content.length);
+    server.seen.length = 0;
+    expect(await found.sha256()).toBe(sha256);
+    expect(server.seen).toEqual([]);
+    expect(await server.uploads()).toEqual({});
+    await expect(access(localFile)).rejects.toThrow('ENOENT');
+    await expect(access(`${localFile}.upload`)).rejects.toThrow('ENOENT');
+  });
+
+  it('goes on with the parts that are there after it was stopped', async () => {
+    await putUntil(5);
+    const there = (await server.uploads())['night/enriched.csv']!;
+    expect(there).toBeGreaterThan(0);
+    await store().put(localFile, name, 0o640);
+    // A part that was on its way may have arrived since.
+    expect(asked('PUT part')).toBeLessThanOrEqual(parts - there);
+    expect(asked('POST begin')).toBe(0);
+    expect(await (await store().identity(name))!.sha256()).toBe(sha256);
+    expect(Buffer.from((await store().read(name, content.length))!).toString() === content).toBe(true);
+  });
+
+  it('with other content gives up the upload of the old one, and takes none of its parts', async () => {
+    await putUntil(5);
+    await writeFile(localFile, `${content}more\n`);
+    await store().put(localFile, name, 0o640);
+    expect(asked('DELETE upload')).toBe(1);
+    expect(asked('PUT part')).toBe(Math.ceil((content.length + 5) / PART));
+    expect(await server.uploads()).toEqual({});
+    expect((await store().identity(name))!.bytes).toBe(content.length + 5);
+  });
+
+  it('gives up an upload whose id was lost, and none of another key', async () => {
+    await putUntil(2);
+    await rm(`${localFile}.upload`);
+    const other = join(folder, 'other.partial');
+    await writeFile(other, content);
+    await expect(
+      (async () => {
+        const controller = new AbortController();
+        server.before = ({ what, key }) => {
+          if (what === 'PUT part' && key === 'night/enriched.csv.delta.csv')
+            controller.abort(new Error('stopped'));
+          return undefined;
+        };
+        await store(controller.signal).put(other, `${name}.delta.csv`, 0o640);
+      })(),
+    ).rejects.toThrow('stopped');
+    server.before = () => undefined;
+    await store().put(localFile, name, 0o640);
+    expect(Object.keys(await server.uploads())).toEqual(['night/enriched.csv.delta.csv']);
+  });
+
+  it('is sent again in whole where the store cannot list parts', async () => {
+    await putUntil(5);
+    server.before = ({ what }) =>
+      what.startsWith('GET') ? { status: 501, code: 'NotImplemented' } : undefined;
+    await store().put(localFile, name, 0o640);
+    expect(asked('PUT part')).toBe(parts);
+    expect((await store().identity(name))!.bytes).toBe(content.length);
+  });
+
+  it('is not sent again if the reply to its last request was lost', async () => {
+    let lost = false;
+    const controller = new AbortController();
+    server.before = async ({ what }) => {
+      if (what === 'HEAD' && asked('POST complete') > 0 && !lost) {
+        lost = true;
+        controller.abort(new Error('killed'));
+      }
+      return undefined;
+    };
+    await expect(store(controller.signal).put(localFile, name, 0o640)).rejects.toThrow('killed');
+    server.seen.length = 0;
+    await store().put(localFile, name, 0o640);
+    expect(server.seen.map(({ what }) => what)).toEqual(['HEAD', 'HEAD']);
+    await expect(access(localFile)).rejects.toThrow('ENOENT');
+  });
+
+  it('is sent through 503s, and no longer than they last', async () => {
+    let failures = 0;
+    server.before = ({ what }) =>
+      what === 'PUT part' && failures++ === 3 ? { status: 503, code: 'SlowDown' } : undefined;
+    await store().put(localFile, name, 0o640);
+    expect(await (await store().identity(name))!.sha256()).toBe(sha256);
+  });
+});
+
+describe('the check before anything is paid', () => {
+  const names = () => outputNames(name, folder);
+
+  it('leaves nothing behind, also beside what is there', async () => {
+    await store().put(localFile, name, 0o640);
+    const before = (await store().identity(name))!.stamp;
+    await store().prepare(names());
+    expect(await server.keys()).toEqual(['night/enriched.csv']);
+    expect(await server.uploads()).toEqual({});
+    expect((await store().identity(name))!.stamp).toBe(before);
+  });
+
+  it.each([
+    ['no such bucket', 'POST begin', { status: 404, code: 'NoSuchBucket' }, 'OUTPUT_BUCKET_MISSING', 2],
+    ['a denied upload', 'POST begin', { status: 403, code: 'AccessDenied' }, 'OUTPUT_DENIED', 7],
+    ['a denied removal', 'DELETE', { status: 403, code: 'AccessDenied' }, 'OUTPUT_DENIED', 7],
+    ['a denied look', 'HEAD', { status: 403, code: 'AccessDenied' }, 'OUTPUT_DENIED', 7],
+    ['an expired token', 'POST begin', { status: 400, code: 'ExpiredToken' }, 'OUTPUT_DENIED', 7],
+    [
+      'another region',
+      'POST begin',
+      { status: 400, code: 'AuthorizationHeaderMalformed' },
+      'OUTPUT_BUCKET_ELSEWHERE',
+      2,
+    ],
+    ['a store that is down', 'POST begin', { status: 500, code: 'InternalError' }, 'OUTPUT_STORE_DOWN', 5],
+    [
+      'a request that it refuses',
+      'POST begin',
+      { status: 400, code: 'InvalidRequest' },
+      'OUTPUT_STORE_REFUSED',
+      2,
+    ],
+    [
+      'a text in place of a code',
+      'POST begin',
+      { status: 400, code: '\u001b[31m' },
+      'OUTPUT_STORE_REFUSED',
+      2,
+    ],
+  ])('finds %s', async (_, what, refusal, code, exitCode) => {
+    server.before = (request) => (request.what === what ? refusal : undefined);
+    const error = (await errorOf(store().checkWritable(names()))) as Error;
+    expect(error).toMatchObject({ code, exitCode, hint: expect.any(String) });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that none is shown
+    expect(error.message).not.toMatch(/[\u0000-\u001f]/);
+    expect(error.message).toContain(name.slice(0, 20));
+    expect(await server.uploads()).toEqual({});
+  });
+
+  it('finds that nothing listens', async () => {
+    await server.close();
+    expect(await errorOf(store().checkWritable(names()))).toMatchObject({
+      code: 'OUTPUT_STORE_DOWN',
+      exitCode: 5,
+    });
+    server = await openS3Server();
+  });
+
+  it('finds a bucket that the real store does not have', async () => {
+    const other = outputNames('s3://another-bucket/enriched.csv', folder);
+    expect(await errorOf(store().checkWritable(other))).toMatchObject({ code: 'OUTPUT_BUCKET_MISSING' });
+  });
+
+  it('finds a key that is too long with what is added to it', async () => {
+    const long = outputNames(`s3://${server.bucket}/${'k'.repeat(1012)}`, folder);
+    expect(await errorOf(store().check(long, []))).toMatchObject({ code: 'OUTPUT_NAME_TOO_LONG' });
+    expect(server.seen).toEqual([]);
+  });
+});
+
+it('what others have put there is known by its content', async () => {
+  await store().put(localFile, name, 0o640);
+  const { S3Client, PutObjectCommand } = await import('@aws-sdk/client-s3');
+  const client = new S3Client({ endpoint: server.url, forcePathStyle: true });
+  const Body = content.replace('a value', 'A value');
+  await client.send(new PutObjectCommand({ Bucket: server.bucket, Key: 'night/enriched.csv', Body }));
+  const found = (await store().identity(name))!;
+  expect(found.bytes).toBe(content.length);
+  expect(await found.sha256()).toBe(createHash('sha256').update(Body).digest('hex'));
+});
+
+it('removes nothing where nothing is', async () => {
+  await store().remove(name);
+  expect(server.seen.map(({ what }) => what)).toEqual(['HEAD']);
+});
+
+it('an empty file has its first bytes too', async () => {
+  await writeFile(localFile, '');
+  await store().put(localFile, name, 0o640);
+  // As AWS answers: s3rver does not answer at all.
+  server.before = ({ what }) => (what === 'GET' ? { status: 416, code: 'InvalidRange' } : undefined);
+  expect(await store().read(name, 10)).toEqual(new Uint8Array());
+  expect(await readFile(localFile).catch(() => 'gone')).toBe('gone');
+});
