@@ -1,7 +1,7 @@
 /** Checks values against each other. Each check runs only if the sections that it needs are valid. */
 import { resolve, sep } from 'node:path';
 import type { Sections } from './parse-sections.js';
-import { isParquet } from './query-section.js';
+import { isParquet } from './source-section.js';
 
 type OnProblem = (key: string, text: string) => void;
 

@@ -9,10 +9,10 @@ import { keysOf, schemaAt } from './known-keys.js';
 import { DUCKDB, resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
-import { resolveSource } from './query-section.js';
 import type { Config } from './schema.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
+import { resolveSource } from './source-section.js';
 import { isAddress, STREAM } from './values.js';
 
 /**

@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type LoadConfig, loadSchema } from './load-section.js';
-import type { SourceQuery } from './query-section.js';
 import {
   ambiguousSchema,
   budgetSchema,
@@ -15,11 +14,11 @@ import {
   retentionSchema,
   retrySchema,
   reuseSchema,
-  sourceSchema,
   timeoutsSchema,
   uploadSchema,
 } from './sections.js';
 import { type ServiceConfig, serviceSchema } from './service-section.js';
+import { type SourceQuery, sourceSchema } from './source-section.js';
 import { filePath, shortName } from './values.js';
 
 export const configSchema = z.strictObject({

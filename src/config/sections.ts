@@ -1,7 +1,5 @@
 /** The schemas of all sections of the config except `service`. */
-import iconv from 'iconv-lite';
 import { z } from 'zod';
-import { querySchema } from './query-section.js';
 import { isS3, s3Problem } from './s3-address.js';
 import {
   age,
@@ -23,59 +21,6 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
-
-/** iconv-lite knows these names too, but they are not text encodings. */
-const NOT_TEXT: ReadonlySet<string> = new Set(['base64', 'hex']);
-
-/** The source columns that name a record. One name alone may be given as a text, but `[a, b]` in a flag is a list. */
-const keyColumns = z
-  .union([
-    z
-      .string()
-      .min(1)
-      .refine((name) => !name.startsWith('['))
-      .transform((name) => [name]),
-    columnNames(1),
-  ])
-  .nullable()
-  .describe('null, the name of a source column, or a list of source columns, each once')
-  .default(null);
-
-const sourcePath = pathOnDisk({
-  address: 'copy the file to this machine first (aws s3 cp, gcloud storage cp, curl -o) and name the copy',
-});
-
-const PATH_EXPECTED = 'the path of a CSV file, a glob, or - for standard input';
-
-export const sourceSchema = z
-  .strictObject({
-    path: sourcePath.nullable().describe(PATH_EXPECTED).default(null),
-    query: querySchema,
-    encoding: z
-      .string()
-      .refine((name) => name === 'auto' || (iconv.encodingExists(name) && !NOT_TEXT.has(name.toLowerCase())))
-      .describe('auto, or an encoding such as utf8, utf16le or latin1')
-      .default('auto'),
-    delimiter: z
-      .string()
-      .refine((text) => text === 'auto' || /^[\t\x20-\x7e]$/.test(text))
-      .refine((text) => text !== '"')
-      .describe('auto, or one ASCII character that is not a quote, such as ";" or "\\t"')
-      .default('auto'),
-    quote: choice(['auto', 'none']).default('auto'),
-    header: z
-      .union([z.enum(['first', 'rename']), columnNames(1)])
-      .describe('first, rename, or a list of column names for a file without a header, each once')
-      .default('first'),
-    skipLines: wholeNumber(0).default(0),
-    maxRejected: rejectLimit.default({ records: 0 }),
-    key: keyColumns,
-    onChange: choice(['fail', 'supersede']).default('fail'),
-  })
-  .superRefine(({ path, query }, context) => {
-    if (path !== null || query !== null) return;
-    context.addIssue({ code: 'custom', path: ['path'], message: `is missing; expected ${PATH_EXPECTED}` });
-  });
 
 /** Sent column to source column, in the order in which the columns are sent. */
 const sentColumns = z

@@ -1,6 +1,7 @@
 /** The columns of a source, without reading its records: from the header of its files, or as a database describes them. */
-import { OWN_DIALECT } from '../config/query-section.js';
+
 import type { Config } from '../config/schema.js';
+import { OWN_DIALECT } from '../config/source-section.js';
 import { STREAM } from '../config/values.js';
 import { SourceError } from '../errors.js';
 import type { LayoutSource } from '../results/output-layout.js';

@@ -1,8 +1,10 @@
 /** Reads from the catalog of Postgres what the table is like that a pipeline loads into. */
+import type { Transaction as Connection } from '../../postgres/connect.js';
 import type { FoundTable, TableName } from '../database.js';
 import { notTableError, parseTableName, RUN_COLUMN, tableNameError } from '../names.js';
-import type { Query } from './connect.js';
 import { RUN_DEFAULT } from './dialect.js';
+
+type Query = Connection['query'];
 
 /**
  * Finds the table in the search path unless it names its schema.
