@@ -8,7 +8,6 @@ import {
   duration,
   flag,
   pathOnDisk,
-  rejectLimit,
   share,
   size,
   timerDuration,
