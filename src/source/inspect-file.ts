@@ -3,13 +3,12 @@ import iconv from 'iconv-lite';
 import { LF, UTF8_BOM } from '../csv/bytes.js';
 import { detectDialect } from '../csv/detect-dialect.js';
 import { detectEncoding } from '../csv/detect-encoding.js';
-import { findEscapes } from '../csv/escaped-text.js';
 import { quoteText } from '../csv/quote-text.js';
 import { SourceError } from '../errors.js';
 import type { Dialect } from '../types.js';
 import { type HeaderOption, readColumns } from './read-columns.js';
 import { isGzip, isTranscoded, readUnzipped } from './read-decoded.js';
-import { escapedError, refuseArchive } from './refuse-kinds.js';
+import { refuseArchive, refuseEscaped } from './refuse-kinds.js';
 import { type SkippedLines, skipLines } from './skip-lines.js';
 import { type FileStamp, fileStamp } from './source-files.js';
 
@@ -63,8 +62,8 @@ export async function inspectFile(path: string, format: SourceFormat): Promise<I
   const found = detectDialect(text, encoding, { ...format, gzip });
   const dialect = { ...found, ...(skipped.bytes > 0 && { skippedBytes: skipped.bytes }) };
   const delimiter = dialect.delimiter.charCodeAt(0);
-  const escapes = dialect.quote === 'none' ? undefined : findEscapes(text, delimiter, isWhole);
-  if (escapes !== undefined) throw escapedError(path, escapes);
+  if (dialect.quote !== 'none')
+    refuseEscaped(text, path, { delimiter, isWhole, isFixed: format.delimiter !== 'auto' });
 
   const decoded = dialect.quote === 'none' ? quoteText(text, delimiter) : text;
   const place = { name: path, line: 1 + skipped.lineFeeds, byte: skipped.bytes };

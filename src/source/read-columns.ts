@@ -1,4 +1,5 @@
 /** The names of a file's columns: those of its header, with numbers or without, or those of the config. */
+import { unquoteText } from '../csv/quote-text.js';
 import { type Header, type HeaderPlace, readNames } from '../csv/read-header.js';
 import { SourceError } from '../errors.js';
 import { countOf } from '../quantities.js';
@@ -76,12 +77,18 @@ export function renameColumns(names: readonly string[]): string[] {
 /** Compares the first record with the names of the config. Leaves a malformed record to the scan, which says all of it. */
 function checkFirstRecord(decoded: Buffer, file: HeaderFile, names: readonly string[]): void {
   const { dialect, place, isWhole } = file;
-  const first = firstRecord(decoded, dialect.delimiter, place);
-  if (first === undefined || (first.bytes === decoded.length && !isWhole)) return;
+  // A single record may end without a line end, and hold a CR in quotes.
+  const first = firstRecord(Buffer.concat([decoded, LINE_END]), dialect.delimiter, place);
+  if (first === undefined || (first.bytes >= decoded.length && !isWhole)) return;
+  // Throws where lines end with CR alone, so that all of them were read as one.
+  if (first.columns.length !== names.length || names.length === 1)
+    readNames(decoded, dialect.delimiter, place);
   const { name, line } = place;
   const facts = { file: name, line, named: names.length, fields: first.columns.length };
   if (first.columns.length !== names.length) {
-    const beginning = showText(decoded.subarray(0, first.bytes));
+    const read = decoded.subarray(0, first.bytes);
+    const isText = dialect.quote === 'none';
+    const beginning = showText(isText ? unquoteText(read, dialect.delimiter.charCodeAt(0)) : read);
     throw new SourceError(
       'SOURCE_HEADER_COUNT',
       `${name}: source.header names ${countOf(names.length, 'column')}, and the first record (line ${line}) has ${countOf(first.columns.length, 'field')}: ${beginning}`,
@@ -100,11 +107,13 @@ function checkFirstRecord(decoded: Buffer, file: HeaderFile, names: readonly str
   }
 }
 
+const LINE_END = Buffer.from('\n');
+
 function firstRecord(decoded: Buffer, delimiter: string, place: HeaderPlace): Header | undefined {
   try {
     return readNames(decoded, delimiter, place);
   } catch (error) {
-    if (error instanceof SourceError && error.code !== 'SOURCE_LINE_ENDS') return undefined;
+    if (error instanceof SourceError) return undefined;
     throw error;
   }
 }

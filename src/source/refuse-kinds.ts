@@ -1,5 +1,6 @@
 /** Recognizes files that are not CSV, or another kind of it, so that the message can name the kind. */
-import type { Escapes } from '../csv/escaped-text.js';
+import { detectDelimiter } from '../csv/detect-delimiter.js';
+import { findEscapes } from '../csv/escaped-text.js';
 import { SourceError } from '../errors.js';
 
 /**
@@ -38,13 +39,28 @@ const KINDS: readonly FileKind[] = [
   { what: 'a file compressed by bzip2', at: 0, bytes: hex('425a6839314159265359') },
 ];
 
-/** The error for a file in which backslashes do what quotes do in CSV. */
-export function escapedError(path: string, escapes: Escapes): SourceError {
+/**
+ * @param text the first text of a file.
+ * @param read the delimiter with which it is read, a byte. If it was detected, it may be wrong: a text in which quotes
+ *   mean nothing is looked at with the delimiter that is found without them, too.
+ * @throws SourceError `SOURCE_ESCAPED` for text in which backslashes do what quotes do in CSV.
+ */
+export function refuseEscaped(
+  text: Buffer,
+  path: string,
+  read: { readonly delimiter: number; readonly isFixed: boolean; readonly isWhole: boolean },
+): void {
+  const { delimiter, isFixed, isWhole } = read;
+  const other = isFixed ? delimiter : detectDelimiter(text, false).delimiter;
+  const escapes =
+    findEscapes(text, delimiter, isWhole) ??
+    (other === delimiter ? undefined : findEscapes(text, other, isWhole));
+  if (escapes === undefined) return;
   const why =
     escapes === 'nulls'
       ? 'fields are \\N, which stands for NULL'
       : 'records have as many fields as the first one only if a backslash takes the meaning from the delimiter or line end behind it';
-  return new SourceError(
+  throw new SourceError(
     'SOURCE_ESCAPED',
     `${path}: this is no CSV but text with backslashes, such as an unload of Snowflake without quotes: ${why}`,
     {

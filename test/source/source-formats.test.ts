@@ -110,6 +110,31 @@ describe('source.quote: none', () => {
   });
 });
 
+describe('text with backslashes', () => {
+  const text = '1\t5" pipe\t\\N\tMT\n2\t"Bob" Inc\t\\N\tID\n';
+
+  it('is refused, also where quotes hide the delimiter', async () => {
+    const path = await write('a.tsv', text);
+    await expect(scan([path])).rejects.toMatchObject({
+      code: 'SOURCE_ESCAPED',
+      exitCode: 4,
+      hint: expect.stringContaining('source.quote: none'),
+    });
+  });
+
+  it('is read as it stands if the config says that quotes are text', async () => {
+    const { values } = await contentOf([text], { quote: 'none', header: ['id', 'name', 'zip', 'state'] });
+    expect(values).toEqual([
+      ['1', '5" pipe', '\\N', 'MT'],
+      ['2', '"Bob" Inc', '\\N', 'ID'],
+    ]);
+    const path = await write('b.tsv', text);
+    await expect(scan([path], { quote: 'none', header: ['id'] })).rejects.toThrow(
+      'has 4 fields: "1\\u{9}5" pipe',
+    );
+  });
+});
+
 describe('source.header', () => {
   it('first: names may be doubled or empty', async () => {
     expect((await contentOf(['a,,a, \n1,2,3,4\n'])).columns).toEqual(['a', '', 'a', ' ']);
@@ -150,6 +175,11 @@ describe('source.header', () => {
       message: expect.stringContaining(message),
       hint: expect.any(String),
     });
+  });
+
+  it('as a list takes a single record with a CR in quotes', async () => {
+    const { values } = await contentOf(['1,"a\rb"'], { header: ['id', 'name'] });
+    expect(values).toEqual([['1', 'a\rb']]);
   });
 
   it('as a list must fit each file', async () => {

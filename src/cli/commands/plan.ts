@@ -56,7 +56,7 @@ function planText(
       `delimiter ${JSON.stringify(delimiter)}`,
       newline,
       ...(quote === 'none' ? ['quotes are text'] : []),
-      ...(skippedBytes ? [`${formatBytes(skippedBytes)} skipped before the header`] : []),
+      ...(skippedBytes ? [`${formatBytes(skippedBytes)} skipped at the beginning`] : []),
       ...(gzip ? ['gzip'] : []),
     ];
     return `  ${escapeUnprintable(name)}: ${countOf(records, 'record')}, ${formatBytes(bytes)}, ${format.join(', ')}`;

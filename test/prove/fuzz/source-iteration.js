@@ -209,9 +209,9 @@ function headerOf(decoded, dialect, option) {
     return { ...header, columns: header.columns && renameColumns(header.columns) };
   }
   const first = readHeader(decoded, { ...dialect, encoding: 'utf8' });
-  if (first.code === 'SOURCE_LINE_ENDS') return first;
-  if (first.code === undefined && first.columns.length !== option.length)
-    return { code: 'SOURCE_HEADER_COUNT' };
+  const fits = first.columns?.length === option.length;
+  if (first.code === 'SOURCE_LINE_ENDS' && !(fits && option.length > 1)) return first;
+  if (first.code === undefined && !fits) return { code: 'SOURCE_HEADER_COUNT' };
   return { columns: option, bytes: 0 };
 }
 
@@ -231,7 +231,7 @@ function readHeader(decoded, { delimiter, encoding }) {
   if (!isUtf8(decoded.subarray(0, bytes))) return { code: 'SOURCE_ENCODING' };
   const columns = first.record.map((column) => Buffer.from(column, 'latin1').toString());
   if (decoded[bytes - 1] !== 0x0a && columns.some((column) => column.includes('\r'))) {
-    return { code: 'SOURCE_LINE_ENDS' };
+    return { code: 'SOURCE_LINE_ENDS', columns };
   }
   const isLost = encoding !== 'utf8' && columns.some((column) => column.includes('\u{fffd}'));
   return isLost ? { code: 'SOURCE_ENCODING' } : { columns, bytes };
