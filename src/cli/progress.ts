@@ -33,6 +33,7 @@ export interface ProgressPace {
 
 export interface Progress {
   readonly onScan: (progress: { readonly bytes: number; readonly records: number }) => void;
+  readonly onCopy: (progress: { readonly bytes: number }) => void;
   readonly onRun: (run: string) => void;
   close(): Promise<void>;
 }
@@ -56,7 +57,7 @@ export function openProgress(options: ProgressOptions): Progress {
     if (!changed && now - lastShownAt < repeatEvery) return;
     lastState = state;
     lastShownAt = now;
-    if (options.json) writeJson('progress', { run, ...fields });
+    if (options.json && run !== undefined) writeJson('progress', { run, ...fields });
     if (!terminal.hasStatus) options.logger.info({ type: 'progress', run, ...fields }, text);
   };
   const update = async () => {
@@ -76,6 +77,7 @@ export function openProgress(options: ProgressOptions): Progress {
 
   return {
     onScan: ({ bytes, records }) => terminal.status(scanText(bytes, records)),
+    onCopy: ({ bytes }) => show('copying', `copying the source: ${formatBytes(bytes)}`, { bytes }),
     onRun: (id) => {
       if (id !== run) rate = createRate();
       run = id;

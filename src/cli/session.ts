@@ -94,6 +94,7 @@ export async function runSession<T extends object>(
       proxies: environmentProxies(process.env),
       stdin: standardInput,
       onScan: progress.onScan,
+      onCopy: progress.onCopy,
       onRun: (run) => {
         rememberRun();
         progress.onRun(run);

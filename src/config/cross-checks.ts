@@ -1,6 +1,7 @@
 /** Checks values against each other. Each check runs only if the sections that it needs are valid. */
 import { resolve, sep } from 'node:path';
 import type { Sections } from './parse-sections.js';
+import { isS3 } from './s3-address.js';
 import { isParquet } from './source-section.js';
 
 type OnProblem = (key: string, text: string) => void;
@@ -105,6 +106,7 @@ function checkSourcePlace({ source }: Sections, onProblem: OnProblem): void {
 }
 
 function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnProblem): void {
+  if (output && isS3(output.path)) return;
   if (output && source?.path && resolve(output.path) === resolve(source.path)) {
     onProblem('output.path', 'is the source itself, which must stay as it is');
   }

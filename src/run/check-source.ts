@@ -23,7 +23,7 @@ import { refuseOwnFiles } from './check-output.js';
 import type { RunOptions } from './run-options.js';
 
 /** What `checkSource` may be told. */
-export type CheckSourceOptions = Pick<RunOptions, 'onScan' | 'stdin' | 'at' | 'logger' | 'clock'> &
+export type CheckSourceOptions = Pick<RunOptions, 'onScan' | 'onCopy' | 'stdin' | 'at' | 'logger' | 'clock'> &
   Pick<ScanSourceOptions, 'watch' | 'onExcess'> &
   Pick<OpenSourceOptions, 'kept' | 'folder' | 'makeRoom'>;
 

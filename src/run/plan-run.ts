@@ -75,7 +75,7 @@ export async function planRun(config: Config, options: PlanOptions): Promise<Pla
 }
 
 export interface PlanOptions
-  extends Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'answers' | 'reuse' | 'yes' | 'stdin'> {
+  extends Pick<RunOptions, 'onScan' | 'onCopy' | 'fresh' | 'output' | 'answers' | 'reuse' | 'yes' | 'stdin'> {
   readonly signal: AbortSignal;
 }
 

@@ -83,6 +83,8 @@ export interface RunOptions extends RunPorts {
   readonly holder?: { readonly pid: number; readonly command: string };
   /** Called while the source is checked, with the bytes and records read so far. */
   readonly onScan?: (progress: { readonly bytes: number; readonly records: number }) => void;
+  /** Called while standard input, or what Postgres answers, is copied, with the bytes so far. */
+  readonly onCopy?: (progress: { readonly bytes: number }) => void;
   /**
    * Called with the run's id as soon as it is known. First called for an interrupted publishing that must be finished.
    */

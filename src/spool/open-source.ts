@@ -31,7 +31,7 @@ export interface CopyReader {
   readonly createdAt: number;
 }
 
-export interface OpenSourceOptions extends Partial<Pick<Spool, 'at'>> {
+export interface OpenSourceOptions extends Partial<Pick<Spool, 'at' | 'onCopy'>> {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** Epoch milliseconds. */
@@ -94,7 +94,7 @@ async function findCopies(
     logKept(config, kept, options);
     return { paths: copies, names: kept.source.files.map(({ name, path }) => name ?? path) };
   }
-  const spool = { folder: options.folder ?? known, signal, at };
+  const spool = { folder: options.folder ?? known, signal, at, onCopy: options.onCopy };
   if (source.query !== null) {
     const shown = nameOfQuery(source.query);
     const again = kept && `the copy that run ${kept.id} has read is gone: `;

@@ -47,6 +47,8 @@ export interface Spool {
   readonly folder: string;
   readonly signal: AbortSignal;
   readonly at: AtFailpoint;
+  /** Called with the bytes of a stream that are copied so far. */
+  readonly onCopy?: ((progress: { readonly bytes: number }) => void) | undefined;
 }
 
 /**
@@ -55,15 +57,18 @@ export interface Spool {
  * @throws the errors of the stream; the signal's reason; the system's error, such as `ENOSPC`.
  */
 export async function writeCopy(
-  { folder, signal, at }: Spool,
+  { folder, signal, at, onCopy }: Spool,
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<string> {
   makeFolder(folder, 0o700);
   const hash = createHash('sha256');
+  let bytes = 0;
   const write = async (file: number) => {
     for await (const piece of abortable(pieces, signal)) {
       hash.update(piece);
       for (let from = 0; from < piece.length; ) from += writeSync(file, piece, from);
+      bytes += piece.length;
+      onCopy?.({ bytes });
       at('after-spool-piece-before-next');
     }
     return copyPath(folder, hash.digest('hex'));

@@ -55,6 +55,22 @@ describe('openProgress', () => {
     expect(new Set(lines).size).toBe(1);
   });
 
+  it('logs at times how much of the source is copied, and shows it each time', async () => {
+    const lines: string[] = [];
+    const shown: string[] = [];
+    const progress = openProgress({
+      json: false,
+      logger: { ...silentLogger, info: (_: object, text: string) => void lines.push(text) },
+      terminal: { ...terminal, status: (text) => void shown.push(text) },
+      open: async () => undefined,
+      pace: { readEvery: hour, changeEvery: 0, repeatEvery: hour },
+    });
+    for (const bytes of [1024, 2048, 3072]) progress.onCopy({ bytes });
+    await progress.close();
+    expect(lines).toEqual(['copying the source: 1 KB']);
+    expect(shown).toEqual([1, 2, 3].map((kb) => `copying the source: ${kb} KB`).concat(''));
+  });
+
   it('logs nothing before the run is known, and ignores a checkpoint that cannot be read', async () => {
     const lines: string[] = [];
     const open = vi.fn(() => Promise.reject(new Error('busy')));

@@ -243,3 +243,8 @@ test('an empty file gives no settings; a file with a list is refused', async () 
   const list = await write('list.yaml', '- a\n');
   expect((await errorOf({ files: ['conf/base.yaml', list] })).message).toContain('expected a map of keys');
 });
+
+test('an output in S3 is in no folder, also where the state is in the working folder', async () => {
+  const config = await load({ set: { 'output.path': 's3://bucket/out.csv', stateDir: '.' } });
+  expect(config.output.path).toBe('s3://bucket/out.csv');
+});

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type KnownWork, openWorkFile, writeAll } from '../../src/files/work-file.js';
+import { type KnownWork, openWorkFile, workPathOf, writeAll } from '../../src/files/work-file.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
@@ -73,5 +73,17 @@ describe('a work file', () => {
     expect(await readFile(path, 'utf8')).toBe('anew');
     const sha256 = createHash('sha256').update('anew').digest('hex');
     expect(known.written!.of(path)).toEqual({ bytes: 4, sha256 });
+  });
+});
+
+describe('the path of a work file', () => {
+  it('is beside a file, and in the state folder for an object', () => {
+    expect(workPathOf('/out/enriched.csv', 'RUN', '/state')).toBe('/out/enriched.csv.RUN.partial');
+    const [one, other] = ['a', 'b'].map((start) =>
+      workPathOf(`s3://bucket/${start.repeat(300)}/enriched.csv`, 'RUN', '/state', true),
+    );
+    expect(one).toMatch(/^\/state\/outputs\/[0-9a-f]{16}-a+_enriched\.csv\.RUN\.deadline\.partial$/);
+    expect(other).not.toBe(one);
+    expect(one!.length).toBeLessThan(200);
   });
 });

@@ -108,17 +108,21 @@ export function isUnavailable(error: unknown): boolean {
 
 function factsOf(error: unknown): { readonly code: string; readonly status: number | undefined } {
   if (!(error instanceof Error)) return { code: '', status: undefined };
-  const { code, $metadata } = error as Error & {
+  // An answer that is no XML, such as a proxy's, has a response alone.
+  const { code, $metadata, $response } = error as Error & {
     readonly code?: unknown;
     readonly $metadata?: { readonly httpStatusCode?: number };
+    readonly $response?: { readonly statusCode?: number };
   };
   const named = typeof code === 'string' ? code : error.name;
   // A name that is no code may be any text of the store.
   const isCode = /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(named) && named !== 'Error' && named !== 'UnknownError';
-  return { code: isCode ? named : '', status: $metadata?.httpStatusCode };
+  return { code: isCode ? named : '', status: $metadata?.httpStatusCode ?? $response?.statusCode };
 }
 
 const PASSING: ReadonlySet<string> = new Set([
+  'BadDigest',
+  'IncompleteBody',
   'InternalError',
   'OperationAborted',
   'RequestTimeout',

@@ -31,6 +31,11 @@ describe('relocate', () => {
     const { stateDir, output } = config;
     expect({ ...moved, stateDir, output: { ...moved.output, path: output.path } }).toEqual(config);
   });
+  it('keeps a rehearsal of an output in S3 on this machine', () => {
+    const output = { ...config.output, path: 's3://bucket/{date}/enriched.csv' };
+    const moved = relocate({ ...config, output }, { name: 'plain' });
+    expect(moved.output.path).toBe('/job/state/rehearsal/plain-nightly/output/enriched.csv');
+  });
   it('separates pipelines that share a state folder, and stays in that folder for any name', () => {
     const folder = (pipeline: string) => relocate({ ...config, pipeline }, { name: 'plain' }).stateDir;
     expect(folder('a')).not.toBe(folder('b'));

@@ -191,6 +191,21 @@ describe('the check before anything is paid', () => {
       'OUTPUT_STORE_REFUSED',
       2,
     ],
+    [
+      'a proxy that is down',
+      'POST begin',
+      { status: 502, code: '', body: '<html>Bad<br>Gateway' },
+      'OUTPUT_STORE_DOWN',
+      5,
+    ],
+    [
+      'a page that is no XML',
+      'POST begin',
+      { status: 200, code: '', body: '<html>Welcome<br></html>' },
+      'OUTPUT_STORE_REFUSED',
+      2,
+    ],
+    ['an empty page', 'POST begin', { status: 200, code: '', body: '' }, 'OUTPUT_STORE_DOWN', 5],
   ])('finds %s', async (_, what, refusal, code, exitCode) => {
     server.before = (request) => (request.what === what ? refusal : undefined);
     const error = (await errorOf(store().checkWritable(names()))) as Error;

@@ -28,6 +28,8 @@ export interface SeenRequest {
 export interface Refusal {
   readonly status: number;
   readonly code: string;
+  /** A body in place of the XML with the code. */
+  readonly body?: string;
 }
 
 export interface S3Server {
@@ -173,9 +175,10 @@ function reply(response: ServerResponse, xml: string): void {
   response.writeHead(200, { 'content-type': 'application/xml' }).end(`<?xml version="1.0"?>\n${xml}`);
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse, { status, code }: Refusal): void {
+function refuse(request: IncomingMessage, response: ServerResponse, { status, code, body }: Refusal): void {
   request.resume();
-  const xml = `<?xml version="1.0"?>\n<Error><Code>${code}</Code><Message>no \u001b[31mred</Message></Error>`;
+  const xml =
+    body ?? `<?xml version="1.0"?>\n<Error><Code>${code}</Code><Message>no \u001b[31mred</Message></Error>`;
   response
     .writeHead(status, { 'content-type': 'application/xml' })
     .end(request.method === 'HEAD' ? undefined : xml);
