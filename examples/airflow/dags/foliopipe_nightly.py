@@ -11,9 +11,13 @@ from collections import deque
 from datetime import timedelta
 
 import pendulum
-from airflow.exceptions import AirflowException, AirflowFailException
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import Connection, dag, task
+
+try:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+except ImportError:  # the first versions of Airflow 3 have them elsewhere
+    from airflow.exceptions import AirflowException, AirflowFailException
 
 log = logging.getLogger(__name__)
 

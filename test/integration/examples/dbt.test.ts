@@ -55,7 +55,6 @@ async function compile(file: string, predictions: 'known' | 'successful' = 'know
   const text = await readFile(join(example, file), 'utf8');
   const sql = text
     .replaceAll(/\{\{ source\('foliopipe', '(\w+)'\) \}\}/g, 'analytics.$1')
-    .replaceAll('{{ dbt.type_float() }}', 'float')
     .replace(
       /\{% if var\('predictions'\) == 'successful' %\}([\s\S]*)\{% else %\}([\s\S]*)\{% endif %\}/,
       (_, successful: string, known: string) => (predictions === 'successful' ? successful : known),

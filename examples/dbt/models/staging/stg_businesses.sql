@@ -13,7 +13,7 @@ select
     zip,
     prediction_naics_code as naics_code,
     prediction_naics_title as naics_title,
-    cast(prediction_confidence as {{ dbt.type_float() }}) as confidence,
+    cast(prediction_confidence as double precision) as confidence,
     cast(prediction_answered_at as timestamp with time zone) as answered_at,
     -- False: last night's output has no prediction for it, and this one is of an earlier night.
     prediction_status = 'SUCCESSFUL' as is_predicted_now,

@@ -60,7 +60,7 @@ def module(name, **names):
 
 
 module("pendulum", datetime=lambda *args, **kwargs: None)
-module("airflow.exceptions", AirflowException=AirflowException, AirflowFailException=AirflowFailException)
+module("airflow.sdk.exceptions", AirflowException=AirflowException, AirflowFailException=AirflowFailException)
 module("airflow.providers.standard.operators.bash", BashOperator=bash_operator)
 module("airflow.sdk", Connection=Connection, dag=dag, task=task)
 runpy.run_path(sys.argv[1])
