@@ -11,7 +11,13 @@ const filesIn = (folder: string, ending: RegExp) =>
     .map((name) => join(folder, name));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
-const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesIn('docs', /\.md$/)];
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...filesIn('docs', /\.md$/),
+  ...filesIn('examples', /\.md$/),
+];
 const rules = [
   'Balance',
   'Intent first',

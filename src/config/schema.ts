@@ -18,7 +18,7 @@ import {
   uploadSchema,
 } from './sections.js';
 import { type ServiceConfig, serviceSchema } from './service-section.js';
-import { type SourceQuery, sourceSchema } from './source-section.js';
+import { type ResolvedSource, sourceSchema } from './source-section.js';
 import { filePath, shortName } from './values.js';
 
 export const configSchema = z.strictObject({
@@ -44,7 +44,7 @@ export const configSchema = z.strictObject({
 
 /** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */
 export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load' | 'output'> & {
-  readonly source: Omit<ParsedConfig['source'], 'query'> & { readonly query: SourceQuery | null };
+  readonly source: Omit<ParsedConfig['source'], 'query'> & ResolvedSource;
   readonly output: ParsedConfig['output'] & {
     /** `output.path` as it was written, where `path` is that of a run (`output-path.ts`). */
     readonly template?: string;

@@ -85,21 +85,26 @@ export interface SourceQuery {
 /** What a source that is a query, or files of columns, is read with: foliopipe has written the text itself. */
 export const OWN_DIALECT = { encoding: 'utf8', delimiter: ',' } as const;
 
+/** What the section has besides its values. */
+export interface ResolvedSource {
+  readonly query: SourceQuery | null;
+  /** Whether foliopipe writes the text of the source itself. */
+  readonly isOurs?: boolean;
+}
+
 interface ParsedSource {
   readonly path: string | null;
   readonly query: Readonly<ParsedQuery> | null;
 }
 
 /** The section `source` ready for use. */
-export function resolveSource<S extends ParsedSource>(
-  source: S,
-): Omit<S, 'query'> & { readonly query: SourceQuery | null } {
+export function resolveSource<S extends ParsedSource>(source: S): Omit<S, 'query'> & ResolvedSource {
   const query = source.query && {
     database: new DatabaseAddress(source.query.database),
     sql: source.query.sql,
   };
   const isOurs = query !== null || isParquet(source);
-  return { ...source, ...(isOurs && OWN_DIALECT), query };
+  return { ...source, ...(isOurs && OWN_DIALECT), isOurs, query };
 }
 
 /** Whether a source is files of the format Parquet, by the ending of its path. */

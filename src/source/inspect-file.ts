@@ -27,6 +27,8 @@ export interface SourceFormat {
   readonly header?: HeaderOption;
   /** Lines before the header of each file. Default: 0. */
   readonly skipLines?: number;
+  /** Whether foliopipe has written the files itself, as CSV with quotes: no other kind of text is looked for. */
+  readonly isOurs?: boolean;
 }
 
 export interface InspectedFile extends FileStamp {
@@ -62,7 +64,7 @@ export async function inspectFile(path: string, format: SourceFormat): Promise<I
   const found = detectDialect(text, encoding, { ...format, gzip });
   const dialect = { ...found, ...(skipped.bytes > 0 && { skippedBytes: skipped.bytes }) };
   const delimiter = dialect.delimiter.charCodeAt(0);
-  if (dialect.quote !== 'none')
+  if (dialect.quote !== 'none' && !format.isOurs)
     refuseEscaped(text, path, { delimiter, isWhole, isFixed: format.delimiter !== 'auto' });
 
   const decoded = dialect.quote === 'none' ? quoteText(text, delimiter) : text;

@@ -39,6 +39,7 @@ export interface Dialect {
   /** What puts the file into the staging table; it stands before the transaction. */
   stage(columns: readonly string[], file: PrintedFile): readonly string[];
   readonly begin: string;
+  readonly commit: string;
 }
 
 export const STAGING = 'foliopipe_staging';
@@ -75,6 +76,8 @@ const snowflake: Dialect = {
   on_error = abort_statement;`,
   ],
   begin: 'begin transaction;',
+  // It knows no COMMIT TRANSACTION.
+  commit: 'commit;',
 };
 
 const bigQueryName = (name: string) => `\`${name.replaceAll('`', '_')}\``;
@@ -97,6 +100,7 @@ const bigquery: Dialect = {
     `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(path)} ${columns.map((name) => `${name}:string`).join(',')}`,
   ],
   begin: 'begin transaction;',
+  commit: 'commit transaction;',
 };
 
 const redshift: Dialect = {
@@ -116,6 +120,7 @@ const redshift: Dialect = {
   format csv ignoreheader 1 emptyasnull;`,
   ],
   begin: 'begin;',
+  commit: 'commit;',
 };
 
 export const dialects: Readonly<Record<'snowflake' | 'bigquery' | 'redshift', Dialect>> = {

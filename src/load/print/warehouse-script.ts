@@ -28,7 +28,7 @@ export function warehouseScript(load: PrintedLoad, dialect: Dialect): string[] {
     dialect.assertRows(file.records),
     ...writeRows(load, columns, dialect),
     ...recordLoad(load, dialect),
-    dialect.begin.replace('begin', 'commit'),
+    dialect.commit,
   ];
 }
 

@@ -1,0 +1,6 @@
+-- The source of a night, as a table of its own: bq extract takes whole tables.
+create or replace table foliopipe_export
+options (expiration_timestamp = timestamp_add(current_timestamp(), interval 2 day))
+as
+select account, business_name, address, city, state, zip
+from crm.businesses;
