@@ -46,6 +46,8 @@ export const configSchema = z.strictObject({
 export type Config = Omit<ParsedConfig, 'service' | 'load'> & {
   readonly service: ServiceConfig;
   readonly load: LoadConfig | null;
+  /** Files that are read or written for the command and not for the run: configs, the token, the log. Absolute paths. */
+  readonly ownFiles: readonly string[];
 };
 
 /** The config as the schema gives it: the token may still be in its file, and addresses of databases are texts. */

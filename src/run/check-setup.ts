@@ -3,6 +3,7 @@ import { constants, existsSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ProbeOptions, probeSearch, probeService } from '../api/probe-service.js';
+import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../config/schema.js';
@@ -11,8 +12,10 @@ import { ConfigError, FoliopipeError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
 import type { LoadTarget } from '../load/load-target.js';
+import { silentLogger } from '../logger.js';
 import { tryToMakeFolder } from '../make-folder.js';
 import { formatBytes } from '../quantities.js';
+import { refuseForeign } from '../report/output-owner.js';
 import { createOutputLayout, type LayoutSource } from '../results/output-layout.js';
 import { inspectFile } from '../source/inspect-file.js';
 import { findFiles } from '../source/source-files.js';
@@ -67,7 +70,17 @@ async function checkOutputFolder(config: Config): Promise<string> {
   const text = await checkFolder(dirname(config.output.path), 'output.path');
   // What is wrong with the source is told as an item of its own.
   const paths = await findFiles(config.source.path).catch(() => []);
-  await checkOutput(config, createLocalOutputStore(), paths);
+  const store = createLocalOutputStore();
+  await checkOutput(config, store, paths);
+  // What is wrong with the state is an item too.
+  const reader = await openCheckpointReader(config.stateDir).catch(() => null);
+  if (reader === null) return text;
+  const { output, pipeline } = config;
+  try {
+    await refuseForeign(store, output.path, pipeline, reader, { logger: silentLogger });
+  } finally {
+    await reader?.close();
+  }
   return text;
 }
 

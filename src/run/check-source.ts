@@ -7,7 +7,6 @@ import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
-import { outputNames } from '../report/manifest.js';
 import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { type ScanSourceOptions, scanSource } from '../source/scan-source.js';
@@ -15,7 +14,7 @@ import { fileStamp, findFiles } from '../source/source-files.js';
 import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.js';
 import { showText } from '../text.js';
 import type { RejectLimit, Source } from '../types.js';
-import { refuseOwnFiles } from './check-output.js';
+import { checkOutputPlace } from './check-output.js';
 import type { RunOptions } from './run-options.js';
 
 /** What `checkSource` may be told. */
@@ -42,8 +41,7 @@ export async function checkSource(
   known?: Run,
 ): Promise<Source> {
   const paths = await findFiles(config.source.path);
-  await output.check(outputNames(config.output.path), paths);
-  await refuseOwnFiles(config, paths);
+  await checkOutputPlace(config, output, paths);
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
     known !== undefined &&

@@ -7,6 +7,7 @@ import type { OutputStore } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
 import { countOf, formatDuration } from '../quantities.js';
 import { recordsToSend } from '../report/origins.js';
+import { refuseForeign } from '../report/output-owner.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
@@ -42,17 +43,14 @@ export interface FindRunContext extends BeginRunContext {
  *   when the source of the unfinished run has changed.
  */
 export async function findRun(context: FindRunContext, options: RunOptions): Promise<FoundRun> {
-  const { config, checkpoint, output, service, signal } = context;
+  const { config, checkpoint, output, service, signal, logger } = context;
   const frozen = fixedValues(config, service);
   const open = await checkpoint.unfinishedRun(config.pipeline);
   if (open !== undefined) await verifyPaid(context, open);
   const isDropped = open !== undefined && (await dropMoved(context, options, open, frozen));
   const unfinished = isDropped ? undefined : open;
   if (unfinished?.state === 'publishing') {
-    context.logger.info(
-      { run: unfinished.id },
-      `publishing of run ${unfinished.id} was interrupted and goes on`,
-    );
+    logger.info({ run: unfinished.id }, `publishing of run ${unfinished.id} was interrupted and goes on`);
     await context.prepareOutput(unfinished.publication!.output.path);
     return { run: unfinished, found: 'publishing' };
   }
@@ -92,6 +90,7 @@ export async function findRun(context: FindRunContext, options: RunOptions): Pro
       }
     }
     if (excess !== undefined) throw excess;
+    await refuseForeign(output, config.output.path, config.pipeline, checkpoint, { ...options, logger });
     await context.prepareOutput(config.output.path);
     const before = { unfinished, givenUp, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, frozen, before), found: 'new' };
@@ -187,7 +186,13 @@ async function continueRun(
   if (source.sha256 !== run.source.sha256) {
     throw sourceChangedError(run, source, await findGivenUp(context, options, run, true));
   }
-  await context.prepareOutput(context.config.output.path);
+  const { config, output, checkpoint, logger } = context;
+  const { path } = config.output;
+  // A run that has begun has looked at its own path.
+  if (typeof existing === 'string') {
+    await refuseForeign(output, path, config.pipeline, checkpoint, { ...options, logger });
+  }
+  await context.prepareOutput(path);
   if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
   if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
   if (run.state === 'open' && isEchoChanged(context.config, run)) {

@@ -9,6 +9,7 @@ import type { OutputStore } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
 import { judgedCounts, releaseReason } from '../report/exit-code.js';
+import { refuseForeign } from '../report/output-owner.js';
 import { pickRecords } from '../source/read-records.js';
 import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
@@ -84,6 +85,11 @@ export async function planRun(
     if (sends) {
       const paths = source.files.map(({ path }) => path);
       await checkOutput(config, output, paths);
+      if (kind === 'begin') {
+        const { path } = config.output;
+        const logger = silentLogger;
+        await refuseForeign(output, path, config.pipeline, reader, { ...options, logger });
+      }
     }
     const begun = kind === 'continue' ? run! : undefined;
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
