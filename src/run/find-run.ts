@@ -1,5 +1,6 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import { reservePath } from '../checkpoint/journal/reserve.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError, type SourceError } from '../errors.js';
@@ -230,7 +231,8 @@ async function checkDiskAgain(
   if (toSend <= 0) return;
   const records = toSend + of.submitted + of.finished;
   const workFile = workPathOf(config.output.path, run.id);
-  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile };
+  const reserve = reservePath(config.stateDir, run.id);
+  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile, reserve };
   await checkDisk(config, write, { ...options, logger });
 }
 

@@ -1,5 +1,6 @@
 /** Plans a run: what it would do, cost and save. Uses no network, takes no lock and changes nothing. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
+import { reservePath } from '../checkpoint/journal/reserve.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
@@ -113,12 +114,15 @@ export async function planRun(
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
     if (sends) {
-      const workFile = begun && workPathOf(config.output.path, begun.id);
+      const left = begun && {
+        workFile: workPathOf(config.output.path, begun.id),
+        reserve: reservePath(config.stateDir, begun.id),
+      };
       const write = {
         source,
         records: next.records,
         keepsAnswers: reuse !== null,
-        ...(workFile && { workFile }),
+        ...left,
       };
       if (kind === 'begin' || next.records > 0)
         await checkDisk(config, write, { ...options, logger: silentLogger });

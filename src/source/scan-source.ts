@@ -11,6 +11,7 @@ import { showText } from '../text.js';
 import type { Bytes, RejectLimit, Source, SourceFile } from '../types.js';
 import { type KeyCheck, type KeyOptions, openKeyCheck } from './check-keys.js';
 import { checkSameColumns } from './check-same-columns.js';
+import { type ColumnBytes, createColumnBytes } from './column-bytes.js';
 import { type InspectedFile, inspectFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 import {
@@ -90,6 +91,7 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     blank: 0,
     firstBad: undefined,
     firstBlanks: [],
+    columnBytes: createColumnBytes(first.columns.length),
   };
   const files: SourceFile[] = [];
   const keys = hasColumns(first, options.keyCheck)
@@ -106,8 +108,8 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
 
   const { records, rejected, blank } = totals;
   if (!isWithinLimit(totals, options.maxRejected)) {
-    const columns = { columns: options.sentColumns ?? [], sourceColumns: first.columns };
-    const error = await excessError({ ...totals, ...columns }, options.maxRejected);
+    const sent = { columns: options.sentColumns ?? [], sourceColumns: first.columns };
+    const error = await excessError({ ...totals, ...sent }, options.maxRejected);
     if (options.onExcess === undefined) throw error;
     options.onExcess(error);
   }
@@ -124,7 +126,8 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     });
   }
   const skipped = blank > 0 && { blank };
-  return { files, columns: first.columns, records, rejected, ...skipped, sha256: hashOf(files) };
+  const columns = { columns: first.columns, columnBytes: totals.columnBytes.average() };
+  return { files, ...columns, records, rejected, ...skipped, sha256: hashOf(files) };
 }
 
 /** A column that the source lacks is a mistake in the config, which is reported where all of its columns are checked. */
@@ -149,6 +152,7 @@ interface Totals {
   blank: number;
   firstBad: Excess['firstBad'];
   readonly firstBlanks: BlankRecord[];
+  readonly columnBytes: ColumnBytes;
 }
 
 /** @throws ConfigError when the header of an uploaded file alone fills a chunk. */
@@ -205,6 +209,7 @@ async function scanFile(
     totals.records = batch.firstRecord + batch.count - 1;
     checkCount(totals, path, options);
     countBlank(totals, file, batch);
+    totals.columnBytes.add(batch);
     if (keys !== undefined) await keys.add(batch, file);
     if (options.watch !== undefined) await options.watch.add(batch);
     onProgress?.({ bytes: totals.bytes, records: totals.records });

@@ -39,6 +39,11 @@ const PIECE = 64 * 1024;
 /** For the log and the shared memory of SQLite, and for what other processes write in the meantime. */
 const BASE_PIECES = 16;
 
+/** The room that is kept while so many requests are open. */
+export function reserveBytes(open: number): number {
+  return (BASE_PIECES + open) * PIECE;
+}
+
 interface OpenReserve {
   readonly file: number;
   readonly path: string;
@@ -74,7 +79,7 @@ export function createReserve(stateDir: string): Reserve {
       const reserve = reserveOf(run);
       reserve.open += 1;
       try {
-        grow(reserve, (BASE_PIECES + reserve.open) * PIECE);
+        grow(reserve, reserveBytes(reserve.open));
         return await recordIntent();
       } catch (error) {
         reserve.open -= 1;
