@@ -22,11 +22,22 @@ const CONTENT = { path: ['response', 'content'], maxOtherBytes: 1024 * 1024 };
 export async function readJson<T>(body: AsyncIterable<Buffer>, schema: ZodType<T>): Promise<T> {
   const { bytes, isWhole } = await readBytes(body, MAX_JSON_BYTES);
   if (!isWhole) throw new MalformedReplyError(`the reply is larger than ${MAX_JSON_BYTES} bytes`);
-  const checked = schema.safeParse(parse(bytes));
+  const value = parse(bytes);
+  const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   const where = issue?.path.map(String).join('.') || 'the reply';
-  throw new MalformedReplyError(`${where}: ${issue?.message}, in the reply: ${startOf(bytes)}`);
+  const breach = `${where}: ${issue?.message}`;
+  throw new MalformedReplyError(
+    `${breach}, in the reply: ${startOf(bytes)}`,
+    isOfInterface(value) ? breach : null,
+  );
+}
+
+/** Whether the service itself has written the reply: a proxy's JSON has no `response` (interface, section 4). */
+function isOfInterface(value: unknown): boolean {
+  const response = typeof value === 'object' && value !== null && 'response' in value && value.response;
+  return typeof response === 'object' && response !== null;
 }
 
 /**
