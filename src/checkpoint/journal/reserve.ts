@@ -30,6 +30,8 @@ export interface Reserve {
   begin<T>(run: string, recordIntent: () => Promise<T>): Promise<T>;
   /** Records the end of a begun request. While the disk is full, gives room back and tries again. */
   end<T>(run: string, record: () => Promise<T>): Promise<T>;
+  /** Removes the file of a run that sends nothing more, also one that a killed process has left. */
+  free(run: string): void;
   /** Removes the files. */
   close(): void;
 }
@@ -100,6 +102,16 @@ export function createReserve(stateDir: string): Reserve {
         }
       } finally {
         if (reserve !== undefined) reserve.open -= 1;
+      }
+    },
+    free: (run) => {
+      const reserve = reserves.get(run);
+      if (reserve !== undefined) closeSync(reserve.file);
+      reserves.delete(run);
+      try {
+        rmSync(reservePath(stateDir, run), { force: true });
+      } catch {
+        // The run has ended all the same; the file goes with its folder.
       }
     },
     close: () => {

@@ -8,7 +8,9 @@ import {
   type ChunkRow,
   ConfigError,
   createLocalOutputStore,
+  findHolder,
   findRestamped,
+  type LockHolder,
   lostFolioText,
   namedRun,
   type Run,
@@ -17,6 +19,7 @@ import {
   unconfirmedText,
 } from '../../../pipelines/index.js';
 import { formatDuration } from '../../quantities.js';
+import { escapeUnprintable } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -50,13 +53,17 @@ export function addStatus(command: Command, finish: Finish): void {
         'continued',
       );
       const doubt = unconfirmedText(config);
+      const holder = await findHolder(config.stateDir, config.pipeline);
       if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
-      if (options.json) await printJson('summary', { ...summary });
+      if (options.json) await printJson('summary', { ...summary, working: holder ?? null });
       else if (run.state === 'done' || run.state === 'withheld') {
         const { tolerate } = config.failures;
         const text = summaryText(summary, { tolerate, mayRetry: true });
-        await print(nextSteps(text + (run.state === 'withheld' ? await otherSourceText(run) : '')));
-      } else await print(nextSteps(await openText(state, run, summary, config.poll.timeout)));
+        await print(nextSteps(text + (await otherSourceText(run)) + workingText(holder)));
+      } else {
+        const text = await openText(state, run, summary, config.poll.timeout);
+        await print(nextSteps(text + workingText(holder, run)));
+      }
       finish(0);
     } finally {
       await state.close();
@@ -76,8 +83,23 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
   );
 }
 
+/**
+ * Says which process works on the pipeline now; else what goes on with the run, if it is unfinished.
+ * @param unfinished left out if nothing needs to go on.
+ */
+function workingText(holder: LockHolder | undefined, unfinished?: Run): string {
+  if (holder !== undefined) {
+    const { pid, command, since } = holder;
+    const age = formatDuration(Math.max(Date.now() - since, 0));
+    return `  working   process ${pid} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}\n`;
+  }
+  if (unfinished === undefined || unfinished.state === 'superseded') return '';
+  return '  no process works on it; go on with: foliopipe run\n';
+}
+
 /** Says that the commands that publish a withheld run need another source than the one that is there. */
-async function otherSourceText({ source }: Run): Promise<string> {
+async function otherSourceText({ source, state, prunedAt }: Run): Promise<string> {
+  if (state !== 'withheld' || prunedAt !== null) return '';
   const file = await findRestamped(source.files);
   if (file === undefined) return '';
   const { path, bytes, sha256 } = file;
