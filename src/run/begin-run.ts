@@ -1,6 +1,7 @@
 /** Begins a new run: after its records are chosen and every guard has passed, before anything is paid. */
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import type { DeltaStore } from '../delta/delta-store.js';
 import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
@@ -11,7 +12,7 @@ import type { Choice, Source } from '../types.js';
 import { checkDisk } from './check-disk.js';
 import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
 import { type GivenUpRun, givenUpText } from './given-up-run.js';
-import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
+import { budgetLeft, canaryRecords, checkBudget, checkDelta } from './guards.js';
 import { checkLoad } from './load-run.js';
 import type { SegmentContext } from './missing-segments.js';
 import type { RunOptions } from './run-options.js';
@@ -21,6 +22,7 @@ export interface BeginRunContext extends SegmentContext {
   readonly service: string;
   readonly clock: Clock;
   readonly loadTarget: LoadTarget | null;
+  readonly deltas: DeltaStore;
 }
 
 /** What was found before a run begins. */
@@ -100,6 +102,7 @@ async function checkNewRun(
   now: number,
 ): Promise<void> {
   const { config, checkpoint, logger } = context;
+  await checkDelta(context);
   if (choice !== null) {
     logChoice(logger, id, choice);
     await checkMiss(context, options, choice);

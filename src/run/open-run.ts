@@ -104,6 +104,7 @@ export async function openRun(config: Config, options: RunOptions = {}): Promise
       answers,
       files,
       loadTarget,
+      deltas,
       signal,
       clock,
       logger,

@@ -4,6 +4,7 @@ import { reservePath } from '../checkpoint/journal/reserve.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
+import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import type { SourceError } from '../errors.js';
 import { createLocalOutputStore } from '../files/local-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -21,7 +22,7 @@ import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { asBegun, pickDoneRun, prunedError } from './done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from './given-up-run.js';
-import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
+import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from './guards.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import type { RunOptions } from './run-options.js';
 import { serviceIdentity } from './service.js';
@@ -62,7 +63,7 @@ export interface PlannedStep {
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
 export async function planRun(
   config: Config,
-  options: Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'answers' | 'reuse' | 'yes'> & {
+  options: Pick<RunOptions, 'onScan' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes'> & {
     readonly signal: AbortSignal;
   },
 ): Promise<Plan> {
@@ -89,6 +90,8 @@ export async function planRun(
       if (kind === 'begin') {
         const { path } = config.output;
         const logger = silentLogger;
+        const { deltas = createLocalDeltaStore(config.stateDir) } = options;
+        if (reader !== undefined) await checkDelta({ config, deltas, checkpoint: reader });
         await refuseForeign(output, path, config.pipeline, reader, { ...options, logger });
       }
     }
