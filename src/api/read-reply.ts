@@ -4,6 +4,7 @@ import { type ErrorFacts, UntrustedError } from '../errors.js';
 import { decodeBase64Json } from '../streams/base64-json.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Bytes } from '../types.js';
+import type { DownloadRequest } from './prediction-api.js';
 import type { HttpReply } from './send-request.js';
 
 /**
@@ -49,13 +50,13 @@ function isOfInterface(value: unknown): boolean {
 export async function readPart<T>(
   reply: HttpReply,
   consume: (content: AsyncIterable<Buffer>) => Promise<T>,
-  maxBytes: Bytes,
+  { maxBytes, watch }: Pick<DownloadRequest, 'maxBytes' | 'watch'>,
   facts: ErrorFacts,
 ): Promise<T> {
   let bodyError: unknown;
   async function* content(): AsyncGenerator<Buffer> {
     try {
-      yield* atMost(maxBytes, decodeBase64Json(reply.body, CONTENT), facts);
+      yield* atMost(maxBytes, decodeBase64Json(reply.body, CONTENT, watch?.()), facts);
     } catch (error) {
       bodyError = error;
       throw error;
