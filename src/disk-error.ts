@@ -2,7 +2,7 @@
  * Explains errors of the operating system about files and folders, in one place: what is wrong with which path, whether
  * the same command can go on, and what to do first.
  */
-import { statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigError, type FoliopipeError, TroubleError } from './errors.js';
 
@@ -31,6 +31,12 @@ const UNWRITABLE: Meaning = {
   code: 'FOLDER_UNWRITABLE',
   text: (path, system) => `cannot write ${path} (${system})`,
   hint: `let this user write there, ${GO_ON}`,
+};
+
+const UNREADABLE: Meaning = {
+  code: 'FILE_UNREADABLE',
+  text: (path, system) => `cannot read ${path} (${system})`,
+  hint: `let this user read it and enter its folders, ${GO_ON}`,
 };
 
 const NO_FOLDERS: Meaning = {
@@ -141,7 +147,7 @@ const NETWORK = new Set(['connect', 'bind', 'listen', 'accept', 'getaddrinfo']);
  * @param room asks what is left on a file system.
  * @returns the error to throw in its place; undefined if it is no error of the system about a file or folder. Exit 5:
  *   `DISK_FULL`, `DISK_NO_INODES`, `DISK_QUOTA`, `DISK_FAILED`, `FILE_BUSY`, `TOO_MANY_FILES`. Exit 2:
- *   `FOLDER_UNWRITABLE`, `FILE_GONE`, `PATH_IS_FOLDER`, `PATH_NOT_FOLDER`, `PATH_LOOP`, `PATH_TOO_LONG`,
+ *   `FOLDER_UNWRITABLE`, `FILE_UNREADABLE`, `FILE_GONE`, `PATH_IS_FOLDER`, `PATH_NOT_FOLDER`, `PATH_LOOP`, `PATH_TOO_LONG`,
  *   `PATH_OTHER_DISK`, `FILE_SIZE_LIMIT`.
  */
 export function diskError(
@@ -155,7 +161,7 @@ export function diskError(
   const places = typeof place === 'string' ? [place] : place;
   const path = dest ?? named ?? (code === 'ENOSPC' ? fullOnes(places, room) : places).join(' or ');
   const lacks = code === 'ENOSPC' && lacksInodes(syscall, room(path));
-  const meaning = lacks ? INODES : meaningOf(code, syscall);
+  const meaning = lacks ? INODES : meaningOf(code, syscall, path);
   const details = { hint: meaning.hint, facts: { path, reason: code }, cause: error };
   const text = meaning.text(path, code);
   return meaning.passes
@@ -178,8 +184,24 @@ export function isPassingTrouble(error: unknown): boolean {
   return diskError(error) instanceof TroubleError;
 }
 
-function meaningOf(code: string, syscall: string | undefined): Meaning {
-  return code === 'ENOENT' && syscall === 'mkdir' ? NO_FOLDERS : MEANINGS[code]!;
+function meaningOf(code: string, syscall: string | undefined, path: string): Meaning {
+  if (code === 'ENOENT' && syscall === 'mkdir') return NO_FOLDERS;
+  return MEANINGS[code] === UNWRITABLE && isReading(syscall, path) ? UNREADABLE : MEANINGS[code]!;
+}
+
+/** Calls that only read. */
+const READING = new Set(['read', 'readlink', 'scandir', 'opendir', 'stat', 'lstat', 'fstat', 'realpath']);
+
+/** Whether a call has failed because it may not read. A file is opened to write, too: what is there tells. */
+function isReading(syscall: string | undefined, path: string): boolean {
+  if (READING.has(syscall ?? '')) return true;
+  if (syscall !== 'open' || !existsSync(path)) return false;
+  try {
+    accessSync(path, constants.R_OK);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 interface SystemFacts {

@@ -105,6 +105,9 @@ export class UntrustedError extends FoliopipeError {
  */
 export class MismatchError extends UntrustedError {}
 
+/** The service keeps answering for a folio in a way that its interface does not allow. Other chunks go on. */
+export class BrokenReplyError extends UntrustedError {}
+
 /** The service rejects the token, the quota or the file. Exit 7. */
 export class RefusedError extends FoliopipeError {
   override readonly exitCode = 7;

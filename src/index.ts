@@ -27,7 +27,7 @@ export type {
 } from './checkpoint/checkpoint.js';
 export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
 export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
-export { createFileLock } from './checkpoint/sqlite/pipeline-lock.js';
+export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
 export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { loadConfig, parseConfig, type ServiceNeeds } from './config/load-config.js';

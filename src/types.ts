@@ -50,6 +50,8 @@ export interface Source {
   readonly files: readonly SourceFile[];
   /** Column names, the same in every file. */
   readonly columns: readonly string[];
+  /** Bytes of a field of each column, on average and about; left out in runs of older versions. */
+  readonly columnBytes?: readonly number[];
   /** Records read, rejected ones included. */
   readonly records: number;
   readonly rejected: number;

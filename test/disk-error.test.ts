@@ -39,6 +39,19 @@ describe('diskError', () => {
     expect(error.hint).toBeTruthy();
   });
 
+  it.each(['read', 'scandir', 'open'])('says of a failed %s that it could not read', async (syscall) => {
+    // Nobody may open this file to read, root included.
+    const path = syscall === 'open' ? '/proc/self/clear_refs' : '/d/f';
+    const error = diskError(made('EACCES', { syscall, path }), '', () => undefined)!;
+    const isKnown = syscall !== 'open' || process.getuid?.() !== 0;
+    expect(error).toMatchObject(
+      isKnown
+        ? { code: 'FILE_UNREADABLE', exitCode: 2, message: `cannot read ${path} (EACCES)` }
+        : { code: 'FOLDER_UNWRITABLE', exitCode: 2 },
+    );
+    expect(error.hint).toContain('the same command');
+  });
+
   it('explains what the system really says', () =>
     withFolder(async (folder) => {
       const at = (...names: string[]) => join(folder, ...names);

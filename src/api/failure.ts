@@ -32,7 +32,12 @@ export type Failure =
       readonly message: string;
     }
   /** A reply with a success status, but its body is cut, not JSON or of another shape. */
-  | { readonly kind: 'malformed'; readonly message: string };
+  | {
+      readonly kind: 'malformed';
+      readonly message: string;
+      /** See `MalformedReplyError`. */
+      readonly breach: string | null;
+    };
 
 /** Carries a failure from an attempt to the retry loop; never leaves this folder. */
 export class AttemptError extends Error {

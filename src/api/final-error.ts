@@ -1,6 +1,7 @@
 /** Makes the error that ends a call, from its last failure and the decision about it. */
 import {
   AmbiguousUploadError,
+  BrokenReplyError,
   ConfigError,
   type ErrorFacts,
   FolioLostError,
@@ -43,6 +44,12 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
           hint: 'ask the service provider about this folio; a later foliopipe run asks for it again',
           facts,
         },
+      );
+    case 'broken':
+      return new BrokenReplyError(
+        'REPLY_BREAKS_INTERFACE',
+        `${call.operation}: the service keeps answering for folio ${call.facts.folio} with what its interface does not allow: ${what}`,
+        { hint: 'show the reply to the service provider, then run the same command again', facts },
       );
     case 'misconfigured':
       return new ConfigError('CONFIG_CERTIFICATE', `the service's certificate does not verify: ${what}`, {

@@ -113,11 +113,11 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       return call('track', requests.track(folio), { folio }, signal, read, until);
     },
 
-    download: async ({ folio, part, fileStatus, maxBytes }, consume, signal, until) => {
+    download: async ({ folio, part, fileStatus, ...limits }, consume, signal, until) => {
       const facts = { folio, part, fileStatus };
       const read = (reply: HttpReply) => {
         const rehearsal = isRehearsal(reply);
-        return readPart(reply, (content) => consume(content, { rehearsal }), maxBytes, facts);
+        return readPart(reply, (content) => consume(content, { rehearsal }), limits, facts);
       };
       return call('download', requests.download(folio, part, fileStatus), facts, signal, read, until);
     },

@@ -4,6 +4,7 @@ import { type ErrorFacts, UntrustedError } from '../errors.js';
 import { decodeBase64Json } from '../streams/base64-json.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Bytes } from '../types.js';
+import type { DownloadRequest } from './prediction-api.js';
 import type { HttpReply } from './send-request.js';
 
 /**
@@ -22,11 +23,22 @@ const CONTENT = { path: ['response', 'content'], maxOtherBytes: 1024 * 1024 };
 export async function readJson<T>(body: AsyncIterable<Buffer>, schema: ZodType<T>): Promise<T> {
   const { bytes, isWhole } = await readBytes(body, MAX_JSON_BYTES);
   if (!isWhole) throw new MalformedReplyError(`the reply is larger than ${MAX_JSON_BYTES} bytes`);
-  const checked = schema.safeParse(parse(bytes));
+  const value = parse(bytes);
+  const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   const where = issue?.path.map(String).join('.') || 'the reply';
-  throw new MalformedReplyError(`${where}: ${issue?.message}, in the reply: ${startOf(bytes)}`);
+  const breach = `${where}: ${issue?.message}`;
+  throw new MalformedReplyError(
+    `${breach}, in the reply: ${startOf(bytes)}`,
+    isOfInterface(value) ? breach : null,
+  );
+}
+
+/** Whether the service itself has written the reply: a proxy's JSON has no `response` (interface, section 4). */
+function isOfInterface(value: unknown): boolean {
+  const response = typeof value === 'object' && value !== null && 'response' in value && value.response;
+  return typeof response === 'object' && response !== null;
 }
 
 /**
@@ -38,13 +50,13 @@ export async function readJson<T>(body: AsyncIterable<Buffer>, schema: ZodType<T
 export async function readPart<T>(
   reply: HttpReply,
   consume: (content: AsyncIterable<Buffer>) => Promise<T>,
-  maxBytes: Bytes,
+  { maxBytes, watch }: Pick<DownloadRequest, 'maxBytes' | 'watch'>,
   facts: ErrorFacts,
 ): Promise<T> {
   let bodyError: unknown;
   async function* content(): AsyncGenerator<Buffer> {
     try {
-      yield* atMost(maxBytes, decodeBase64Json(reply.body, CONTENT), facts);
+      yield* atMost(maxBytes, decodeBase64Json(reply.body, CONTENT, watch?.()), facts);
     } catch (error) {
       bodyError = error;
       throw error;

@@ -15,6 +15,8 @@ export type Decision =
   | { readonly kind: 'refused' }
   /** The service has said often and long enough that it does not know the folio or part. */
   | { readonly kind: 'lost' }
+  /** The service has answered often and long enough with the same reply that breaks the interface. */
+  | { readonly kind: 'broken' }
   /** This machine cannot send, and a retry would not help soon. */
   | { readonly kind: 'local' }
   /** A person must change the config or the machine. */
@@ -23,8 +25,16 @@ export type Decision =
 const RETRY: Decision = { kind: 'retry', after: null };
 const REFUSED: Decision = { kind: 'refused' };
 
-/** @param isLostIfMissing whether a folio or part counts as lost if this failure says that it does not exist. */
-export function decideRetry(operation: Operation, failure: Failure, isLostIfMissing: boolean): Decision {
+/**
+ * @param isLostIfMissing whether a folio or part counts as lost if this failure says that it does not exist.
+ * @param isBroken whether the service has broken the interface in the same way often and long enough.
+ */
+export function decideRetry(
+  operation: Operation,
+  failure: Failure,
+  isLostIfMissing: boolean,
+  isBroken = false,
+): Decision {
   const isPaid = operation === 'upload' || operation === 'search';
   switch (failure.kind) {
     case 'unsent':
@@ -36,7 +46,8 @@ export function decideRetry(operation: Operation, failure: Failure, isLostIfMiss
     case 'cut':
       return isPaid ? { kind: 'no-reply' } : RETRY;
     case 'malformed':
-      return isPaid ? { kind: 'unreadable' } : RETRY;
+      if (isPaid) return { kind: 'unreadable' };
+      return isBroken ? { kind: 'broken' } : RETRY;
     case 'status':
       break;
   }
@@ -53,19 +64,19 @@ export function decideRetry(operation: Operation, failure: Failure, isLostIfMiss
   return isPaid ? { kind: 'no-reply' } : RETRY;
 }
 
-/** The replies so far that say that a folio or part does not exist. */
-export interface MissingReplies {
+/** Replies of a call that say the same: that a folio or part does not exist, or that the interface is broken. */
+export interface SameReplies {
   readonly count: number;
   /** Time from the first of them to the last. */
   readonly duration: Milliseconds;
 }
 
-/** A few replies never suffice to lose a paid folio, because the waits between them may be long. */
-const MIN_REPLIES_UNTIL_LOST = 6;
+/** A few replies never suffice to give up on a paid folio, because the waits between them may be long. */
+const MIN_REPLIES = 6;
 
 /** Whether there were enough such replies, for long enough: a failover takes minutes; a part may be listed too early. */
-export function isLost({ count, duration }: MissingReplies, lostAfter: Milliseconds): boolean {
-  return count >= MIN_REPLIES_UNTIL_LOST && duration >= lostAfter;
+export function isSettled({ count, duration }: SameReplies, lostAfter: Milliseconds): boolean {
+  return count >= MIN_REPLIES && duration >= lostAfter;
 }
 
 /** Whether the service itself says that the folio or part does not exist. A proxy's page proves nothing. */

@@ -11,7 +11,7 @@ import type { Milliseconds } from '../types.js';
 import { AttemptError, type Failure, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
 import type { RequestLimiter } from './rate-limiter.js';
-import { decideRetry, isLost, isMissing, type MissingReplies } from './retry-decision.js';
+import { decideRetry, isMissing, isSettled, type SameReplies } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
 import type { AwakeClock } from './timeout.js';
 
@@ -44,6 +44,8 @@ type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 interface CallState {
   failingSince: number | null;
   missing: { readonly since: number; readonly count: number } | null;
+  /** The last way in which the service has broken its interface. */
+  broken: { readonly breach: string; readonly since: number; readonly count: number } | null;
   /** The service named the time to wait: the rate limiter waits exactly that long, so there is no back-off. */
   skipsBackOff: boolean;
 }
@@ -64,7 +66,7 @@ export class RetryLoop {
    */
   async run<T>(call: Call, attempt: () => Promise<T>, signal: AbortSignal, until?: AbortSignal): Promise<T> {
     const { limiter, retry, show, clock } = this.#options;
-    const state: CallState = { failingSince: null, missing: null, skipsBackOff: false };
+    const state: CallState = { failingSince: null, missing: null, broken: null, skipsBackOff: false };
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
       try {
@@ -110,7 +112,8 @@ export class RetryLoop {
     const { operation } = call;
     const now = clock.now();
     const missing = countMissing(state, failure, now);
-    const decision = decideRetry(operation, failure, isLast || isLost(missing, lostAfter));
+    const isBroken = isSettled(countBroken(state, failure, now), lostAfter);
+    const decision = decideRetry(operation, failure, isLast || isSettled(missing, lostAfter), isBroken);
     if (decision.kind !== 'retry') return { error: finalError(decision.kind, failure, call) };
     if (signal.aborted) return { error: signal.reason };
 
@@ -129,7 +132,10 @@ export class RetryLoop {
     }
     state.failingSince ??= now;
     const since = this.#outage(operation).recordFailure(now, facts, message);
-    if (now - Math.min(since, state.failingSince) >= retry.giveUpAfter) {
+    // A service that answers like this is watched as long as it takes to be sure of it.
+    const isBreach = failure.kind === 'malformed' && failure.breach !== null;
+    const giveUpAfter = isBreach ? Math.max(retry.giveUpAfter, lostAfter) : retry.giveUpAfter;
+    if (now - Math.min(since, state.failingSince) >= giveUpAfter) {
       return { error: finalError('gave-up', failure, call) };
     }
     if (decision.after !== null) limiter.pause(Math.min(decision.after, retry.giveUpAfter));
@@ -149,16 +155,27 @@ export class RetryLoop {
  * Counts the replies of this call that say that a folio or part does not exist. Another failure between them (a cut
  * connection, a proxy's page) says nothing about the folio, so it does not reset the count.
  */
-function countMissing(state: CallState, failure: Failure, now: number): MissingReplies {
+function countMissing(state: CallState, failure: Failure, now: number): SameReplies {
   const { since, count } = state.missing ?? { since: now, count: 0 };
   if (!isMissing(failure)) return { count, duration: now - since };
   state.missing = { since, count: count + 1 };
   return { count: count + 1, duration: now - since };
 }
 
+/** Counts the replies that break the interface in the same way. One that breaks it otherwise begins anew. */
+function countBroken(state: CallState, failure: Failure, now: number): SameReplies {
+  if (failure.kind !== 'malformed' || failure.breach === null) return { count: 0, duration: 0 };
+  const { breach } = failure;
+  const before = state.broken?.breach === breach ? state.broken : { since: now, count: 0 };
+  state.broken = { breach, since: before.since, count: before.count + 1 };
+  return { count: state.broken.count, duration: now - before.since };
+}
+
 function failureOf(error: unknown, show: ServiceText): Failure | undefined {
   if (error instanceof AttemptError) return error.failure;
-  if (error instanceof MalformedReplyError) return { kind: 'malformed', message: show(error.message) };
+  if (error instanceof MalformedReplyError) {
+    return { kind: 'malformed', message: show(error.message), breach: error.breach };
+  }
   return undefined;
 }
 

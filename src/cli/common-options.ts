@@ -60,7 +60,7 @@ export function withBeginOptions(command: Command): Command {
     )
     .option(
       '--yes',
-      'pay without being asked where foliopipe asks first: reuse.maxMiss, room on the disks, --new with open paid folios',
+      'pay without being asked where foliopipe asks first: reuse.maxMiss, room on the disks, --new with open paid folios, a foreign file at output.path',
     );
 }
 
@@ -117,7 +117,8 @@ export async function readConfig(
   const overrides = flags.flatMap(({ value, ...flag }) =>
     value === undefined ? [] : [{ ...flag, value, baseDir: cwd }],
   );
-  return loadConfig({ files, env: process.env, overrides, cwd, needs });
+  const ownFiles = options.logFile === undefined ? [] : [options.logFile];
+  return loadConfig({ files, env: process.env, overrides, cwd, needs, ownFiles });
 }
 
 /**

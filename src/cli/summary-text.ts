@@ -208,7 +208,7 @@ function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): st
 
 /** Says why the exit code is 3 (too many FAILED records, UNPROCESSED records or both), and names the next command. */
 function whyPartial(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
-  const { run } = summary;
+  const { run, prunedAt } = summary;
   const counts = judgedCounts(summary);
   const { read, failed, unprocessed, rejected } = counts;
   const isTooMany = !isTolerated(failed, read - rejected, tolerate);
@@ -220,7 +220,9 @@ function whyPartial(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): 
       : reasons.join('; ');
   return [
     `  Exit 3: ${why}`,
-    ...(failed > 0 && mayRetry && (isTooMany || unprocessed === 0) ? [`  next: ${retryText(run)}`] : []),
+    ...(failed > 0 && mayRetry && prunedAt === null && (isTooMany || unprocessed === 0)
+      ? [`  next: ${retryText(run)}`]
+      : []),
   ];
 }
 
@@ -230,7 +232,7 @@ function retryText(run: string): string {
 
 /** Says why the output is withheld, and names each command that ends this. */
 function whyWithheld(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
-  const { run, withheld } = summary;
+  const { run, withheld, prunedAt } = summary;
   if (withheld === null) return [];
   const counts = judgedCounts(summary);
   const { read, failed, unprocessed, rejected } = counts;
@@ -238,25 +240,33 @@ function whyWithheld(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms):
   // The config may have changed since the run was withheld.
   const reasons = now.length > 0 ? now : exceededReasons(counts, withheld.tolerate);
   const raised = `--set failures.tolerate=${enoughTolerance(failed, read - rejected)}`;
-  const ways = [
+  const publishing = [
     ...(mayRetry ? [`foliopipe publish ${run} publishes it as it is (exit 3)`] : []),
     ...(mayRetry && failed > 0 ? [retryText(run)] : []),
     ...(unprocessed === 0
       ? [`${mayRetry ? 'foliopipe run' : 'the same command with'} ${raised} publishes it (exit 0)`]
       : []),
   ];
+  const ways = prunedAt === null ? publishing : [prunedText(prunedAt)];
   return [
     `  Exit 9: ${reasons.join('; ')}; failures.onExceeded: withhold keeps such an output back`,
     ...ways.map((way, at) => `  ${at === 0 ? 'next' : 'or'}: ${way}`),
   ];
 }
 
+/** What is left to do with a run whose results were removed. */
+function prunedText(prunedAt: number): string {
+  const day = new Date(prunedAt).toISOString().slice(0, 10);
+  return `its results were removed on ${day} (retention.results); foliopipe run --new sends its source again (paid again)`;
+}
+
 /** Warns if the published output is no longer at its path. */
-function outputProblem({ run, output }: RunSummary): string[] {
+function outputProblem({ run, output, prunedAt }: RunSummary): string[] {
   if (output === null || output.inPlace) return [];
   const { path, heldBy, inPlace } = output;
   if (inPlace === null)
     return [`  Whether ${path} is in place is not known: its store gives no answer (foliopipe check)`];
   if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
+  if (prunedAt !== null) return [`  The output is missing or was changed, and ${prunedText(prunedAt)}.`];
   return [`  The output is missing or was changed; write it again with: foliopipe publish ${run}`];
 }

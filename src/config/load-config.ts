@@ -31,6 +31,8 @@ export interface LoadOptions {
   readonly cwd: string;
   /** Default: `service`. */
   readonly needs?: ServiceNeeds;
+  /** Other files of the command, which the output must not replace. */
+  readonly ownFiles?: readonly string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,6 +49,7 @@ export async function loadConfig({
   overrides,
   cwd,
   needs = 'service',
+  ownFiles = [],
 }: LoadOptions): Promise<Config> {
   const problems = new Problems();
   const fromFiles: Setting[] = [];
@@ -58,7 +61,9 @@ export async function loadConfig({
     ...flagSettings(overrides, problems),
   ];
   const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
-  return resolveConfig(withoutUnneeded(settings, needs), env, baseDir, problems);
+  const config = resolveConfig(withoutUnneeded(settings, needs), env, baseDir, problems);
+  const read = [...files, ...ownFiles].map((file) => resolve(cwd, file));
+  return { ...config, ownFiles: [...read, ...tokenFiles(settings, env, baseDir)] };
 }
 
 /** The settings with a token that is never sent, and with an address that nobody has, where they are not needed. */
@@ -85,12 +90,20 @@ function withoutUnneeded(settings: readonly Setting[], needs: ServiceNeeds): rea
  * @throws ConfigError `CONFIG_INVALID` with every problem at once.
  */
 export function parseConfig(value: unknown, baseDir: string): Config {
-  return resolveConfig(
-    toSettings(value, [], () => undefined),
-    {},
-    resolve(baseDir),
-    new Problems(),
-  );
+  const settings = toSettings(value, [], () => undefined);
+  const config = resolveConfig(settings, {}, resolve(baseDir), new Problems());
+  return { ...config, ownFiles: tokenFiles(settings, {}, resolve(baseDir)) };
+}
+
+/** The paths of all files that are named as the token's, also where none is read. */
+function tokenFiles(settings: readonly Setting[], env: Environment, baseDir: string): readonly string[] {
+  const given = effectiveSettings(settings).filter(({ key }) => key.join('.') === 'service.tokenFile');
+  return given
+    .map((one) => {
+      const value = withVariables(one, env, () => undefined);
+      return absolutePath(one.key, value, one.origin?.baseDir ?? baseDir);
+    })
+    .filter((path) => typeof path === 'string');
 }
 
 /**
@@ -105,7 +118,7 @@ function resolveConfig(
   env: Environment,
   baseDir: string,
   problems: Problems,
-): Config {
+): Omit<Config, 'ownFiles'> {
   const stateDir: Setting = { key: ['stateDir'], value: '.foliopipe', origin: undefined };
   const usable = [stateDir, ...settings].filter(
     (setting, at, all) => isUsable(setting, problems) && !isFilled(setting, all.slice(at + 1)),
@@ -128,7 +141,7 @@ function resolveConfig(
   problems.throwIfAny();
   const load = resolveLoad(sections.load ?? null);
   const source = resolveSource(sections.source!);
-  return { ...(sections as Config), source, service: service as ServiceConfig, load };
+  return { ...(sections as Omit<Config, 'ownFiles'>), source, service: service as ServiceConfig, load };
 }
 
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */

@@ -51,6 +51,8 @@ export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load' | 'output'
   };
   readonly service: ServiceConfig;
   readonly load: LoadConfig | null;
+  /** Files that are read or written for the command and not for the run: configs, the token, the log. Absolute paths. */
+  readonly ownFiles: readonly string[];
 };
 
 /** The config as the schema gives it: the token may still be in its file, and addresses of databases are texts. */

@@ -19,13 +19,17 @@ import {
   openDigestReader,
 } from './digest-file.js';
 
-export interface DeltaOptions {
+/** What a delta is compared with. */
+export interface BaseOptions {
   readonly store: DeltaStore;
   readonly pipeline: string;
   /** The last complete publication; undefined if there is none. */
   readonly last: LastPublication | undefined;
   /** The columns that name a record. */
   readonly key: readonly string[];
+}
+
+export interface DeltaOptions extends BaseOptions {
   readonly table: OutputTable;
   /** SHA-256 of the output, hex. */
   readonly sha256: string;
@@ -77,6 +81,21 @@ export async function computeDelta(
   }
 }
 
+/**
+ * Checks that the row digests of the base are there and whole, as far as their length and header show.
+ * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`.
+ */
+export async function checkBase(base: BaseOptions): Promise<void> {
+  const { last, key } = base;
+  if (last === undefined || last.digests === null || JSON.stringify(last.key) !== JSON.stringify(key)) return;
+  const opened: StoredDigests[] = [];
+  try {
+    await openDigests(base, last.digests, opened);
+  } finally {
+    for (const stored of opened) await stored.close();
+  }
+}
+
 /** Why there is no base, or why all rows count as changed; null if neither. */
 function reasonOf({ last, key, table }: DeltaOptions): PublishedDelta['reason'] {
   if (last === undefined) return 'first';
@@ -96,7 +115,7 @@ async function openBase(options: DeltaOptions, opened: StoredDigests[]): Promise
 }
 
 async function openDigests(
-  options: DeltaOptions,
+  options: BaseOptions,
   name: string,
   opened: StoredDigests[],
 ): Promise<DigestReader> {
@@ -109,7 +128,7 @@ async function openDigests(
   return openDigestReader(stored).catch((error) => refuse(error, options));
 }
 
-function refuse(error: unknown, { pipeline, last }: DeltaOptions): never {
+function refuse(error: unknown, { pipeline, last }: BaseOptions): never {
   if (!(error instanceof DamagedDigestsError)) throw error;
   const what = `the row digests of publication ${last?.publication} are damaged: ${error.message}`;
   throw new ConfigError('DELTA_BASE_DAMAGED', `pipeline ${pipeline}: ${what}`, {

@@ -11,13 +11,16 @@ import { escapeUnprintable } from '../text.js';
 import type { OutputNames } from './output-store.js';
 
 /**
- * Checks that each name is free, or names a regular file that is no source.
+ * Checks that each name is free, or names a regular file that nothing else needs.
  * @param sources the paths of the source's files.
- * @throws ConfigError `OUTPUT_IS_FOLDER`, `OUTPUT_NOT_A_FILE`, `OUTPUT_IS_SOURCE`, `OUTPUT_NAME_TOO_LONG`.
+ * @param own other files that foliopipe reads or writes; they may be missing.
+ * @throws ConfigError `OUTPUT_IS_FOLDER`, `OUTPUT_NOT_A_FILE`, `OUTPUT_IS_SOURCE`, `OUTPUT_IS_OWN_FILE`,
+ *   `OUTPUT_NAME_TOO_LONG`.
  */
 export async function checkPlace(
   { output, beside, local, lock }: OutputNames,
   sources: readonly string[],
+  own: readonly string[] = [],
 ): Promise<void> {
   const files = new Map<string, string>();
   for (const name of [output, ...beside, ...local, ...lock]) {
@@ -31,6 +34,11 @@ export async function checkPlace(
   for (const source of files.size === 0 ? [] : sources) {
     const name = files.get(identityOf(await stat(source, { bigint: true })));
     if (name !== undefined) throw isSource(name, output, source);
+  }
+  for (const path of files.size === 0 ? [] : own) {
+    const found = await stat(path, { bigint: true }).catch(() => undefined);
+    const name = found && files.get(identityOf(found));
+    if (name !== undefined) throw isOwnFile(name, output, path);
   }
 }
 
@@ -95,18 +103,29 @@ function kindOf(found: BigIntStats): string {
 }
 
 function isSource(name: string, output: string, source: string): ConfigError {
-  const isOutput = name === output;
-  const what = isOutput
-    ? `output.path ${name} is`
-    : `${name}, which a publication of the output replaces or removes, is`;
   return new ConfigError(
     'OUTPUT_IS_SOURCE',
-    `${what} the source itself${name === source ? '' : ` (${source})`}`,
-    {
-      hint: `write somewhere else, for example ${join(dirname(output), 'out', 'enriched.csv')}`,
-      facts: { path: name, source },
-    },
+    `${nameIs(name, output)} the source itself${name === source ? '' : ` (${source})`}`,
+    { hint: elsewhere(output), facts: { path: name, source } },
   );
+}
+
+function isOwnFile(name: string, output: string, path: string): ConfigError {
+  return new ConfigError(
+    'OUTPUT_IS_OWN_FILE',
+    `${nameIs(name, output)} a file that foliopipe needs itself${name === path ? '' : ` (${path})`}: a config, the token, the log or the state`,
+    { hint: elsewhere(output), facts: { path: name, file: path } },
+  );
+}
+
+function nameIs(name: string, output: string): string {
+  return name === output
+    ? `output.path ${name} is`
+    : `${name}, which a publication of the output replaces or removes, is`;
+}
+
+function elsewhere(output: string): string {
+  return `write somewhere else, for example ${join(dirname(output), 'out', 'enriched.csv')}`;
 }
 
 /** A single file that is mounted, as into a container, can be written but not replaced. Known on Linux only. */

@@ -59,9 +59,11 @@ export interface OutputStore {
    * Checks that nothing stands under the names that a publication cannot replace (rule "Check before paying"). Changes
    * nothing.
    * @param sources the paths of the source's files.
-   * @throws ConfigError, such as `OUTPUT_IS_FOLDER`; `OUTPUT_IS_SOURCE` if a name is one of the sources.
+   * @param own local files that foliopipe needs itself, such as the config; they may be missing.
+   * @throws ConfigError, such as `OUTPUT_IS_FOLDER`; `OUTPUT_IS_SOURCE` if a name is one of the sources,
+   *   `OUTPUT_IS_OWN_FILE` if it is one of the others.
    */
-  check(names: OutputNames, sources: readonly string[]): Promise<void>;
+  check(names: OutputNames, sources: readonly string[], own?: readonly string[]): Promise<void>;
   /**
    * Checks that this user may write under the names. Changes nothing.
    * @throws ConfigError.

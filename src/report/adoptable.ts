@@ -3,6 +3,7 @@
  * lost or was given up. `foliopipe adopt` binds a folio that was found at the service to such a chunk.
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import type { Tally } from '../checkpoint/state.js';
 import { eachChunk } from '../checkpoint/walk-run.js';
 import { countOf } from '../quantities.js';
 
@@ -111,4 +112,14 @@ export function outcomeText({ records, round }: Pick<FolioGivenUp, 'records' | '
 /** The command that gives up a folio that is never finished. */
 export function abandonCommand(run: string, chunk: number): string {
   return `foliopipe abandon --run ${run} --chunk ${chunk}`;
+}
+
+/** Whether `--new` gives up paid requests whose answers are not here, and so wants `--yes`. */
+export function hasOpenRequests({ submitted, finished, uploading, ambiguous }: Tally['chunks']): boolean {
+  return submitted + finished + uploading + ambiguous > 0;
+}
+
+/** The command that begins a new run in place of an unfinished one. @param hasOpen see `hasOpenRequests`. */
+export function newRunCommand(hasOpen: boolean): string {
+  return `foliopipe run --new${hasOpen ? ' --yes' : ''}`;
 }

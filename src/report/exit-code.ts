@@ -85,9 +85,12 @@ export function failureText(failed: number, records: number, tolerate: number): 
   return `${formatCount(failed)} of ${countOf(records, 'record')} failed (${formatShare(failed, records)}), and failures.tolerate is ${formatPercent(tolerate, 3)}`;
 }
 
-/** The hint to raise `failures.tolerate` to a value with which the run would go on. */
-export function raiseToleranceHint(run: string, failed: number, records: number): string {
-  return `set failures.tolerate to ${enoughTolerance(failed, records)} or more and run the same command again to go on with run ${run}, or remove the cause and start a new run: foliopipe run --new`;
+/**
+ * The hint to raise `failures.tolerate` to a value with which the run would go on.
+ * @param newRun the command that begins a new run.
+ */
+export function raiseToleranceHint(run: string, failed: number, records: number, newRun: string): string {
+  return `set failures.tolerate to ${enoughTolerance(failed, records)} or more and run the same command again to go on with run ${run}, or remove the cause and start a new run: ${newRun}`;
 }
 
 /** A value of `failures.tolerate` with which so many failed records are tolerated, such as `14.3%`. */

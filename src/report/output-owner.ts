@@ -1,7 +1,9 @@
 /** One pipeline writes an output (rule "One writer", docs/architecture.md#one-writer): whose publication is there? */
+import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
 import { EMBEDDED } from '../config/service-section.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
+import type { Logger } from '../logger.js';
 import { escapeUnprintable } from '../text.js';
 import { manifestPath } from './manifest.js';
 
@@ -38,6 +40,39 @@ export async function refuseOtherPipeline(
       facts: { path: output, pipeline: name, manifest },
     },
   );
+}
+
+/** What may be done about a file that no pipeline has published. */
+export interface ForeignOptions {
+  /** Replaces it all the same, and says so. */
+  readonly yes?: boolean;
+  readonly logger: Logger;
+}
+
+/**
+ * Refuses to replace a file that foliopipe has not published. A publication whose manifest was moved away is known by
+ * its path; an empty file holds nothing.
+ * @param reader undefined if there is no state yet.
+ * @throws ConfigError `OUTPUT_FOREIGN`.
+ */
+export async function refuseForeign(
+  store: Pick<OutputStore, 'read'>,
+  output: string,
+  pipeline: string,
+  reader: Pick<CheckpointReader, 'publications'> | undefined,
+  { yes = false, logger }: ForeignOptions,
+): Promise<void> {
+  const [first, manifest] = [await store.read(output, 1), await store.read(manifestPath(output), HEAD_BYTES)];
+  if (first === undefined || first.length === 0) return;
+  if (textIn(Buffer.from(manifest ?? []).toString(), 'pipeline') !== undefined) return;
+  const published = (await reader?.publications(pipeline)) ?? [];
+  if (published.some(({ path }) => path === output)) return;
+  const text = `${output} is a file that the pipeline ${pipeline} has not published: no manifest of foliopipe is beside it`;
+  if (yes) return logger.warn({ path: output }, `${text}; it is replaced, because of --yes`);
+  throw new ConfigError('OUTPUT_FOREIGN', text, {
+    hint: 'nothing was sent now; move it away or name another output.path (--output), then run the same command again; run and submit replace it with --yes',
+    facts: { path: output },
+  });
 }
 
 /** The value of a key as foliopipe writes it: on a line of its own, which no text within the file can imitate. */

@@ -24,6 +24,8 @@ export interface RunSummary {
   readonly rehearsal: boolean;
   /** Whether this process began the run, continued it, or found it done. */
   readonly found: 'new' | 'continued' | 'done';
+  /** When the results of the run were removed (`retention.results`), in epoch milliseconds; null if they are here. */
+  readonly prunedAt: number | null;
   /** Whether there is a publication of the run. */
   readonly published: boolean;
   /** Number of the publication, which increases within the pipeline; null while there is none. */
@@ -140,6 +142,7 @@ export async function summarizeRun(
     exitCode: withheld === null ? (published?.exitCode ?? null) : withheldExitCode,
     rehearsal: run.rehearsal,
     found,
+    prunedAt: run.prunedAt,
     published: published !== null,
     publication: published?.number ?? null,
     publishedAgain,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
 import { fixedOutputDate, type OutputRun } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
+import type { DeltaStore } from '../delta/delta-store.js';
 import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
@@ -13,7 +14,7 @@ import type { Choice, Source } from '../types.js';
 import { checkDisk } from './check-disk.js';
 import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
 import { type GivenUpRun, givenUpText } from './given-up-run.js';
-import { budgetLeft, canaryRecords, checkBudget } from './guards.js';
+import { budgetLeft, canaryRecords, checkBudget, checkDelta } from './guards.js';
 import { checkLoad } from './load-run.js';
 import type { SegmentContext } from './missing-segments.js';
 import type { RunOptions } from './run-options.js';
@@ -23,6 +24,7 @@ export interface BeginRunContext extends SegmentContext {
   readonly service: string;
   readonly clock: Clock;
   readonly loadTarget: LoadTarget | null;
+  readonly deltas: DeltaStore;
 }
 
 /** What was found before a run begins. */
@@ -101,6 +103,7 @@ async function checkNewRun(
   now: number,
 ): Promise<void> {
   const { config, checkpoint, logger } = context;
+  await checkDelta(context);
   if (choice !== null) {
     logChoice(logger, id, choice);
     await checkMiss(context, options, choice);

@@ -2,11 +2,13 @@
 import { statSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { reserveBytes } from '../checkpoint/journal/reserve.js';
 import type { Config } from '../config/schema.js';
 import { TroubleError } from '../errors.js';
 import { workFolderOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
 import { formatBytes, formatCount } from '../quantities.js';
+import { shareOf } from '../source/column-bytes.js';
 import type { Bytes, Source } from '../types.js';
 
 /** Bytes that an answer adds to a row, about; and the lineage of a row. */
@@ -15,6 +17,12 @@ const LINEAGE_BYTES = 110;
 /** How many times smaller text becomes by gzip: a source whose size is not known unzipped, and parts. */
 const SOURCE_GZIP = 4;
 const PART_GZIP = 5;
+/** The number of a record that is sent, and its delimiter. */
+const KEY_BYTES = 8;
+/** Bytes of a chunk in the database and in the journal; and in the database's log, which then begins again. */
+const CHUNK_ROWS_BYTES = 2 * 1024;
+const CHUNK_LOG_BYTES = 64 * 1024;
+const MAX_LOG_BYTES = 4 * 1024 * 1024;
 /** Bytes of an answer in a segment, and of its entry in a lane while the segment is made. */
 const SEGMENT_BYTES = 40 + 120;
 
@@ -27,6 +35,8 @@ export interface StillToWrite {
   readonly keepsAnswers: boolean;
   /** The work file, which grows to the output; undefined if there is none yet. */
   readonly workFile?: string;
+  /** Room that a killed process has left in the state; undefined if there is none. */
+  readonly reserve?: string;
 }
 
 /** The room that something needs, or that a disk has. */
@@ -79,7 +89,7 @@ export async function checkDisk(
 /** An estimate of what a run writes into its state folder, and beside its output. */
 export function roomNeeded(
   { upload, output, chunks, concurrency }: Omit<DiskConfig, 'stateDir'>,
-  { source, records: toStore, keepsAnswers, workFile }: StillToWrite,
+  { source, records: toStore, keepsAnswers, workFile, reserve }: StillToWrite,
 ): { readonly state: Room; readonly published: Room } {
   const text = source.files.reduce(
     (sum, { bytes, unzippedBytes, dialect }) =>
@@ -87,24 +97,29 @@ export function roomNeeded(
     0,
   );
   const records = Math.max(source.records - source.rejected, 1);
-  const columns = output.columns === 'all' ? 1 : output.columns.length / source.columns.length;
+  const columns = output.columns === 'all' ? 1 : shareOf(source, output.columns);
   const row = ANSWER_BYTES + (output.lineage ? LINEAGE_BYTES : 0);
-  const written = (workFile && statSync(workFile, { throwIfNoEntry: false })?.size) || 0;
-  const published = Math.max(text * columns + records * row - written, 0);
+  const published = Math.max(text * columns + records * row - sizeOf(workFile), 0);
 
-  // Columns are taken to be as long as each other; the key is one more.
-  const sent = Math.min((Object.keys(upload.columns).length + 1) / source.columns.length, 1);
-  const record = (text * sent) / records;
+  const record = (text * shareOf(source, Object.values(upload.columns))) / records + KEY_BYTES;
   const chunkRecords = Math.max(Math.min(chunks.maxRecords, chunks.maxBytes / record), 1);
   const open = (concurrency.folios + concurrency.uploads) * chunkRecords;
   const kept = keepsAnswers ? toStore : Math.min(toStore, open);
   const parts = (toStore * (record + ANSWER_BYTES)) / PART_GZIP;
-  const state = parts + kept * record + (keepsAnswers ? toStore * SEGMENT_BYTES : 0);
-  const files = 3 * Math.ceil(toStore / chunkRecords);
+  const toSend = Math.ceil(toStore / chunkRecords);
+  const database = toSend * CHUNK_ROWS_BYTES + Math.min(toSend * CHUNK_LOG_BYTES, MAX_LOG_BYTES);
+  const reserved = toStore === 0 ? 0 : Math.max(reserveBytes(concurrency.uploads) - sizeOf(reserve), 0);
+  const answers = keepsAnswers ? toStore * SEGMENT_BYTES : 0;
+  const state = parts + kept * record + answers + database + reserved;
+  const files = 3 * toSend;
   return {
     state: { bytes: Math.ceil(state), files },
     published: { bytes: Math.ceil(published), files: OUTPUT_FILES },
   };
+}
+
+function sizeOf(path: string | undefined): Bytes {
+  return (path && statSync(path, { throwIfNoEntry: false })?.size) || 0;
 }
 
 /** The output, what stands beside it, and their work files. */

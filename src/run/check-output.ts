@@ -1,8 +1,11 @@
 /** Checks where a run writes, before it begins. Changes nothing, and leaves nothing behind. */
-import { join } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { isS3 } from '../config/s3-address.js';
 import type { Config } from '../config/schema.js';
 import { STREAM } from '../config/values.js';
 import { ConfigError } from '../errors.js';
+import { nearestFolder } from '../files/output-rights.js';
 import type { OutputStore } from '../files/output-store.js';
 import { outputNames } from '../report/manifest.js';
 import { refuseOtherPipeline } from '../report/output-owner.js';
@@ -11,21 +14,59 @@ import { futureMatches } from '../source/future-files.js';
 /**
  * Checks that a run could put its output in place, and that its source would not match what it writes.
  * @param paths the files of the source.
- * @throws ConfigError as `OutputStore.check` and `checkWritable`; `OUTPUT_OF_OTHER_PIPELINE`, `OUTPUT_IN_SOURCE`,
- *   `STATE_IN_SOURCE`.
+ * @throws ConfigError as `checkOutputPlace` and `OutputStore.checkWritable`; `OUTPUT_OF_OTHER_PIPELINE`.
  */
 export async function checkOutput(
-  config: Pick<Config, 'pipeline' | 'service' | 'source' | 'output' | 'stateDir'>,
+  config: PlaceConfig & Pick<Config, 'pipeline' | 'service'>,
   store: OutputStore,
   paths: readonly string[],
 ): Promise<void> {
   const { path } = config.output;
-  const names = outputNames(path, config.stateDir);
-  await store.check(names, paths);
-  await refuseOwnFiles(config, paths);
-  await store.checkWritable(names);
+  await checkOutputPlace(config, store, paths);
+  await store.checkWritable(outputNames(path, config.stateDir));
   const writer = { pipeline: config.pipeline, isTrial: config.service.embedded };
   await refuseOtherPipeline(store, path, writer);
+}
+
+type PlaceConfig = Pick<Config, 'source' | 'output' | 'stateDir' | 'ownFiles'>;
+
+/**
+ * Checks that a publication would replace nothing that foliopipe needs: the source, its config, its state.
+ * @param paths the files of the source.
+ * @throws ConfigError as `OutputStore.check`; `OUTPUT_IN_STATE`, `OUTPUT_IN_SOURCE`, `STATE_IN_SOURCE`.
+ */
+export async function checkOutputPlace(
+  config: PlaceConfig,
+  store: Pick<OutputStore, 'check'>,
+  paths: readonly string[],
+): Promise<void> {
+  const database = join(config.stateDir, 'checkpoint.db');
+  const own = [...config.ownFiles, database, `${database}-wal`, `${database}-shm`];
+  await store.check(outputNames(config.output.path, config.stateDir), paths, own);
+  if (!isS3(config.output.path)) await refuseState(config);
+  await refuseOwnFiles(config, paths);
+}
+
+/** The schema compares the names of both; a link may lead from one into the other. */
+async function refuseState({ output: { path }, stateDir }: PlaceConfig): Promise<void> {
+  const folder = await realFolder(dirname(path));
+  const state = await realFolder(stateDir);
+  if (folder === undefined || state === undefined || !`${folder}${sep}`.startsWith(`${state}${sep}`)) return;
+  throw new ConfigError(
+    'OUTPUT_IN_STATE',
+    `output.path ${path} lies in stateDir (${state}), whose files belong to foliopipe`,
+    { hint: 'write the output into another folder', facts: { path, state } },
+  );
+}
+
+/** The folder without links, also if it is still to be made; undefined if that cannot be said. */
+async function realFolder(folder: string): Promise<string | undefined> {
+  try {
+    const { path, missing } = await nearestFolder(folder);
+    return join(await realpath(path), ...missing);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -33,7 +74,7 @@ export async function checkOutput(
  * @param paths the files of the source. A source that is the name of one file matches nothing else.
  * @throws ConfigError `OUTPUT_IN_SOURCE`, `STATE_IN_SOURCE`.
  */
-export async function refuseOwnFiles(
+async function refuseOwnFiles(
   { source, output, stateDir }: Pick<Config, 'source' | 'output' | 'stateDir'>,
   paths: readonly string[],
 ): Promise<void> {

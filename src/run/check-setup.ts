@@ -3,6 +3,7 @@ import { constants, existsSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ProbeOptions, probeSearch, probeService } from '../api/probe-service.js';
+import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import { withPlannedPath } from '../config/output-path.js';
@@ -15,8 +16,10 @@ import { createOutputStore } from '../files/create-output-store.js';
 import { workFolderOf } from '../files/work-file.js';
 import { createLoadTable } from '../load/configured-load.js';
 import type { LoadTarget } from '../load/load-target.js';
+import { silentLogger } from '../logger.js';
 import { tryToMakeFolder } from '../make-folder.js';
 import { formatBytes } from '../quantities.js';
+import { refuseForeign } from '../report/output-owner.js';
 import { createOutputLayout } from '../results/output-layout.js';
 import { isSpooled, namedFiles } from '../spool/open-source.js';
 import { diskOfFolder } from './check-disk.js';
@@ -90,9 +93,18 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
   // What is wrong with the source is told as an item of its own.
   const paths = await namedFiles(config.source).catch(() => []);
   const timeouts = { ...config.timeouts, connect: longestCheckMs, idle: longestCheckMs };
-  await checkOutput(config, createOutputStore({ ...config, timeouts }, { ...options, attempts: 1 }), paths);
-  if (isS3(path)) return text;
-  return template === undefined ? text : `${path}: ${text}`;
+  const store = createOutputStore({ ...config, timeouts }, { ...options, attempts: 1 });
+  await checkOutput(config, store, paths);
+  // What is wrong with the state is an item too.
+  const reader = await openCheckpointReader(config.stateDir).catch(() => null);
+  if (reader !== null) {
+    try {
+      await refuseForeign(store, path, config.pipeline, reader, { logger: silentLogger });
+    } finally {
+      await reader?.close();
+    }
+  }
+  return isS3(path) || template === undefined ? text : `${path}: ${text}`;
 }
 
 /** Leaves nothing behind: a missing folder will be created by the run, so its nearest parent must take folders. */

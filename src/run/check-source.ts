@@ -8,7 +8,6 @@ import { ConfigError, SourceError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
 import { silentLogger } from '../logger.js';
-import { outputNames } from '../report/manifest.js';
 import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { type ScanSourceOptions, scanSource } from '../source/scan-source.js';
@@ -19,7 +18,7 @@ import { createUploadLayout, maxRecordBytes } from '../stages/chunk/cut-chunks.j
 import { systemClock } from '../streams/clock.js';
 import { showText } from '../text.js';
 import type { RejectLimit, Source } from '../types.js';
-import { refuseOwnFiles } from './check-output.js';
+import { checkOutputPlace } from './check-output.js';
 import type { RunOptions } from './run-options.js';
 
 /** What `checkSource` may be told. */
@@ -48,8 +47,7 @@ export async function checkSource(
   known?: Run,
 ): Promise<Source> {
   const named = await namedFiles(config.source);
-  await output.check(outputNames(config.output.path, config.stateDir), named);
-  await refuseOwnFiles(config, named);
+  await checkOutputPlace(config, output, named);
   const { logger = silentLogger, clock = systemClock } = options;
   const opened = await openSource(config, named, { ...options, logger, now: clock.now(), signal });
   const { paths } = opened;

@@ -11,7 +11,7 @@ import { countOf, formatCount, formatPercent, formatShare } from '../quantities.
 import { priceOf } from '../report/origins.js';
 import type { LayoutSource } from '../results/output-layout.js';
 import type { AnswerLookup, AnswerStore, PlannedChoice } from '../reuse/answer-store.js';
-import type { RecordWatch } from '../source/scan-source.js';
+import type { RecordWatch } from '../source/scan-file.js';
 import { createUploadLayout } from '../stages/chunk/cut-chunks.js';
 import { firstPosition, recordsFrom } from '../stages/read-source.js';
 import type { Choice, Segment, Source } from '../types.js';

@@ -1,5 +1,6 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 import type { Checkpoint, Run } from '../checkpoint/checkpoint.js';
+import { reservePath } from '../checkpoint/journal/reserve.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../config/fixed-values.js';
 import { withOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
@@ -8,6 +9,7 @@ import type { OutputStore } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
 import { countOf, formatDuration } from '../quantities.js';
 import { recordsToSend } from '../report/origins.js';
+import { refuseForeign } from '../report/output-owner.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { isEchoChanged } from '../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
@@ -99,6 +101,8 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
       }
     }
     if (excess !== undefined) throw excess;
+    const { logger } = context;
+    await refuseForeign(output, config.output.path, config.pipeline, checkpoint, { ...options, logger });
     await context.prepareOutput(config.output.path);
     const before = { run: begun, unfinished, givenUp, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, before), found: 'new' };
@@ -206,7 +210,13 @@ async function continueRun(
   if (source.sha256 !== run.source.sha256) {
     throw sourceChangedError(run, source, await findGivenUp(context, options, run, true));
   }
-  await context.prepareOutput(context.config.output.path);
+  const { config, output, checkpoint, logger } = context;
+  const { path } = config.output;
+  // A run that has begun has looked at its own path.
+  if (typeof existing === 'string') {
+    await refuseForeign(output, path, config.pipeline, checkpoint, { ...options, logger });
+  }
+  await context.prepareOutput(path);
   if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
   if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
   if (run.state === 'open' && isEchoChanged(context.config, run)) {
@@ -244,7 +254,8 @@ async function checkDiskAgain(
   if (toSend <= 0) return;
   const records = toSend + of.submitted + of.finished;
   const workFile = workPathOf(config.output.path, run.id, config.stateDir);
-  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile };
+  const reserve = reservePath(config.stateDir, run.id);
+  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile, reserve };
   await checkDisk(config, write, { ...options, logger });
 }
 

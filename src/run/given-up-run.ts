@@ -4,7 +4,7 @@ import { budgetAt } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError, TroubleError } from '../errors.js';
 import { countOf, formatCount, formatDuration } from '../quantities.js';
-import { abandonCommand } from '../report/adoptable.js';
+import { abandonCommand, hasOpenRequests, newRunCommand } from '../report/adoptable.js';
 import { priceOf } from '../report/origins.js';
 import type { Source } from '../types.js';
 import { hasSentSame } from './missing-segments.js';
@@ -74,7 +74,7 @@ export async function findGivenUp(
     boughtAgain,
     onlyIfUnchanged: run.choice === null && isSourceChanged === null,
     keptFor: config.retention.results,
-    needsYes: open.chunks + ambiguous.chunks > 0,
+    needsYes: hasOpenRequests(chunks),
   };
 }
 
@@ -160,8 +160,8 @@ export function waysFromChanged(
   const isFile = files[0]?.name === undefined;
   const back = `${isFile ? 'put the old file back' : 'give the old content again'} to finish run ${run}`;
   if (givenUp === undefined)
-    return `${back}; or start a new run: foliopipe run --new; nothing was paid for in run ${run}`;
-  return `${back}; or foliopipe run --set source.onChange=supersede fetches what the open folios bring, and then starts a new run; or foliopipe run --new${givenUp.needsYes ? ' --yes' : ''} gives up what is open: ${givenUpText(givenUp)}`;
+    return `${back}; or start a new run: ${newRunCommand(false)}; nothing was paid for in run ${run}`;
+  return `${back}; or foliopipe run --set source.onChange=supersede fetches what the open folios bring, and then starts a new run; or ${newRunCommand(givenUp.needsYes)} gives up what is open: ${givenUpText(givenUp)}`;
 }
 
 /** What was paid in vain and what is kept. The text has no capital and no full stop. */

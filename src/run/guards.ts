@@ -1,11 +1,12 @@
-/** The limits on a run before it pays: the remaining budget, and the canary that is sent first. */
+/** What a new run must pass before it pays: the remaining budget, the base of its delta; and the canary that is sent first. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { budgetAt } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
-import { GuardError } from '../errors.js';
+import { ConfigError, GuardError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { countOf, formatCount } from '../quantities.js';
+import { checkDeltaBase } from '../stages/publish/write-delta.js';
 import type { Source } from '../types.js';
 
 /** One cap of the budget, in records. */
@@ -85,3 +86,18 @@ export async function canaryRecords(
 }
 
 const automaticCanary = 200;
+
+/**
+ * Checks that the delta of a new run will have its base.
+ * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`.
+ */
+export async function checkDelta(run: Parameters<typeof checkDeltaBase>[0]): Promise<void> {
+  await checkDeltaBase(run).catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error;
+    const { code, message, facts } = error;
+    throw new ConfigError(code, message, { hint: WITHOUT_BASE, facts, cause: error });
+  });
+}
+
+const WITHOUT_BASE =
+  'nothing was sent; put the folder deltas/ of the state back; or begin anew: foliopipe run --set output.delta=false, and then the same command again: its delta has no base and holds every row';

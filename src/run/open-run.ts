@@ -106,6 +106,7 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
       answers,
       files,
       loadTarget,
+      deltas,
       signal,
       clock,
       logger,

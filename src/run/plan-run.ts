@@ -4,16 +4,19 @@
  */
 import { dirname } from 'node:path';
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
+import { reservePath } from '../checkpoint/journal/reserve.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
 import { withOutputPath, withPlannedPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
+import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import type { SourceError } from '../errors.js';
 import { createOutputStore } from '../files/create-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
 import { judgedCounts, releaseReason } from '../report/exit-code.js';
+import { refuseForeign } from '../report/output-owner.js';
 import { pickRecords } from '../source/read-records.js';
 import { isSpooled } from '../spool/open-source.js';
 import { withPlanFolder } from '../spool/spool-folder.js';
@@ -26,7 +29,7 @@ import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { asBegun, pickDoneRun, prunedError } from './done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from './given-up-run.js';
-import { type BudgetLeft, budgetLeft, canaryRecords } from './guards.js';
+import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from './guards.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import type { RunOptions } from './run-options.js';
 import { serviceIdentity } from './service.js';
@@ -75,7 +78,10 @@ export async function planRun(config: Config, options: PlanOptions): Promise<Pla
 }
 
 export interface PlanOptions
-  extends Pick<RunOptions, 'onScan' | 'onCopy' | 'fresh' | 'output' | 'answers' | 'reuse' | 'yes' | 'stdin'> {
+  extends Pick<
+    RunOptions,
+    'onScan' | 'onCopy' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin'
+  > {
   readonly signal: AbortSignal;
 }
 
@@ -106,6 +112,13 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
     if (sends) {
       const paths = source.files.map(({ path }) => path);
       await checkOutput(config, output, paths);
+      if (kind === 'begin') {
+        const { path } = config.output;
+        const logger = silentLogger;
+        const { deltas = createLocalDeltaStore(config.stateDir) } = options;
+        if (reader !== undefined) await checkDelta({ config, deltas, checkpoint: reader });
+        await refuseForeign(output, path, config.pipeline, reader, { ...options, logger });
+      }
     }
     const begun = kind === 'continue' ? run! : undefined;
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
@@ -129,12 +142,15 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
     if (sends) {
-      const workFile = begun && workPathOf(config.output.path, begun.id, config.stateDir);
+      const left = begun && {
+        workFile: workPathOf(config.output.path, begun.id, config.stateDir),
+        reserve: reservePath(config.stateDir, begun.id),
+      };
       const write = {
         source,
         records: next.records,
         keepsAnswers: reuse !== null,
-        ...(workFile && { workFile }),
+        ...left,
       };
       if (kind === 'begin' || next.records > 0)
         await checkDisk(config, write, { ...options, logger: silentLogger });

@@ -90,7 +90,7 @@ export function createWatchedStore(store: OutputStore, expectOurs: () => Promise
     identity: (name) => store.identity(name),
     read: (name, bytes) => store.read(name, bytes),
     stream: (name) => store.stream(name),
-    check: (names, sources) => store.check(names, sources),
+    check: (names, sources, own) => store.check(names, sources, own),
     prepare: (names) => store.prepare(names),
   };
 }

@@ -7,7 +7,7 @@ import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
 import { pickRecords, readRecords, withoutBlank } from '../source/read-records.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { fileStamp } from '../source/source-files.js';
+import { fileStamp, unreadable } from '../source/source-files.js';
 import { hashFile } from '../streams/file-identity.js';
 import type { Position, Source, SourceFile } from '../types.js';
 import { createUploadLayout, maxRecordBytes } from './chunk/cut-chunks.js';
@@ -95,7 +95,9 @@ async function checkFile(file: SourceFile): Promise<boolean> {
   const { stamp, bytes } = await fileStamp(file.path);
   if (stamp === (provenStamps.get(file) ?? file.stamp)) return false;
   if (bytes !== file.bytes) throw sourceChanged(file.path, `it has ${bytes} bytes instead of ${file.bytes}`);
-  const found = await hashFile(file.path);
+  const found = await hashFile(file.path).catch((cause: unknown) => {
+    throw unreadable(file.path, cause);
+  });
   if (found?.sha256 !== file.sha256) throw sourceChanged(file.path, 'its content is different');
   provenStamps.set(file, stamp);
   return true;

@@ -15,12 +15,14 @@ const spare: Buffer[] = [];
  *
  * Each piece is valid until the next one is requested. The pieces are known to be correct only when the generator ends
  * without an error.
+ * @param onDecoded sees decoded bytes as soon as they arrive, before they are given in a piece; what it throws is thrown.
  * @throws MalformedReplyError when the JSON is malformed or cut, when the string is missing, doubled or not base64, or
  *   when the rest is larger than `options.maxOtherBytes`.
  */
 export async function* decodeBase64Json(
   body: AsyncIterable<Uint8Array>,
   options: JsonSkeletonOptions,
+  onDecoded?: (bytes: Buffer) => void,
 ): AsyncGenerator<Buffer> {
   const skeleton = new JsonSkeleton(options);
   const decoded = spare.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
@@ -40,7 +42,9 @@ export async function* decodeBase64Json(
           yield decoded.subarray(0, length);
           length = 0;
         }
-        length += text.decode(bytes, at, decoded, length);
+        const count = text.decode(bytes, at, decoded, length);
+        onDecoded?.(decoded.subarray(length, length + count));
+        length += count;
         at = text.stoppedAt;
         if (text.closed) {
           skeleton.close();

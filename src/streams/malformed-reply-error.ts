@@ -3,7 +3,11 @@ import { TroubleError } from '../errors.js';
 
 /** Thrown by the readers of replies. The caller retries: the trouble counts as temporary unless it occurs often. */
 export class MalformedReplyError extends TroubleError {
-  constructor(message: string) {
+  /** What is wrong in a reply that is whole, JSON and of the interface's outer form: it may be so for good. */
+  readonly breach: string | null;
+
+  constructor(message: string, breach: string | null = null) {
     super('MALFORMED_REPLY', message);
+    this.breach = breach;
   }
 }

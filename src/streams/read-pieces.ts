@@ -3,13 +3,14 @@
  * the consumer works on the last one.
  */
 import { open } from 'node:fs/promises';
+import { withPath } from './system-error.js';
 
 /** Large enough that a read by another thread costs little, compared with the work on the bytes. */
 export const PIECE_BYTES = 512 * 1024;
 
 /**
  * Reads a file from an offset on. Each piece is valid until the next one is requested.
- * @throws the system's error, such as `ENOENT`, when the file cannot be read.
+ * @throws the system's error with the path, such as `ENOENT`, when the file cannot be read.
  */
 export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffer, void, undefined> {
   const file = await open(path);
@@ -28,7 +29,9 @@ export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffe
     let free: typeof filling | undefined;
     read(filling);
     for (;;) {
-      const piece = await ahead!;
+      const piece = await ahead!.catch((error: unknown) => {
+        throw withPath(error, path);
+      });
       if (piece.length === 0) return;
       [free, filling] = [filling, free ?? Buffer.allocUnsafeSlow(PIECE_BYTES)];
       read(filling);

@@ -9,3 +9,10 @@ export function codeOf(error: unknown): string {
 export function isMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
 }
+
+/** The error with the path of the file that it is about: the system names none for a file that is open. */
+export function withPath(error: unknown, path: string): unknown {
+  return codeOf(error) === '' || (error as NodeJS.ErrnoException).path
+    ? error
+    : Object.assign(error as Error, { path });
+}

@@ -1,7 +1,7 @@
 /** The rule "Paid requests are not retried blindly" as a table. */
 import { describe, expect, test } from 'vitest';
 import type { Failure, Operation } from '../../src/api/failure.js';
-import { decideRetry, isLost, isMissing } from '../../src/api/retry-decision.js';
+import { decideRetry, isMissing, isSettled } from '../../src/api/retry-decision.js';
 
 const OPERATIONS: Operation[] = ['upload', 'track', 'download', 'search'];
 const status = (code: number, fromService = true): Failure => ({
@@ -18,7 +18,14 @@ const table: [string, Failure, string, string, string, string][] = [
   ['nothing sent', network('unsent'), 'retry', 'retry', 'retry', 'retry'],
   ['cut after it began', network('cut'), 'no-reply', 'retry', 'retry', 'no-reply'],
   ['certificate', network('certificate'), ...all('misconfigured')],
-  ['malformed', { kind: 'malformed', message: '' }, 'unreadable', 'retry', 'retry', 'unreadable'],
+  [
+    'malformed',
+    { kind: 'malformed', message: '', breach: null },
+    'unreadable',
+    'retry',
+    'retry',
+    'unreadable',
+  ],
   ...[300, 301, 302, 303, 304, 307, 308, 399].map((code) =>
     row(code, 'redirected', 'refused', 'refused', 'redirected'),
   ),
@@ -77,5 +84,5 @@ test.each([
   ['often enough, and not for long', 600, 999, false],
   ['for long, and not often', 5, 1_000_000, false],
 ])('what is missing %s', (_, count, duration, lost) => {
-  expect(isLost({ count, duration }, 1000)).toBe(lost);
+  expect(isSettled({ count, duration }, 1000)).toBe(lost);
 });

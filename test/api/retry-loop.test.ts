@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
 import { RateLimiter } from '../../src/api/rate-limiter.js';
 import { Outage, RetryLoop } from '../../src/api/retry-loop.js';
-import { FolioLostError, TroubleError } from '../../src/errors.js';
+import { BrokenReplyError, FolioLostError, TroubleError } from '../../src/errors.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
 import { errorOf, noSignal } from '../helpers/api/test-client.js';
 
@@ -73,6 +73,41 @@ test('the time in which this process does not run is neither an outage nor count
   expect(await run('track', long.attempt)).toBe('done');
   const missing = failing(...Array.from({ length: 10 }, () => status(404)));
   expect(await run('track', missing.attempt)).toBe('done');
+});
+
+describe('a reply that breaks the interface', () => {
+  const broken = (breach: string) => new MalformedReplyError(`${breach}, in the reply: x`, breach);
+  const one = broken('response.part: expected a whole number');
+  const html = new MalformedReplyError('the reply is not JSON: <html>');
+
+  test('is sure after six of the same kind, whatever comes between them', async () => {
+    const { run } = createLoop();
+    const passing = failing(one, one, one, one, one, broken('another'), one, one);
+    expect(await run('track', passing.attempt)).toBe('done');
+    const sure = failing(one, CUT, one, one, html, one, one, one);
+    const error = await errorOf(run('track', sure.attempt));
+    expect(error).toBeInstanceOf(BrokenReplyError);
+    expect(error).toMatchObject({ code: 'REPLY_BREAKS_INTERFACE', exitCode: 6, facts: { folio: 'F' } });
+    expect(sure.attempts()).toBe(8);
+  });
+
+  test('is asked for as long as lostAfter says, also if giveUpAfter is shorter', async () => {
+    const { run } = createLoop(10, 200);
+    const began = performance.now();
+    const attempt = async () => {
+      throw one;
+    };
+    expect(await errorOf(run('track', attempt))).toBeInstanceOf(BrokenReplyError);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(200);
+  });
+
+  test('is an outage if it is no JSON of the interface', async () => {
+    const { run } = createLoop(30);
+    const attempt = async () => {
+      throw html;
+    };
+    expect(await errorOf(run('track', attempt))).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+  });
 });
 
 describe('a folio that the service does not know', () => {

@@ -12,6 +12,7 @@ const done: RunSummary = {
   exitCode: 0,
   rehearsal: false,
   found: 'new',
+  prunedAt: null,
   published: true,
   publication: 7,
   publishedAgain: null,
@@ -227,6 +228,18 @@ describe('a withheld output', () => {
     const text = summaryText({ ...held, rehearsal: true }, { ...terms, mayRetry: false });
     expect(text).toMatch(/\n {2}next: the same command with --set failures\.tolerate=10% publishes it/);
     expect(text).not.toMatch(/foliopipe (publish|retry|run)/);
+  });
+  it('of a run whose results were removed names no command that needs them', () => {
+    const pruned = { ...held, prunedAt: Date.UTC(2026, 0, 2) };
+    const text = summaryText(pruned, terms);
+    expect(text).toMatch(
+      /\n {2}next: its results were removed on 2026-01-02 .*; foliopipe run --new sends its source again \(paid again\)\n$/,
+    );
+    expect(text).not.toMatch(/foliopipe (publish|retry)/);
+    const gone = { ...done.output!, inPlace: false };
+    const missing = textOf({ prunedAt: pruned.prunedAt, output: gone, exitCode: 3 });
+    expect(missing).toContain('The output is missing or was changed, and its results were removed');
+    expect(missing).not.toMatch(/foliopipe (publish|retry)/);
   });
   it('says why it is published now', () => {
     const text = textOf({ released: 'failures.tolerate is 10%' });

@@ -67,6 +67,7 @@ test('fills in every default', () => {
     load: null,
     retention: { results: 2_592_000_000 },
     stateDir: '/base/.foliopipe',
+    ownFiles: [],
   });
   const { token, ...address } = service;
   expect(address).toEqual({

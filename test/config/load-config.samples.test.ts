@@ -60,7 +60,10 @@ test('the nightly example has every key, each with its default', async () => {
     origin: 'test',
   }));
   const byDefault = await loadConfig({ files: [], env, overrides, cwd: root });
-  expect(JSON.stringify(await load('config/nightly.example.yaml'))).toBe(JSON.stringify(byDefault));
+  const ownFiles = [join(root, 'config/nightly.example.yaml')];
+  expect(JSON.stringify(await load('config/nightly.example.yaml'))).toBe(
+    JSON.stringify({ ...byDefault, ownFiles }),
+  );
 });
 
 test.each([

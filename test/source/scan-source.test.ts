@@ -41,6 +41,7 @@ describe('a source', () => {
         },
       ],
       columns: ['näme', 'city'],
+      columnBytes: [4.5, 2],
       records: 2,
       rejected: 0,
       sha256: sha256(content),

@@ -20,6 +20,11 @@ async function readAll(path: string, start?: number): Promise<Buffer> {
 }
 
 describe('readPieces', () => {
+  it('names the file in an error that comes while it is read', async () => {
+    const path = await folder();
+    await expect(readAll(path)).rejects.toMatchObject({ code: 'EISDIR', syscall: 'read', path });
+  });
+
   it.each([0, 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES - 5])(
     'reads all of %i bytes',
     async (size) => {

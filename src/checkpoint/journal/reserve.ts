@@ -30,6 +30,8 @@ export interface Reserve {
   begin<T>(run: string, recordIntent: () => Promise<T>): Promise<T>;
   /** Records the end of a begun request. While the disk is full, gives room back and tries again. */
   end<T>(run: string, record: () => Promise<T>): Promise<T>;
+  /** Removes the file of a run that sends nothing more, also one that a killed process has left. */
+  free(run: string): void;
   /** Removes the files. */
   close(): void;
 }
@@ -38,6 +40,11 @@ export interface Reserve {
 const PIECE = 64 * 1024;
 /** For the log and the shared memory of SQLite, and for what other processes write in the meantime. */
 const BASE_PIECES = 16;
+
+/** The room that is kept while so many requests are open. */
+export function reserveBytes(open: number): number {
+  return (BASE_PIECES + open) * PIECE;
+}
 
 interface OpenReserve {
   readonly file: number;
@@ -74,7 +81,7 @@ export function createReserve(stateDir: string): Reserve {
       const reserve = reserveOf(run);
       reserve.open += 1;
       try {
-        grow(reserve, (BASE_PIECES + reserve.open) * PIECE);
+        grow(reserve, reserveBytes(reserve.open));
         return await recordIntent();
       } catch (error) {
         reserve.open -= 1;
@@ -95,6 +102,16 @@ export function createReserve(stateDir: string): Reserve {
         }
       } finally {
         if (reserve !== undefined) reserve.open -= 1;
+      }
+    },
+    free: (run) => {
+      const reserve = reserves.get(run);
+      if (reserve !== undefined) closeSync(reserve.file);
+      reserves.delete(run);
+      try {
+        rmSync(reservePath(stateDir, run), { force: true });
+      } catch {
+        // The run has ended all the same; the file goes with its folder.
       }
     },
     close: () => {

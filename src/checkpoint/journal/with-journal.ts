@@ -57,7 +57,7 @@ export function withJournal(
   function journaled<M extends JournaledChange>(
     method: M,
     linesOf: LinesOf<M>,
-    { isPaid = false, endsRequest = false } = {},
+    { isPaid = false, endsRequest = false, endsRun = false } = {},
   ): Pick<Checkpoint, M> {
     const change = checkpoint[method] as (...args: Parameters<Method<M>>) => Promise<Result<M>>;
     const changeAndAppend = async (...args: Parameters<Method<M>>): Promise<Result<M>> => {
@@ -67,6 +67,7 @@ export function withJournal(
         if (isPaid) await journals.appendDurably(args[0], line).catch(() => undefined);
         else journals.append(args[0], line);
       }
+      if (endsRun) reserve.free(args[0]);
       return result;
     };
     return { [method]: changeAndAppend } as unknown as Pick<Checkpoint, M>;
@@ -196,13 +197,14 @@ export function withJournal(
     ...journaled('recordPublishing', ([, , frozen], publication) => [
       { type: 'publishing', publication, ...(frozen && { frozen }) },
     ]),
-    ...journaled('recordDone', ([, at]) => [{ type: 'done', at }], { isPaid: true }),
+    ...journaled('recordDone', ([, at]) => [{ type: 'done', at }], { isPaid: true, endsRun: true }),
     ...journaled('recordWithheld', ([, withheld, at]) => [{ type: 'withheld', withheld, at }], {
       isPaid: true,
+      endsRun: true,
     }),
     ...journaled('recordUnpublished', () => [{ type: 'unpublished' }]),
     ...journaled('recordReopened', () => [{ type: 'reopened' }]),
-    ...journaled('recordSuperseded', ([, at]) => [{ type: 'superseded', at }]),
+    ...journaled('recordSuperseded', ([, at]) => [{ type: 'superseded', at }], { endsRun: true }),
     recordPruned: async (run, at) => {
       await checkpoint.recordPruned(run, at);
       // The new journal has no results either, but still has all paid requests.

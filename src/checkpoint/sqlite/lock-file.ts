@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { open, rename, rm, writeFile } from 'node:fs/promises';
 import type { Database } from 'better-sqlite3';
-import { isSqliteError } from '../../sqlite-driver.js';
+import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 import type { LockHolder } from '../pipeline-lock.js';
 import { openPrivateDatabase } from './open-private-database.js';
 
@@ -37,6 +37,22 @@ export function takeLock(path: string): boolean {
   }
   held.set(path, connection);
   return true;
+}
+
+/** Whether a process holds the lock now; it is not taken, and a missing file is not made. @param path a real path. */
+export function isLocked(path: string): boolean {
+  if (held.has(path)) return true;
+  try {
+    const connection = openSqlite(path, { readonly: true, fileMustExist: true, timeout: 0 });
+    try {
+      connection.prepare('SELECT 1 FROM sqlite_schema').get();
+    } finally {
+      connection.close();
+    }
+    return false;
+  } catch (error) {
+    return isSqliteError(error) && error.code.startsWith('SQLITE_BUSY');
+  }
 }
 
 /** Frees a lock that this process holds. */

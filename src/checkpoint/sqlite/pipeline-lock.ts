@@ -6,7 +6,7 @@ import { readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../make-folder.js';
 import { type HeldLock, type LockHolder, lockedError, type PipelineLock } from '../pipeline-lock.js';
-import { freeLock, isHeldHere, readHolder, takeLock, writeHolder } from './lock-file.js';
+import { freeLock, isHeldHere, isLocked, readHolder, takeLock, writeHolder } from './lock-file.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { translateStateError } from './translate-state-error.js';
 
@@ -30,6 +30,16 @@ export function createFileLock(stateDir: string): PipelineLock {
       }
     },
   };
+}
+
+/**
+ * The process that works on a pipeline now; undefined if there is none. The lock is looked at only where a holder is named,
+ * so that a run that begins in that moment finds it free.
+ */
+export async function findHolder(stateDir: string, pipeline: string): Promise<LockHolder | undefined> {
+  const folder = await realpath(join(stateDir, 'locks')).catch(() => undefined);
+  const holder = folder === undefined ? undefined : await readHolder(holderPath(folder, pipeline));
+  return holder !== undefined && isLocked(join(folder!, `${pipeline}.lock`)) ? holder : undefined;
 }
 
 /**

@@ -8,7 +8,9 @@ import {
   type ChunkRow,
   ConfigError,
   createOutputStore,
+  findHolder,
   findRestamped,
+  type LockHolder,
   loadStatus,
   lostFolioText,
   namedRun,
@@ -53,15 +55,17 @@ export function addStatus(command: Command, finish: Finish): void {
         { load: await loadStatus(state, config, run) },
       );
       const doubt = unconfirmedText(config);
+      const holder = await findHolder(config.stateDir, config.pipeline);
       if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
-      if (options.json) await printJson('summary', { ...summary });
+      if (options.json) await printJson('summary', { ...summary, working: holder ?? null });
       else if (run.state === 'done' || run.state === 'withheld') {
         const { tolerate } = config.failures;
         const text = summaryText(summary, { tolerate, mayRetry: true });
-        await print(
-          nextSteps(text + copiedText(run) + (run.state === 'withheld' ? await otherSourceText(run) : '')),
-        );
-      } else await print(nextSteps(await openText(state, run, summary, config.poll.timeout)));
+        await print(nextSteps(text + copiedText(run) + (await otherSourceText(run)) + workingText(holder)));
+      } else {
+        const text = await openText(state, run, summary, config.poll.timeout);
+        await print(nextSteps(text + workingText(holder, run)));
+      }
       finish(0);
     } finally {
       await state.close();
@@ -90,8 +94,23 @@ function copiedText({ source, createdAt }: Run): string {
   return `  source: ${escapeUnprintable(first.name)}${more}, copied ${age} ago\n`;
 }
 
+/**
+ * Says which process works on the pipeline now; else what goes on with the run, if it is unfinished.
+ * @param unfinished left out if nothing needs to go on.
+ */
+function workingText(holder: LockHolder | undefined, unfinished?: Run): string {
+  if (holder !== undefined) {
+    const { pid, command, since } = holder;
+    const age = formatDuration(Math.max(Date.now() - since, 0));
+    return `  working   process ${pid} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}\n`;
+  }
+  if (unfinished === undefined || unfinished.state === 'superseded') return '';
+  return '  no process works on it; go on with: foliopipe run\n';
+}
+
 /** Says that the commands that publish a withheld run need another source than the one that is there. */
-async function otherSourceText({ source }: Run): Promise<string> {
+async function otherSourceText({ source, state, prunedAt }: Run): Promise<string> {
+  if (state !== 'withheld' || prunedAt !== null) return '';
   const file = await findRestamped(source.files);
   if (file === undefined) return '';
   const { path, name, bytes, sha256 } = file;

@@ -46,33 +46,41 @@ const COMMA = 0x2c;
 const LF = 0x0a;
 
 /**
- * Passes on a part's pieces, and counts the columns of its header before anything else reads it.
+ * Counts the columns of a part's header.
  * @param sent the number of columns that were sent.
- * @throws UntrustedError `PART_TOO_WIDE`.
+ * @returns a function that takes the part's bytes in order; it throws UntrustedError `PART_TOO_WIDE`.
  */
-export async function* limitColumns(
-  content: AsyncIterable<Buffer>,
+export function createColumnLimit(
   sent: number,
   chunk: ChunkRow,
   { fileStatus, part }: PartReference,
-): AsyncGenerator<Buffer> {
+): (bytes: Uint8Array) => void {
   let columns = 1;
   let isQuoted = false;
   let isHeader = true;
-  for await (const piece of content) {
-    for (let at = 0; isHeader && at < piece.length; at += 1) {
-      const byte = piece[at];
+  return (bytes) => {
+    for (let at = 0; isHeader && at < bytes.length; at += 1) {
+      const byte = bytes[at];
       if (byte === QUOTE) isQuoted = !isQuoted;
       else if (isQuoted) continue;
       else if (byte === COMMA) columns += 1;
       else if (byte === LF) isHeader = false;
     }
-    if (columns > sent + MAX_ADDED_COLUMNS) {
-      throw folioError('PART_TOO_WIDE', chunk, { part, fileStatus, columns }, [
-        `has ${countOf(columns, 'column')}${isHeader ? ' or more' : ''} in ${fileStatus} part ${part};`,
-        `${countOf(sent, 'column')} were sent, and ${MAX_ADDED_COLUMNS} more may come back`,
-      ]);
-    }
+    if (columns <= sent + MAX_ADDED_COLUMNS) return;
+    throw folioError('PART_TOO_WIDE', chunk, { part, fileStatus, columns }, [
+      `has ${countOf(columns, 'column')}${isHeader ? ' or more' : ''} in ${fileStatus} part ${part};`,
+      `${countOf(sent, 'column')} were sent, and ${MAX_ADDED_COLUMNS} more may come back`,
+    ]);
+  };
+}
+
+/** Passes on a part's pieces, once `limit` has seen them. */
+export async function* limitColumns(
+  content: AsyncIterable<Buffer>,
+  limit: (bytes: Uint8Array) => void,
+): AsyncGenerator<Buffer> {
+  for await (const piece of content) {
+    limit(piece);
     yield piece;
   }
 }

@@ -10,7 +10,13 @@ import { untrustedFolioHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import type { Bytes, FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
-import { checkListing, folioTooLargeError, limitColumns, maxFolioBytes } from './folio-limits.js';
+import {
+  checkListing,
+  createColumnLimit,
+  folioTooLargeError,
+  limitColumns,
+  maxFolioBytes,
+} from './folio-limits.js';
 
 /**
  * Whether the folio is FINISHED, has both counts, and lists successful parts for all successful records. If the ranges
@@ -56,12 +62,13 @@ export async function fetchPart(
   const { fileStatus, part: number } = part;
   const { keyColumn, columns } = run.config.upload;
   const sent = Object.keys(columns).length + (keyColumn === null ? 0 : 1);
+  const createLimit = () => createColumnLimit(sent, chunk, part);
   try {
     return await run.api.download(
-      requestFor(chunk, part, held),
+      { ...requestFor(chunk, part, held), watch: createLimit },
       async (content, { rehearsal }) => {
         await checkSameService(run.checkpoint, run.id, chunk, rehearsal);
-        const counted = countRecords(limitColumns(content, sent, chunk, part));
+        const counted = countRecords(limitColumns(content, createLimit()));
         const written = await run.files.writePart(chunk.number, part, counted.content);
         return { fileStatus, part: number, ...written, records: counted.count() };
       },

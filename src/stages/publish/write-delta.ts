@@ -2,8 +2,8 @@
  * Writes `<output>.delta.csv`, how the rows differ from those of the pipeline's last complete publication. It is computed
  * before "publishing" is committed, and put in place together with the output.
  */
-import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
-import { computeDelta } from '../../delta/compute-delta.js';
+import type { Checkpoint, CheckpointReader, Publication } from '../../checkpoint/checkpoint.js';
+import { checkBase, computeDelta } from '../../delta/compute-delta.js';
 import { baseLostError, type LastPublication } from '../../delta/delta-store.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
@@ -18,6 +18,10 @@ export type DeltaNeeds = Pick<
   'id' | 'source' | 'config' | 'deltas' | 'output' | 'signal' | 'at'
 > & {
   readonly checkpoint: Pick<Checkpoint, 'runs'>;
+};
+
+type BaseNeeds = Pick<RunContext, 'config' | 'deltas'> & {
+  readonly checkpoint: Pick<CheckpointReader, 'runs'>;
 };
 
 /**
@@ -50,6 +54,17 @@ export async function writeDelta(
   const delta = await writeLocalFile(waitingPath(run), (append) => computeDelta(options, append));
   run.at('after-delta-before-publishing');
   return delta;
+}
+
+/**
+ * Checks before a run begins that its delta will have the base that the checkpoint knows of. Reads no rows.
+ * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`.
+ */
+export async function checkDeltaBase(run: BaseNeeds): Promise<void> {
+  const { pipeline, source, output } = run.config;
+  if (!output.delta || source.key === null) return;
+  const last = await lastPublication(run);
+  await checkBase({ store: run.deltas, pipeline, last, key: source.key });
 }
 
 /** Whether the delta of the publication waits for `putDelta`, or is in place already. */
@@ -98,7 +113,7 @@ export async function recordBase(
 }
 
 /** @throws ConfigError when the store has lost the last publication that the checkpoint knows. */
-async function lastPublication(run: DeltaNeeds): Promise<LastPublication | undefined> {
+async function lastPublication(run: BaseNeeds): Promise<LastPublication | undefined> {
   const { pipeline } = run.config;
   const last = await run.deltas.last(pipeline);
   if (last === undefined && (await hadDelta(run))) {
@@ -114,7 +129,7 @@ async function lastPublication(run: DeltaNeeds): Promise<LastPublication | undef
 }
 
 /** Whether a publication of the pipeline had a delta. */
-async function hadDelta(run: Pick<DeltaNeeds, 'config' | 'checkpoint'>): Promise<boolean> {
+async function hadDelta(run: Pick<BaseNeeds, 'config' | 'checkpoint'>): Promise<boolean> {
   const runs = await run.checkpoint.runs(run.config.pipeline);
   return runs.some(({ state, publication }) => state === 'done' && publication?.delta !== undefined);
 }

@@ -7,7 +7,13 @@ import { parse } from 'csv-parse/sync';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
-import { adoptCommand, adoptHint, findAdoptable } from '../../report/adoptable.js';
+import {
+  adoptCommand,
+  adoptHint,
+  findAdoptable,
+  hasOpenRequests,
+  newRunCommand,
+} from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import { createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter } from '../../results/row-writer.js';
@@ -53,7 +59,7 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
     for (const chunk of chunks) {
       const block = await readChunkBlock(run, chunk);
       const { bytes, counts } = rows.write(block, await answers.forChunk(chunk, block));
-      if (counts.unprocessed > 0) throw unansweredError(run.id, chunk, '');
+      if (counts.unprocessed > 0) throw unansweredError(run.id, chunk, '', await newRunOf(run));
       sum.records += chunk.records;
       sum.failed += counts.failed;
       if (counts.failed > 0) countReasons(reasons, bytes);
@@ -66,14 +72,17 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
   throw new GuardError(
     'CANARY_FAILED',
     `run ${run.id}: of the canary, ${failureText(sum.failed, sum.records, tolerate)}; ${firstReasons(reasons)}`,
-    { hint: raiseToleranceHint(run.id, sum.failed, sum.records), facts: { run: run.id, ...sum, tolerate } },
+    {
+      hint: raiseToleranceHint(run.id, sum.failed, sum.records, await newRunOf(run)),
+      facts: { run: run.id, ...sum, tolerate },
+    },
   );
 }
 
 async function checkAnswered(run: CheckCanaryNeeds, chunks: readonly ChunkRow[]): Promise<void> {
   const givenUp = chunks.find(({ state }) => state === 'unprocessed');
   if (givenUp !== undefined) {
-    throw unansweredError(run.id, givenUp, await firstTry(run, givenUp));
+    throw unansweredError(run.id, givenUp, await firstTry(run, givenUp), await newRunOf(run));
   }
   if (chunks.length > 0 && chunks.every(isAnswered)) return;
   throw run.deferred.error ?? (await incompleteError(run, null, await run.checkpoint.tally(run.id)));
@@ -88,14 +97,23 @@ async function firstTry(run: CheckCanaryNeeds, { number, folio, cause }: ChunkRo
   return adoptable === undefined ? '' : `${adoptHint(run.id, adoptable)}, or `;
 }
 
-function unansweredError(run: string, { number, folio, cause }: ChunkRow, begin: string): GuardError {
+async function newRunOf(run: CheckCanaryNeeds): Promise<string> {
+  return newRunCommand(hasOpenRequests((await run.checkpoint.tally(run.id)).chunks));
+}
+
+function unansweredError(
+  run: string,
+  { number, folio, cause }: ChunkRow,
+  begin: string,
+  newRun: string,
+): GuardError {
   const what = cause ?? 'FOLIO_LOST';
   const again = what === 'FOLIO_LOST' ? '; the same command asks for the folio once more' : '';
   return new GuardError(
     'CANARY_UNANSWERED',
     `run ${run}: the canary, chunk ${number}, has no answer (${what}${folio === null ? '' : `, folio ${folio}`}), so nothing more is uploaded`,
     {
-      hint: `${begin}ask the service provider about it and start a new run: foliopipe run --new${again}`,
+      hint: `${begin}ask the service provider about it and start a new run: ${newRun}${again}`,
       facts: { run, chunk: number, folio, cause: what },
     },
   );

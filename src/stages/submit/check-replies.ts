@@ -5,6 +5,7 @@
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
+import { hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
 
 /**
  * Checks that either all replies come from a local service, or none, reused answers included (rule "A rehearsal never looks real",
@@ -13,14 +14,15 @@ import { UntrustedError } from '../../errors.js';
  * @throws UntrustedError `SERVICE_MIXED`.
  */
 export async function checkOneService(
-  checkpoint: Pick<Checkpoint, 'run' | 'replyKinds'>,
+  checkpoint: Pick<Checkpoint, 'run' | 'replyKinds' | 'tally'>,
   run: string,
 ): Promise<void> {
   const { other, mixed } = await checkpoint.replyKinds(run);
-  if (mixed) throw mixedError(run, '');
   const reused = (await checkpoint.run(run))?.choice;
-  if (other && reused?.rehearsal)
-    throw mixedError(run, ', among them those to earlier runs whose answers it reuses');
+  const isReusedMixed = other && reused?.rehearsal === true;
+  if (!mixed && !isReusedMixed) return;
+  const which = mixed ? '' : ', among them those to earlier runs whose answers it reuses';
+  throw mixedError(run, which, hasOpenRequests((await checkpoint.tally(run)).chunks));
 }
 
 /**
@@ -31,22 +33,28 @@ export async function checkOneService(
 export async function checkSameService(
   checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>,
   run: string,
-  { number: chunk, folio }: ChunkRow,
+  { number: chunk, folio, state }: ChunkRow,
   isLocal: boolean,
 ): Promise<void> {
   const attempts = await checkpoint.attempts(run, chunk);
   const upload = attempts.find((attempt) => attempt.folio === folio);
   if (upload === undefined || upload.local === null || upload.local === isLocal) return;
   await checkpoint.recordMixed(run);
-  throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, { chunk, folio });
+  const isOpen = state !== 'downloaded';
+  throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, isOpen, { chunk, folio });
 }
 
-function mixedError(run: string, which: string, facts: { chunk?: number; folio?: string | null } = {}) {
+function mixedError(
+  run: string,
+  which: string,
+  hasOpen: boolean,
+  facts: { chunk?: number; folio?: string | null } = {},
+) {
   return new UntrustedError(
     'SERVICE_MIXED',
     `run ${run}: some replies say that they come from a local service, and others do not${which}`,
     {
-      hint: 'nothing more is uploaded and nothing is published: check what answers at service.baseUrl, and see foliopipe ledger; start a new run with foliopipe run --new, which pays again',
+      hint: `nothing more is uploaded and nothing is published: check what answers at service.baseUrl, and see foliopipe ledger; start a new run with ${newRunCommand(hasOpen)}, which pays again`,
       facts: { run, ...facts },
     },
   );

@@ -2,6 +2,7 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
+import { hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 
@@ -24,11 +25,12 @@ export async function findEarlyFailures(run: SubmitChunksNeeds): Promise<GuardEr
     if (fullChunks >= maxChunks) break;
   }
   if (fullChunks < 1 || isTolerated(failed, records, failures.tolerate)) return undefined;
+  const newRun = newRunCommand(hasOpenRequests((await run.checkpoint.tally(run.id)).chunks));
   return new GuardError(
     'FAILURE_RATE',
     `run ${run.id}: of the first chunks, ${failureText(failed, records, failures.tolerate)}: nothing more is uploaded`,
     {
-      hint: raiseToleranceHint(run.id, failed, records),
+      hint: raiseToleranceHint(run.id, failed, records, newRun),
       facts: { run: run.id, failed, records, tolerate: failures.tolerate },
     },
   );

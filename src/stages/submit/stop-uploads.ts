@@ -4,7 +4,7 @@
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, type FoliopipeError, OutageError, UntrustedError } from '../../errors.js';
-import { adoptHint, adoptHints } from '../../report/adoptable.js';
+import { adoptHint, adoptHints, newRunCommand } from '../../report/adoptable.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 import { type ReplyBreaker, unreadableHint } from './unreadable-replies.js';
 
@@ -78,7 +78,7 @@ export async function stopForEarlierRedirect(
     `run ${run.id}: the upload of chunk ${chunk} was redirected and may have been accepted; it is not sent again while every upload is redirected`,
     {
       doubt: 'redirected',
-      hint: `${files}; then foliopipe run. Or write the right address into service.baseUrl and start a new run with foliopipe run --new, which pays again`,
+      hint: `${files}; then foliopipe run. Or write the right address into service.baseUrl and start a new run with ${newRunCommand(true)}, which pays again`,
       facts: { run: run.id, chunk },
     },
   );

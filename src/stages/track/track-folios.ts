@@ -4,8 +4,9 @@
  */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { FolioLostError, OutageError } from '../../errors.js';
+import { BrokenReplyError, FolioLostError, OutageError } from '../../errors.js';
 import { abandonCommand } from '../../report/adoptable.js';
+import { untrustedFolioHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
@@ -153,7 +154,10 @@ function afterTimeout({ id, isGivenUpAfter = false }: TrackFoliosNeeds, { number
     : `it is left for the next run; to give it up: ${abandonCommand(id, number)}`;
 }
 
-/** @returns undefined after an outage: the folio keeps its permit, and the run ends with the outage. */
+/**
+ * @returns undefined after an outage, and when the replies break the interface for good: the folio keeps its permit, the
+ *   others go on, and the run ends with the error.
+ */
 async function pollOnce(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
@@ -165,11 +169,21 @@ async function pollOnce(
     await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
     return report;
   } catch (error) {
-    if (!(error instanceof OutageError)) throw error;
-    run.deferred.error ??= error;
+    const isBroken = error instanceof BrokenReplyError;
+    if (!isBroken && !(error instanceof OutageError)) throw error;
+    // A person must look at such replies; after an outage the same command goes on.
+    if (isBroken) run.deferred.error = withAbandonHint(error, chunk);
+    else run.deferred.error ??= error;
     await run.folioPermits.keep(permitName(run.id, chunk.number));
     return undefined;
   }
+}
+
+function withAbandonHint({ code, message, facts }: BrokenReplyError, { number }: ChunkRow): BrokenReplyError {
+  return new BrokenReplyError(code, message, {
+    hint: untrustedFolioHint(number),
+    facts: { ...facts, chunk: number },
+  });
 }
 
 /** Sleeps for the delay, or until `until` is aborted. */

@@ -1,7 +1,13 @@
 /** One poll: tried again freely, whatever comes; lost only when that is said often. */
 import { afterEach, expect, test } from 'vitest';
 import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
-import { FolioLostError, OutageError, RefusedError, TroubleError } from '../../../src/errors.js';
+import {
+  BrokenReplyError,
+  FolioLostError,
+  OutageError,
+  RefusedError,
+  TroubleError,
+} from '../../../src/errors.js';
 import {
   cut,
   openScriptedServer,
@@ -143,14 +149,27 @@ test.each([401, 402, 403, 400, 302])('HTTP %i is final', async (status) => {
   expect(server.seen).toHaveLength(1);
 });
 
-test('a reply that is never right ends as an outage that says so', async () => {
-  await open((response) => sendJson(response, { response: { progressInfo: { status: 7 } } }), {
+test('a reply that never follows the interface ends with exit 6 and says why', async () => {
+  await open((response) => sendJson(response, { response: { progressInfo: { status: 7 } } }));
+  const error = await errorOf(track());
+  expect(error).toBeInstanceOf(BrokenReplyError);
+  expect(error).toMatchObject({
+    code: 'REPLY_BREAKS_INTERFACE',
+    exitCode: 6,
+    facts: { reason: 'MALFORMED_REPLY' },
+  });
+  expect((error as Error).message).toContain('response.progressInfo.status');
+  expect(server.seen).toHaveLength(6);
+});
+
+test('a reply that never is of the service ends as an outage that says so', async () => {
+  await open((response) => sendJson(response, { status: 'starting' }), {
     retry: { first: 1, max: 2, giveUpAfter: 40 },
   });
   const error = await errorOf(track());
   expect(error).toBeInstanceOf(TroubleError);
   expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { reason: 'MALFORMED_REPLY' } });
-  expect((error as Error).message).toContain('response.progressInfo.status');
+  expect((error as Error).message).toContain('response: ');
 });
 
 test('one 429 holds back every request until its Retry-After', async () => {

@@ -42,6 +42,19 @@ it('is on the disk before the intent, private, and larger for more requests at o
   expect(existsSync(path)).toBe(false);
 });
 
+it('is removed once a run sends nothing more, also where a killed process has left it', async () => {
+  const { stateDir, reserve, path } = await openReserve();
+  await reserve.begin('r1', done);
+  await reserve.end('r1', done);
+  // A killed process closes nothing.
+  const next = createReserve(stateDir);
+  next.free('r1');
+  expect(existsSync(path)).toBe(false);
+  next.free('r1');
+  reserve.free('r1');
+  reserve.close();
+});
+
 it.each(['DISK_FULL', 'DISK_QUOTA', 'CHECKPOINT_IO'])('%s: gives room back for each reply', async (code) => {
   const { reserve, size } = await openReserve();
   await reserve.begin('r1', done);

@@ -40,6 +40,7 @@ function openCheckpoint() {
   const reserve: Reserve = {
     begin: (_, work) => work(),
     end: (_, work) => work(),
+    free: () => undefined,
     close: () => undefined,
   };
   const database = createMemoryCheckpoint();

@@ -226,19 +226,46 @@ describe('a partial publication', () => {
 });
 
 describe('a base that is lost', () => {
-  it.each<[string, string, (folder: string) => Promise<void>]>([
+  const harms: [string, string, (folder: string) => Promise<void>][] = [
     ['with its folder', 'DELTA_BASE_LOST', (folder) => rm(folder, { recursive: true })],
     ['without its digests', 'DELTA_BASE_LOST', async (folder) => rm(await rowsIn(folder))],
     ['cut', 'DELTA_BASE_DAMAGED', async (folder) => truncate(await rowsIn(folder), 100)],
     ['changed', 'DELTA_BASE_DAMAGED', async (folder) => flipByte(await rowsIn(folder), 40)],
     ['with a changed name', 'DELTA_BASE_DAMAGED', (folder) => flipByte(join(folder, 'last.json'), 20)],
-  ])('%s stops before the output is replaced, and the hint leads out', async (_, code, harm) => {
+  ];
+  // The rows are read only for the delta.
+  const seenBefore = harms.filter(([how]) => how !== 'changed');
+
+  it.each(seenBefore)(
+    '%s is refused before anything is paid, and the hint leads out',
+    async (_, code, harm) => {
+      await withDeltaJob(async (job, nights) => {
+        await job.enrich();
+        await expectDelta(job, nights, null);
+        await harm(digestsOf(job));
+        await writeFile(job.source, sourceOf(second));
+        const hint = expect.stringMatching(/^nothing was sent; .*foliopipe run --set output\.delta=false/);
+        expect(await job.failure()).toMatchObject({ code, exitCode: 2, hint });
+        expect(await runCli(['plan', job.file])).toMatchObject({ code: 2 });
+        const { code: exit, stderr } = await runCli(['run', job.file, '--set', 'output.delta=false']);
+        expect(exit, stderr).toBe(0);
+        await job.enrich();
+        await expectDelta(job, begin(), null);
+      });
+    },
+  );
+
+  it.each(harms)('%s stops before the output is replaced, and the hint leads out', async (_, code, harm) => {
     await withDeltaJob(async (job, nights) => {
       await job.enrich();
       await expectDelta(job, nights, null);
       const before = await readFile(job.output);
-      await harm(digestsOf(job));
       await writeFile(job.source, sourceOf(second));
+      const at = (point: string) => {
+        if (point === 'after-last-merge-before-publishing') throw new Error('stopped');
+      };
+      expect(await job.failure({}, { at })).toMatchObject({ message: 'stopped' });
+      await harm(digestsOf(job));
       expect(await job.failure()).toMatchObject({ code, exitCode: 2 });
       expect(await job.failure()).toMatchObject({ code });
       expect(await readFile(job.output)).toEqual(before);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findEarlyFailures } from '../../../src/stages/submit/find-early-failures.js';
+import { nothingTallied } from '../../helpers/checkpoint/samples.js';
 
 type Row = readonly [records: number, failed: number | null, changes?: object];
 
@@ -15,6 +16,7 @@ async function look(rows: readonly Row[], tolerate = 0.1) {
     id: 'R',
     config: { failures: { tolerate }, chunks: { maxRecords: 10, maxBytes: 1000 } },
     checkpoint: {
+      tally: async () => ({ chunks: nothingTallied }),
       chunksIn: async (_run: string, states: readonly string[], after: number, limit: number) => {
         const page = chunks.filter(({ number, state }) => number > after && states.includes(state));
         read += Math.min(page.length, limit);

@@ -1,0 +1,38 @@
+/** What `foliopipe status` says about the process that works, and what to type next. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openFakeService } from '../../fake-service/fake-service.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { createJob } from '../../helpers/jobs/cli-job.js';
+import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+
+const folder = useFolder();
+
+it('names the process that works on an unfinished run, and after a kill the command that goes on', async () => {
+  const service = await openFakeService({ finishedAtPoll: () => 1_000_000 });
+  const job = await createJob(await folder(), { baseUrl: service.url });
+  const env = { FOLIOPIPE_TOKEN: service.token };
+  const running = spawnCli(['run', job.config, '--log-level', 'debug'], { env });
+  await running.waitFor('stderr', /folio/);
+  const status = (...more: string[]) => runCli(['status', job.config, ...more], { env });
+
+  const working = await status();
+  expect(working).toMatchObject({ code: 0, stderr: '' });
+  expect(working.stdout).toMatch(
+    new RegExp(
+      `\\n {2}working {3}process ${running.pid} \\(run .*job.yaml.*\\) has been working on the pipeline for `,
+    ),
+  );
+  expect(working.stdout).not.toContain('go on with');
+  expect(jsonLines((await status('--json')).stdout).at(-1)).toMatchObject({ working: { pid: running.pid } });
+
+  running.kill('SIGKILL');
+  await running.ended;
+  // The file with its name is still there; only the lock proves anything.
+  expect(await readdir(join(job.stateDir, 'locks'))).toContain('nightly.holder.json');
+  const killed = await status();
+  expect(killed.stdout).toMatch(/\n {2}no process works on it; go on with: foliopipe run -c \S+job\.yaml\n$/);
+  expect(jsonLines((await status('--json')).stdout).at(-1)).toMatchObject({ working: null });
+  await service.close();
+});
