@@ -2,6 +2,7 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { FoliopipeError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
+import type { MergedStretch } from '../stages/merge/merge-stretch.js';
 import { expectedColumns } from '../stages/merge/result-columns.js';
 import { checkLoad } from './load-run.js';
 
@@ -16,7 +17,9 @@ type CheckLearnedNeeds = Pick<
  * Gives on what it takes. If nothing was known of the service's columns, the first merged rows have fixed them. If the
  * table cannot take them, the run uploads no more chunks and ends with that error; what is sent already goes on.
  */
-export function checkLearned<T>(run: CheckLearnedNeeds): (merged: AsyncIterable<T>) => AsyncGenerator<T> {
+export function checkLearned(
+  run: CheckLearnedNeeds,
+): (merged: AsyncIterable<MergedStretch>) => AsyncGenerator<MergedStretch> {
   return async function* checkFirst(merged) {
     const row = (await run.checkpoint.run(run.id))!;
     let isChecked = run.loadTarget === null || (await expectedColumns(run, row)).length > 0;
