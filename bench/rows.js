@@ -72,6 +72,7 @@ const UNITS = {
   /** Without the start of the process. */
   seconds: 's',
   workCpuSeconds: 's CPU',
+  allCpuSeconds: 's CPU',
   peakRssMB: 'MB',
 };
 

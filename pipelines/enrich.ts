@@ -2,6 +2,7 @@
 import {
   appendMerged,
   type Config,
+  checkLearned,
   checkLoadOfRest,
   chunkRecords,
   downloadParts,
@@ -50,6 +51,7 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
         trackFolios(run),
         downloadParts(run),
         mergeResults(run, (chunk) => refetchParts(run, chunk)),
+        checkLearned(run),
         appendMerged(run),
       );
       await answerFailed(run);

@@ -110,6 +110,7 @@ export type { NewerOutput } from './run/backup/newer-outputs.js';
 export { type Restored, type RestoreOptions, restoreState } from './run/backup/restore-state.js';
 export { isRestored, refuseUnconfirmed, unconfirmedText } from './run/backup/restored-mark.js';
 export { supersede } from './run/begin-run.js';
+export { checkLearned } from './run/check-learned.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
 export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';

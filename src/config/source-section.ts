@@ -104,7 +104,7 @@ export function resolveSource<S extends ParsedSource>(source: S): Omit<S, 'query
     sql: source.query.sql,
   };
   const isOurs = query !== null || isParquet(source);
-  return { ...source, ...(isOurs && OWN_DIALECT), isOurs, query };
+  return { ...source, ...(isOurs && { ...OWN_DIALECT, isOurs }), query };
 }
 
 /** Whether a source is files of the format Parquet, by the ending of its path. */

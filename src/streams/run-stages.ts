@@ -19,7 +19,7 @@ type AnyStage = (items: AsyncIterable<never>) => AsyncIterable<unknown> | Promis
  * @returns the result of the last stage.
  * @throws the error of the stage that failed first, not the errors that follow from the abort.
  */
-export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
+export async function runStages<Result, A, B = A, C = B, D = C, E = D, F = E>(
   controller: AbortController,
   ...stages:
     | [SourceStage<A>, SinkStage<A, Result>]
@@ -27,6 +27,7 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D>(
     | [SourceStage<A>, Stage<A, B>, Stage<B, C>, SinkStage<C, Result>]
     | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, SinkStage<D, Result>]
     | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, Stage<D, E>, SinkStage<E, Result>]
+    | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, Stage<D, E>, Stage<E, F>, SinkStage<F, Result>]
 ): Promise<Result> {
   const [first, ...rest] = stages as unknown as [SourceStage<never>, ...AnyStage[]];
   const failures: unknown[] = [];

@@ -41,6 +41,19 @@ describe('the section load', () => {
     expect(parse({ ...section, into: 'none' })!.into).toBe(null);
   });
 
+  it('takes the path of a DuckDB file, which is no secret', () => {
+    const into = parse({ ...section, into: 'duckdb:out/w%20 x.duckdb' })!.into!;
+    expect([String(into), into.scheme, into.file]).toEqual([
+      'duckdb:/base/out/w%20 x.duckdb',
+      'duckdb',
+      '/base/out/w%20 x.duckdb',
+    ]);
+    expect(into.secrets()).toEqual([]);
+    for (const wrong of ['duckdb:', 'duckdb:~/w.duckdb', 'duckdb:a\nb']) {
+      expect(problemOf({ ...section, into: wrong })).toContain('load.into: expected an address');
+    }
+  });
+
   it.each<[string, unknown, string]>([
     [
       'another database',

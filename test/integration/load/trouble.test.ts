@@ -138,6 +138,25 @@ it('columns that only the canary tells are checked after it, before more is paid
   });
 });
 
+it('without a canary, columns are checked when the first chunk is merged, and no more is uploaded then', async () => {
+  await withLoadedJob(server, { mode: 'replace', onSchema: 'fail' }, async (job) => {
+    const config = {
+      chunks: { canary: 0, maxRecords: 1 },
+      concurrency: { uploads: 1, folios: 1, downloads: 1 },
+    };
+    await job.write(businesses);
+    await job.database.query(columns([...source, ...own]));
+    const error = await job.failure(config);
+    expect(error).toMatchObject({ code: 'LOAD_DRIFT', exitCode: 2 });
+    const paid = job.service.count('upload');
+    expect(paid).toBeLessThan(businesses.length);
+    expect(await job.failure(config)).toMatchObject({ code: 'LOAD_DRIFT', exitCode: 2 });
+    expect(job.service.count('upload')).toBe(paid);
+    await job.database.query(`alter table businesses ${added.map((name) => `add ${name} text`).join(', ')}`);
+    expect((await job.enrich(config)).load).toMatchObject({ state: 'loaded', written: 25 });
+  });
+});
+
 describe('rights', () => {
   it('are checked before anything is paid, and the listed ones are enough', async () => {
     await withLoadedJob(server, { mode: 'merge', onRemoved: 'delete', onSchema: 'fail' }, async (job) => {

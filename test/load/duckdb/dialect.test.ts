@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { quoteName, quoteText } from '../../../src/duckdb/open-duckdb.js';
+import { inlined, insertText } from '../../../src/load/duckdb/dialect.js';
+
+describe('inlined', () => {
+  it('puts values in the place of their numbers', () => {
+    const text = 'select $1, $2, $3, $10';
+    const values = ["it's $2", 7, null, ...Array(6).fill(0), 'tenth'];
+    expect(inlined({ text, values })).toBe("select 'it''s $2', 7, null, 'tenth'");
+  });
+
+  it('leaves names and texts alone, whatever they hold', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('$', '1', '"', "'", 'a', '\\') }), (odd) => {
+        const begin = `update ${quoteName(odd)} set a = ${quoteText(odd)}, b = `;
+        expect(inlined({ text: `${begin}$1`, values: ['x'] })).toBe(`${begin}'x'`);
+      }),
+    );
+  });
+});
+
+it('an insert names the columns, casts where it must, and gives each row its run', () => {
+  const columns = [
+    { name: 'a "b"', cast: null },
+    { name: 'n', cast: 'DECIMAL(3,2)' },
+  ];
+  const text = insertText({ table: '"t"', columns, run: "r'1" }, "/out/it's.csv");
+  expect(text).toContain('insert into "t" ("a ""b""", "n", "foliopipe_run")');
+  expect(text).toContain("select c0, cast(c1 as DECIMAL(3,2)), 'r''1'");
+  expect(text).toContain("read_csv('/out/it''s.csv', auto_detect = false");
+});
