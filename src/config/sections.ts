@@ -1,6 +1,7 @@
 /** The schemas of all sections of the config except `service`. */
 import iconv from 'iconv-lite';
 import { z } from 'zod';
+import { type ColumnType, isOtherFormat, readColumnType } from '../output-format.js';
 import {
   age,
   choice,
@@ -231,9 +232,22 @@ const outputPath = pathOnDisk({
     'the output is not written to standard output; write a file, and read it when foliopipe has ended with exit 0 (foliopipe run && cat FILE)',
 });
 
+const columnType = z
+  .string()
+  .transform((text, context): ColumnType => {
+    const type = readColumnType(text);
+    if (type !== undefined) return type;
+    context.addIssue({ code: 'custom' });
+    return z.NEVER;
+  })
+  .describe('integer, bigint, double, decimal(digits,scale), boolean, date or timestamp');
+
 export const outputSchema = z.strictObject({
   path: outputPath
     .refine((path) => !path.endsWith('/'), { error: 'names a folder; write the path of a file' })
+    .refine((path) => !isOtherFormat(path), {
+      error: 'ends like a format that is not written; write .csv, .csv.gz, .csv.zst or .parquet',
+    })
     .describe('the path of the file to write'),
   columns: z
     .union([z.literal('all'), columnNames(1)])
@@ -248,6 +262,10 @@ export const outputSchema = z.strictObject({
   mode: fileMode.default(0o640),
   delta: flag.default(false),
   drift: flag.default(false),
+  types: z
+    .record(z.string(), columnType)
+    .describe('a map of columns of the output to their types, such as { prediction_confidence: double }')
+    .default({}),
 });
 
 export const retentionSchema = z.strictObject({ results: duration.default(30 * day) });

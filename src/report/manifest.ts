@@ -5,8 +5,11 @@
 import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
 import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
+import { contentOf, encodedPathOf } from '../files/encoded-file.js';
 import type { OutputNames } from '../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
+import { outputFormat } from '../output-format.js';
+import { describeColumns } from '../results/column-types.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
@@ -57,7 +60,10 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     pipeline: row.pipeline,
     label: row.label,
     service: row.service,
-    createdAt: new Date(row.createdAt).toISOString(),
+    times: {
+      began: new Date(row.createdAt).toISOString(),
+      published: publication.at === undefined ? null : new Date(publication.at).toISOString(),
+    },
     source: run.source.files.map(({ path, bytes, records, sha256, dialect }) => ({
       path,
       bytes,
@@ -73,12 +79,15 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     indistinct: tally.counts.indistinct,
     ...(row.join?.judged?.isOnWord && { joinedOnWord: weakEchoText(row.join) }),
     columns: outputColumns(layout, publication.resultColumns),
+    schema: describeColumns(layout, publication.resultColumns, run.config.output.types),
     ...(Object.keys(missing).length > 0 && { columnsMissing: missing }),
     output: {
       path: run.config.output.path,
+      format: publication.content === undefined ? 'csv' : outputFormat(run.config.output.path),
       bytes: publication.bytes,
       records: publication.records,
       sha256: publication.sha256,
+      content: contentOf(publication),
     },
     ...deltaOf(publication),
     ...(publication.drift && { drift: publication.drift }),
@@ -181,7 +190,7 @@ export function outputNames(output: string): OutputNames {
   const beside = [manifestPath, rejectsPath, deltaPath, driftPath].map((nameOf) => nameOf(output));
   beside.push(...markerPaths(output));
   const works = [output, ...beside].map((name) => workPathOf(name, NO_RUN));
-  const local = [...works, ...works.map((name) => `${name}.tmp`)];
+  const local = [...works, ...works.map((name) => `${name}.tmp`), encodedPathOf(works[0]!)];
   return { output, beside, local, lock: outputLockNames(output) };
 }
 

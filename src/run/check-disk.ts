@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { TroubleError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { outputFormat } from '../output-format.js';
 import { formatBytes, formatCount } from '../quantities.js';
 import type { Bytes, Source } from '../types.js';
 
@@ -14,6 +15,8 @@ const LINEAGE_BYTES = 110;
 /** How many times smaller text becomes by gzip: a source whose size is not known unzipped, and parts. */
 const SOURCE_GZIP = 4;
 const PART_GZIP = 5;
+/** How many times smaller an output becomes that is stored in another form, about. */
+const ENCODED = 2;
 /** Bytes of an answer in a segment, and of its entry in a lane while the segment is made. */
 const SEGMENT_BYTES = 40 + 120;
 
@@ -89,7 +92,9 @@ export function roomNeeded(
   const columns = output.columns === 'all' ? 1 : output.columns.length / source.columns.length;
   const row = ANSWER_BYTES + (output.lineage ? LINEAGE_BYTES : 0);
   const written = (workFile && statSync(workFile, { throwIfNoEntry: false })?.size) || 0;
-  const published = Math.max(text * columns + records * row - written, 0);
+  const content = text * columns + records * row;
+  const encoded = outputFormat(output.path) === 'csv' ? 0 : content / ENCODED;
+  const published = Math.max(content + encoded - written, 0);
 
   // Columns are taken to be as long as each other; the key is one more.
   const sent = Math.min((Object.keys(upload.columns).length + 1) / source.columns.length, 1);

@@ -1,6 +1,7 @@
 /** The local files beside an output that wait to be put in place: the work file, and what is published with it. */
 import type { Run } from '../../checkpoint/checkpoint.js';
 import { fixedOutputPath } from '../../config/fixed-values.js';
+import { removeEncoded } from '../../files/encoded-file.js';
 import { removeLocalFile, workPathOf } from '../../files/work-file.js';
 import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
 
@@ -15,4 +16,5 @@ export async function removeWaitingFiles({ id, frozen }: Pick<Run, 'id' | 'froze
     await removeLocalFile(workPathOf(name, id));
   }
   await removeLocalFile(workPathOf(path, id, true));
+  for (const partial of [false, true]) await removeEncoded(workPathOf(path, id, partial));
 }
