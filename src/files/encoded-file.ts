@@ -12,6 +12,7 @@ import type { OutputFormat } from '../output-format.js';
 import { type HashedFile, hashFile } from '../streams/file-identity.js';
 import { codeOf } from '../streams/system-error.js';
 import type { OutputStore } from './output-store.js';
+import { writeAll } from './work-file.js';
 
 const PIECE_BYTES = 256 * 1024;
 
@@ -88,8 +89,10 @@ export async function compressFile(
     format === 'csv.gz'
       ? zlib.createGzip({ level: zlib.constants.Z_BEST_SPEED, chunkSize: PIECE_BYTES })
       : createZstdCompress!({ params: { [constants.ZSTD_c_checksumFlag!]: 1 }, chunkSize: PIECE_BYTES });
-  const writing = into.createWriteStream({ autoClose: false });
-  await pipeline(createReadStream(from, { highWaterMark: PIECE_BYTES }), compress, writing, { signal });
+  const write = async (pieces: AsyncIterable<Uint8Array>) => {
+    for await (const piece of pieces) await writeAll(into, [piece]);
+  };
+  await pipeline(createReadStream(from, { highWaterMark: PIECE_BYTES }), compress, write, { signal });
 }
 
 /** What is known of the stored file of a publication. */
