@@ -3,7 +3,7 @@ import type { Checkpoint, Publication, Run } from '../checkpoint/checkpoint.js';
 import type { LoadConfig } from '../config/load-section.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
-import { checkCompression, contentOf, readContent } from '../files/encoded-file.js';
+import { contentOf, readContent } from '../files/encoded-file.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable, createLoadTarget } from '../load/configured-load.js';
 import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '../load/load-target.js';
@@ -121,7 +121,7 @@ export async function loadPublication(
     { run: row.id, ...report },
     `loading publication ${publication.number} into ${load.table} of ${load.into}`,
   );
-  checkReadable(row.id, publication);
+  checkHoldsCsv(row.id, publication);
   await checkInPlace(run.output, row.id, publication);
   const request = requestOf(run, row, publication);
   const { already, ...loaded } = await run.loadTarget.load(request, { signal: run.signal, at: run.at });
@@ -144,12 +144,9 @@ function requestOf({ config, output }: LoadNeeds, row: Run, publication: Publica
   };
 }
 
-/** @throws ConfigError `LOAD_NEEDS_CSV` for a Parquet file; `ZSTD_MISSING`. */
-function checkReadable(run: string, { output: { path }, content }: Publication): void {
-  if (content === undefined) return;
-  const format = outputFormat(path);
-  checkCompression(format);
-  if (format !== 'parquet') return;
+/** @throws ConfigError `LOAD_NEEDS_CSV` for a publication that is a Parquet file. */
+export function checkHoldsCsv(run: string, { output: { path }, content }: Publication): void {
+  if (content === undefined || outputFormat(path) !== 'parquet') return;
   throw new ConfigError('LOAD_NEEDS_CSV', `run ${run} was published as Parquet, and a load reads a CSV`, {
     hint: `let output.path end in .csv, .csv.gz or .csv.zst, then: foliopipe publish ${run}; then: foliopipe load ${run}`,
     facts: { run, path },

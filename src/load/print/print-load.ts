@@ -3,7 +3,7 @@ import { fitTable } from '../postgres/fit-table.js';
 import { createLoadsText } from '../postgres/loads-table.js';
 import { checkNames, quoteText, RUN_COLUMN } from '../postgres/names.js';
 import { copyIntoStaging, createStaging, createTable, writeStatements } from '../postgres/statements.js';
-import { dialects, type PrintedLoad } from './dialects.js';
+import { dialects, type PrintedFile, type PrintedLoad } from './dialects.js';
 import { warehouseScript } from './warehouse-script.js';
 
 export const printDialects = ['postgres', 'snowflake', 'bigquery', 'redshift'] as const;
@@ -54,7 +54,7 @@ function postgresScript({ table: load, publication, run, sha256, file }: Printed
     `${createLoadsText(loads)};`,
     'begin;',
     `${createStaging(plan)};`,
-    `\\${copyIntoStaging.replace('from stdin', `from ${quoteText(file.path)}`)}`,
+    `\\${copyIntoStaging.replace('from stdin', () => `from ${psqlSource(file)}`)}`,
     `do $$ begin
   if (select count(*) from pg_temp.foliopipe_staging) <> ${file.records} then
     raise exception 'not all rows of the output have arrived';
@@ -66,6 +66,13 @@ values (${values.map((value) => (typeof value === 'number' ? value : quoteText(v
 on conflict do nothing;`,
     'commit;',
   ];
+}
+
+/** Where psql reads the file: it decompresses nothing by itself. */
+function psqlSource({ path, format }: PrintedFile): string {
+  const command = { csv: null, 'csv.gz': 'gzip -dc', 'csv.zst': 'zstd -dc', parquet: null }[format];
+  if (command === null) return quoteText(path);
+  return `program ${quoteText(`${command} '${path.replaceAll("'", `'\\''`)}'`)}`;
 }
 
 function asComment(text: string): string[] {
