@@ -1,12 +1,8 @@
 /** Makes the file of another format from an output, as a publication does: node format.js FILE FORMAT */
-import { copyFileSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { writeParquet } from '../../dist/src/duckdb/write-parquet.js';
 import { compressFile, encodedPathOf, encodeFile } from '../../dist/src/files/encoded-file.js';
 import { timed } from '../timed.js';
-
-// The build puts it into dist/bundle alone, which has no entry for this.
-const child = 'src/duckdb/duckdb-child.js';
-copyFileSync(new URL(`../../${child}`, import.meta.url), new URL(`../../dist/${child}`, import.meta.url));
 
 const [file, format] = process.argv.slice(2);
 const { columns, output } = JSON.parse(readFileSync(`${file}.manifest.json`, 'utf8'));

@@ -6,6 +6,7 @@ import { openDuckdb } from '../../src/duckdb/open-duckdb.js';
 import { type ParquetTable, writeParquet } from '../../src/duckdb/write-parquet.js';
 import type { ColumnType } from '../../src/output-format.js';
 import { withFolder } from '../helpers/folders/folders.js';
+import { proveRows } from '../prove/formats/parquet-rows.js';
 
 type Table = Partial<Omit<ParquetTable, 'csv'>> & Pick<ParquetTable, 'columns'>;
 
@@ -132,4 +133,9 @@ it('takes rows that are longer than DuckDB expects, and refuses other numbers of
       code: 'OUTPUT_ROWS_DIFFER',
       exitCode: 6,
     });
+  }));
+
+it('gives back awkward rows over several groups, in their order', () =>
+  withFolder(async (folder) => {
+    expect(await proveRows(folder, 120_000, writeParquet)).toBe(120_000);
   }));
