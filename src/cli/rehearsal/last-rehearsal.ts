@@ -7,9 +7,9 @@ import {
   createFileLock,
   openCheckpointReader,
   type Run,
+  removeWaitingFiles,
   systemClock,
   waitForLock,
-  workPathOf,
 } from '../../../pipelines/index.js';
 import type { PrepareOptions } from '../session.js';
 
@@ -20,7 +20,7 @@ import type { PrepareOptions } from '../session.js';
  * @throws LockedError while another process runs the same rehearsal.
  */
 export async function continueOrClear(
-  { stateDir, pipeline, output }: Config,
+  { stateDir, pipeline }: Config,
   fresh: boolean,
   { waitLock = 0, holder, signal, logger }: PrepareOptions,
 ): Promise<Run | undefined> {
@@ -35,7 +35,7 @@ export async function continueOrClear(
     const unfinished = await findUnfinished(stateDir, pipeline);
     if (unfinished !== undefined) {
       if (!fresh) return unfinished;
-      await rm(workPathOf(output.path, unfinished.id), { force: true });
+      await removeWaitingFiles(unfinished);
     }
     await clear(stateDir);
     return undefined;

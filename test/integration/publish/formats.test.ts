@@ -88,7 +88,7 @@ describe.each(formats)('an output that ends in .%s', (format) => {
     'after-rename-before-manifest',
     'after-marker-before-done',
   ];
-  it.each(windows)('killed %s, is finished by the same command', async (point) => {
+  it.concurrent.each(windows)('killed %s, is finished by the same command', async (point) => {
     await withJob({ behaviour }, async (job) => {
       const at = (here: Failpoint) => {
         if (here === point) throw new Error('killed');
