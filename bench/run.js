@@ -10,6 +10,7 @@ import { client } from './cases/client.js';
 import { decoding } from './cases/decoding.js';
 import { delta } from './cases/delta.js';
 import { dialects } from './cases/dialects.js';
+import { formats } from './cases/formats.js';
 import { growth } from './cases/growth.js';
 import { load } from './cases/load.js';
 import { merging } from './cases/merging.js';
@@ -34,6 +35,7 @@ const CASES = {
   nights,
   delta,
   load,
+  formats,
 };
 
 const { values } = parseArgs({

@@ -34,6 +34,7 @@ export const failpoints = [
   'after-withheld-before-removal',
   'after-digests-before-delta',
   'after-delta-before-publishing',
+  'after-encoded-before-publishing',
   'after-publishing-before-rename',
   'after-rename-before-manifest',
   'after-manifest-before-marker',

@@ -1,4 +1,5 @@
 /** The types of the stored state: runs, chunks, upload attempts, and sums of them. */
+import type { PublishedSettings } from '../output-format.js';
 import type {
   Choice,
   Chunk,
@@ -46,8 +47,11 @@ export interface NewRun {
 export interface Publication {
   /** From 1, increasing within the pipeline. */
   readonly number: number;
+  /** Of the file as it is stored. */
   readonly bytes: number;
   readonly sha256: string;
+  /** Of the CSV in it; left out if that is the file itself. */
+  readonly content?: Pick<Publication, 'bytes' | 'sha256'>;
   readonly records: number;
   readonly exitCode: number;
   /** Whether it was written at a deadline, before the run was done; the run is open again after it. */
@@ -59,22 +63,13 @@ export interface Publication {
   /** Columns that the service adds, in output order. */
   readonly resultColumns: readonly string[];
   /** Its path and format. An interrupted publishing is finished with these values, even if the config has changed. */
-  readonly output: {
-    readonly path: string;
-    readonly columns: 'all' | readonly string[];
-    readonly prefix: string;
-    readonly lineage: boolean;
-    /** Permission bits. */
-    readonly mode: number;
-    /** Whether a delta file was written beside it. Missing: no. */
-    readonly delta?: boolean;
-    /** Whether differences of answers that were bought again are listed beside it. Missing: no. */
-    readonly drift?: boolean;
-  };
+  readonly output: PublishedSettings;
   /** Left out if it has none. */
   readonly delta?: PublishedDelta;
   /** Missing if no answer was bought again. */
   readonly drift?: Drift;
+  /** When all of it was ready to be put in place, in epoch milliseconds. Missing in older publications. */
+  readonly at?: number;
 }
 
 /** Why a complete run is withheld: how its records have ended, which the chunks no longer tell after a prune. */

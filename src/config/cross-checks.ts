@@ -1,5 +1,6 @@
 /** Checks values against each other. Each check runs only if the sections that it needs are valid. */
 import { resolve, sep } from 'node:path';
+import { outputFormat } from '../output-format.js';
 import type { Sections } from './parse-sections.js';
 import { isS3 } from './s3-address.js';
 import { isParquet } from './source-section.js';
@@ -18,6 +19,7 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   }
   checkSourcePlace(sections, onProblem);
   checkOutputPath(sections, onProblem);
+  checkTypes(sections, onProblem);
   checkDelta(sections, onProblem);
   checkLoad(sections, onProblem);
 }
@@ -115,14 +117,24 @@ function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnPr
   }
 }
 
+function checkTypes({ output }: Sections, onProblem: OnProblem): void {
+  if (!output || outputFormat(output.path) === 'parquet') return;
+  if (Object.keys(output.types).length > 0) {
+    onProblem('output.types', 'is for an output.path that ends in .parquet: a CSV holds texts alone');
+  }
+}
+
 function checkDelta({ output, source }: Sections, onProblem: OnProblem): void {
   if (output?.delta && source?.key === null) {
     onProblem('output.delta', 'needs source.key: the source columns that name a record, such as [id]');
   }
 }
 
-function checkLoad({ load, source }: Sections, onProblem: OnProblem): void {
+function checkLoad({ load, source, output }: Sections, onProblem: OnProblem): void {
   if (!load) return;
+  if (output && outputFormat(output.path) === 'parquet') {
+    onProblem('load', 'reads a CSV, and output.path ends in .parquet; write .csv, .csv.gz or .csv.zst');
+  }
   if (load.mode === 'merge' && source?.key === null) {
     onProblem('load.mode', 'merge needs source.key: the source columns that name a record, such as [id]');
   }

@@ -1,5 +1,6 @@
 /** The schemas of all sections of the config except `service`. */
 import { z } from 'zod';
+import { type ColumnType, isOtherFormat, readColumnType } from '../output-format.js';
 import { isS3, s3Problem } from './s3-address.js';
 import {
   age,
@@ -216,6 +217,16 @@ const outputPath = pathOnDisk({
     'the output is not written to standard output; write a file, and read it when foliopipe has ended with exit 0 (foliopipe run && cat FILE)',
 });
 
+const columnType = z
+  .string()
+  .transform((text, context): ColumnType => {
+    const type = readColumnType(text);
+    if (type !== undefined) return type;
+    context.addIssue({ code: 'custom' });
+    return z.NEVER;
+  })
+  .describe('integer, bigint, double, decimal(digits,scale), boolean, date or timestamp');
+
 export const outputSchema = z.strictObject({
   path: outputPath
     .refine((path) => (path.match(/\{[^}]*\}/g) ?? []).every((found) => PATH_PLACEHOLDERS.includes(found)), {
@@ -225,6 +236,9 @@ export const outputSchema = z.strictObject({
       error: ({ input }) => s3Problem(String(input)),
     })
     .refine((path) => !path.endsWith('/'), { error: 'names a folder; write the path of a file' })
+    .refine((path) => !isOtherFormat(path), {
+      error: 'ends like a format that is not written; write .csv, .csv.gz, .csv.zst or .parquet',
+    })
     .describe('the path of the file to write, or s3://bucket/key'),
   columns: z
     .union([z.literal('all'), columnNames(1)])
@@ -240,6 +254,10 @@ export const outputSchema = z.strictObject({
   delta: flag.default(false),
   drift: flag.default(false),
   s3: s3Schema.default({ endpoint: null, region: null, forcePathStyle: false }),
+  types: z
+    .record(z.string(), columnType)
+    .describe('a map of columns of the output to their types, such as { prediction_confidence: double }')
+    .default({}),
 });
 
 export const retentionSchema = z.strictObject({ results: duration.default(30 * day) });

@@ -6,8 +6,11 @@ import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../che
 import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
 import { isS3 } from '../config/s3-address.js';
+import { contentOf, encodedPathOf } from '../files/encoded-file.js';
 import type { OutputNames } from '../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
+import { outputFormat } from '../output-format.js';
+import { describeColumns } from '../results/column-types.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
@@ -58,7 +61,10 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     pipeline: row.pipeline,
     label: row.label,
     service: row.service,
-    createdAt: new Date(row.createdAt).toISOString(),
+    times: {
+      began: new Date(row.createdAt).toISOString(),
+      published: publication.at === undefined ? null : new Date(publication.at).toISOString(),
+    },
     source: run.source.files.map(({ path, name, bytes, records, sha256, dialect }) => ({
       path: name ?? path,
       bytes,
@@ -74,12 +80,15 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     indistinct: tally.counts.indistinct,
     ...(row.join?.judged?.isOnWord && { joinedOnWord: weakEchoText(row.join) }),
     columns: outputColumns(layout, publication.resultColumns),
+    schema: describeColumns(layout, publication.resultColumns, run.config.output.types),
     ...(Object.keys(missing).length > 0 && { columnsMissing: missing }),
     output: {
       path: run.config.output.path,
+      format: publication.content === undefined ? 'csv' : outputFormat(run.config.output.path),
       bytes: publication.bytes,
       records: publication.records,
       sha256: publication.sha256,
+      content: contentOf(publication),
     },
     ...deltaOf(publication),
     ...(publication.drift && { drift: publication.drift }),
@@ -182,7 +191,7 @@ export function outputNames(output: string, stateDir: string): OutputNames {
   const beside = [manifestPath, rejectsPath, deltaPath, driftPath].map((nameOf) => nameOf(output));
   beside.push(...markerPaths(output));
   const works = [output, ...beside].map((name) => workPathOf(name, NO_RUN, stateDir));
-  const local = [...works, ...works.map((name) => `${name}.tmp`)];
+  const local = [...works, ...works.map((name) => `${name}.tmp`), encodedPathOf(works[0]!)];
   return { output, beside, local, lock: isS3(output) ? [] : outputLockNames(output) };
 }
 

@@ -8,6 +8,7 @@ import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
 import type { AnswerLookup } from '../reuse/answer-store.js';
+import { checkKnownTypes, expectedColumns } from '../stages/merge/result-columns.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import type { Clock } from '../streams/clock.js';
 import type { Choice, Source } from '../types.js';
@@ -113,7 +114,9 @@ async function checkNewRun(
   checkBudget(caps, records, logger);
   await checkDisk(config, { source, records, keepsAnswers: choice !== null }, { ...options, logger });
   const { pipeline } = config;
-  await checkLoad(context, { pipeline, service: context.service, columns: null, source, choice });
+  const row = { pipeline, service: context.service, columns: null, source, choice };
+  checkKnownTypes({ config, source }, await expectedColumns(context, row));
+  await checkLoad(context, row);
 }
 
 /** What is known of a run from its first moment on. */

@@ -7,6 +7,7 @@ import type { Config } from '../config/schema.js';
 import { TroubleError } from '../errors.js';
 import { workFolderOf } from '../files/work-file.js';
 import type { Logger } from '../logger.js';
+import { outputFormat } from '../output-format.js';
 import { formatBytes, formatCount } from '../quantities.js';
 import { shareOf } from '../source/column-bytes.js';
 import type { Bytes, Source } from '../types.js';
@@ -23,6 +24,8 @@ const KEY_BYTES = 8;
 const CHUNK_ROWS_BYTES = 2 * 1024;
 const CHUNK_LOG_BYTES = 64 * 1024;
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
+/** How many times smaller an output becomes that is stored in another form, about. */
+const ENCODED = 2;
 /** Bytes of an answer in a segment, and of its entry in a lane while the segment is made. */
 const SEGMENT_BYTES = 40 + 120;
 
@@ -99,7 +102,10 @@ export function roomNeeded(
   const records = Math.max(source.records - source.rejected, 1);
   const columns = output.columns === 'all' ? 1 : shareOf(source, output.columns);
   const row = ANSWER_BYTES + (output.lineage ? LINEAGE_BYTES : 0);
-  const published = Math.max(text * columns + records * row - sizeOf(workFile), 0);
+  const written = sizeOf(workFile);
+  const content = text * columns + records * row;
+  const encoded = outputFormat(output.path) === 'csv' ? 0 : content / ENCODED;
+  const published = Math.max(content + encoded - written, 0);
 
   const record = (text * shareOf(source, Object.values(upload.columns))) / records + KEY_BYTES;
   const chunkRecords = Math.max(Math.min(chunks.maxRecords, chunks.maxBytes / record), 1);

@@ -4,11 +4,22 @@
  */
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
+import { checkDuckdb } from '../duckdb/open-duckdb.js';
+import { PARQUET_NEED } from '../duckdb/write-parquet.js';
 import { ConfigError, SourceError } from '../errors.js';
+import { checkCompression } from '../files/encoded-file.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
 import { silentLogger } from '../logger.js';
-import { createOutputLayout, fieldOf, type LayoutSource } from '../results/output-layout.js';
+import { outputFormat } from '../output-format.js';
+import { checkParquetNames, checkTypes } from '../results/column-types.js';
+import {
+  createOutputLayout,
+  fieldOf,
+  type LayoutSource,
+  type OutputLayout,
+  outputColumns,
+} from '../results/output-layout.js';
 import { isWithinLimit } from '../source/reject-limit.js';
 import { type ScanSourceOptions, scanSource } from '../source/scan-source.js';
 import { fileStamp } from '../source/source-files.js';
@@ -88,8 +99,8 @@ function withNames(source: Source, { names }: SourceFiles): Source {
 }
 
 /**
- * @throws ConfigError `CONFIG_COLUMN_MISSING`, `OUTPUT_COLUMN_TAKEN`, `OUTPUT_KEY_MISSING`, for a header that does not
- *   fit the config.
+ * @throws ConfigError `CONFIG_COLUMN_MISSING`, `OUTPUT_COLUMN_TAKEN`, `OUTPUT_KEY_MISSING`, `OUTPUT_TYPES_UNKNOWN`,
+ *   `OUTPUT_NAMES_ALIKE`, for a header that does not fit the config; `ZSTD_MISSING`, `DUCKDB_MISSING`.
  */
 export function checkColumns(header: LayoutSource, config: Config): void {
   const { source, upload, output, load } = config;
@@ -106,6 +117,17 @@ export function checkColumns(header: LayoutSource, config: Config): void {
     );
   }
   if (load !== null) createLoadTable(config, layout, []);
+  checkFormat(config, layout);
+}
+
+/** Checks that the output can be written in its format, as far as its columns are known. */
+function checkFormat({ output, result }: Config, layout: OutputLayout): void {
+  const format = outputFormat(output.path);
+  checkCompression(format);
+  if (format !== 'parquet') return;
+  checkDuckdb(PARQUET_NEED);
+  checkTypes(layout, result.columns, output.types, result.columns.length > 0 && result.onChange !== 'add');
+  checkParquetNames(outputColumns(layout, result.columns));
 }
 
 /** Whether a run has read its source with the same `source.key`. Without a key there is nothing to check. */

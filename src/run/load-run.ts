@@ -4,9 +4,11 @@ import type { Checkpoint, Publication, RecordedLoad, Run } from '../checkpoint/c
 import type { LoadConfig } from '../config/load-section.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
+import { contentOf, readContent } from '../files/encoded-file.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable, createLoadTarget } from '../load/configured-load.js';
 import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '../load/load-target.js';
+import { outputFormat } from '../output-format.js';
 import { deltaPath } from '../report/manifest.js';
 import { createOutputLayout } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
@@ -138,6 +140,7 @@ async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promi
     return { state: 'left', why: why ?? null, base: null, written: 0, removed: 0, added: [] };
   }
   run.logger.info(facts, `loading publication ${publication.number} into ${table} of ${into}`);
+  checkHoldsCsv(row.id, publication);
   await checkInPlace(run.output, row.id, publication);
   const request = requestOf(run, row, publication);
   const { already, ...loaded } = await run.loadTarget.load(request, { signal: run.signal, at: run.at });
@@ -151,7 +154,9 @@ function requestOf(
 ): LoadRequest {
   const layout = createOutputLayout(row.source, publication.output);
   const { path } = publication.output;
-  const file: LoadFile = { ...publication, open: () => output.stream(path) };
+  const { records, content } = publication;
+  const stored = { path, format: outputFormat(path), content };
+  const file: LoadFile = { records, ...contentOf(publication), open: () => readContent(output, stored) };
   checkKeyOf(config, row);
   return {
     ...createLoadTable(config, layout, publication.resultColumns),
@@ -160,6 +165,15 @@ function requestOf(
     file,
     delta: deltaOf(config, publication, () => output.stream(deltaPath(path))),
   };
+}
+
+/** @throws ConfigError `LOAD_NEEDS_CSV` for a publication that is a Parquet file. */
+export function checkHoldsCsv(run: string, { output: { path }, content }: Publication): void {
+  if (content === undefined || outputFormat(path) !== 'parquet') return;
+  throw new ConfigError('LOAD_NEEDS_CSV', `run ${run} was published as Parquet, and a load reads a CSV`, {
+    hint: `let output.path end in .csv, .csv.gz or .csv.zst, then: foliopipe publish ${run}; then: foliopipe load ${run}`,
+    facts: { run, path },
+  });
 }
 
 /** @throws ConfigError `OUTPUT_MISSING`, `OUTPUT_CHANGED` when what is in place is not what was published. */

@@ -2,10 +2,12 @@
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
+import { contentOf } from '../files/encoded-file.js';
 import { createLoadTable } from '../load/configured-load.js';
 import { type PrintDialect, printLoad } from '../load/print/print-load.js';
+import { outputFormat } from '../output-format.js';
 import { createOutputLayout } from '../results/output-layout.js';
-import { checkLoadable } from './load-run.js';
+import { checkHoldsCsv, checkLoadable } from './load-run.js';
 import { namedRun } from './named-run.js';
 import { readHeader } from './source-header.js';
 
@@ -13,7 +15,8 @@ import { readHeader } from './source-header.js';
  * Before the first publication, the statements are an example made from the header of the source and from
  * `result.columns`. Asks no database but that of `source.query`, for the columns.
  * @param id names a run of the pipeline (see `namedRun`).
- * @throws ConfigError `LOAD_MISSING` without the section `load`; `RUN_UNKNOWN`, `LOAD_NOT_LOADABLE`, `LOAD_NAMES`; SourceError when the source cannot be
+ * @throws ConfigError `LOAD_MISSING` without the section `load`; `RUN_UNKNOWN`, `LOAD_NOT_LOADABLE`, `LOAD_NEEDS_CSV`,
+ *   `LOAD_NAMES`; SourceError when the source cannot be
  *   read.
  */
 export async function printRunLoad(config: Config, id: string, dialect: PrintDialect): Promise<string> {
@@ -30,14 +33,18 @@ export async function printRunLoad(config: Config, id: string, dialect: PrintDia
   }
   if (row?.publication) {
     checkLoadable(row, row.publication, config.load);
-    const { number, sha256, records, output, resultColumns } = row.publication;
+    checkHoldsCsv(row.id, row.publication);
+    const { number, records, output, resultColumns, content } = row.publication;
+    const { sha256 } = contentOf(row.publication);
     const table = createLoadTable(config, createOutputLayout(row.source, output), resultColumns);
-    const file = { path: output.path, records };
+    const format = content === undefined ? 'csv' : outputFormat(output.path);
+    const file = { path: output.path, records, format };
     return printLoad({ table, publication: number, run: row.id, sha256, file }, dialect);
   }
   const layout = createOutputLayout(row?.source ?? (await readHeader(config)), config.output);
   const table = createLoadTable(config, layout, config.result.columns);
-  const file = { path: config.output.path, records: 0 };
+  const { path } = config.output;
+  const file = { path, records: 0, format: outputFormat(path) };
   const example = printLoad({ table, publication: 0, run: 'RUN', sha256: '', file }, dialect);
   return `-- An example: nothing is published yet. Columns of the service that result.columns does not declare are missing.\n${example}`;
 }

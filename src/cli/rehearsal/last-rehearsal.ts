@@ -7,10 +7,9 @@ import {
   createFileLock,
   openCheckpointReader,
   type Run,
+  removeWaitingFiles,
   systemClock,
   waitForLock,
-  withOutputPath,
-  workPathOf,
 } from '../../../pipelines/index.js';
 import type { PrepareOptions } from '../session.js';
 
@@ -37,8 +36,7 @@ export async function continueOrClear(
     const unfinished = await findUnfinished(stateDir, pipeline);
     if (unfinished !== undefined) {
       if (!fresh) return unfinished;
-      const { output } = withOutputPath(config, unfinished);
-      await rm(workPathOf(output.path, unfinished.id, stateDir), { force: true });
+      await removeWaitingFiles(unfinished, stateDir);
     }
     await clear(stateDir);
     return undefined;

@@ -1,4 +1,6 @@
 /** How databases differ whose statements foliopipe writes but does not run. */
+
+import type { OutputFormat } from '../../output-format.js';
 import type { LoadTable } from '../load-target.js';
 import { foldName } from '../names.js';
 
@@ -12,8 +14,9 @@ export interface PrintedLoad {
   readonly file: PrintedFile;
 }
 
-interface PrintedFile {
+export interface PrintedFile {
   readonly path: string;
+  readonly format: OutputFormat;
   readonly records: number;
 }
 
@@ -96,11 +99,21 @@ const bigquery: Dialect = {
   differ: (a, b) => `${a} is distinct from ${b}`,
   assertRows: (records) =>
     `assert (select count(*) from ${STAGING}) = ${records} as 'not all rows of the output have arrived';`,
-  stage: (columns, { path }) => [
-    `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(path)} ${columns.map((name) => `${name}:string`).join(',')}`,
+  // It reads gzip, but no zstd.
+  stage: (columns, { path, format }) => [
+    ...(format === 'csv.zst' ? [`-- zstd -d --keep ${literal(path)}`] : []),
+    `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(format === 'csv.zst' ? path.slice(0, -'.zst'.length) : path)} ${columns.map((name) => `${name}:string`).join(',')}`,
   ],
   begin: 'begin transaction;',
   commit: 'commit transaction;',
+};
+
+/** How COPY of Redshift names the compression; the others see it in the file. */
+const COMPRESSION: Readonly<Record<OutputFormat, string>> = {
+  csv: '',
+  'csv.gz': ' gzip',
+  'csv.zst': ' zstd',
+  parquet: '',
 };
 
 const redshift: Dialect = {
@@ -114,10 +127,10 @@ const redshift: Dialect = {
   // It has no IS DISTINCT FROM. No cell of a CSV that foliopipe writes holds chr(1) alone.
   differ: (a, b) => `coalesce(${a}, chr(1)) <> coalesce(${b}, chr(1))`,
   assertRows: divisionAssert,
-  stage: (columns, { path }) => [
+  stage: (columns, { path, format }) => [
     `create temp table ${STAGING} (${columns.map((name) => `${name} varchar(65535)`).join(', ')});`,
     `copy ${STAGING} from ${literal(`s3://BUCKET/${path.split('/').at(-1)}`)} iam_role default
-  format csv ignoreheader 1 emptyasnull;`,
+  format csv${COMPRESSION[format]} ignoreheader 1 emptyasnull;`,
   ],
   begin: 'begin;',
   commit: 'commit;',

@@ -7,7 +7,7 @@ import { createLoadsText } from '../loads-table.js';
 import { checkNames, RUN_COLUMN } from '../names.js';
 import { copyText, postgresDialect, quoteText as quotePostgres } from '../postgres/dialect.js';
 import { addColumns, createStaging, createTable, stagingTarget, writeStatements } from '../statements.js';
-import { dialects, type PrintedLoad } from './dialects.js';
+import { dialects, type PrintedFile, type PrintedLoad } from './dialects.js';
 import { warehouseScript } from './warehouse-script.js';
 
 export const printDialects = ['postgres', 'duckdb', 'snowflake', 'bigquery', 'redshift'] as const;
@@ -39,7 +39,7 @@ interface Client {
   readonly note: string;
   quote(text: string): string;
   /** Reads the file into the staging table. */
-  copy(staging: CopyTarget, path: string): string;
+  copy(staging: CopyTarget, file: PrintedFile): string;
   /** Fails if the staging table has another number of rows. */
   assertRows(records: number): string;
 }
@@ -51,8 +51,7 @@ const clients: Readonly<Record<'postgres' | 'duckdb', Client>> = {
     dialect: postgresDialect,
     note: '-- For psql -v ON_ERROR_STOP=1.',
     quote: quotePostgres,
-    copy: (staging, path) =>
-      `\\${copyText(staging).replace('from stdin', () => `from ${quotePostgres(path)}`)}`,
+    copy: (staging, file) => `\\${copyText(staging).replace('from stdin', () => `from ${psqlSource(file)}`)}`,
     assertRows: (records) => `do $$ begin
   if (select count(*) from ${postgresDialect.staging}) <> ${records} then
     raise exception '${LACKING}';
@@ -63,7 +62,7 @@ end $$;`,
     dialect: duckdbDialect,
     note: '-- For duckdb -bail FILE.',
     quote: quoteDuckdb,
-    copy: (staging, path) => `${insertText(staging, path)};`,
+    copy: (staging, file) => `${insertText(staging, file.path)};`,
     assertRows: (records) =>
       `select case when count(*) <> ${records} then error('${LACKING}') end from ${duckdbDialect.staging};`,
   },
@@ -102,7 +101,7 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
     `${createLoadsText(loads)};`,
     'begin;',
     `${createStaging(plan)};`,
-    client.copy(stagingTarget(plan), file.path),
+    client.copy(stagingTarget(plan), file),
     client.assertRows(file.records),
     ...[...deletes, write].map(({ text }) => `${text.replaceAll(/\$1(?:::text)?/g, () => quote(run))};`),
     `insert into ${loads} (target, pipeline, publication, run, sha256, mode, on_removed, columns, records)
@@ -110,6 +109,13 @@ values (${values.map((value) => (typeof value === 'number' ? value : quote(value
 on conflict do nothing;`,
     'commit;',
   ];
+}
+
+/** Where psql reads the file: it decompresses nothing by itself. */
+function psqlSource({ path, format }: PrintedFile): string {
+  const command = { csv: null, 'csv.gz': 'gzip -dc', 'csv.zst': 'zstd -dc', parquet: null }[format];
+  if (command === null) return quotePostgres(path);
+  return `program ${quotePostgres(`${command} '${path.replaceAll("'", `'\\''`)}'`)}`;
 }
 
 function asComment(text: string): string[] {

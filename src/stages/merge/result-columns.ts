@@ -6,7 +6,8 @@
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
 import { statusOf } from '../../results/answers.js';
-import { addedColumns } from '../../results/output-layout.js';
+import { checkTypes } from '../../results/column-types.js';
+import { addedColumns, createOutputLayout } from '../../results/output-layout.js';
 import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { createChunkJoiner, sentColumns } from './join-chunk.js';
@@ -30,6 +31,7 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
   let searched = merged;
 
   const fix = async (columns: readonly string[], learned: boolean) => {
+    checkKnownTypes(run, columns);
     await run.checkpoint.recordColumns(run.id, columns, learned);
     run.at('after-columns-before-merge');
     fixed = columns;
@@ -66,6 +68,18 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
       return [];
     },
   };
+}
+
+/**
+ * Checks `output.types` as soon as the columns of the service are known, before more is paid.
+ * @throws ConfigError `OUTPUT_TYPES_UNKNOWN`.
+ */
+export function checkKnownTypes(
+  { source, config: { output, result } }: Pick<MergeChunksNeeds, 'source' | 'config'>,
+  columns: readonly string[],
+): void {
+  if (columns.length === 0) return;
+  checkTypes(createOutputLayout(source, output), columns, output.types, result.onChange !== 'add');
 }
 
 /**

@@ -66,6 +66,7 @@ function changedKeys(config: Config, row: Run, { output: published, resultColumn
     .filter((key) => differs(output[key], published[key]))
     .map((key) => `output.${key}`);
   if (output.delta !== (published.delta ?? false)) keys.push('output.delta');
+  if (differs(sorted(output.types), sorted(published.types ?? {}))) keys.push('output.types');
   // The key decides on the rows of a delta alone.
   const key = row.frozen['source.key'] ?? 'null';
   if (output.delta && JSON.stringify(config.source.key) !== key) keys.push('source.key');
@@ -76,6 +77,11 @@ function changedKeys(config: Config, row: Run, { output: published, resultColumn
   if (declaresOtherColumns) keys.push('result.columns');
   if (isEchoChanged(config, row)) keys.push('result.echo');
   return keys;
+}
+
+/** The order of the types is of no account. */
+function sorted(types: Config['output']['types']): readonly (readonly string[])[] {
+  return Object.entries(types).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /**

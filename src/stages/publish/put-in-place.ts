@@ -1,5 +1,5 @@
 /**
- * Publishes a complete work file in these steps (rule "A file appears whole",
+ * Publishes a complete work file, or what is made from it (encode-output.ts), in these steps (rule "A file appears whole",
  * docs/architecture.md#a-file-appears-whole): check the source again, commit "publishing" with length and hash, remove
  * old markers, rename the work file, sync the folder, write the manifest, write the marker. After a kill, a resume that
  * finds "publishing" repeats the steps after that commit.
@@ -9,20 +9,21 @@ import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkp
 import { fixedOutputValues } from '../../config/fixed-values.js';
 import { TroubleError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
-import { isLocalFile, workPathOf } from '../../files/work-file.js';
+import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.js';
 import { judgedCounts, runExitCode } from '../../report/exit-code.js';
 import { markerPaths, outputNames, writeManifest, writeMarker } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkBalance } from './check-balance.js';
+import { encodeOutput, waitingOutput } from './encode-output.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
 import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
 import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
 import { putRejects, writeRejects } from './write-rejects.js';
 
 export type PutInPlaceNeeds = KeepAnswersNeeds &
-  Pick<RunContext, 'output' | 'deltas' | 'clock'> & {
+  Pick<RunContext, 'output' | 'deltas' | 'clock' | 'signal'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       | 'run'
@@ -71,9 +72,12 @@ export async function commitPublication(
   const delta = partial ? undefined : await writeDelta(run, { path, sha256: work.sha256, columns });
   await removeWaitingDrift(run);
   const drift = partial ? undefined : await measureDrift(run, columns);
+  const records = counts.read - counts.rejected;
+  const encoded = await encodeOutput(run, { path, columns, records });
   const file = {
-    ...work,
-    records: counts.read - counts.rejected,
+    ...(encoded ?? work),
+    ...(encoded && { content: { bytes: work.bytes, sha256: work.sha256 } }),
+    records,
     exitCode: partial
       ? deadlineExitCode
       : runExitCode(judgedCounts({ counts, origins }), config.failures.tolerate),
@@ -84,6 +88,7 @@ export async function commitPublication(
     output: config.output,
     ...(delta && { delta }),
     ...(drift && { drift }),
+    at: run.clock.now(),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
   await run.output.checkWritable({ ...outputNames(config.output.path, config.stateDir), lock: [] });
@@ -105,10 +110,13 @@ export async function putInPlace(
   isFresh = false,
 ): Promise<void> {
   const { s3 } = needs.config.output;
-  const output = { delta: false, drift: false, ...publication.output, s3 };
+  const output = { delta: false, drift: false, types: {}, ...publication.output, s3 };
   const run = { ...needs, config: { ...needs.config, output } };
   await removeMarkers(run, publication);
   const stamp = await putWorkFile(run, publication, isFresh);
+  if (publication.content !== undefined) {
+    await removeLocalFile(workPathOf(output.path, run.id, needs.config.stateDir, publication.partial));
+  }
   run.at('after-rename-before-manifest');
   await putRejects(run);
   await putDelta(run, publication);
@@ -144,7 +152,8 @@ async function putWorkFile(
   isFresh: boolean,
 ): Promise<string | undefined> {
   const { path, mode } = run.config.output;
-  const work = workPathOf(path, run.id, run.config.stateDir, publication.partial);
+  const isEncoded = publication.content !== undefined;
+  const work = waitingOutput(workPathOf(path, run.id, run.config.stateDir, publication.partial), isEncoded);
   const isComplete = isFresh || (await hasDelta(run, publication));
   if (isComplete && (await isLocalFile(work))) {
     if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode);

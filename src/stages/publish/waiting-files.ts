@@ -1,5 +1,6 @@
 /** The local files beside an output that wait to be put in place: the work file, and what is published with it. */
 import { fixedOutputPath, type OutputRun } from '../../config/output-path.js';
+import { removeEncoded } from '../../files/encoded-file.js';
 import { removeLocalFile, workPathOf } from '../../files/work-file.js';
 import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
 
@@ -15,4 +16,5 @@ export async function removeWaitingFiles(run: OutputRun, stateDir: string): Prom
     await removeLocalFile(workPathOf(name, id, stateDir));
   }
   await removeLocalFile(workPathOf(path, id, stateDir, true));
+  for (const partial of [false, true]) await removeEncoded(workPathOf(path, id, stateDir, partial));
 }

@@ -5,6 +5,7 @@
 import type { Checkpoint, CheckpointReader, Publication } from '../../checkpoint/checkpoint.js';
 import { checkBase, computeDelta } from '../../delta/compute-delta.js';
 import { baseLostError, type LastPublication } from '../../delta/delta-store.js';
+import { contentOf } from '../../files/encoded-file.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
 import { deltaPath } from '../../report/manifest.js';
@@ -99,8 +100,9 @@ export async function recordBase(
   run: Pick<RunContext, 'source' | 'config' | 'deltas' | 'at'> & {
     readonly checkpoint: Pick<Checkpoint, 'runs'>;
   },
-  { partial, number, sha256, resultColumns, delta }: Publication,
+  publication: Publication,
 ): Promise<void> {
+  const { partial, number, resultColumns, delta } = publication;
   if (partial) return;
   const { pipeline, output } = run.config;
   if (delta === undefined && (await run.deltas.last(pipeline).catch(() => null)) === undefined) {
@@ -108,6 +110,7 @@ export async function recordBase(
   }
   const columns = outputColumns(createOutputLayout(run.source, output), resultColumns);
   const { key = [], digests = null } = delta ?? {};
+  const { sha256 } = contentOf(publication);
   await run.deltas.recordLast(pipeline, { publication: number, sha256, key, columns, digests });
   if (delta !== undefined) run.at('after-base-before-done');
 }

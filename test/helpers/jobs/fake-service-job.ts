@@ -13,6 +13,7 @@ import {
 } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { type FakeService, openFakeService } from '../../fake-service/fake-service.js';
+import { readManifest } from './read-manifest.js';
 import { type Enrichment, predictedEnrichment, readRaw, sourceText } from './sample-source.js';
 
 /** Sections of the config; their keys replace the default ones. */
@@ -40,6 +41,11 @@ export interface Job {
   published(): Promise<string[]>;
 }
 
+interface Content {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
 export interface Manifest {
   readonly publication: number;
   readonly status: string;
@@ -48,6 +54,14 @@ export interface Manifest {
   readonly counts: Readonly<Record<string, number>>;
   readonly uploads: Readonly<Record<string, number>>;
   readonly columns: readonly string[];
+  readonly schema: readonly { readonly name: string; readonly type: string; readonly from: string }[];
+  readonly times: { readonly began: string; readonly published: string };
+  readonly output: Content & {
+    readonly path: string;
+    readonly format: string;
+    readonly records: number;
+    readonly content: Content;
+  };
   readonly chunks: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -84,7 +98,7 @@ function createJob(folder: string, service: FakeService, base: Changes): Job {
         (error: unknown) => error,
       ),
     output: () => readFile(outputPath, 'utf8'),
-    manifest: async () => JSON.parse(await readFile(`${outputPath}.manifest.json`, 'utf8')) as Manifest,
+    manifest: () => readManifest(outputPath),
     published: async () => (await readdir(path.join(folder, 'out'))).sort(),
   };
 }

@@ -1,5 +1,5 @@
 /** The packed package is well formed, and runs with nothing but its dependencies. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { publint } from 'publint';
@@ -48,4 +48,13 @@ it('the packed package enriches the sample data without development dependencies
   const config = join(installed, 'config/default.yaml');
   execFileSync(process.execPath, [cli, 'run', config], { cwd: folder, stdio: 'pipe' });
   expect(await readdir(join(installed, 'out'))).toContain('enriched.csv._REHEARSAL');
+  expect(await readdir(join(installed, 'schema'))).toEqual(['manifest.schema.json']);
+
+  // Without its optional peer, a format is refused before anything is sent or written.
+  const parquet = ['run', config, '--new', '--output', join(folder, 'rows.parquet'), '--json'];
+  const refused = spawnSync(process.execPath, [cli, ...parquet], { cwd: folder, encoding: 'utf8' });
+  expect(refused.status, refused.stderr).toBe(2);
+  expect(refused.stdout).toContain('"code":"DUCKDB_MISSING"');
+  expect(refused.stdout + refused.stderr).toContain('npm install @duckdb/node-api');
+  expect(await readdir(folder)).not.toContain('rows.parquet.manifest.json');
 });

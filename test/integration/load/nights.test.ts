@@ -274,6 +274,41 @@ describe('what is not loaded', () => {
   });
 });
 
+describe('an output that ends in .csv.gz', () => {
+  const gz = { output: { path: 'out/enriched.csv.gz', delta: true } };
+
+  it('is loaded as a plain one is: whole, then by its delta, once', async () => {
+    await withLoadedJob(server, { mode: 'merge', onRemoved: 'delete' }, async (job) => {
+      await night(job, first, gz);
+      await night(job, second, gz);
+      expect(await job.loads()).toMatchObject([{ base: null }, { base: 1, removed: 2 }]);
+      expect(await job.enrich(gz)).toMatchObject({ found: 'done', load: { state: 'already' } });
+      const table = await job.table();
+      // Published as a plain file, it is the same content under a new number.
+      expect((await night(job, second)).load).toMatchObject({ state: 'loaded', written: 0, removed: 0 });
+      expect(await job.table()).toEqual(table);
+      expect(table).toEqual(await job.rows());
+    });
+  });
+
+  it('is printed with what decompresses it', async () => {
+    await withLoadedJob(server, { mode: 'replace' }, async (job) => {
+      const none = { ...gz, load: { into: 'none' } };
+      await night(job, first, { output: { path: 'out/enriched.csv.gz' }, load: { into: 'none' } });
+      expect(await printRunLoad(job.config(none), 'last', 'postgres')).toContain("from program 'gzip -dc ''");
+      expect(await printRunLoad(job.config(none), 'last', 'redshift')).toContain('format csv gzip ');
+      const parquet = { output: { path: 'out/enriched.parquet' }, load: null };
+      await job.enrich(parquet);
+      const plain = { load: { into: 'none' } };
+      await expect(printRunLoad(job.config(plain), 'last', 'redshift')).rejects.toMatchObject({
+        code: 'LOAD_NEEDS_CSV',
+        hint: expect.stringContaining('foliopipe publish'),
+      });
+      await expect(loadRun(job.config(), 'last')).rejects.toMatchObject({ code: 'LOAD_NEEDS_CSV' });
+    });
+  });
+});
+
 describe('foliopipe load --print', () => {
   /** What Postgres needs to run the script of another database, in which only these words differ. */
   const translate = (script: string) =>

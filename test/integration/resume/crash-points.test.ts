@@ -43,6 +43,7 @@ const elsewhere: Readonly<Partial<Record<Failpoint, string>>> = {
   'after-digests-before-delta': 'publish/delta.test.ts',
   'after-delta-before-publishing': 'publish/delta.test.ts',
   'after-base-before-done': 'publish/delta.test.ts',
+  'after-encoded-before-publishing': 'publish/formats.test.ts',
   'after-segment-before-withheld': 'publish/withheld-killed.test.ts',
   'after-withheld-before-removal': 'publish/withheld-killed.test.ts',
   'after-load-piece-before-next': 'load/trouble.test.ts',

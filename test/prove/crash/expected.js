@@ -41,7 +41,7 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
  * Failpoints that the job of the matrix never passes, and the tests that cover them. A search that may have been
  * accepted is not repeated, so the output differs from that of an uninterrupted run. A retry is another command. Parts
  * are fetched again, and columns added, only if the service answers otherwise than before. A job without reuse chooses
- * nothing. A delta needs an earlier publication, and a load a database. No
+ * nothing. A delta needs an earlier publication, a load a database, and only some formats are made from the CSV. No
  * output is withheld unless `failures.onExceeded` says so.
  */
 export const elsewhere = {
@@ -59,6 +59,7 @@ export const elsewhere = {
   'after-digests-before-delta': 'test/integration/publish/delta.test.ts',
   'after-delta-before-publishing': 'test/integration/publish/delta.test.ts',
   'after-base-before-done': 'test/integration/publish/delta.test.ts',
+  'after-encoded-before-publishing': 'test/integration/publish/formats.test.ts',
   'after-segment-before-withheld': 'test/integration/publish/withheld-killed.test.ts',
   'after-withheld-before-removal': 'test/integration/publish/withheld-killed.test.ts',
   'after-load-piece-before-next': 'test/integration/load/trouble.test.ts',

@@ -60,6 +60,7 @@ describe('publishing', () => {
       origins: originsOf({ ...noRows, successful: 6 }),
       resultColumns: ['code'],
       output: run.config.output,
+      at: expect.any(Number),
     });
     const { path } = run.config.output;
     const { bytes, sha256 } = publication;

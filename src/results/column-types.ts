@@ -1,0 +1,86 @@
+/** Which columns an output has, where they come from, and which of them have a type (`output.types`). */
+import { ConfigError } from '../errors.js';
+import { lookalikeName } from '../nearest-name.js';
+import type { ColumnType, ColumnTypes } from '../output-format.js';
+import { showText } from '../text.js';
+import { type OutputLayout, outputColumns } from './output-layout.js';
+
+/** `foliopipe`: status, error code and error. */
+export type ColumnOrigin = 'source' | 'foliopipe' | 'service' | 'lineage';
+
+export interface OutputColumn {
+  readonly name: string;
+  readonly type: ColumnType | 'string';
+  readonly from: ColumnOrigin;
+}
+
+/** Status, error code and error. */
+const OWN_COLUMNS = 3;
+
+/** @param added the columns that the service adds. */
+export function describeColumns(
+  layout: OutputLayout,
+  added: readonly string[],
+  types: ColumnTypes,
+): readonly OutputColumn[] {
+  const own = layout.sourceColumns.length + OWN_COLUMNS;
+  const originOf = (at: number): ColumnOrigin => {
+    if (at < layout.sourceColumns.length) return 'source';
+    if (at < own) return 'foliopipe';
+    return at < own + added.length ? 'service' : 'lineage';
+  };
+  return outputColumns(layout, added).map((name, at) => ({
+    name,
+    type: Object.hasOwn(types, name) ? types[name]! : 'string',
+    from: originOf(at),
+  }));
+}
+
+/**
+ * Checks that each column with a type is one of the output.
+ * @param added the columns that the service adds, as far as they are known.
+ * @param isAll whether the service adds no others. Otherwise each name with the prefix may become one.
+ * @throws ConfigError `OUTPUT_TYPES_UNKNOWN`.
+ */
+export function checkTypes(
+  layout: OutputLayout,
+  added: readonly string[],
+  types: ColumnTypes,
+  isAll: boolean,
+): void {
+  const columns = outputColumns(layout, added);
+  const unknown = Object.keys(types).find(
+    (name) => !columns.includes(name) && (isAll || !name.startsWith(layout.prefix)),
+  );
+  if (unknown === undefined) return;
+  const meant = lookalikeName(unknown, columns) ?? lookalikeName(layout.prefix + unknown, columns);
+  throw new ConfigError(
+    'OUTPUT_TYPES_UNKNOWN',
+    `output.types: the output has no column ${showText(unknown)}; it has ${columns.map((name) => showText(name)).join(', ')}`,
+    {
+      hint: `${meant === undefined ? 'correct or remove it' : `did you mean ${showText(meant)}? write exactly that`}, then run the same command again`,
+      facts: { column: unknown },
+    },
+  );
+}
+
+/**
+ * Checks that a Parquet file can hold the columns: most readers do not tell capitals apart.
+ * @throws ConfigError `OUTPUT_NAMES_ALIKE`, also for a column without a name.
+ */
+export function checkParquetNames(columns: readonly string[]): void {
+  const seen = new Map<string, string>();
+  for (const name of columns) {
+    const other = seen.get(name.toLowerCase());
+    seen.set(name.toLowerCase(), name);
+    if (name !== '' && other === undefined) continue;
+    const what =
+      name === ''
+        ? 'a column without a name'
+        : `the columns ${showText(other!)} and ${showText(name)}, which most readers take for one`;
+    throw new ConfigError('OUTPUT_NAMES_ALIKE', `a Parquet file cannot hold ${what}`, {
+      hint: 'leave one out with output.columns, or rename it with output.prefix or in the source; or let output.path end in .csv.gz',
+      facts: { column: name },
+    });
+  }
+}
