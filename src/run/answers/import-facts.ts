@@ -22,7 +22,7 @@ export interface ImportFacts {
 interface Manifest {
   readonly status?: string;
   readonly service?: string;
-  readonly createdAt?: string;
+  readonly times?: { readonly began?: string };
   readonly output?: { readonly sha256?: string };
   readonly origins?: { readonly reused?: { readonly records?: number } };
 }
@@ -56,12 +56,12 @@ export async function importFacts(
     });
   }
   if (given !== undefined) return { paidAt: given, paidFrom: 'given', reusedRows: 0 };
-  const createdAt =
-    manifest?.output?.sha256 === file.sha256 ? Date.parse(manifest.createdAt ?? '') : Number.NaN;
-  if (Number.isNaN(createdAt)) {
+  const began =
+    manifest?.output?.sha256 === file.sha256 ? Date.parse(manifest.times?.began ?? '') : Number.NaN;
+  if (Number.isNaN(began)) {
     return { paidAt: Math.floor((await stat(path)).mtimeMs), paidFrom: 'file', reusedRows: 0 };
   }
-  return { paidAt: createdAt, paidFrom: 'manifest', reusedRows: manifest?.origins?.reused?.records ?? 0 };
+  return { paidAt: began, paidFrom: 'manifest', reusedRows: manifest?.origins?.reused?.records ?? 0 };
 }
 
 /** @throws ConfigError `IMPORT_MANIFEST` when there is one that cannot be read. */
