@@ -75,7 +75,10 @@ export async function withTransaction<T>(
       },
       copyTo: (text) => opened.query(copies.to(text)),
     };
-    return await body(transaction, async () => void (await opened.query('commit')));
+    return await body(transaction, async () => {
+      signal.throwIfAborted();
+      await opened.query('commit');
+    });
   } catch (error) {
     throw signal.aborted ? signal.reason : translate(error, place);
   } finally {

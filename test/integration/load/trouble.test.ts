@@ -298,7 +298,7 @@ describe('a kill', () => {
   it('by a signal undoes the load: exit 143', async () => {
     await withLoadedJob(server, { mode: 'append' }, async (job) => {
       await job.write(businesses);
-      const env = { FOLIOPIPE_CRASH_AT: 'after-load-copy-before-rows:term' };
+      const env = { FOLIOPIPE_CRASH_AT: 'after-load-piece-before-next:term' };
       const stopped = await runCli(['run', job.file], { env });
       expect(stopped.code, stopped.stderr).toBe(143);
       // The load alone asks no service.

@@ -23,7 +23,8 @@ import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 describe('a checkpoint that is damaged', () => {
   const damages: Readonly<Record<string, (file: string) => Promise<void>>> = {
     'has lost its second half': async (file) => truncate(file, Math.floor((await stat(file)).size / 2)),
-    'is cut in the middle of a page': async (file) => truncate(file, (await stat(file)).size - 1000),
+    // The last page may be an empty one, of which only zeros would be lost.
+    'is cut in the middle of a page': async (file) => truncate(file, (await stat(file)).size - 4096 - 1000),
     'has garbage in the middle': async (file) => {
       const handle = await open(file, 'r+');
       const { size } = await handle.stat();
