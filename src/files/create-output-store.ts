@@ -24,7 +24,7 @@ export function createOutputStore(
     read: (name, bytes) => of(name).read(name, bytes),
     stream: (name) => of(name).stream(name),
     remove: (name) => of(name).remove(name),
-    check: (names, sources) => of(names.output).check(names, sources),
+    check: (names, sources, own) => of(names.output).check(names, sources, own),
     checkWritable: (names) => of(names.output).checkWritable(names),
     prepare: (names) => of(names.output).prepare(names),
   };
