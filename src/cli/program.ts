@@ -45,7 +45,7 @@ export const rows: readonly Row[] = [
   {
     name: 'plan',
     usage: '[options] [file]',
-    description: 'check the whole source and show what a run would send and cost; uses no network',
+    description: 'check the whole source and show what a run would send and cost; asks no service',
     load: async () => (await import('./commands/plan.js')).addPlan,
   },
   {
