@@ -86,11 +86,13 @@ function field(at: number): string {
   return `f${at}`;
 }
 
+/** Not in parallel: DuckDB would guess where records begin, and fail where a value holds lines that look like one. */
 function readCsv(path: string, fields: number, lineBytes: number): string {
   const names = Array.from({ length: fields }, (_, at) => `'${field(at)}': 'VARCHAR'`);
   return `read_csv(${quoteText(path)}, auto_detect = false, header = true, columns = {${names.join(', ')}},
     delim = ',', quote = '"', escape = '"', new_line = '\\n', compression = 'none', encoding = 'utf-8',
-    all_varchar = true, nullstr = '', allow_quoted_nulls = false, null_padding = false, max_line_size = ${lineBytes})`;
+    all_varchar = true, nullstr = '', allow_quoted_nulls = false, null_padding = false,
+    parallel = false, max_line_size = ${lineBytes})`;
 }
 
 function typeOf(types: ParquetTable['types'], name: string): ColumnType | undefined {

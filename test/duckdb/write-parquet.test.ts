@@ -42,6 +42,15 @@ it('keeps each text as it is: zeros, quotes, line ends, backslashes, empty and m
     });
   }));
 
+it('reads a large file whose values hold lines with as many fields as a row', () =>
+  withFolder(async (folder) => {
+    const note = 'one,two\n'.repeat(40_000);
+    const csv = `id,note\n${Array.from({ length: 40 }, (_, at) => `${at},"${note}"\n`).join('')}`;
+    const { rows } = await throughParquet(folder, csv, { columns: ['id', 'note'], records: 40 });
+    expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 40 }, (_, at) => String(at)));
+    expect(rows.every((row) => row.note === note)).toBe(true);
+  }));
+
 it('writes columns with a type as such; empty is null', () =>
   withFolder(async (folder) => {
     const types: Record<string, ColumnType> = {

@@ -34,11 +34,13 @@ select ${values.join(', ')}
   from ${readText(path, columns.length)}`;
 }
 
+/** Not in parallel: DuckDB would guess where records begin, and fail where a value holds lines that look like one. */
 function readText(path: string, columns: number): string {
   const types = Array.from({ length: columns }, (_, at) => `'c${at}': 'VARCHAR'`).join(', ');
   return `read_csv(${quoteText(path)}, auto_detect = false, header = true, columns = {${types}},
     delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false, strict_mode = true,
-    null_padding = false, ignore_errors = false, max_line_size = ${MAX_RECORD_BYTES}, buffer_size = ${MAX_RECORD_BYTES})`;
+    null_padding = false, ignore_errors = false, parallel = false,
+    max_line_size = ${MAX_RECORD_BYTES}, buffer_size = ${MAX_RECORD_BYTES})`;
 }
 
 /** Texts and names in quotes, which may hold anything, and values. */
