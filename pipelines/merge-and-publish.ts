@@ -1,7 +1,15 @@
 /** Merges the chunks that are not in the work file yet, and publishes the output or withholds it. */
-import { mergeResults, type OpenRun, type Publication, publishOutput, runStages } from '../src/index.js';
+import {
+  mergeResults,
+  type OpenRun,
+  type Publication,
+  publishOutput,
+  removeRewritten,
+  runStages,
+} from '../src/index.js';
 
 /**
+ * A run that had ended leaves no work file behind, also where it cannot be published.
  * @param refetch fetches a chunk's parts again.
  * @param isReleased the output is never withheld.
  * @returns null if the output is withheld.
@@ -12,12 +20,21 @@ export async function mergeAndPublish(
   refetch: Parameters<typeof mergeResults>[1],
   isReleased = false,
 ): Promise<Publication | null> {
-  return runStages(
-    run.controller,
-    nothingToFetch,
-    mergeResults(run, refetch),
-    publishOutput(run, isReleased),
-  );
+  const before = (await run.checkpoint.run(run.id))!;
+  const { output, stateDir } = run.config;
+  try {
+    return await runStages(
+      run.controller,
+      nothingToFetch,
+      mergeResults(run, refetch),
+      publishOutput(run, isReleased),
+    );
+  } finally {
+    if (before.state === 'done' || before.state === 'withheld') {
+      // The outcome of the publication counts. What is left now goes with the next one.
+      await removeRewritten(run.checkpoint, before, output.path, stateDir).catch(() => undefined);
+    }
+  }
 }
 
 async function* nothingToFetch(): AsyncGenerator<never> {}

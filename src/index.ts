@@ -160,7 +160,7 @@ export { checkPublished } from './stages/publish/check-published.js';
 export { appendMerged, hasWorkFile, publishOutput } from './stages/publish/publish-output.js';
 export { publishPartly } from './stages/publish/publish-partly.js';
 export { putInPlace, rewriteMarker } from './stages/publish/put-in-place.js';
-export { removeWaitingFiles } from './stages/publish/waiting-files.js';
+export { removeRewritten, removeWaitingFiles } from './stages/publish/waiting-files.js';
 export { removeWithheldFiles } from './stages/publish/withhold-output.js';
 export { checkCanary } from './stages/submit/check-canary.js';
 export { submitChunks } from './stages/submit/submit-chunks.js';

@@ -120,7 +120,10 @@ function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnPr
 function checkTypes({ output }: Sections, onProblem: OnProblem): void {
   if (!output || outputFormat(output.path) === 'parquet') return;
   if (Object.keys(output.types).length > 0) {
-    onProblem('output.types', 'is for an output.path that ends in .parquet: a CSV holds texts alone');
+    onProblem(
+      'output.types',
+      'is for an output.path that ends in .parquet: a CSV holds texts alone; leave it out, or empty it with --set output.types={}',
+    );
   }
 }
 

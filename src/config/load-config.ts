@@ -13,6 +13,7 @@ import type { Config } from './schema.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
 import { resolveSource } from './source-section.js';
+import { emptied, isEmptyMap, isFreeMap, joinLayers, withoutNulled } from './taken-back.js';
 import { isAddress, STREAM } from './values.js';
 
 /**
@@ -52,14 +53,10 @@ export async function loadConfig({
   ownFiles = [],
 }: LoadOptions): Promise<Config> {
   const problems = new Problems();
-  const fromFiles: Setting[] = [];
-  for (const file of files) fromFiles.push(...readSettings(file, cwd, problems));
+  const fromFiles = files.map((file) => readSettings(file, cwd, problems));
   problems.throwIfAny();
-  const settings = [
-    ...fromFiles,
-    ...environmentSettings(env, cwd, problems),
-    ...flagSettings(overrides, problems),
-  ];
+  const layers = [...fromFiles, environmentSettings(env, cwd, problems), flagSettings(overrides, problems)];
+  const settings = joinLayers(layers, env);
   const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
   const config = resolveConfig(withoutUnneeded(settings, needs), env, baseDir, problems);
   const read = [...files, ...ownFiles].map((file) => resolve(cwd, file));
@@ -120,10 +117,11 @@ function resolveConfig(
   problems: Problems,
 ): Omit<Config, 'ownFiles'> {
   const stateDir: Setting = { key: ['stateDir'], value: '.foliopipe', origin: undefined };
-  const usable = [stateDir, ...settings].filter(
-    (setting, at, all) => isUsable(setting, problems) && !isFilled(setting, all.slice(at + 1)),
+  const usable = [stateDir, ...settings].filter((setting) => isUsable(setting, problems));
+  const effective = effectiveSettings(withoutNulled(usable.map(emptied))).filter(
+    (setting, at, all) => !isFilled(setting, all.slice(at + 1)),
   );
-  const written = withoutUnused(withToken(effectiveSettings(usable), env, baseDir), env);
+  const written = withoutUnused(withToken(effective, env, baseDir), env);
   const originOf = (key: Key) =>
     (settingAt(written, key) ?? written.findLast((setting) => isUnder(setting.key, key)))?.origin?.label;
   const onProblem = (key: Key, text: string) => problems.add(key.join('.'), text, originOf(key));
@@ -147,7 +145,9 @@ function resolveConfig(
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */
 function isUsable({ key, value, origin }: Setting, problems: Problems): boolean {
   if (key.includes('__proto__')) problems.add(key.join('.'), 'cannot be a key', origin?.label);
-  else if (key.length > 0) return value !== null || !keysOf(key) || mayBeNull(key);
+  else if (value === null && key.length > 0) return !keysOf(key) || mayBeNull(key);
+  else if (isEmptyMap(value)) return isFreeMap(key);
+  else if (key.length > 0) return true;
   else if (value !== null) problems.add('config', 'expected a map of keys to values', origin?.label);
   return false;
 }
@@ -157,9 +157,12 @@ function mayBeNull(key: Key): boolean {
   return schemaAt(key)?.safeParse(null).success ?? false;
 }
 
-/** Whether a setting is null in the place of a map of which a later setting has a key. */
+/** Whether a setting is null or empty in the place of a map of which a later setting has a key. */
 function isFilled({ key, value }: Setting, later: readonly Setting[]): boolean {
-  return value === null && later.some((one) => one.key.length > key.length && isUnder(one.key, key));
+  return (
+    (value === null || isEmptyMap(value)) &&
+    later.some((one) => one.key.length > key.length && isUnder(one.key, key))
+  );
 }
 
 /** Keys that the embedded service does not use. They are not read, so a rehearsal needs no token. */

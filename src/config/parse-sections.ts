@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { shorten } from '../text.js';
 import { expectedAt, keysOf, unknownKey } from './known-keys.js';
 import { configSchema, type ParsedConfig } from './schema.js';
-import type { Key, Tree } from './settings.js';
+import { isMap, type Key, type Tree } from './settings.js';
 
 /** The valid sections. If no problem was reported, these are all sections. */
 export type Sections = Partial<ParsedConfig>;
@@ -18,6 +18,10 @@ export function parseSections(
   onProblem: (key: Key, text: string) => void,
 ): Sections {
   const sections: Record<string, unknown> = {};
+  const isNothing = (key: Key) => {
+    const value = key.reduce<unknown>((map, part) => (isMap(map) ? map[part] : undefined), tree);
+    return value === '' || value === null;
+  };
   for (const name of Object.keys(tree)) {
     if (!Object.hasOwn(configSchema.shape, name)) onProblem([name], unknownKey([name]));
   }
@@ -28,7 +32,7 @@ export function parseSections(
     const result = schema.safeParse(value);
     if (result.success) sections[name] = result.data;
     for (const issue of result.error?.issues ?? []) {
-      for (const { key, text } of describeIssue(issue, name, writtenAt)) onProblem(key, text);
+      for (const { key, text } of describeIssue(issue, name, { writtenAt, isNothing })) onProblem(key, text);
     }
   }
   return sections;
@@ -46,7 +50,7 @@ const NO_MESSAGE = 'Invalid input';
 function describeIssue(
   issue: z.core.$ZodIssue,
   section: string,
-  writtenAt: (key: Key) => unknown,
+  { writtenAt, isNothing }: { writtenAt(key: Key): unknown; isNothing(key: Key): boolean },
 ): KeyProblem[] {
   const key = [section, ...issue.path.map(String)];
   if (issue.code === 'unrecognized_keys') {
@@ -56,6 +60,9 @@ function describeIssue(
   const written = writtenAt(key);
   const expected = expectedAt(key);
   if (written === undefined) return [{ key, text: `is missing; expected ${expected}` }];
+  if (typeof written === 'string' && written.includes('${') && isNothing(key)) {
+    return [{ key, text: `expected ${expected}, got an empty text: the variable in it is empty` }];
+  }
   return [{ key, text: `expected ${expected}, got ${show(written, mayBeSecret(key))}` }];
 }
 
@@ -77,6 +84,7 @@ function show(value: unknown, secret: boolean): string {
   if (Array.isArray(value)) return showList(value, secret);
   if (isMapOrList(value)) return 'a map';
   if (secret) {
+    if (value === null) return 'nothing';
     return typeof value === 'string'
       ? 'a text that is not shown'
       : `a ${typeof value} without quotes, not shown`;

@@ -21,11 +21,13 @@ export interface Tree {
   [name: string]: unknown;
 }
 
-/** Splits nested maps into settings, so that maps are merged and other values replaced. An empty map gives none. */
+/** Splits nested maps into settings, so that maps are merged and other values replaced. An empty map is a setting too. */
 export function toSettings(value: unknown, key: Key, originOf: (key: Key) => Origin | undefined): Setting[] {
   if (value === undefined) return [];
   if (!isMap(value) || key.length === MAX_PARTS) return [{ key, value, origin: originOf(key) }];
-  return Object.entries(value).flatMap(([part, inner]) => toSettings(inner, [...key, part], originOf));
+  const entries = Object.entries(value);
+  if (entries.length === 0) return [{ key, value: {}, origin: originOf(key) }];
+  return entries.flatMap(([part, inner]) => toSettings(inner, [...key, part], originOf));
 }
 
 /** No key of the config has more parts. Deeper maps are not read, because a map may contain itself. */

@@ -33,7 +33,7 @@ export function badRecordError(bad: BadRecord, path: string): SourceError {
   // If the very first record differs from the header, the file may have no header.
   const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
   return new SourceError(bad.code, `${path}: ${badRecordPlace(bad)}: ${bad.message}: ${showText(bad.raw)}`, {
-    hint: `${mayLackHeader ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${HINTS[bad.code]}`,
+    hint: `${mayLackHeader ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${bad.message === NOT_UTF8 ? OTHER_THAN_UTF8 : HINTS[bad.code]}`,
     facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
   });
 }
@@ -66,6 +66,11 @@ const HINTS: Readonly<Record<BadRecordCode, string>> = {
   SOURCE_RECORD_TOO_LARGE: `look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk), ${REJECT}`,
 };
 
+const NOT_UTF8 = 'bytes that are not UTF-8';
+
+/** The file was read as UTF-8 already. */
+const OTHER_THAN_UTF8 = HINTS.SOURCE_ENCODING.replace('utf8 or windows-1252', 'windows-1252 or latin1');
+
 /** Facts for the message of a bad record. */
 export interface BadRecordFacts {
   /** Fields that every record must have. */
@@ -93,7 +98,7 @@ export function badRecordMessage(code: BadRecordCode, facts: BadRecordFacts): st
     case 'SOURCE_NUL':
       return 'a NUL byte';
     case 'SOURCE_ENCODING':
-      return transcoded ? 'bytes that are not valid in its encoding' : 'bytes that are not UTF-8';
+      return transcoded ? 'bytes that are not valid in its encoding' : NOT_UTF8;
   }
 }
 

@@ -112,7 +112,7 @@ function hintFor(columns: readonly string[], column: string, key: string): strin
     return `did you mean ${showText(meant)}? write exactly that for ${key}, or correct the header`;
   }
   if (columns.length > 1) return `correct ${key}: names are compared letter by letter`;
-  return `the source has one column only: check source.delimiter, skip lines before the header with source.skipLines, or correct ${key}`;
+  return `the source has one column only: check source.delimiter and source.skipLines if it is a CSV file, or correct ${key}`;
 }
 
 /**

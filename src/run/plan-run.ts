@@ -109,7 +109,8 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
     const config = run === null ? withPlannedPath(given, now) : withOutputPath(given, run);
     if (kind === 'begin' && excess !== undefined) throw excess;
     const sends = kind === 'begin' || kind === 'continue';
-    if (sends) {
+    const publishes = sends || (publishedAgain ?? released ?? null) !== null;
+    if (publishes) {
       const paths = source.files.map(({ path }) => path);
       await checkOutput(config, output, paths);
       if (kind === 'begin') {

@@ -13,7 +13,7 @@ export function refuseArchive(sample: Buffer, path: string): void {
   const kind = KINDS.find(({ at, bytes }) => sample.subarray(at, at + bytes.length).equals(bytes));
   if (kind === undefined) return;
   throw new SourceError('SOURCE_NOT_CSV', `${path}: this is ${kind.what}, not a CSV file`, {
-    hint: 'unpack it, or save it as CSV; the only compressed files that are read are gzip files',
+    hint: kind.hint ?? 'unpack it, or save it as CSV; the only compressed files that are read are gzip files',
     facts: { file: path, kind: kind.what },
   });
 }
@@ -24,6 +24,7 @@ interface FileKind {
   /** Offset of `bytes` in the file. */
   readonly at: number;
   readonly bytes: Buffer;
+  readonly hint?: string;
 }
 
 const hex = (text: string) => Buffer.from(text, 'hex');
@@ -32,6 +33,13 @@ const hex = (text: string) => Buffer.from(text, 'hex');
 const KINDS: readonly FileKind[] = [
   { what: 'a zip archive or an .xlsx workbook', at: 0, bytes: hex('504b0304') },
   { what: 'an .xls workbook', at: 0, bytes: hex('d0cf11e0a1b11ae1') },
+  {
+    what: 'a Parquet file',
+    at: 0,
+    // The mark, and the first byte of a page.
+    bytes: hex('5041523115'),
+    hint: 'let its name end in .parquet, or save it as CSV',
+  },
   { what: 'a tar archive', at: 256, bytes: Buffer.from('\0ustar') },
   { what: 'gzip within gzip', at: 0, bytes: hex('1f8b08') },
   { what: 'a file compressed by xz', at: 0, bytes: hex('fd377a585a00') },

@@ -78,6 +78,7 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     options.onExcess(error);
   }
   if (records === rejected) {
+    if (options.isOurs) throw noRows(options.paths, totals);
     const none = Array.isArray(options.header) ? 'no record' : 'a header and no record';
     const found = records === 0 ? none : `no good record among ${records}`;
     const { encoding, delimiter } = first.dialect;
@@ -93,6 +94,18 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   const skipped = blank > 0 && { blank };
   const columns = { columns: first.columns, columnBytes: totals.columnBytes.average() };
   return { files, ...columns, records, rejected, ...skipped, sha256: hashOf(files) };
+}
+
+/** The error for a query, or Parquet files, without a good row: foliopipe has written the text itself. */
+function noRows(paths: readonly string[], { records, rejected }: Totals): SourceError {
+  const found = records === 0 ? 'columns and no row' : `no good row among ${records}`;
+  return new SourceError('SOURCE_NO_RECORDS', `${paths.join(', ')}: ${found}`, {
+    hint:
+      records === 0
+        ? 'look why there is none: check source.query.sql, or the program that writes the Parquet file'
+        : 'set source.maxRejected: 0 to see what is wrong with the first one',
+    facts: { file: paths[0]!, records, rejected },
+  });
 }
 
 /**

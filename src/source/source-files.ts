@@ -24,10 +24,13 @@ export async function findFiles(pattern: string): Promise<string[]> {
   const files = await glob(pattern, globOptions(pattern));
   if (files.length > 0) return files.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   throw new SourceError('SOURCE_MISSING', `${pattern}: no file has this name or matches it`, {
-    hint: 'check source.path: relative paths in a config file are relative to that file',
+    hint: WHERE,
     facts: { pattern },
   });
 }
+
+const WHERE =
+  'check source.path: relative paths in a config file are relative to that file, those in a flag (--source) to this folder';
 
 /** How a pattern is read. */
 export function globOptions(pattern: string) {
@@ -101,7 +104,7 @@ export function unreadable(path: string, cause: unknown): FoliopipeError {
 
 /** By the system's error code. */
 const HINTS: Readonly<Record<string, string>> = {
-  ENOENT: 'check source.path: relative paths in a config file are relative to that file',
+  ENOENT: WHERE,
   EACCES: 'give this user the right to read the file and its folders',
   EISDIR: 'source.path must name a file, or a pattern such as folder/*.csv',
 };

@@ -105,9 +105,14 @@ function selectFrom(path: string): string {
 }
 
 function explain(path: string, error: unknown): unknown {
-  return error instanceof DuckdbError
-    ? unreadable(path, new Error(firstLine(error), { cause: error }))
-    : error;
+  if (!(error instanceof DuckdbError)) return error;
+  const text = firstLine(error);
+  if (error.kind === 'IO') return unreadable(path, new Error(text, { cause: error }));
+  return new SourceError('SOURCE_UNREADABLE', `${path}: this is no Parquet file, or it is damaged: ${text}`, {
+    hint: 'write or copy it again; a file of another format needs the ending of that format, such as .csv',
+    facts: { file: path },
+    cause: error,
+  });
 }
 
 /** A list that cannot be read says nothing: the files are read again. */

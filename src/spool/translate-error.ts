@@ -62,8 +62,11 @@ export function translateDuckdbError(error: DuckdbError, place: string): Foliopi
       facts,
     });
   }
-  return new ConfigError('SOURCE_DATABASE_MISSING', `${place} cannot be opened: ${firstLine(error)}`, {
-    hint: 'name a DuckDB file in source.query.database; a file of a newer DuckDB needs a newer @duckdb/node-api',
+  // DuckDB says this of a file of another format, such as a CSV, that it would read in a database in memory.
+  const isOther = /in-memory database|not a valid DuckDB/.test(error.message);
+  const what = isOther ? 'is not a DuckDB database' : `cannot be opened: ${firstLine(error)}`;
+  return new ConfigError('SOURCE_DATABASE_MISSING', `${place} ${what}`, {
+    hint: `name a DuckDB file in source.query.database${isOther ? '; a CSV or Parquet file is named in source.path' : '; a file of a newer DuckDB needs a newer @duckdb/node-api'}`,
     facts,
   });
 }

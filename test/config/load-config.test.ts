@@ -248,3 +248,35 @@ test('an output in S3 is in no folder, also where the state is in the working fo
   const config = await load({ set: { 'output.path': 's3://bucket/out.csv', stateDir: '.' } });
   expect(config.output.path).toBe('s3://bucket/out.csv');
 });
+
+test('a later path of another format leaves the types of a Parquet output out; in the same layer both are a problem', async () => {
+  const parquet = await write('parquet.yaml', 'output: { path: o.parquet, types: { Zip: integer } }');
+  const files = ['conf/base.yaml', parquet];
+  const typesOf = async (given: Given) => (await load({ files, ...given })).output.types;
+  expect(await typesOf({})).toEqual({ Zip: 'integer' });
+  expect(await typesOf({ set: { 'output.path': 'o.csv.gz' } })).toEqual({});
+  expect(await typesOf({ env: { FOLIOPIPE_OUTPUT__PATH: 'o.csv' } })).toEqual({});
+  expect(await typesOf({ files: [parquet, 'conf/base.yaml'] })).toEqual({});
+  expect(await typesOf({ set: { 'output.path': 'other.parquet' } })).toEqual({ Zip: 'integer' });
+  expect(await typesOf({ set: { 'output.path': variable('OUT') }, env: { OUT: 'o.parquet' } })).toEqual({
+    Zip: 'integer',
+  });
+  const both = { 'output.path': 'o.csv', 'output.types.a': 'double' };
+  expect((await errorOf({ files, set: both })).message).toContain('ends in .parquet');
+});
+
+test('{} and null empty a map of names in a later layer, and null takes one name back', async () => {
+  const parquet = await write('typed.yaml', 'output: { path: o.parquet, types: { Zip: integer, b: date } }');
+  const over = await write('over-typed.yaml', 'output: { types: {} }');
+  const files = ['conf/base.yaml', parquet];
+  const typesOf = async (given: Given) => (await load({ files, ...given })).output.types;
+  expect(await typesOf({ set: { 'output.types': '{}' } })).toEqual({});
+  expect(await typesOf({ set: { 'output.types': 'null' } })).toEqual({});
+  expect(await typesOf({ files: [...files, over] })).toEqual({});
+  expect(await typesOf({ files: [...files, over], set: { 'output.types.c': 'double' } })).toEqual({
+    c: 'double',
+  });
+  expect(await typesOf({ set: { 'output.types.Zip': 'null' } })).toEqual({ b: 'date' });
+  const unknown = await errorOf({ files, set: { 'output.types.c': 'null' } });
+  expect(unknown.facts).toEqual({ 'output.types.c': expect.stringContaining('expected integer') });
+});

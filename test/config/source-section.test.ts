@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { fixedValues } from '../../src/config/fixed-values.js';
 import { loadConfig, parseConfig } from '../../src/config/load-config.js';
-import { minimal } from '../helpers/config/minimal-config.js';
+import { minimal, variable } from '../helpers/config/minimal-config.js';
 
 const database = 'postgres://bob:s3cret@db.example.com:5433/warehouse';
 const sql = "select * from businesses where token = 'abc' order by id";
@@ -75,6 +75,21 @@ describe('source.query', () => {
     const { source } = await loadConfig({ files: [], env, overrides, cwd: '/base' });
     expect(source.query!.database.reveal()).toBe(database);
     expect(source.query!.sql).toBe(sql);
+  });
+
+  it('is told as empty where a flag or a variable is', async () => {
+    const value = { ...minimal(), source: { query: { database: variable('DATABASE_URL'), sql } } };
+    const overrides = [
+      ...Object.entries(value).map(([key, one]) => ({ key, value: one, baseDir: '/base', origin: 'test' })),
+      { key: 'source.query.sql', value: '', baseDir: '/base', origin: '--set' },
+    ];
+    const env = { DATABASE_URL: '' };
+    await expect(loadConfig({ files: [], env, overrides, cwd: '/base' })).rejects.toMatchObject({
+      facts: {
+        'source.query.sql': expect.stringMatching(/^expected a query.*, got nothing$/),
+        'source.query.database': expect.stringMatching(/got an empty text: the variable in it is empty$/),
+      },
+    });
   });
 
   it('is set in one file and unset in a later one, or by a flag', async () => {

@@ -193,6 +193,23 @@ describe('no source at all', () => {
     await expect(scan([one, three])).rejects.toThrow(`column 3 is "c" in ${one} and missing in ${three}`);
   });
 
+  it('SOURCE_NO_RECORDS: a query without a row gets no hints for CSV files', async () => {
+    const path = await write('a.csv', 'a,b\n');
+    await expect(scan([path], { isOurs: true })).rejects.toMatchObject({
+      code: 'SOURCE_NO_RECORDS',
+      message: `${path}: columns and no row`,
+      hint: expect.stringMatching(/^(?!.*(encoding|delimiter)).*source\.query/),
+    });
+  });
+
+  it('SOURCE_ENCODING: UTF-8 is not suggested for a file that was read as such', async () => {
+    const path = await write('a.csv', Buffer.from('a,b\n1,caf\xe9\n', 'latin1'));
+    await expect(scan([path])).rejects.toMatchObject({
+      code: 'SOURCE_ENCODING',
+      hint: expect.stringMatching(/^(?!.*utf8).*windows-1252/),
+    });
+  });
+
   it('SOURCE_NO_RECORDS: every record is rejected', async () => {
     const path = await write('a.csv', 'a,b\n1;2\n3;4\n');
     await expect(scan([path], { maxRejected: { share: 1 } })).rejects.toMatchObject({

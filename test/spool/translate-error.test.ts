@@ -52,4 +52,12 @@ describe('a DuckDB file that cannot be opened', () => {
     const told = translateDuckdbError(new DuckdbError(message), 'duckdb:x');
     expect(told).toMatchObject({ code, exitCode, hint: expect.any(String) });
   });
+
+  it('is told as what it is, where it is a CSV', () => {
+    const error = new DuckdbError('Catalog Error: Cannot launch in-memory database in read-only mode!');
+    expect(translateDuckdbError(error, 'duckdb:x')).toMatchObject({
+      message: 'duckdb:x is not a DuckDB database',
+      hint: expect.stringContaining('source.path'),
+    });
+  });
 });

@@ -75,7 +75,7 @@ function planText(
     `chunks\n  ${chunksText(chunks, next)}`,
     `cost\n  ${costText(cost, next)}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
-    `next\n  ${nextText(next)}`,
+    `next\n  ${nextText(next, isNew)}`,
     ...givesUpLines(next, isNew),
   ];
   return `${lines.join('\n')}\n`;
@@ -151,11 +151,14 @@ function givesUpLines({ givesUp }: Plan['next'], isNew: boolean): string[] {
   ];
 }
 
-function nextText({ kind, run, chunks, records, publishedAgain, released }: Plan['next']): string {
+function nextText(
+  { kind, run, chunks, records, publishedAgain, released }: Plan['next'],
+  isNew: boolean,
+): string {
   const rest = `${countOf(chunks, 'chunk')}, ${countOf(records, 'record')} to send`;
   switch (kind) {
     case 'begin':
-      return `foliopipe run begins a new run: ${rest}`;
+      return `foliopipe run${isNew ? ' --new' : ''} begins a new run: ${rest}`;
     case 'continue':
       return `foliopipe run goes on with run ${run}: ${rest}`;
     case 'done':

@@ -4,7 +4,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { MAX_CHUNK_BYTES } from '../../config/sections.js';
 import { serviceAddress } from '../../config/service-section.js';
-import { ConfigError } from '../../errors.js';
+import { ConfigError, SourceError } from '../../errors.js';
 import type { AnswerStore, SegmentWriter } from '../../reuse/answer-store.js';
 import { readRecords } from '../../source/read-records.js';
 import { scanSource } from '../../source/scan-source.js';
@@ -75,6 +75,8 @@ export async function importAnswers(
     maxRejected: { records: 0 },
     maxRecordBytes,
     signal,
+  }).catch((error: unknown) => {
+    throw error instanceof SourceError && error.code === 'SOURCE_NOT_CSV' ? notCsv(error) : error;
   });
   const facts = await importFacts({ path, sha256: source.sha256 }, config, options.paidAt);
   const known = await knownColumns(config, checkpoint);
@@ -187,6 +189,13 @@ async function addRows(
     await writer.add(rows, 1, numbers, answers);
   }
   if ((await fileStamp(path)).stamp !== stamp) throw sourceChanged(path, 'it was written to');
+}
+
+function notCsv({ code, message, facts }: SourceError): SourceError {
+  return new SourceError(code, message, {
+    hint: 'an import reads CSV, also gzipped; write an output of another format as CSV first: foliopipe publish RUN --output FILE.csv',
+    facts,
+  });
 }
 
 function nothing(source: Source): ConfigError {

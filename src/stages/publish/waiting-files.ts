@@ -1,4 +1,5 @@
 /** The local files beside an output that wait to be put in place: the work file, and what is published with it. */
+import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { fixedOutputPath, type OutputRun } from '../../config/output-path.js';
 import { removeEncoded } from '../../files/encoded-file.js';
 import { removeLocalFile, workPathOf } from '../../files/work-file.js';
@@ -9,9 +10,30 @@ import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
  * again from the parts.
  */
 export async function removeWaitingFiles(run: OutputRun, stateDir: string): Promise<void> {
-  const { id } = run;
   const path = fixedOutputPath(run);
-  if (path === null) return;
+  if (path !== null) await removeWaitingAt(path, run.id, stateDir);
+}
+
+/**
+ * Removes what waits beside one path after a run that had ended was written again: no later command uses it, because
+ * each writes all rows anew.
+ * @param before the run as it was.
+ * @param path where it was written; what an earlier attempt has left beside the path of before goes too.
+ */
+export async function removeRewritten(
+  checkpoint: Pick<CheckpointReader, 'run'>,
+  before: Run,
+  path: string,
+  stateDir: string,
+): Promise<void> {
+  const { state } = (await checkpoint.run(before.id))!;
+  // While it is published, the files are still to be put in place.
+  if (state !== 'done' && state !== 'withheld') return;
+  const earlier = fixedOutputPath(before);
+  for (const one of new Set([path, earlier ?? path])) await removeWaitingAt(one, before.id, stateDir);
+}
+
+async function removeWaitingAt(path: string, id: string, stateDir: string): Promise<void> {
   for (const name of [path, rejectsPath(path), deltaPath(path), driftPath(path)]) {
     await removeLocalFile(workPathOf(name, id, stateDir));
   }

@@ -180,6 +180,10 @@ describe('a done run', () => {
       expect(await plan()).toMatchObject({ kind: 'done', run, publishedAgain: null });
       await rm(job.outputPath);
       expect(await plan()).toMatchObject({ kind: 'done', run, publishedAgain: 'its output was not there' });
+      const full = new Error('no bucket');
+      const output = { ...createLocalOutputStore(), checkWritable: () => Promise.reject(full) };
+      const { signal } = new AbortController();
+      await expect(planRun(job.config(), { signal, output })).rejects.toBe(full);
       await writeFile(job.outputPath, 'edited');
       await expect(plan()).rejects.toMatchObject({ code: 'OUTPUT_CHANGED' });
     });

@@ -153,6 +153,21 @@ describe('types of a Parquet output', () => {
     });
   });
 
+  it('that do not fit a done run leave no work file behind, and one that a kill has left goes with the next', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const { run } = await job.enrich(to('parquet'));
+      const partial = () => job.published().then((names) => names.filter((name) => /\.partial/.test(name)));
+      expect(await job.failure(to('parquet', { types: { Business: 'date' } }))).toMatchObject({
+        code: 'OUTPUT_TYPE_MISMATCH',
+      });
+      expect(await partial()).toEqual([]);
+      await writeFile(`${pathOf(job, 'parquet')}.${run}.partial`, 'x');
+      await writeFile(`${pathOf(job, 'parquet')}.${run}.partial.out`, 'x');
+      expect(await publish(job.config(to('csv.gz')), run)).toMatchObject({ exitCode: 0 });
+      expect(await partial()).toEqual([]);
+    });
+  });
+
   it('of columns that the output cannot have are refused before anything is sent', async () => {
     await withJob({ behaviour }, async (job) => {
       const refused = await job.failure(to('parquet', { types: { Confidence: 'double' } }));

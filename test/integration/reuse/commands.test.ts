@@ -113,6 +113,18 @@ describe('reuse import', () => {
     expect(await lines(job)).toEqual(await lines(first));
   });
 
+  it.each([
+    ['parquet', 'PAR1\x15\x04'],
+    ['csv.zst', '\x28\xb5\x2f\xfd'],
+  ])('refuses an output that ends in .%s, and names what writes it as CSV', async (ending, begin) => {
+    const job = await newJob(`import-${ending}`);
+    const file = join(job.folder, `out.${ending}`);
+    await writeFile(file, Buffer.from(`${begin} and so on`, 'latin1'));
+    const refused = await callMain(['reuse', 'import', file, job.config]);
+    expect(refused.code).toBe(4);
+    expect(refused.stderr).toMatch(/SOURCE_NOT_CSV[\s\S]*foliopipe publish .*RUN --output FILE\.csv/);
+  });
+
   it('of the same file again replaces the first import', async () => {
     const job = await newJob('twice');
     const { run, successful } = await summaryOf('reuse', 'import', first.output, job.config);
