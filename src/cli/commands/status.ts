@@ -42,7 +42,7 @@ interface Options extends CommonOptions {
 export function addStatus(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
-    .option('--run <id>', 'this run in place of the newest: an id, the beginning of one, or last');
+    .option('--run <id>', 'this run in place of the last: an id, the beginning of one, or last');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const state = await openState(config);
