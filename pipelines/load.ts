@@ -6,6 +6,7 @@ import {
   checkLoadable,
   createOutputStore,
   type LoadReport,
+  loadAfterPublishing,
   loadPublication,
   namedRun,
   type OpenRun,
@@ -49,7 +50,7 @@ export async function load(config: Config, id: string, options: RunOptions = {})
 export async function loadDone(run: OpenRun): Promise<LoadReport | undefined> {
   const row = (await run.checkpoint.run(run.id))!;
   if (row.state !== 'done' || row.publication === null) return undefined;
-  return loadPublication(run, row, row.publication);
+  return loadAfterPublishing(run, row, row.publication);
 }
 
 function nothingToLoadInto(): ConfigError {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Checkpoint, Publication, RecordedLoad, Run } from '../checkpoint/checkpoint.js';
 import type { LoadConfig } from '../config/load-section.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, FoliopipeError, reworded } from '../errors.js';
 import { contentOf, readContent } from '../files/encoded-file.js';
 import { createLoadTable, createLoadTarget } from '../load/configured-load.js';
 import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '../load/load-target.js';
@@ -127,6 +127,37 @@ export async function loadPublication(
     if (!run.signal.aborted) await recordLoad(run.checkpoint, row.id, failed, run.logger);
     throw error;
   }
+}
+
+/**
+ * The last step of a job: `loadPublication`, whose error then says that the output is published, and names the command
+ * that does the load alone.
+ */
+export async function loadAfterPublishing(
+  run: LoadNeeds,
+  row: Run,
+  publication: Publication,
+): Promise<LoadReport | undefined> {
+  try {
+    return await loadPublication(run, row, publication);
+  } catch (error) {
+    throw run.signal.aborted ? error : onlyLoadMissing(error, row, publication);
+  }
+}
+
+/** Errors with other codes say that the output is not in place. */
+const LOAD_CODES = /^(LOAD|DUCKDB)_/;
+
+function onlyLoadMissing(error: unknown, { id, state }: Run, { number, partial }: Publication): unknown {
+  if (!(error instanceof FoliopipeError) || !LOAD_CODES.test(error.code)) return error;
+  const message = `${error.message}; the output of run ${id} is published, as publication ${number}, and only its load is missing`;
+  // The run of a partial publication is unfinished: the same command goes on with it.
+  const alone = partial || state !== 'done' ? undefined : `for the load alone: foliopipe load ${id}`;
+  const hints = [error.hint, error.hint?.includes('foliopipe load') ? undefined : alone];
+  return reworded(error, {
+    message,
+    hint: hints.filter((hint) => hint !== undefined).join('; ') || undefined,
+  });
 }
 
 type Ended = Pick<RecordedLoad, 'state' | 'why' | 'base' | 'written' | 'removed' | 'added'>;

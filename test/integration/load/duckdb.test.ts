@@ -78,10 +78,10 @@ it('holds the last night, and a delta night sends its delta alone: A, B, A', asy
     const [{ id: b }] = (await runsOf(config)) as [Run];
     expect(b).not.toBe(a);
     for (const [command, loading] of [
-      ['foliopipe load', load(config, b)],
-      ['foliopipe load --print snowflake', printRunLoad(config, b, 'snowflake')],
+      ['foliopipe load', () => load(config, b)],
+      ['foliopipe load --print snowflake', () => printRunLoad(config, b, 'snowflake')],
     ] as const) {
-      await expect(loading).rejects.toMatchObject({
+      await expect(loading()).rejects.toMatchObject({
         code: 'OUTPUT_CHANGED',
         message: expect.stringContaining(`holds publication 3 of run ${a}`),
         hint: `load that one with: ${command} ${a}; or go back to this run with: foliopipe publish ${b}; then: ${command} ${b}`,
