@@ -2,13 +2,16 @@
 import {
   type Config,
   ConfigError,
+  checkKnown,
   checkLoadable,
   createOutputStore,
   type LoadReport,
+  loadAfterPublishing,
   loadPublication,
   namedRun,
   type OpenRun,
   openLoadTarget,
+  publicationOf,
   type RunOptions,
   withState,
 } from '../src/index.js';
@@ -29,21 +32,8 @@ export async function load(config: Config, id: string, options: RunOptions = {})
   if (config.load === null || config.load.into === null) throw nothingToLoadInto();
   return withState(config, options, async ({ checkpoint, signal, clock, logger }) => {
     const row = await namedRun(checkpoint, config.pipeline, id);
-    if (row === undefined || row.pipeline !== config.pipeline) {
-      throw new ConfigError('RUN_UNKNOWN', `pipeline ${config.pipeline} has no run ${id}`, {
-        hint: 'see the runs with: foliopipe runs',
-      });
-    }
-    if (row.state !== 'done' || row.publication === null) {
-      throw new ConfigError('RUN_UNFINISHED', `run ${row.id} is ${row.state}, and has nothing to load`, {
-        hint:
-          row.state === 'withheld'
-            ? `publish it all the same with: foliopipe publish ${row.id}; then: foliopipe load ${row.id}`
-            : 'finish it with: foliopipe run, which loads it too',
-        facts: { run: row.id, state: row.state },
-      });
-    }
-    const { publication } = row;
+    checkKnown(row, config.pipeline, id);
+    const publication = publicationOf(row);
     checkLoadable(row, publication, config.load!);
     const { output = createOutputStore(config, { signal }), at = () => undefined } = options;
     const loadTarget = openLoadTarget(config, options);
@@ -60,7 +50,7 @@ export async function load(config: Config, id: string, options: RunOptions = {})
 export async function loadDone(run: OpenRun): Promise<LoadReport | undefined> {
   const row = (await run.checkpoint.run(run.id))!;
   if (row.state !== 'done' || row.publication === null) return undefined;
-  return loadPublication(run, row, row.publication);
+  return loadAfterPublishing(run, row, row.publication);
 }
 
 function nothingToLoadInto(): ConfigError {

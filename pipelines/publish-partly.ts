@@ -3,7 +3,7 @@ import {
   type Config,
   ConfigError,
   DeadlineError,
-  loadPublication,
+  loadAfterPublishing,
   mergePartly,
   publishPartly,
   type RunOptions,
@@ -53,7 +53,7 @@ export async function publishPartlyAtDeadline(
       );
       const publication = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
       const row = (await run.checkpoint.run(run.id))!;
-      const load = await loadPublication(run, row, publication);
+      const load = await loadAfterPublishing(run, row, publication);
       return summarizeRun(run, run.id, run.found, { partial: publication, load });
     });
   }

@@ -32,6 +32,23 @@ export abstract class FoliopipeError extends Error {
   }
 }
 
+/** The same error with another message and hint. */
+export function reworded<Known extends FoliopipeError>(
+  error: Known,
+  words: { readonly message: string; readonly hint: string | undefined },
+): Known {
+  const copy = Object.create(Object.getPrototypeOf(error), Object.getOwnPropertyDescriptors(error)) as Known;
+  for (const [key, value] of Object.entries(words)) {
+    Object.defineProperty(copy, key, {
+      value,
+      enumerable: key === 'hint',
+      configurable: true,
+      writable: true,
+    });
+  }
+  return copy;
+}
+
 /**
  * A paid POST began, and it is unknown whether the service accepted it. Exit 5; exit 7 after a redirect, because the
  * service would redirect the next upload too.

@@ -110,17 +110,24 @@ export { type Restored, type RestoreOptions, restoreState } from './run/backup/r
 export { isRestored, refuseUnconfirmed, unconfirmedText } from './run/backup/restored-mark.js';
 export { supersede } from './run/begin-run.js';
 export { checkLearned } from './run/check-learned.js';
+export { publicationOf } from './run/check-load-file.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
 export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
-export { checkLoadable, checkLoadOfRest, loadPublication, openLoadTarget } from './run/load-run.js';
-export { namedRun } from './run/named-run.js';
+export {
+  checkLoadable,
+  checkLoadOfRest,
+  loadAfterPublishing,
+  loadPublication,
+  openLoadTarget,
+} from './run/load-run.js';
+export { checkKnown, namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
 export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState } from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { printRunLoad } from './run/print-run-load.js';
 export { type PrunedRun, pruneRuns, removeUnneededCopies, unknownRunFolders } from './run/prune-runs.js';
-export { loadStatus } from './run/recorded-load.js';
+export { loadStatus, type MissingLoad, missingLoad } from './run/recorded-load.js';
 export {
   type Recovered,
   type RecoveredRun,

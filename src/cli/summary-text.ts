@@ -8,6 +8,7 @@ import {
   judgedCounts,
   type LoadReport,
   lostFolioText,
+  type MissingLoad,
   type RunSummary,
 } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
@@ -100,10 +101,18 @@ function driftLines({ drift }: RunSummary): string[] {
   return [`  drift     ${text}${each.length === 0 ? '' : `: ${each.join(', ')}`}`];
 }
 
-function loadLines({ run, load }: RunSummary): string[] {
+function loadLines({ run, load, output }: RunSummary): string[] {
   if (load === undefined) return [];
   const isOpen = load.state === 'failed' || load.state === 'pending';
-  return [`  load      ${loadText(load)}${isOpen ? `; to load it: foliopipe load ${run}` : ''}`];
+  const mayLoad = isOpen && output?.heldBy == null;
+  return [`  load      ${loadText(load)}${mayLoad ? `; to load it: foliopipe load ${run}` : ''}`];
+}
+
+/** Says that the newest publication of the pipeline, which is of another run than the one that is shown, is not loaded. */
+export function missingLoadText(missing: MissingLoad | null): string {
+  if (missing === null) return '';
+  const { run } = missing;
+  return `  load      of run ${run}: ${loadText(missing)}; to load it: foliopipe load ${run}\n`;
 }
 
 /** How a load ended, in one line. */

@@ -153,7 +153,8 @@ async function findExisting(
     ? checkpoint.unfinishedRun(pipeline).then((open) => open ?? checkpoint.latestRun(pipeline))
     : namedRun(checkpoint, pipeline, wanted));
   if (run === undefined || run.pipeline !== pipeline || run.state === 'superseded') {
-    const what = wanted === true ? 'no run' : `no run ${wanted} that is open or done`;
+    const what =
+      wanted === true || wanted === 'last' ? 'no run yet' : `no run ${wanted} that is open or done`;
     throw new ConfigError('RUN_UNKNOWN', `pipeline ${pipeline} has ${what}`, {
       hint: 'see the runs with: foliopipe runs; begin one with: foliopipe run',
     });

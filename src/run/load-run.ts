@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import type { Checkpoint, Publication, RecordedLoad, Run } from '../checkpoint/checkpoint.js';
 import type { LoadConfig } from '../config/load-section.js';
 import type { Config } from '../config/schema.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, FoliopipeError, reworded } from '../errors.js';
 import { contentOf, readContent } from '../files/encoded-file.js';
-import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable, createLoadTarget } from '../load/configured-load.js';
 import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '../load/load-target.js';
 import { outputFormat } from '../output-format.js';
@@ -14,6 +13,7 @@ import { createOutputLayout } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 import { expectedColumns } from '../stages/merge/result-columns.js';
 import type { Choice, Source } from '../types.js';
+import { checkLoadFile } from './check-load-file.js';
 import { failedLoad, recordLoad } from './recorded-load.js';
 import type { RunOptions } from './run-options.js';
 
@@ -101,7 +101,7 @@ type LoadNeeds = Pick<
   RunContext,
   'config' | 'output' | 'loadTarget' | 'signal' | 'clock' | 'at' | 'logger'
 > & {
-  readonly checkpoint: Pick<Checkpoint, 'recordLoad' | 'lastLoad'>;
+  readonly checkpoint: Pick<Checkpoint, 'recordLoad' | 'lastLoad' | 'publications'>;
 };
 
 /**
@@ -129,6 +129,37 @@ export async function loadPublication(
   }
 }
 
+/**
+ * The last step of a job: `loadPublication`, whose error then says that the output is published, and names the command
+ * that does the load alone.
+ */
+export async function loadAfterPublishing(
+  run: LoadNeeds,
+  row: Run,
+  publication: Publication,
+): Promise<LoadReport | undefined> {
+  try {
+    return await loadPublication(run, row, publication);
+  } catch (error) {
+    throw run.signal.aborted ? error : onlyLoadMissing(error, row, publication);
+  }
+}
+
+/** Errors with other codes say that the output is not in place. */
+const LOAD_CODES = /^(LOAD|DUCKDB)_/;
+
+function onlyLoadMissing(error: unknown, { id, state }: Run, { number, partial }: Publication): unknown {
+  if (!(error instanceof FoliopipeError) || !LOAD_CODES.test(error.code)) return error;
+  const message = `${error.message}; the output of run ${id} is published, as publication ${number}, and only its load is missing`;
+  // The run of a partial publication is unfinished: the same command goes on with it.
+  const alone = partial || state !== 'done' ? undefined : `for the load alone: foliopipe load ${id}`;
+  const hints = [error.hint, error.hint?.includes('foliopipe load') ? undefined : alone];
+  return reworded(error, {
+    message,
+    hint: hints.filter((hint) => hint !== undefined).join('; ') || undefined,
+  });
+}
+
 type Ended = Pick<RecordedLoad, 'state' | 'why' | 'base' | 'written' | 'removed' | 'added'>;
 
 async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promise<Ended> {
@@ -140,8 +171,7 @@ async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promi
     return { state: 'left', why: why ?? null, base: null, written: 0, removed: 0, added: [] };
   }
   run.logger.info(facts, `loading publication ${publication.number} into ${table} of ${into}`);
-  checkHoldsCsv(row.id, publication);
-  await checkInPlace(run.output, row.id, publication);
+  await checkLoadFile(run, row, publication);
   const request = requestOf(run, row, publication);
   const { already, ...loaded } = await run.loadTarget.load(request, { signal: run.signal, at: run.at });
   return { ...loaded, state: already ? 'already' : 'loaded', why: null };
@@ -165,33 +195,6 @@ function requestOf(
     file,
     delta: deltaOf(config, publication, () => output.stream(deltaPath(path))),
   };
-}
-
-/** @throws ConfigError `LOAD_NEEDS_CSV` for a publication that is a Parquet file. */
-export function checkHoldsCsv(run: string, { output: { path }, content }: Publication): void {
-  if (content === undefined || outputFormat(path) !== 'parquet') return;
-  throw new ConfigError('LOAD_NEEDS_CSV', `run ${run} was published as Parquet, and a load reads a CSV`, {
-    hint: `let output.path end in .csv, .csv.gz or .csv.zst, then: foliopipe publish ${run}; then: foliopipe load ${run}`,
-    facts: { run, path },
-  });
-}
-
-/** @throws ConfigError `OUTPUT_MISSING`, `OUTPUT_CHANGED` when what is in place is not what was published. */
-async function checkInPlace(
-  output: Pick<OutputStore, 'identity'>,
-  run: string,
-  { bytes, output: { path } }: Publication,
-): Promise<void> {
-  const found = await output.identity(path);
-  if (found?.bytes === bytes) return;
-  const [code, problem] =
-    found === undefined
-      ? ['OUTPUT_MISSING', 'is not there']
-      : ['OUTPUT_CHANGED', 'is not what this run has published'];
-  throw new ConfigError(code, `run ${run}: ${path} ${problem}, and nothing was loaded`, {
-    hint: `write it again with: foliopipe publish ${run}; then: foliopipe load ${run}`,
-    facts: { run, path },
-  });
 }
 
 /** A delta by another key does not name the rows of the table. */

@@ -6,8 +6,8 @@ import { ConfigError } from '../errors.js';
 const MAX_SHOWN = 5;
 
 /**
- * @param name the id of a run of any pipeline, the beginning of exactly one id of this pipeline, or `last`: the newest run
- *   of the pipeline that is not superseded.
+ * @param name the id of a run of any pipeline, the beginning of exactly one id of this pipeline, or `last`: see
+ *   `CheckpointReader.latestRun`.
  * @returns undefined if there is no such run.
  * @throws ConfigError `RUN_AMBIGUOUS`.
  */
@@ -25,6 +25,21 @@ export async function namedRun(
     runs.map((run) => run.id),
   );
   return runs.find((run) => run.id === id);
+}
+
+/**
+ * @param name how the run was named.
+ * @throws ConfigError `RUN_UNKNOWN` if the pipeline has no such run.
+ */
+export function checkKnown(run: Run | undefined, pipeline: string, name: string): asserts run is Run {
+  if (run?.pipeline === pipeline) return;
+  throw new ConfigError(
+    'RUN_UNKNOWN',
+    `pipeline ${pipeline} has no run${name === 'last' ? ' yet' : ` ${name}`}`,
+    {
+      hint: name === 'last' ? 'begin one with: foliopipe run' : 'see the runs with: foliopipe runs',
+    },
+  );
 }
 
 /**

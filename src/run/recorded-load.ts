@@ -20,8 +20,8 @@ export function failedLoad(attempt: Attempt, error: unknown): RecordedLoad {
 }
 
 /**
- * Records how a load ended. A load that cannot be recorded is no failed load: that is only logged. What is recorded of a
- * publication that is loaded already stays, because it says when.
+ * Records how a load ended. A load that cannot be recorded is no failed load: that is only logged. That a publication is
+ * loaded stays recorded, whatever becomes of further attempts: they do not change the table.
  */
 export async function recordLoad(
   checkpoint: Pick<Checkpoint, 'recordLoad' | 'lastLoad'>,
@@ -30,8 +30,15 @@ export async function recordLoad(
   logger: Logger,
 ): Promise<void> {
   try {
-    const last = load.state === 'already' ? await checkpoint.lastLoad(run) : undefined;
-    if (last?.state === 'loaded' && isSameTarget(last, load) && last.publication === load.publication) return;
+    const last = load.state === 'loaded' ? undefined : await checkpoint.lastLoad(run);
+    if (
+      last !== undefined &&
+      isDone(last) &&
+      isSameTarget(last, load) &&
+      last.publication === load.publication
+    ) {
+      return;
+    }
     await checkpoint.recordLoad(run, load);
   } catch (error) {
     logger.warn({ run, error: String(error) }, `run ${run}: how its load ended could not be recorded`);
@@ -55,6 +62,33 @@ export async function loadStatus(
   const target = { into: String(into), table };
   if (last !== undefined && isOf(last) && isSameTarget(last, target)) return last;
   return { ...NOTHING, ...target, mode, publication: publication.number, state: 'pending', at: null };
+}
+
+/** A publication whose load is missing, and its run. */
+export interface MissingLoad extends LoadReport {
+  readonly run: string;
+}
+
+/**
+ * The newest publication of the pipeline, if its load has failed or is pending, and it is of another run than the one
+ * that is looked at.
+ * @param run the run that is looked at.
+ */
+export async function missingLoad(
+  checkpoint: Pick<CheckpointReader, 'lastLoad' | 'publications' | 'run'>,
+  config: Pick<Config, 'load'>,
+  { id, pipeline }: Pick<Run, 'id' | 'pipeline'>,
+): Promise<MissingLoad | null> {
+  const [newest] = await checkpoint.publications(pipeline);
+  if (newest === undefined || newest.run === id) return null;
+  const row = (await checkpoint.run(newest.run))!;
+  if (row.publication?.number !== newest.number) return null;
+  const load = await loadStatus(checkpoint, config, row);
+  return load === undefined || isDone(load) || load.state === 'left' ? null : { ...load, run: row.id };
+}
+
+function isDone({ state }: Pick<LoadReport, 'state'>): boolean {
+  return state === 'loaded' || state === 'already';
 }
 
 function isSameTarget(a: Pick<LoadReport, 'into' | 'table'>, b: Pick<LoadReport, 'into' | 'table'>): boolean {

@@ -139,7 +139,7 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
         await checkpoint.recordPruned('r1', 99);
         expect(known).toEqual(['code']);
         expect(await checkpoint.knownColumns('nightly', 'https://service.test')).toEqual(['code']);
-        expect((await checkpoint.latestRun('nightly'))?.prunedAt).toBe(99);
+        expect((await checkpoint.run('r1'))?.prunedAt).toBe(99);
       }));
   });
 }

@@ -1,7 +1,7 @@
 /** Contract: runs and their source. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
-import { samplePublication, sampleRun, sampleSource } from '../helpers/checkpoint/samples.js';
+import { samplePublication, sampleRun, sampleSource, sampleWithheld } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 
@@ -46,7 +46,7 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('a');
       }));
 
-    it('finds the newest unfinished run, and the newest that is not superseded', () =>
+    it('finds the newest unfinished run, which is the last one as long as there is one', () =>
       withCheckpoint(async (checkpoint) => {
         for (const [index, id] of ['r1', 'r2', 'r3'].entries()) {
           await checkpoint.recordRun(sampleRun(id, { createdAt: index }));
@@ -57,9 +57,38 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('r2');
         await checkpoint.recordDone('r2', 5);
         expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('r1');
-        expect((await checkpoint.latestRun('nightly'))?.id).toBe('r2');
+        expect((await checkpoint.latestRun('nightly'))?.id).toBe('r1');
         expect(await checkpoint.unfinishedRun('unknown')).toBeUndefined();
         expect(await checkpoint.latestRun('unknown')).toBeUndefined();
+      }));
+
+    it('takes for the last run the one that was published or withheld last, not the one that began last', () =>
+      withCheckpoint(async (checkpoint) => {
+        const last = async () => (await checkpoint.latestRun('nightly'))?.id;
+        const publish = async (id: string, at: number) => {
+          await checkpoint.recordPublishing(id, { ...samplePublication, bytes: at });
+          await checkpoint.recordDone(id, at);
+        };
+        await checkpoint.recordRun(sampleRun('a'));
+        await checkpoint.recordWithheld('a', sampleWithheld, 4);
+        expect(await last()).toBe('a');
+        await publish('a', 5);
+        await checkpoint.recordRun(sampleRun('b'));
+        expect(await last()).toBe('b');
+        await publish('b', 6);
+        expect(await last()).toBe('b');
+        // The source is back at what it was. The clock was set back, which does not matter.
+        await publish('a', 3);
+        expect(await last()).toBe('a');
+        await checkpoint.recordRun(sampleRun('c'));
+        await checkpoint.recordWithheld('c', sampleWithheld, 8);
+        expect(await last()).toBe('c');
+        await publish('b', 9);
+        expect(await last()).toBe('b');
+        await checkpoint.recordReopened('a');
+        expect(await last()).toBe('a');
+        await checkpoint.recordSuperseded('a', 10);
+        expect(await last()).toBe('b');
       }));
 
     it('finds the done runs of a source on a service, newest first', () =>

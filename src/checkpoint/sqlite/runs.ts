@@ -93,8 +93,22 @@ export function runReads(
   const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
   const unfinished = db.prepare<[string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
+  // Publications are in order by their numbers. A withheld run has none, so its end counts.
   const latest = db.prepare<[string], RunRow>(`
-    SELECT * FROM runs WHERE pipeline = ? AND state <> 'superseded' ${NEWEST_FIRST} LIMIT 1`);
+    WITH
+      mine AS (SELECT rowid, publication ->> 'number' AS number, * FROM runs WHERE pipeline = ?),
+      published AS (SELECT finished_at, rowid FROM mine WHERE state = 'done' ORDER BY number DESC LIMIT 1)
+    SELECT * FROM mine WHERE state <> 'superseded'
+    ORDER BY
+      CASE
+        WHEN state IN ('open', 'publishing') THEN 0
+        WHEN state = 'withheld' AND (finished_at, rowid) > (SELECT finished_at, rowid FROM published) THEN 1
+        WHEN state = 'done' THEN 2
+        ELSE 3
+      END,
+      iif(state = 'done', number, finished_at) DESC,
+      rowid DESC
+    LIMIT 1`);
   const done = db.prepare<[string, string, string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ?
       AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);

@@ -9,7 +9,8 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { print, printJson } from '../output.js';
+import { nextSteps } from '../next-steps.js';
+import { print, printJson, stderr } from '../output.js';
 import { openState } from '../session.js';
 import { addPrune } from './prune.js';
 
@@ -30,6 +31,8 @@ export function addRuns(command: Command, finish: Finish): void {
         if (options.json) await printJson('run', { ...runFields(run), load: load?.state ?? null });
         else await print(`${runText(run)}${load?.state === 'failed' ? '  load failed' : ''}\n`);
       }
+      if (runs.length === 0 && !options.json)
+        stderr.write(nextSteps('no runs yet; begin one with: foliopipe run\n'));
       if (options.json) await printJson('summary', { runs: runs.length, exitCode: 0 });
       finish(0);
     } finally {

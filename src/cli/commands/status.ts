@@ -13,6 +13,7 @@ import {
   type LockHolder,
   loadStatus,
   lostFolioText,
+  missingLoad,
   namedRun,
   type Run,
   type RunSummary,
@@ -33,7 +34,7 @@ import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
 import { runReuseLines } from '../reuse-text.js';
 import { openState } from '../session.js';
-import { summaryText } from '../summary-text.js';
+import { missingLoadText, summaryText } from '../summary-text.js';
 
 interface Options extends CommonOptions {
   readonly run?: string;
@@ -42,7 +43,7 @@ interface Options extends CommonOptions {
 export function addStatus(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
-    .option('--run <id>', 'this run in place of the newest: an id, the beginning of one, or last');
+    .option('--run <id>', 'this run in place of the last: an id, the beginning of one, or last');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const state = await openState(config);
@@ -55,16 +56,19 @@ export function addStatus(command: Command, finish: Finish): void {
         { load: await loadStatus(state, config, run) },
       );
       const doubt = unconfirmedText(config);
+      const missing = await missingLoad(state, config, run);
       const holder = await findHolder(config.stateDir, config.pipeline);
       if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
-      if (options.json) await printJson('summary', { ...summary, working: holder ?? null });
+      if (options.json)
+        await printJson('summary', { ...summary, missingLoad: missing, working: holder ?? null });
       else if (run.state === 'done' || run.state === 'withheld') {
         const { tolerate } = config.failures;
         const text = summaryText(summary, { tolerate, mayRetry: true });
-        await print(nextSteps(text + copiedText(run) + (await otherSourceText(run)) + workingText(holder)));
+        const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
+        await print(nextSteps(text + notes + workingText(holder)));
       } else {
         const text = await openText(state, run, summary, config.poll.timeout);
-        await print(nextSteps(text + workingText(holder, run)));
+        await print(nextSteps(text + missingLoadText(missing) + workingText(holder, run)));
       }
       finish(0);
     } finally {
@@ -105,7 +109,7 @@ function workingText(holder: LockHolder | undefined, unfinished?: Run): string {
     return `  working   process ${pid} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}\n`;
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
-  return '  no process works on it; go on with: foliopipe run\n';
+  return '  no process works on it; go on with: foliopipe run, which names what stopped it if that is still so\n';
 }
 
 /** Says that the commands that publish a withheld run need another source than the one that is there. */

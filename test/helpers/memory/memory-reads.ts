@@ -37,8 +37,22 @@ export function memoryReads(memory: Memory) {
       newestFirst().find(
         (run) => run.pipeline === pipeline && (run.state === 'open' || run.state === 'publishing'),
       ),
-    latestRun: (pipeline: string): Run | undefined =>
-      newestFirst().find((run) => run.pipeline === pipeline && run.state !== 'superseded'),
+    latestRun: (pipeline: string): Run | undefined => {
+      const runs = newestFirst().filter((run) => run.pipeline === pipeline);
+      const unfinished = runs.find(({ state }) => state === 'open' || state === 'publishing');
+      const published = runs
+        .filter(({ state }) => state === 'done')
+        .sort((a, b) => b.publication!.number - a.publication!.number)[0];
+      const withheld = runs
+        .filter(({ state }) => state === 'withheld')
+        .sort((a, b) => b.finishedAt! - a.finishedAt!)[0];
+      if (unfinished !== undefined || published === undefined || withheld === undefined) {
+        return unfinished ?? published ?? withheld;
+      }
+      const later =
+        withheld.finishedAt! - published.finishedAt! || runs.indexOf(published) - runs.indexOf(withheld);
+      return later > 0 ? withheld : published;
+    },
     doneRuns: (pipeline: string, service: string, sourceSha256: string): Run[] =>
       newestFirst().filter(
         (run) =>

@@ -32,7 +32,9 @@ it('names the process that works on an unfinished run, and after a kill the comm
   // The file with its name is still there; only the lock proves anything.
   expect(await readdir(join(job.stateDir, 'locks'))).toContain('nightly.holder.json');
   const killed = await status();
-  expect(killed.stdout).toMatch(/\n {2}no process works on it; go on with: foliopipe run -c \S+job\.yaml\n$/);
+  expect(killed.stdout).toMatch(
+    /\n {2}no process works on it; go on with: foliopipe run -c \S+job\.yaml, which names what stopped it if that is still so\n$/,
+  );
   expect(jsonLines((await status('--json')).stdout).at(-1)).toMatchObject({ working: null });
   await service.close();
 });

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { printRunLoad } from '../../../pipelines/index.js';
+import { type Config, load, openCheckpointReader, printRunLoad, type Run } from '../../../pipelines/index.js';
 import { duckdbProcesses, queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
@@ -39,6 +39,16 @@ const later = [
   { id: 'N1', Business: 'New' },
 ];
 
+/** Newest first. */
+async function runsOf({ stateDir, pipeline }: Config): Promise<readonly Run[]> {
+  const reader = (await openCheckpointReader(stateDir))!;
+  try {
+    return await reader.runs(pipeline);
+  } finally {
+    await reader.close();
+  }
+}
+
 async function expectOnce(job: LoadedJob): Promise<void> {
   expect(await job.table()).toEqual(await job.rows());
   expect(existsSync(join(job.folder, '.foliopipe', 'loads', 'hostile.d'))).toBe(false);
@@ -58,8 +68,27 @@ it('holds the last night, and a delta night sends its delta alone: A, B, A', asy
       expect(done.load).toMatchObject({ state: 'loaded', into: job.database.place, ...load });
       await expectOnce(job);
     }
-    expect(await job.enrich({ output })).toMatchObject({ load: { state: 'already' } });
+    const { run: a, ...again } = await job.enrich({ output });
+    expect(again).toMatchObject({ load: { state: 'already' } });
     expect(duckdbProcesses()).toEqual([]);
+    // The last run is A, which was published last, and not B, which has begun last.
+    const config = job.config({ output });
+    expect(await load(config, 'last')).toMatchObject({ run: a, publication: 3, state: 'already' });
+    expect(await printRunLoad(config, 'last', 'snowflake')).toContain(`'hostile', 3, '${a}'`);
+    const [{ id: b }] = (await runsOf(config)) as [Run];
+    expect(b).not.toBe(a);
+    for (const [command, loading] of [
+      ['foliopipe load', () => load(config, b)],
+      ['foliopipe load --print snowflake', () => printRunLoad(config, b, 'snowflake')],
+    ] as const) {
+      await expect(loading()).rejects.toMatchObject({
+        code: 'OUTPUT_CHANGED',
+        message: expect.stringContaining(`holds publication 3 of run ${a}`),
+        hint: `load that one with: ${command} ${a}; or go back to this run with: foliopipe publish ${b}; then: ${command} ${b}`,
+      });
+    }
+    await rm(job.outputPath);
+    await expect(printRunLoad(config, 'last', 'duckdb')).rejects.toMatchObject({ code: 'OUTPUT_MISSING' });
   });
 });
 
