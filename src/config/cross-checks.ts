@@ -138,6 +138,9 @@ function checkLoad({ load, source, output }: Sections, onProblem: OnProblem): vo
   if (output && outputFormat(output.path) === 'parquet') {
     onProblem('load', 'reads a CSV, and output.path ends in .parquet; write .csv, .csv.gz or .csv.zst');
   }
+  if (/(?:^|\.)"?foliopipe_loads"?$/i.test(load.table)) {
+    onProblem('load.table', 'is the table in which foliopipe records its loads; name another one');
+  }
   if (load.mode === 'merge' && source?.key === null) {
     onProblem('load.mode', 'merge needs source.key: the source columns that name a record, such as [id]');
   }

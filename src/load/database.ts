@@ -79,7 +79,7 @@ export interface Transaction {
   ): Promise<{ readonly rows: readonly Row[]; readonly count: number }>;
   /**
    * Reads `load.table` as SQL reads a name, and finds its schema.
-   * @throws ConfigError `LOAD_TABLE_NAME`.
+   * @throws ConfigError `LOAD_TABLE_NAME`, `LOAD_SCHEMA_MISSING`.
    */
   tableName(table: string): Promise<TableName>;
   /**

@@ -35,13 +35,18 @@ interface FoundTarget {
   readonly fitted: FittedTable;
 }
 
-async function findTarget(transaction: Transaction, load: LoadTable): Promise<FoundTarget> {
+/** @param comparesLast whether the columns of the last load are compared with those of the output. */
+async function findTarget(
+  transaction: Transaction,
+  load: LoadTable,
+  comparesLast: boolean,
+): Promise<FoundTarget> {
   const name = await transaction.tableName(load.table);
   await createLoadsTable(transaction, name);
   const last = await lastLoad(transaction, name, load.pipeline);
   await checkAlone(transaction, load, name);
   const found = await transaction.readTable(name);
-  return { name, found, last, fitted: fitTable(load, found, last?.columns) };
+  return { name, found, last, fitted: fitTable(load, found, comparesLast ? last?.columns : undefined) };
 }
 
 /** Checks that no other pipeline has rows in a table from which this one deletes rows that are not its own. */
@@ -61,7 +66,9 @@ async function checkAlone(transaction: Transaction, load: LoadTable, name: Table
 
 /** Does what a load does but for the data, and but for locks that others would wait for. Nothing of it is committed. */
 export async function tryLoad(transaction: Transaction, load: LoadTable): Promise<void> {
-  const { name, found, fitted } = await findTarget(transaction, load);
+  // While the service's columns are not known, they are missing in the output, and may yet come.
+  const isWhole = load.columns.some(({ role }) => role === 'answer');
+  const { name, found, fitted } = await findTarget(transaction, load, isWhole);
   for (const statement of tryLoadsStatements(name)) await transaction.query(statement);
   if (found === undefined) {
     for (const statement of createTable(transaction.dialect, quoteTable(name), load.mode, fitted.columns))
@@ -85,7 +92,7 @@ export async function loadRows(
   at: LoadOptions['at'],
 ): Promise<Loaded> {
   await transaction.lock(await transaction.tableName(request.table));
-  const target = await findTarget(transaction, request);
+  const target = await findTarget(transaction, request, true);
   const { name, found, last, fitted } = target;
   const nothing = { already: true, base: null, written: 0, removed: 0, added: [] };
   if (isLoaded(request, last)) return nothing;

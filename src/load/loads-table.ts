@@ -1,9 +1,7 @@
 /** The table `foliopipe_loads`, beside the table that is loaded: what was loaded into it. All SQL of this table. */
 import type { TableName, Transaction } from './database.js';
 import type { LoadRequest } from './load-target.js';
-import { quoteName } from './names.js';
-
-const NAME = 'foliopipe_loads';
+import { LOADS_TABLE, quoteName } from './names.js';
 
 /** A load that was committed. */
 export interface LastLoad {
@@ -19,7 +17,7 @@ export interface LastLoad {
 
 /** Creates the table where it is missing. Two loads that create it at once wait for each other. */
 export async function createLoadsTable(transaction: Transaction, { schema }: TableName): Promise<void> {
-  const loads = { schema, name: NAME };
+  const loads = { schema, name: LOADS_TABLE };
   if ((await transaction.readTable(loads)) !== undefined) return;
   await transaction.lock(loads);
   await transaction.query(createLoadsText(quoted(schema)));
@@ -125,5 +123,5 @@ export function tryLoadsStatements({ schema }: TableName): string[] {
 }
 
 function quoted(schema: string): string {
-  return `${quoteName(schema)}.${quoteName(NAME)}`;
+  return `${quoteName(schema)}.${quoteName(LOADS_TABLE)}`;
 }

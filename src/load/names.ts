@@ -12,6 +12,9 @@ const MAX_NAME_BYTES = 63;
 /** The column that names the run of a row, in mode `append`. */
 export const RUN_COLUMN = 'foliopipe_run';
 
+/** The table, beside the one that is loaded, in which loads are recorded. */
+export const LOADS_TABLE = 'foliopipe_loads';
+
 /** The name in quotes, so that it can hold any text and is never taken for SQL. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
@@ -30,7 +33,11 @@ export function parseTableName(table: string): ParsedName {
   const parts = table
     .match(PART)!
     .map((part) => (part.startsWith('"') ? cut(part.slice(1, -1).replaceAll('""', '"')) : foldName(part)));
-  return parts.length === 2 ? { schema: parts[0]!, name: parts[1]! } : { schema: null, name: parts[0]! };
+  const [name, schema = null] = parts.reverse();
+  if (name!.toLowerCase() === LOADS_TABLE) {
+    throw tableNameError(table, 'is the table in which foliopipe records its loads; name another one');
+  }
+  return { schema, name: name! };
 }
 
 const PART = /"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu;
@@ -42,6 +49,18 @@ export function tableNameError(table: string, problem: string): ConfigError {
     hint: 'write it as in SQL, such as analytics.businesses; other characters than letters, digits and _ need double quotes',
     facts: { table },
   });
+}
+
+/** For a schema that is not there: with `onSchema: add` foliopipe creates tables, and no schemas. */
+export function schemaMissingError(table: string, schema: string): ConfigError {
+  return new ConfigError(
+    'LOAD_SCHEMA_MISSING',
+    `load.table: ${showText(table, 130)} is to be in the schema ${showText(schema, 63)}, which does not exist`,
+    {
+      hint: `create it in the database: create schema ${quoteName(schema)}; or name another one in load.table; then the same command again`,
+      facts: { table, schema },
+    },
+  );
 }
 
 /** For a view and the like. */

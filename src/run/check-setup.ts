@@ -14,22 +14,20 @@ import { diskError, isPassingTrouble } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
 import { createOutputStore } from '../files/create-output-store.js';
 import { workFolderOf } from '../files/work-file.js';
-import { createLoadTable } from '../load/configured-load.js';
-import type { LoadTarget } from '../load/load-target.js';
 import { silentLogger } from '../logger.js';
 import { tryToMakeFolder } from '../make-folder.js';
 import { formatBytes } from '../quantities.js';
 import { refuseForeign } from '../report/output-owner.js';
-import { createOutputLayout } from '../results/output-layout.js';
 import { isSpooled, namedFiles } from '../spool/open-source.js';
 import { diskOfFolder } from './check-disk.js';
+import { checkLoadTarget, uncheckedLoad } from './check-load.js';
 import { checkOutput } from './check-output.js';
 import { checkColumns } from './check-source.js';
 import { judgeSearch, judgeService, unaskedVerdicts, unsure, type Verdict } from './judge-service.js';
-import { openLoadTarget } from './load-run.js';
+import { createTarget } from './load-run.js';
 import type { RunOptions } from './run-options.js';
 import { serviceEndpoint } from './service.js';
-import { readHeader, type SourceHeader, sourceHeaders } from './source-header.js';
+import { type SourceHeader, sourceHeaders } from './source-header.js';
 
 export interface CheckedItem extends Verdict {
   readonly item: 'config' | 'state' | 'output' | 'disk' | 'source' | 'service' | 'token' | 'search' | 'load';
@@ -49,22 +47,26 @@ export async function* checkSetup(given: Config, options: CheckOptions = {}): As
   yield await checkItem('output', () => checkOutputPlace(config, options));
   yield await checkItem('disk', () => freeSpace(config));
   const { signal = new AbortController().signal } = options;
-  const isStdin = config.source.path === STREAM;
-  yield isStdin
+  let header: SourceHeader | undefined;
+  yield config.source.path === STREAM
     ? {
         item: 'source',
-        ...unsure('standard input is read by foliopipe run alone, and checked before it pays'),
+        ...unsure(
+          'check does not read standard input; foliopipe run, submit and plan do, and nothing is paid before it is checked',
+        ),
       }
-    : await checkItem('source', () => checkSourceHeader(config, signal));
-  yield* checkService(config, options);
-  const target = openLoadTarget(config);
+    : await checkItem('source', async () => {
+        const headers = await checkHeaders(config, signal);
+        header = headers.first;
+        return headersText(config, headers);
+      });
+  const isLocal = yield* checkService(config, options);
+  const target = createTarget(config);
   if (target === null) return;
-  yield isStdin
-    ? {
-        item: 'load',
-        ...unsure('the columns of standard input are not known yet; foliopipe run checks before it pays'),
-      }
-    : await checkItem('load', () => checkLoadTarget(config, target, signal));
+  const source = header;
+  yield source === undefined
+    ? { item: 'load', ...uncheckedLoad(config) }
+    : await checkItem('load', () => checkLoadTarget(config, target, source, { isLocal, signal }));
 }
 
 async function checkItem(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
@@ -139,14 +141,13 @@ async function freeSpace({ stateDir, output }: Config): Promise<string> {
   return `${await free(stateDir)} free for the state, ${await free(workFolderOf(output.path, stateDir))} for the output`;
 }
 
-/** Of the columns that the service adds, only the declared ones are known here. */
-async function checkLoadTarget(config: Config, target: LoadTarget, signal: AbortSignal): Promise<string> {
-  const layout = createOutputLayout(await readHeader(config, signal), config.output);
-  await target.check(createLoadTable(config, layout, config.result.columns), signal);
-  return `${config.load!.table} of ${config.load!.into} takes the output`;
+interface Headers {
+  readonly first: SourceHeader;
+  /** How many sources there are besides the first one. */
+  readonly others: number;
 }
 
-async function checkSourceHeader(config: Config, signal: AbortSignal): Promise<string> {
+async function checkHeaders(config: Config, signal: AbortSignal): Promise<Headers> {
   let first: SourceHeader | undefined;
   let others = -1;
   for await (const header of sourceHeaders(config, signal)) {
@@ -154,7 +155,10 @@ async function checkSourceHeader(config: Config, signal: AbortSignal): Promise<s
     first ??= header;
     others += 1;
   }
-  const { name, columns, files } = first!;
+  return { first: first!, others };
+}
+
+function headersText(config: Config, { first: { name, columns, files }, others }: Headers): string {
   const more = others > 0 ? ` and ${others} more` : '';
   const { encoding, delimiter, quote } = files[0]!.dialect;
   const quotes = quote === 'none' ? ', quotes are text' : '';
@@ -167,10 +171,11 @@ async function checkSourceHeader(config: Config, signal: AbortSignal): Promise<s
 /** The longest time until a connection is open, and without a byte: shorter than those of a run. */
 const TIMEOUTS = { connect: 4_000, idle: 5_000 };
 
+/** @returns whether the service says that it is a local one. */
 async function* checkService(
   config: Config,
   { endpoint, proxies, signal = new AbortController().signal }: CheckOptions,
-): AsyncGenerator<CheckedItem> {
+): AsyncGenerator<CheckedItem, boolean> {
   const { service, timeouts, failures } = config;
   const address = serviceEndpoint(config, endpoint);
   const options: ProbeOptions = {
@@ -186,16 +191,18 @@ async function* checkService(
   const searching = failures.rescue === 'search' ? probeSearch(options, signal) : null;
   // A rejection must not end the process while the other question is still open.
   searching?.catch(() => undefined);
-  const verdicts = await probeService(options, signal).then(
-    (probes) => judgeService(probes, address.baseUrl),
-    unaskedVerdicts,
-  );
+  let isLocal = service.embedded;
+  const verdicts = await probeService(options, signal).then((probes) => {
+    isLocal ||= 'reply' in probes.asked && probes.asked.reply.isLocal;
+    return judgeService(probes, address.baseUrl);
+  }, unaskedVerdicts);
   yield { item: 'service', ...verdicts.service };
   yield { item: 'token', ...verdicts.token };
-  if (searching === null) return;
+  if (searching === null) return isLocal;
   const search = await searching.then(
     (probe) => judgeSearch(probe, address.legacyBaseUrl),
     (error: unknown) => unaskedVerdicts(error).service,
   );
   yield { item: 'search', ...search };
+  return isLocal;
 }

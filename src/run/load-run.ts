@@ -9,28 +9,31 @@ import { createLoadTable, createLoadTarget } from '../load/configured-load.js';
 import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '../load/load-target.js';
 import { outputFormat } from '../output-format.js';
 import { deltaPath } from '../report/manifest.js';
-import { createOutputLayout } from '../results/output-layout.js';
+import { createOutputLayout, type LayoutSource } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
 import { expectedColumns } from '../stages/merge/result-columns.js';
-import type { Choice, Source } from '../types.js';
+import type { Choice } from '../types.js';
 import { checkLoadFile } from './check-load-file.js';
 import { failedLoad, recordLoad } from './recorded-load.js';
 import type { RunOptions } from './run-options.js';
 
-/** The target of the config; null without one. The local service in this process only rehearses. */
+/** The target of a run; null without one. The local service in this process only rehearses. */
 export function openLoadTarget(
-  { load, service, timeouts, stateDir, pipeline }: Config,
+  config: Config,
   { loadTarget }: Pick<RunOptions, 'loadTarget'> = {},
 ): LoadTarget | null {
-  if (load === null || load.into === null || service.embedded) return null;
-  return (
-    loadTarget ??
-    createLoadTarget({
-      address: load.into,
-      connectMs: timeouts.connect,
-      tempFolder: join(stateDir, 'loads', `${pipeline}.d`),
-    })
-  );
+  if (!config.load?.into || config.service.embedded) return null;
+  return loadTarget ?? createTarget(config);
+}
+
+/** The target of the config; null without one. */
+export function createTarget({ load, timeouts, stateDir, pipeline }: Config): LoadTarget | null {
+  if (!load?.into) return null;
+  return createLoadTarget({
+    address: load.into,
+    connectMs: timeouts.connect,
+    tempFolder: join(stateDir, 'loads', `${pipeline}.d`),
+  });
 }
 
 /**
@@ -48,7 +51,7 @@ export async function checkLoad(
     readonly checkpoint: Pick<Checkpoint, 'knownColumns'>;
   },
   row: Pick<Run, 'pipeline' | 'service' | 'columns'> & {
-    readonly source: Pick<Source, 'columns' | 'files'>;
+    readonly source: LayoutSource;
     readonly choice: Choice | null;
   },
 ): Promise<void> {

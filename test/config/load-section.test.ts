@@ -69,6 +69,11 @@ describe('the section load', () => {
       { ...section, onRemoved: 'delete' },
       'load.onRemoved: is only for load.mode: merge',
     ],
+    [
+      'the table of loads',
+      { ...section, table: 'analytics.foliopipe_loads' },
+      'load.table: is the table in which foliopipe records its loads',
+    ],
     ['an unknown key', { ...section, tabel: 't' }, 'load.tabel: unknown key, did you mean table?'],
   ])('refuses %s, and shows no secret', (_, load, problem) => {
     const message = problemOf(load);

@@ -373,6 +373,9 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
         expect((await refuses(fewer, 'LOAD_DRIFT', 2)).message).toContain(
           '"paid_by" came with the last load',
         );
+        // Before an answer of the service is known, its columns are not gone. Those of the source are looked at later.
+        const unanswered = withoutKey.filter(({ role }) => role !== 'answer');
+        await target.check(publication(2, first, { onSchema, columns: unanswered }), options.signal);
         await query('alter table businesses add column region varchar(9)');
         expect(await load(more)).toMatchObject({ written: 3, added: [] });
       }),
@@ -419,6 +422,27 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
         await query('create view seen as select 1 as id');
         await refused(publication(1, first, { table: 'seen' }), 'LOAD_NOT_A_TABLE');
         await refused(publication(1, first, { table: 'a;drop table b' }), 'LOAD_TABLE_NAME');
+        await refused(publication(1, first, { table: '"Foliopipe_loads"' }), 'LOAD_TABLE_NAME');
+      }),
+    );
+
+    it(
+      'refuses a schema that is missing, with the statement that creates it',
+      withWarehouse(async ({ target, query }) => {
+        const request = publication(1, first, { table: 'Analytics.businesses' });
+        const check = () => target.check(request, options.signal);
+        const load = () => target.load(request, options);
+        for (const refused of [check, load]) {
+          await expect(refused()).rejects.toMatchObject({
+            code: 'LOAD_SCHEMA_MISSING',
+            exitCode: 2,
+            message: expect.stringContaining('"analytics"'),
+            hint: expect.stringContaining('create schema "analytics"'),
+          });
+        }
+        await query('create schema analytics');
+        await check();
+        expect(await load()).toMatchObject({ written: 3 });
       }),
     );
 

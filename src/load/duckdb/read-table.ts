@@ -5,14 +5,22 @@
 import type { DuckdbSession } from '../../duckdb/open-duckdb.js';
 import { quoteText } from '../../duckdb/open-duckdb.js';
 import type { FoundTable, TableName } from '../database.js';
-import { foldName, notTableError, parseTableName } from '../names.js';
+import { foldName, notTableError, parseTableName, schemaMissingError } from '../names.js';
 
 type Rows = DuckdbSession['rows'];
 
-/** @throws ConfigError `LOAD_TABLE_NAME`. */
+/** @throws ConfigError `LOAD_TABLE_NAME`, `LOAD_SCHEMA_MISSING`. */
 export async function readTableName(rows: Rows, table: string): Promise<TableName> {
   const { schema, name } = parseTableName(table);
-  if (schema !== null) return { schema: foldName(schema), name: foldName(name) };
+  if (schema !== null) {
+    const folded = foldName(schema);
+    const found = await rows(
+      `select 1 from duckdb_schemas()
+        where database_name = current_database() and lower(schema_name) = ${quoteText(folded)}`,
+    );
+    if (found.length === 0) throw schemaMissingError(table, schema);
+    return { schema: folded, name: foldName(name) };
+  }
   const [found] = await rows<{ schema: string }>('select current_schema() as schema');
   return { schema: foldName(found!.schema), name: foldName(name) };
 }

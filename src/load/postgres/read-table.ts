@@ -1,18 +1,22 @@
 /** Reads from the catalog of Postgres what the table is like that a pipeline loads into. */
 import type { Transaction as Connection } from '../../postgres/connect.js';
 import type { FoundTable, TableName } from '../database.js';
-import { notTableError, parseTableName, RUN_COLUMN, tableNameError } from '../names.js';
+import { notTableError, parseTableName, RUN_COLUMN, schemaMissingError, tableNameError } from '../names.js';
 import { RUN_DEFAULT } from './dialect.js';
 
 type Query = Connection['query'];
 
 /**
  * Finds the table in the search path unless it names its schema.
- * @throws ConfigError `LOAD_TABLE_NAME`.
+ * @throws ConfigError `LOAD_TABLE_NAME`, `LOAD_SCHEMA_MISSING`.
  */
 export async function readTableName(query: Query, table: string): Promise<TableName> {
   const { schema, name } = parseTableName(table);
-  if (schema !== null) return { schema, name };
+  if (schema !== null) {
+    const { rows } = await query({ text: 'select 1 from pg_namespace where nspname = $1', values: [schema] });
+    if (rows.length === 0) throw schemaMissingError(table, schema);
+    return { schema, name };
+  }
   const { rows } = await query<{ schema: string | null }>({
     text: `select coalesce(
              (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -1,5 +1,6 @@
 /** How databases differ whose statements foliopipe writes but does not run. */
 
+import { isS3 } from '../../config/s3-address.js';
 import type { OutputFormat } from '../../output-format.js';
 import type { LoadTable } from '../load-target.js';
 import { foldName } from '../names.js';
@@ -72,9 +73,16 @@ const snowflake: Dialect = {
   assertRows: divisionAssert,
   stage: (columns, { path }) => [
     `create or replace temporary table ${STAGING} (${columns.map((name) => `${name} varchar`).join(', ')});`,
-    `put ${literal(`file://${path}`)} @%${STAGING} auto_compress = true overwrite = true;`,
-    `copy into ${STAGING} from @%${STAGING}
-  file_format = (type = csv skip_header = 1 field_optionally_enclosed_by = '"' escape_unenclosed_field = none
+    ...(isS3(path)
+      ? [
+          '-- Write the name of your storage integration for the bucket (create storage integration) in place of INTEGRATION.',
+          `copy into ${STAGING} from ${literal(path)} storage_integration = INTEGRATION`,
+        ]
+      : [
+          `put ${literal(`file://${path}`)} @%${STAGING} auto_compress = true overwrite = true;`,
+          `copy into ${STAGING} from @%${STAGING}`,
+        ]),
+    `  file_format = (type = csv skip_header = 1 field_optionally_enclosed_by = '"' escape_unenclosed_field = none
                  empty_field_as_null = true null_if = () encoding = 'UTF8')
   on_error = abort_statement;`,
   ],
@@ -100,10 +108,20 @@ const bigquery: Dialect = {
   assertRows: (records) =>
     `assert (select count(*) from ${STAGING}) = ${records} as 'not all rows of the output have arrived';`,
   // It reads gzip, but no zstd.
-  stage: (columns, { path, format }) => [
-    ...(format === 'csv.zst' ? [`-- zstd -d --keep ${literal(path)}`] : []),
-    `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(format === 'csv.zst' ? path.slice(0, -'.zst'.length) : path)} ${columns.map((name) => `${name}:string`).join(',')}`,
-  ],
+  stage: (columns, { path, format }) => {
+    const local = isS3(path) ? path.split('/').at(-1)! : path;
+    const plain = format === 'csv.zst' ? local.slice(0, -'.zst'.length) : local;
+    return [
+      ...(isS3(path)
+        ? [
+            '-- BigQuery loads nothing from S3 in this way: copy the file to this machine first, or to gs://BUCKET and name that.',
+            `-- aws s3 cp ${literal(path)} ${literal(local)}`,
+          ]
+        : []),
+      ...(format === 'csv.zst' ? [`-- zstd -d --keep ${literal(local)}`] : []),
+      `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(plain)} ${columns.map((name) => `${name}:string`).join(',')}`,
+    ];
+  },
   begin: 'begin transaction;',
   commit: 'commit transaction;',
 };
@@ -117,7 +135,9 @@ const COMPRESSION: Readonly<Record<OutputFormat, string>> = {
 };
 
 const redshift: Dialect = {
-  notes: ['-- For psql -v ON_ERROR_STOP=1. Put the output into a bucket first, and name it in COPY.'],
+  notes: [
+    '-- For psql -v ON_ERROR_STOP=1. COPY reads from a bucket alone: put an output that is not in S3 there first.',
+  ],
   text: 'varchar(65535)',
   name: (name) => quoted(foldName(name)),
   table: (table) => everyPart(table, (part) => quoted(foldName(part))),
@@ -128,8 +148,9 @@ const redshift: Dialect = {
   differ: (a, b) => `coalesce(${a}, chr(1)) <> coalesce(${b}, chr(1))`,
   assertRows: divisionAssert,
   stage: (columns, { path, format }) => [
+    `drop table if exists ${STAGING};`,
     `create temp table ${STAGING} (${columns.map((name) => `${name} varchar(65535)`).join(', ')});`,
-    `copy ${STAGING} from ${literal(`s3://BUCKET/${path.split('/').at(-1)}`)} iam_role default
+    `copy ${STAGING} from ${literal(isS3(path) ? path : `s3://BUCKET/${path.split('/').at(-1)}`)} iam_role default
   format csv${COMPRESSION[format]} ignoreheader 1 emptyasnull;`,
   ],
   begin: 'begin;',

@@ -1,10 +1,11 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
+import { isS3 } from '../../config/s3-address.js';
 import { quoteText as quoteDuckdb } from '../../duckdb/open-duckdb.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
 import { duckdbDialect, insertText } from '../duckdb/dialect.js';
 import { fitTable } from '../fit-table.js';
 import { createLoadsText } from '../loads-table.js';
-import { checkNames, RUN_COLUMN } from '../names.js';
+import { checkNames, LOADS_TABLE, RUN_COLUMN } from '../names.js';
 import { copyText, postgresDialect, quoteText as quotePostgres } from '../postgres/dialect.js';
 import { addColumns, createStaging, createTable, stagingTarget, writeStatements } from '../statements.js';
 import { dialects, type PrintedFile, type PrintedLoad } from './dialects.js';
@@ -40,9 +41,16 @@ interface Client {
   quote(text: string): string;
   /** Reads the file into the staging table. */
   copy(staging: CopyTarget, file: PrintedFile): string;
+  /** Removes the staging table, which would be in the way of the same script in the same session; null if it is gone. */
+  readonly drop: string | null;
   /** Fails if the staging table has another number of rows. */
   assertRows(records: number): string;
 }
+
+const AWS = '-- psql reads S3 through the AWS command line.\n';
+const HTTPFS = `-- DuckDB reads S3 with its extension httpfs (install httpfs) and a secret for the bucket:
+-- create secret (type s3, provider credential_chain);
+`;
 
 const LACKING = 'not all rows of the output have arrived';
 
@@ -51,7 +59,9 @@ const clients: Readonly<Record<'postgres' | 'duckdb', Client>> = {
     dialect: postgresDialect,
     note: '-- For psql -v ON_ERROR_STOP=1.',
     quote: quotePostgres,
-    copy: (staging, file) => `\\${copyText(staging).replace('from stdin', () => `from ${psqlSource(file)}`)}`,
+    drop: null,
+    copy: (staging, file) =>
+      `${isS3(file.path) ? AWS : ''}\\${copyText(staging).replace('from stdin', () => `from ${psqlSource(file)}`)}`,
     assertRows: (records) => `do $$ begin
   if (select count(*) from ${postgresDialect.staging}) <> ${records} then
     raise exception '${LACKING}';
@@ -62,7 +72,8 @@ end $$;`,
     dialect: duckdbDialect,
     note: '-- For duckdb -bail FILE.',
     quote: quoteDuckdb,
-    copy: (staging, file) => `${insertText(staging, file.path)};`,
+    drop: `drop table ${duckdbDialect.staging};`,
+    copy: (staging, file) => `${isS3(file.path) ? HTTPFS : ''}${insertText(staging, file.path)};`,
     assertRows: (records) =>
       `select case when count(*) <> ${records} then error('${LACKING}') end from ${duckdbDialect.staging};`,
   },
@@ -74,7 +85,7 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
   const { table, mode, onRemoved, pipeline } = load;
   const { dialect, quote } = client;
   const [name, ...schema] = table.split('.').reverse();
-  const loads = [...schema.reverse(), 'foliopipe_loads'].join('.');
+  const loads = [...schema.reverse(), LOADS_TABLE].join('.');
   const plan = { dialect, table, mode, columns, isDelta: false, deletesGone: onRemoved === 'delete', run };
   const { deletes, write } = writeStatements(plan);
   const values = [name!, pipeline, publication, run, sha256, mode, onRemoved];
@@ -107,15 +118,20 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
     `insert into ${loads} (target, pipeline, publication, run, sha256, mode, on_removed, columns, records)
 values (${values.map((value) => (typeof value === 'number' ? value : quote(value))).join(', ')}, ${quote(names)}, ${file.records})
 on conflict do nothing;`,
+    ...(client.drop === null ? [] : [client.drop]),
     'commit;',
   ];
 }
 
-/** Where psql reads the file: it decompresses nothing by itself. */
+/** Where psql reads the file: it decompresses nothing by itself, and reads S3 through another program. */
 function psqlSource({ path, format }: PrintedFile): string {
-  const command = { csv: null, 'csv.gz': 'gzip -dc', 'csv.zst': 'zstd -dc', parquet: null }[format];
-  if (command === null) return quotePostgres(path);
-  return `program ${quotePostgres(`${command} '${path.replaceAll("'", `'\\''`)}'`)}`;
+  const decompress = { csv: null, 'csv.gz': 'gzip -dc', 'csv.zst': 'zstd -dc', parquet: null }[format];
+  const file = `'${path.replaceAll("'", `'\\''`)}'`;
+  if (isS3(path)) {
+    const command = [`aws s3 cp ${file} -`, decompress].filter((part) => part !== null).join(' | ');
+    return `program ${quotePostgres(command)}`;
+  }
+  return decompress === null ? quotePostgres(path) : `program ${quotePostgres(`${decompress} ${file}`)}`;
 }
 
 function asComment(text: string): string[] {

@@ -1,6 +1,6 @@
 /** The script for a warehouse that foliopipe does not connect to: staging, then the table, in one transaction. */
 import type { LoadColumn } from '../load-target.js';
-import { RUN_COLUMN } from '../names.js';
+import { LOADS_TABLE, RUN_COLUMN } from '../names.js';
 import { type Dialect, type PrintedLoad, STAGING } from './dialects.js';
 
 interface Column extends Pick<LoadColumn, 'role'> {
@@ -138,7 +138,7 @@ function loadsOf(
   dialect: Dialect,
 ): { readonly loads: string; readonly target: string } {
   const [target, ...schema] = table.table.split('.').reverse();
-  return { loads: dialect.table([...schema.reverse(), 'foliopipe_loads'].join('.')), target: target! };
+  return { loads: dialect.table([...schema.reverse(), LOADS_TABLE].join('.')), target: target! };
 }
 
 const text = (value: string) => `'${value.replaceAll("'", "''")}'`;

@@ -7,7 +7,14 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Config, load, openCheckpointReader, printRunLoad, type Run } from '../../../pipelines/index.js';
+import {
+  type Config,
+  checkSetup,
+  load,
+  openCheckpointReader,
+  printRunLoad,
+  type Run,
+} from '../../../pipelines/index.js';
 import { duckdbProcesses, queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
@@ -103,7 +110,8 @@ it.each(['append', 'replace', 'merge'])(
       await job.enrich({ load: { into: 'none' } });
       const script = await printRunLoad(job.config(), 'last', 'duckdb');
       for (const _ of ['once', 'and again']) {
-        await queryDuckdb(job.database.file, script);
+        // Twice in one session too.
+        await queryDuckdb(job.database.file, script + script);
         const rows = (await job.table()).filter(
           (row) => mode !== 'append' || later.some(({ id }) => id === row.id),
         );
@@ -114,6 +122,56 @@ it.each(['append', 'replace', 'merge'])(
     });
   },
 );
+
+describe('foliopipe check of the load', () => {
+  async function checked(job: LoadedJob, changes = {}) {
+    for await (const item of checkSetup(job.config(changes))) if (item.item === 'load') return item;
+    throw new Error('the load is not checked');
+  }
+  const fail = { load: { onSchema: 'fail' } };
+
+  it('knows the columns that the pipeline has learned, and calls none drift that it does not know', async () => {
+    await withLoadedJob(warehouses, { mode: 'merge' }, async (job) => {
+      await job.write(businesses);
+      await job.enrich();
+      const text = expect.stringMatching(/^businesses of duckdb:.*takes the output$/);
+      expect(await checked(job, fail)).toMatchObject({ outcome: 'ok', text });
+      // Of another service nothing is known.
+      const other = { ...fail, service: { name: 'another' } };
+      expect(await checked(job, other)).toMatchObject({ outcome: 'ok', text });
+      await queryDuckdb(job.database.file, 'alter table businesses drop column prediction_naics_code');
+      expect(await checked(job, fail)).toMatchObject({
+        outcome: 'failed',
+        text: expect.stringContaining('it lacks "prediction_naics_code"'),
+        error: { code: 'LOAD_DRIFT' },
+      });
+    });
+  });
+
+  it('is left where the source cannot be read, whose error is told once', async () => {
+    await withLoadedJob(warehouses, { mode: 'append' }, async (job) => {
+      await rm(job.sourcePath, { force: true });
+      expect(await checked(job)).toMatchObject({
+        outcome: 'unsure',
+        text: expect.stringContaining('columns of the source are not known'),
+        error: null,
+      });
+    });
+  });
+
+  it('says that what the local service answers is not loaded', async () => {
+    await withLoadedJob(warehouses, { mode: 'append' }, async (job) => {
+      await job.write(businesses);
+      const service = { baseUrl: null, token: null, embedded: true };
+      const endpoint = { baseUrl: job.service.url, token: { reveal: () => job.service.token } };
+      for await (const item of checkSetup(job.config({ service }), { endpoint })) {
+        if (item.item !== 'load') continue;
+        expect(item).toMatchObject({ outcome: 'ok', text: expect.stringContaining('never loaded') });
+      }
+      expect.hasAssertions();
+    });
+  });
+});
 
 describe('a kill', () => {
   it.each([

@@ -189,7 +189,9 @@ describe('on the command line', () => {
       expect(await readdir(job.folder)).not.toContain('.foliopipe');
       const check = await runCli(['check', job.file], { input: unending('') });
       expect(check, check.stdout).toMatchObject({ code: 0 });
-      expect(check.stdout).toContain('??    source: standard input is read by foliopipe run alone');
+      expect(check.stdout).toContain(
+        '??    source: check does not read standard input; foliopipe run, submit and plan do',
+      );
       const rehearsed = await runCli(['run', job.file, '--rehearse'], { input: [night] });
       expect(rehearsed, rehearsed.stderr).toMatchObject({ code: 2 });
       expect((await runCli(['run', job.file])).stderr).toContain('SOURCE_EMPTY');

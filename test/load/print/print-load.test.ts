@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import type { LoadTable } from '../../../src/load/load-target.js';
+import { type PrintDialect, printLoad } from '../../../src/load/print/print-load.js';
+import type { OutputFormat } from '../../../src/output-format.js';
+
+const table: LoadTable = {
+  pipeline: 'nightly',
+  table: 'businesses',
+  mode: 'replace',
+  onSchema: 'add',
+  onRemoved: 'keep',
+  columns: [
+    { name: 'id', role: 'source' },
+    { name: 'prediction_status', role: 'status' },
+  ],
+};
+
+function scriptOf(dialect: PrintDialect, path: string, format: OutputFormat): string {
+  return printLoad(
+    { table, publication: 1, run: 'r1', sha256: 'ab', file: { path, format, records: 2 } },
+    dialect,
+  );
+}
+
+describe('the script for an output in S3', () => {
+  const path = 's3://nightly-out/dt/x.csv.gz';
+
+  it.each<[PrintDialect, string]>([
+    ['snowflake', `from '${path}' storage_integration = INTEGRATION\n  file_format`],
+    ['redshift', `from '${path}' iam_role default\n  format csv gzip`],
+    ['bigquery', `-- aws s3 cp '${path}' 'x.csv.gz'\n-- bq load`],
+    ['postgres', `from program 'aws s3 cp ''${path}'' - | gzip -dc' (`],
+    ['duckdb', `read_csv('${path}'`],
+  ])('of %s names the object', (dialect, part) => {
+    const script = scriptOf(dialect, path, 'csv.gz');
+    expect(script).toContain(part);
+    expect(script).not.toMatch(/file:\/\/|s3:\/\/BUCKET/);
+  });
+
+  it('of duckdb says what reads S3', () => {
+    expect(scriptOf('duckdb', path, 'csv.gz')).toContain('httpfs');
+    expect(scriptOf('duckdb', '/out/x.csv', 'csv')).not.toContain('httpfs');
+  });
+
+  it('of bigquery is about the copied file', () => {
+    const script = scriptOf('bigquery', 's3://nightly-out/dt/x.csv.zst', 'csv.zst');
+    expect(script).toContain("-- zstd -d --keep 'x.csv.zst'");
+    expect(script).toMatch(/^-- bq load .* 'x\.csv' c0:string/m);
+  });
+});
+
+describe('the script for an output on this machine', () => {
+  it('names the file', () => {
+    expect(scriptOf('snowflake', '/out/x.csv', 'csv')).toContain("put 'file:///out/x.csv' @%");
+    expect(scriptOf('postgres', '/out/x.csv', 'csv')).toContain("from '/out/x.csv' (");
+    expect(scriptOf('bigquery', '/out/x.csv', 'csv')).toContain("'/out/x.csv' c0:string");
+    expect(scriptOf('redshift', '/out/x.csv', 'csv')).toContain("from 's3://BUCKET/x.csv'");
+  });
+});
