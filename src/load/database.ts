@@ -20,6 +20,11 @@ export interface TableColumn {
   readonly type: string;
   /** Whether a text can be stored as it is. */
   readonly isText: boolean;
+  /**
+   * When the database takes two values for the same. `text`: only if their texts are equal. `loose`: also if they are
+   * spelled otherwise, such as with capital letters. `type`: as the type says; the integer 1 has the texts 1 and 01.
+   */
+  readonly equality: 'text' | 'type' | 'loose';
   /** Whether every row must have a value, and it has no default. */
   readonly isRequired: boolean;
   /** Whether a row may be without a value. */
@@ -95,5 +100,7 @@ export interface Transaction {
    * @throws ConfigError `OUTPUT_CHANGED` when the bytes are not those that were published.
    */
   copy(into: CopyTarget, file: LoadFile, at: AtFailpoint): Promise<number>;
+  /** Whether a statement has failed because two of its rows have the same key in the table. */
+  isDoubleKey(error: unknown): boolean;
   commit(): Promise<void>;
 }

@@ -2,6 +2,7 @@
 import { ConfigError } from '../errors.js';
 import { showText } from '../text.js';
 import type { FoundTable, TableColumn } from './database.js';
+import { looseKeyError } from './key-errors.js';
 import type { ColumnRole, LoadTable } from './load-target.js';
 import { foldName, RUN_COLUMN } from './names.js';
 
@@ -14,6 +15,8 @@ export interface FittedColumn {
   readonly staged: string;
   /** The type to which its text is cast; null if it is stored as it is. */
   readonly cast: string | null;
+  /** Whether the table may take two values for the same although their texts differ. */
+  readonly mayAlias: boolean;
 }
 
 export interface FittedTable {
@@ -26,7 +29,7 @@ export interface FittedTable {
  * @param found undefined if there is no table.
  * @param lastColumns the columns of the pipeline's last load, by their names in the table; undefined before the first one.
  * @throws ConfigError `LOAD_DRIFT` with every difference, under `onSchema: fail` and where `add` does not help;
- *   `LOAD_TABLE_MISSING`; `LOAD_KEY_NOT_UNIQUE`.
+ *   `LOAD_TABLE_MISSING`; `LOAD_KEY_NOT_UNIQUE`; `LOAD_KEY_UNFIT`.
  */
 export function fitTable(
   load: LoadTable,
@@ -48,7 +51,15 @@ export function fitTable(
   const columns = load.columns.map(({ name, role }, at) => {
     const inTable = nameIn(name);
     const column = known.get(inTable);
-    return { role, name: inTable, staged: `c${at}`, cast: column && !column.isText ? column.type : null };
+    // A lineage alone makes no row differ. A column that the table gets now must be filled in every row.
+    const isNew = found !== undefined && column === undefined;
+    return {
+      role: isNew && role === 'lineage' ? 'answer' : role,
+      name: inTable,
+      staged: `c${at}`,
+      cast: column && !column.isText ? column.type : null,
+      mayAlias: column !== undefined && column.equality !== 'text',
+    };
   });
   const names = [...columns.map(({ name }) => name), ...(load.mode === 'append' ? [RUN_COLUMN] : [])];
   const missing = names.filter((name) => !known.has(name));
@@ -110,6 +121,8 @@ function checkDrift(
 /** A unique index makes the database itself refuse a second row of a key. */
 function checkKey({ table }: LoadTable, found: FoundTable, columns: readonly FittedColumn[]): void {
   const key = columns.filter(({ role }) => role === 'key').map(({ name }) => name);
+  const loose = found.columns.find(({ name, equality }) => equality === 'loose' && key.includes(name));
+  if (loose !== undefined) throw looseKeyError(table, loose.name);
   const sorted = JSON.stringify([...key].sort());
   if (found.uniqueKeys.some((unique) => JSON.stringify(unique) === sorted)) return;
   throw new ConfigError(

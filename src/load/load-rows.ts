@@ -4,15 +4,17 @@ import { showText } from '../text.js';
 import { checkRecords } from './checked-file.js';
 import type { FoundTable, TableName, Transaction } from './database.js';
 import { type FittedTable, fitTable } from './fit-table.js';
-import type { Loaded, LoadFile, LoadOptions, LoadRequest, LoadTable } from './load-target.js';
+import { doubleKeyError, storedKeyError } from './key-errors.js';
+import type { LoadDelta, Loaded, LoadFile, LoadOptions, LoadRequest, LoadTable } from './load-target.js';
 import {
   createLoadsTable,
+  deleteLoad,
   insertLoad,
   type LastLoad,
   lastLoad,
   otherPipeline,
   tryLoadsStatements,
-  updateCounts,
+  updateLoad,
 } from './loads-table.js';
 import { RUN_COLUMN } from './names.js';
 import { isLoaded, takesDelta } from './order-of-loads.js';
@@ -20,6 +22,7 @@ import {
   addColumns,
   createStaging,
   createTable,
+  findUnfitKey,
   quoteTable,
   type StatementPlan,
   stagingTarget,
@@ -95,11 +98,13 @@ export async function loadRows(
   const target = await findTarget(transaction, request, true);
   const { name, found, last, fitted } = target;
   const nothing = { already: true, base: null, written: 0, removed: 0, added: [] };
-  if (isLoaded(request, last)) return nothing;
-  const delta = takesDelta(request, last) ? request.delta : null;
-  const base = delta?.base.publication ?? null;
+  if (isLoaded(request, last)) {
+    if (found !== undefined) return nothing;
+    await deleteLoad(transaction, name, request);
+  }
+  const delta = takesDelta(request, last, fitted.missing) ? request.delta : null;
   const names = fitted.columns.map((column) => column.name);
-  if (!(await insertLoad(transaction, name, request, { base, columns: names }))) return nothing;
+  if (!(await insertLoad(transaction, name, request, names))) return nothing;
   const { dialect } = transaction;
   for (const statement of found === undefined
     ? createTable(dialect, quoteTable(name), request.mode, fitted.columns)
@@ -107,20 +112,19 @@ export async function loadRows(
     await transaction.query(statement);
   }
   const plan = planOf(transaction, request, name, fitted, delta !== null);
-  const { written, removed } = takesFile(plan, target)
+  const rows = takesFile(plan, target)
     ? await writeDirectly(transaction, plan, request.file, at)
-    : await writeStaged(transaction, plan, delta ?? request.file, at);
-  await updateCounts(transaction, name, request, { written, removed });
+    : delta !== null
+      ? await writeDelta(transaction, plan, { delta, whole: request.file }, at)
+      : await writeStaged(transaction, plan, request.file, at);
+  await updateLoad(transaction, name, request, rows);
   at('after-load-rows-before-commit');
   await transaction.commit();
   at('after-load-commit-before-end');
-  return { already: false, base, written, removed, added: found === undefined ? [] : fitted.missing };
+  return { already: false, ...rows, added: found === undefined ? [] : fitted.missing };
 }
 
-interface WrittenRows {
-  readonly written: number;
-  readonly removed: number;
-}
+type WrittenRows = Pick<Loaded, 'base' | 'written' | 'removed'>;
 
 /** Whether the file can be copied into the table itself: no row of it must be found there first. */
 function takesFile({ mode }: StatementPlan, { found, fitted }: FoundTarget): boolean {
@@ -139,7 +143,27 @@ async function writeDirectly(
   const removed = plan.mode === 'merge' ? 0 : await deleteRows(transaction, plan);
   checkRecords(await transaction.copy(tableTarget(plan), file, at), file);
   at('after-load-copy-before-rows');
-  return { written: file.records, removed };
+  return { base: null, written: file.records, removed };
+}
+
+/**
+ * Writes the delta. If rows were added or deleted from outside, and rows that are not in the output must go, the whole
+ * output follows.
+ */
+async function writeDelta(
+  transaction: Transaction,
+  plan: StatementPlan,
+  { delta, whole }: { readonly delta: LoadDelta; readonly whole: LoadFile },
+  at: LoadOptions['at'],
+): Promise<WrittenRows> {
+  const { written, removed } = await writeStaged(transaction, plan, delta, at);
+  const counted = { base: delta.base.publication, written, removed };
+  if (!plan.deletesGone) return counted;
+  const { rows } = await transaction.query<{ n: string }>(`select count(*) as n from ${plan.table}`);
+  if (Number(rows[0]!.n) === whole.records) return counted;
+  await transaction.query(`drop table ${plan.dialect.staging}`);
+  const more = await writeStaged(transaction, { ...plan, isDelta: false }, whole, at);
+  return { base: null, written: written + more.written, removed: removed + more.removed };
 }
 
 async function writeStaged(
@@ -152,8 +176,22 @@ async function writeStaged(
   checkRecords(await transaction.copy(stagingTarget(plan), file, at), file);
   at('after-load-copy-before-rows');
   const removed = await deleteRows(transaction, plan);
-  const { count: written } = await transaction.query(writeStatements(plan).write);
-  return { written, removed };
+  const { count: written } = await transaction.query(writeStatements(plan).write).catch((error: unknown) => {
+    throw plan.mode === 'merge' && transaction.isDoubleKey(error) ? doubleKeyError(keyOf(plan)) : error;
+  });
+  await checkKeys(transaction, plan);
+  return { base: null, written, removed };
+}
+
+async function checkKeys(transaction: Transaction, plan: StatementPlan): Promise<void> {
+  const find = findUnfitKey(plan);
+  if (find === undefined) return;
+  const { rows } = await transaction.query<Record<string, string>>(find);
+  if (rows[0] !== undefined) throw storedKeyError(keyOf(plan), Object.values(rows[0]));
+}
+
+function keyOf({ columns }: StatementPlan): readonly string[] {
+  return columns.filter(({ role }) => role === 'key').map(({ name }) => name);
 }
 
 async function deleteRows(transaction: Transaction, plan: StatementPlan): Promise<number> {

@@ -1,6 +1,6 @@
 /** The table `foliopipe_loads`, beside the table that is loaded: what was loaded into it. All SQL of this table. */
 import type { TableName, Transaction } from './database.js';
-import type { LoadRequest } from './load-target.js';
+import type { Loaded, LoadRequest } from './load-target.js';
 import { LOADS_TABLE, quoteName } from './names.js';
 
 /** A load that was committed. */
@@ -77,13 +77,13 @@ export async function insertLoad(
   transaction: Transaction,
   { schema, name }: TableName,
   request: LoadRequest,
-  { base, columns }: { readonly base: number | null; readonly columns: readonly string[] },
+  columns: readonly string[],
 ): Promise<boolean> {
   const { pipeline, publication, run, mode, onRemoved, file } = request;
   const { count } = await transaction.query({
     text: `insert into ${quoted(schema)}
-             (target, pipeline, publication, run, sha256, mode, on_removed, base, columns, records)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing`,
+             (target, pipeline, publication, run, sha256, mode, on_removed, columns, records)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
     values: [
       name,
       pipeline,
@@ -92,7 +92,6 @@ export async function insertLoad(
       file.sha256,
       mode,
       onRemoved,
-      base,
       JSON.stringify(columns),
       file.records,
     ],
@@ -100,16 +99,28 @@ export async function insertLoad(
   return count === 1;
 }
 
-export async function updateCounts(
+/** For a publication whose table is gone. */
+export async function deleteLoad(
   transaction: Transaction,
   { schema, name }: TableName,
   { pipeline, publication }: Pick<LoadRequest, 'pipeline' | 'publication'>,
-  { written, removed }: { readonly written: number; readonly removed: number },
 ): Promise<void> {
   await transaction.query({
-    text: `update ${quoted(schema)} set written = $4, removed = $5
+    text: `delete from ${quoted(schema)} where target = $1 and pipeline = $2 and publication = $3`,
+    values: [name, pipeline, publication],
+  });
+}
+
+export async function updateLoad(
+  transaction: Transaction,
+  { schema, name }: TableName,
+  { pipeline, publication }: Pick<LoadRequest, 'pipeline' | 'publication'>,
+  { base, written, removed }: Pick<Loaded, 'base' | 'written' | 'removed'>,
+): Promise<void> {
+  await transaction.query({
+    text: `update ${quoted(schema)} set base = $4, written = $5, removed = $6
             where target = $1 and pipeline = $2 and publication = $3`,
-    values: [name, pipeline, publication, written, removed],
+    values: [name, pipeline, publication, base, written, removed],
   });
 }
 

@@ -38,13 +38,16 @@ export function isLoaded(request: LoadRequest, last: EarlierLoad | undefined): b
 
 /**
  * Whether the delta leads from what the table holds to the publication. After a load that has left removed rows, only
- * the whole output can tell which rows to delete.
+ * the whole output can tell which rows to delete. A table that lacks columns, or all of them, needs them for every row.
+ *
+ * @param missing the columns of the output that the table lacks.
  */
 export function takesDelta(
   { mode, onRemoved, delta }: Pick<LoadRequest, 'mode' | 'onRemoved' | 'delta'>,
   last: EarlierLoad | undefined,
+  missing: readonly string[],
 ): boolean {
-  if (mode !== 'merge' || delta === null || last === undefined) return false;
+  if (mode !== 'merge' || delta === null || last === undefined || missing.length > 0) return false;
   const isBase = last.publication === delta.base.publication && last.sha256 === delta.base.sha256;
   const hasNoGone = last.mode === 'replace' || (last.mode === 'merge' && last.onRemoved === 'delete');
   return isBase && (hasNoGone || (last.mode === 'merge' && onRemoved === 'keep'));

@@ -178,6 +178,23 @@ on conflict (${key.map(inTable).join(', ')}) do update set
 where ${changed(excluded)}`;
 }
 
+/**
+ * Finds a staged key that the table has not stored as its text: the table takes it for another key. Undefined where that
+ * cannot be. To be asked when the rows are written.
+ */
+export function findUnfitKey({ dialect, table, mode, columns, isDelta }: StatementPlan): string | undefined {
+  const key = columns.filter(({ role }) => role === 'key');
+  if (mode !== 'merge' || !key.some(({ mayAlias }) => mayAlias)) return undefined;
+  const isStored = key.flatMap((column) => [
+    `t.${quoteName(column.name)} = ${stagedValue(column)}`,
+    ...(column.mayAlias ? [`cast(t.${quoteName(column.name)} as text) = s.${column.staged}`] : []),
+  ]);
+  return `select ${key.map(({ staged }) => `s.${staged}`).join(', ')}
+  from ${dialect.staging} s
+ where ${isDelta ? `s.${CHANGE} <> 'removed' and ` : ''}not exists (select 1 from ${table} t where ${isStored.join(' and ')})
+ limit 1`;
+}
+
 /** Deletes the rows that the delta calls removed, or those whose key is not among the staged ones. */
 function deleteGone({ dialect, table, columns, isDelta }: StatementPlan): string {
   const isSame = columns

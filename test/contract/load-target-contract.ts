@@ -318,6 +318,92 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
       }),
     );
 
+    it(
+      'merge: refuses keys that are one for the table, and keeps integers that are not',
+      withWarehouse(async ({ target, load, refuses, cells, query }) => {
+        const create = (table: string, key: string) =>
+          query(
+            `create table ${table} (${key}, ${columns
+              .slice(1)
+              .map((column) => `${column.name} varchar(20)`)
+              .join(', ')})`,
+          );
+        await create('businesses', 'id integer primary key');
+        const more = { mode: 'merge', onRemoved: 'delete' } as const;
+        const rows = [good('1', 'Ann', '11'), good('2', 'Bob', '12')];
+        const a = publication(1, rows, more);
+        expect(await load(a)).toMatchObject({ written: 2 });
+        const alias = good('01', 'Cid', '13');
+        const b = publication(2, [...rows, alias], more);
+        expect((await refuses(b, 'LOAD_KEY_UNFIT', 2)).message).toContain('"id"');
+        const { message } = await refuses(
+          { ...b, delta: deltaOf(a, [[...alias, 'added']] as never) },
+          'LOAD_KEY_UNFIT',
+          2,
+        );
+        expect(message).toContain('"01" of "id"');
+        const twins = publication(2, [good('3', 'Cid', '13'), good('03', 'Dan', '14')], more);
+        expect((await refuses(twins, 'LOAD_KEY_UNFIT', 2)).message).toContain('"id"');
+        const changes = [
+          [...good('1', 'Anna', '11'), 'changed'],
+          [...good('3', 'Cid', '13'), 'added'],
+          [...rows[1]!, 'removed'],
+        ];
+        const c = publication(2, [good('1', 'Anna', '11'), good('3', 'Cid', '13')], more);
+        expect(await load({ ...c, delta: deltaOf(a, changes as never) })).toMatchObject({
+          base: 1,
+          written: 2,
+          removed: 1,
+        });
+        expect(await cells('name')).toEqual([['Anna'], ['Cid']]);
+        const loose = name === 'DuckDB' ? 'nocase' : 'loose';
+        if (name === 'Postgres') {
+          await query(
+            "create collation loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+          );
+        }
+        await create('folded', `id varchar collate ${loose} primary key`);
+        const request = publication(1, rows, { ...more, table: 'folded' });
+        const refused = { code: 'LOAD_KEY_UNFIT', exitCode: 2 };
+        await expect(target.check(request, options.signal)).rejects.toMatchObject(refused);
+        await refuses(request, 'LOAD_KEY_UNFIT', 2);
+      }),
+    );
+
+    it(
+      'merge: takes the whole file where the table has lost a column, rows or itself',
+      withWarehouse(async ({ load, cells, query }) => {
+        const more = { mode: 'merge', onRemoved: 'delete' } as const;
+        const a = publication(1, first, more);
+        await load(a);
+        await query('alter table businesses drop column paid_by');
+        const rows = [good('01001', 'Anna', '11', 'r2'), first[1]!, first[2]!];
+        const next = publication(2, rows, more);
+        const b = { ...next, delta: deltaOf(a, [[...rows[0]!, 'changed']] as never) };
+        expect(await load(b)).toMatchObject({ base: null, written: 3, added: ['paid_by'] });
+        expect((await cells('paid_by')).flat().sort()).toEqual(['r1', 'r1', 'r2']);
+        await query('alter table businesses drop column name');
+        const c = { ...publication(3, first, more), delta: deltaOf(b, [[...first[0]!, 'changed']] as never) };
+        expect(await load(c)).toMatchObject({ base: null, written: 3, added: ['name'] });
+        expect((await cells('name')).flat()).toEqual(['Ann', 'Bob', 'Cid']);
+
+        await query("delete from businesses where id <> '01001'");
+        await query("insert into businesses (id) values ('other'), ('another'), ('third')");
+        const d = { ...publication(4, rows, more), delta: deltaOf(c, [[...rows[0]!, 'changed']] as never) };
+        expect(await load(d)).toMatchObject({ base: null, written: 3, removed: 3 });
+        expect((await cells('id, name')).map(([, text]) => text)).toEqual(['Anna', 'Bob', 'Cid']);
+        expect(await query('select base from foliopipe_loads where base is not null')).toEqual([]);
+
+        await query('drop table businesses');
+        expect(await load(d)).toMatchObject({ already: false, base: null, written: 3 });
+        expect(await cells()).toEqual(rows);
+        await query('drop table businesses');
+        const e = { ...publication(5, first, more), delta: deltaOf(d, [[...first[0]!, 'changed']] as never) };
+        expect(await load(e)).toMatchObject({ base: null, written: 3 });
+        expect(await cells()).toEqual(first);
+      }),
+    );
+
     it.each(['append', 'replace', 'merge'] as const)(
       '%s: the same publication again changes nothing',
       (mode) =>

@@ -51,6 +51,10 @@ describe('takesDelta', () => {
     ['where removed rows are left anyway', true, { onRemoved: 'keep' }, { onRemoved: 'keep' }],
   ])('%s: %s', (_, expected, change, before) => {
     const earlier = before === undefined ? undefined : { ...last, ...before };
-    expect(takesDelta({ ...request, ...change }, earlier)).toBe(expected);
+    expect(takesDelta({ ...request, ...change }, earlier, [])).toBe(expected);
+  });
+
+  it('is not enough for a table that lacks a column of the output', () => {
+    expect(takesDelta(request, last, ['note'])).toBe(false);
   });
 });

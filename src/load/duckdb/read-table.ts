@@ -41,6 +41,8 @@ export async function readTable(rows: Rows, { schema, name }: TableName): Promis
     `select column_name as name, data_type as type, is_nullable as nullable, column_default as value
        from duckdb_columns() where ${of} order by column_index`,
   );
+  const [created] = await rows<{ sql: string }>(`select sql from duckdb_tables() where ${of}`);
+  const collated = collatedColumns(created!.sql);
   const constraints = await rows<{ columns: readonly string[] }>(
     `select constraint_column_names as columns from duckdb_constraints()
       where ${of} and constraint_type in ('PRIMARY KEY', 'UNIQUE')`,
@@ -56,6 +58,7 @@ export async function readTable(rows: Rows, { schema, name }: TableName): Promis
       name: foldName(column.name),
       type: column.type,
       isText: column.type === 'VARCHAR',
+      equality: collated.has(foldName(column.name)) ? 'loose' : column.type === 'VARCHAR' ? 'text' : 'type',
       mayBeNull: column.nullable,
       isRequired: !column.nullable && column.value === null,
       // The catalog does not tell. Trying the statements of the load finds them.
@@ -66,6 +69,15 @@ export async function readTable(rows: Rows, { schema, name }: TableName): Promis
       ...indexes.map((one) => columnsOf(one.expressions)),
     ].map((key) => key.map(foldName).sort()),
   };
+}
+
+/** Texts, and names with what follows them. */
+const COLLATED = /'(?:[^']|'')*'|("(?:[^"]|"")*"|[^\s(),"']+)( VARCHAR COLLATE )?/g;
+
+/** The columns with a collation, which only the statement tells that would create the table. */
+function collatedColumns(sql: string): ReadonlySet<string> {
+  const names = [...sql.matchAll(COLLATED)].filter(([, , collate]) => collate !== undefined);
+  return new Set(names.map(([, name]) => foldName(unquoted(name!, '"'))));
 }
 
 /** The columns of an index, from a text such as `[id, '"a b"']`. An expression is no column's name, and fits none. */

@@ -11,7 +11,7 @@ import type { LoadTarget, TargetOptions } from '../load-target.js';
 import { checkNames } from '../names.js';
 import { copyText, postgresDialect, RUN_SETTING } from './dialect.js';
 import { readTable, readTableName } from './read-table.js';
-import { translateError } from './translate-error.js';
+import { isDoubleKey, translateError } from './translate-error.js';
 
 export function createPostgresTarget(options: TargetOptions): LoadTarget {
   return {
@@ -70,6 +70,7 @@ function transactionOf({ query, copyFrom }: Connection, commit: Transaction['com
       check();
       return records;
     },
+    isDoubleKey,
     commit,
   };
 }

@@ -53,11 +53,19 @@ export async function readTable(query: Query, { schema, name }: TableName): Prom
   }
   const columns = await query<
     Record<'name' | 'type' | 'category' | 'generated' | 'identity', string> &
-      Record<'required' | 'hasDefault', boolean> & { readonly value: string | null }
+      Record<'required' | 'hasDefault' | 'isPlain' | 'isLoose', boolean> & { readonly value: string | null }
   >({
     text: `select a.attname as name, format_type(a.atttypid, null) as type, t.typcategory::text as category,
                   a.attnotnull or t.typnotnull as required, a.atthasdef as "hasDefault",
                   a.attgenerated::text as generated, a.attidentity::text as identity,
+                  t.typname in ('text', 'varchar') as "isPlain",
+                  t.typname = 'citext' or exists (
+                    select 1 from pg_collation l
+                     where not l.collisdeterministic
+                       and (l.oid = a.attcollation or exists (
+                         select 1 from pg_index i, unnest(i.indkey::int2[], i.indcollation::oid[]) as u (attnum, collated)
+                          where i.indrelid = a.attrelid and i.indisunique
+                            and u.attnum = a.attnum and u.collated = l.oid))) as "isLoose",
                   pg_get_expr(d.adbin, d.adrelid) as value
              from pg_attribute a join pg_type t on t.oid = a.atttypid
              left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
@@ -83,6 +91,7 @@ export async function readTable(query: Query, { schema, name }: TableName): Prom
       name: column.name,
       type: column.type,
       isText: column.category === 'S',
+      equality: column.isLoose ? 'loose' : column.isPlain ? 'text' : 'type',
       mayBeNull: !column.required,
       isRequired: column.required && !column.hasDefault && column.identity === '',
       isGenerated: column.generated !== '' || column.identity === 'a',

@@ -79,6 +79,12 @@ export function translateError(error: unknown, place: string): unknown {
   });
 }
 
+/** Whether one statement has written two rows with the same key. */
+export function isDoubleKey(error: unknown): boolean {
+  const trouble = readPostgresError(error);
+  return trouble?.kind === 'server' && trouble.sqlstate === '21000';
+}
+
 function refused(details: ErrorDetails, place: string): FoliopipeError {
   return new RefusedError('LOAD_REFUSED', `${place} does not accept the user or the password of load.into`, {
     ...details,
