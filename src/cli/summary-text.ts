@@ -160,7 +160,8 @@ function deltaLines({ delta, base }: RunSummary): string[] {
 }
 
 function warnings(summary: RunSummary): string[] {
-  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, manifest } = summary;
+  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, manifest } =
+    summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
   const skipped = summary.origins.skipped.records;

@@ -235,12 +235,12 @@ export const outputSchema = z.strictObject({
     .refine((path) => (path.match(/\{[^}]*\}/g) ?? []).every((found) => PATH_PLACEHOLDERS.includes(found)), {
       error: `has an unknown placeholder; the known ones are ${PATH_PLACEHOLDERS.join(', ')}`,
     })
-    .refine((path) => !isS3(path) || s3Problem(path) === undefined, {
-      error: ({ input }) => s3Problem(String(input)),
-    })
     .refine((path) => !isFolder(path) || !isS3(path), {
       error:
-        'names a folder in S3; only a folder on this machine takes files of its own for each publication',
+        'names a folder in S3; write a folder on this machine and copy it (aws s3 sync), or s3://bucket/key.csv',
+    })
+    .refine((path) => !isS3(path) || s3Problem(path) === undefined, {
+      error: ({ input }) => s3Problem(String(input)),
     })
     .refine((path) => !isFolder(path) || outputFormat(path.replace(/\/+$/, '')) === 'csv', {
       error: 'names a folder, which holds CSV files, and its name ends like another format',
@@ -266,7 +266,8 @@ export const outputSchema = z.strictObject({
   delta: flag.default(false),
   drift: flag.default(false),
   maxFileBytes: size(KB, 1024 * 1024 * MB)
-    .or(z.null())
+    .nullable()
+    .describe('a size of at least 1KB, such as 256MB, or null')
     .default(null),
   keep: wholeNumber(1).default(2),
   s3: s3Schema.default({ endpoint: null, region: null, forcePathStyle: false }),

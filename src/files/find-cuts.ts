@@ -1,6 +1,8 @@
 /** Decides where a CSV is cut into parts: only behind records, never within a quoted field with line feeds. */
-import { LF, QUOTE } from '../csv/bytes.js';
 import type { Bytes } from '../types.js';
+
+const LF = 0x0a;
+const QUOTE = 0x22;
 
 export interface Cuts {
   /** Bytes of the header, which each part begins with. */

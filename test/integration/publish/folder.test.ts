@@ -3,24 +3,31 @@
  * moment, read by loads and deltas as one file, and refused before anything is paid where it cannot be written.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { type Failpoint, publish } from '../../../pipelines/index.js';
+import { type Failpoint, printRunLoad, publish } from '../../../pipelines/index.js';
 import { hashFile } from '../../../src/streams/file-identity.js';
-import { createMemoryOutputStore } from '../../helpers/memory/memory-output-store.js';
+import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
+import { fineNames, sourceOf, withLocalJob } from '../../helpers/jobs/local-job.js';
+import { createMemoryOutputStore } from '../../helpers/memory/memory-output-store.js';
+import { type Business, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
+import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 
 const to = (more: Changes = {}): Changes => ({ output: { path: 'out/', maxFileBytes: '2KB', ...more } });
 
 /** What `_LATEST.json` names. */
-async function readLatest(job: Job) {
-  const latest = JSON.parse(await readFile(join(job.folder, 'out', '_LATEST.json'), 'utf8'));
-  const read = (name: string) => readFile(join(job.folder, 'out', name), 'utf8');
+async function readLatest(job: Pick<Job, 'folder'>, output = 'out') {
+  const folder = join(job.folder, output);
+  const latest = JSON.parse(await readFile(join(folder, '_LATEST.json'), 'utf8'));
+  const read = (name: string) => readFile(join(folder, name), 'utf8');
   const texts: string[] = [];
   for (const { name, bytes, sha256 } of latest.parts) {
-    expect(await hashFile(join(job.folder, 'out', name))).toEqual({ bytes, sha256 });
+    expect(await hashFile(join(folder, name))).toEqual({ bytes, sha256 });
     texts.push(await read(name));
   }
   const header = `${texts[0]!.split('\n', 1)[0]}\n`;
@@ -97,7 +104,9 @@ describe('an output that is a folder', () => {
       const edited = join(job.folder, 'out', newest.parts[0].name);
       await writeFile(edited, (await readFile(edited, 'utf8')).toUpperCase());
       expect(await job.failure(to())).toMatchObject({ code: 'OUTPUT_CHANGED', exitCode: 2 });
-      const whole = await job.enrich({ output: { path: 'out/', maxFileBytes: null } }).catch((error) => error);
+      const whole = await job
+        .enrich({ output: { path: 'out/', maxFileBytes: null } })
+        .catch((error) => error);
       expect(whole).toMatchObject({ code: 'OUTPUT_CHANGED' });
     });
   });
@@ -176,3 +185,101 @@ async function expectPublishedBut(job: Job, publication: number): Promise<void> 
   expect(latest.publication).toBe(publication);
   expect(content).toBe(await unbrokenOutput());
 }
+
+const businesses: readonly Business[] = Array.from({ length: 30 }, (_, at) => ({
+  id: `0${1000 + at}`,
+  Business: at % 3 === 0 ? `"Best", of\r\n\\. ${at}` : `Müller & Söhne ${at}`,
+}));
+
+it('is loaded as one file, and the delta night loads and writes what has changed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'foliopipe-duckdb-'));
+  const url = `duckdb:${join(folder, 'loaded.duckdb')}`;
+  const query = (text: string) => queryDuckdb(url.slice('duckdb:'.length), text);
+  const server = { createDatabase: async () => ({ url, place: url, query }) };
+  const output = { path: 'out/', maxFileBytes: '1KB', delta: true };
+  try {
+    await withLoadedJob(server, { mode: 'merge', onRemoved: 'delete' }, async (job) => {
+      const nights = [
+        [businesses, { base: null, written: 30, removed: 0 }],
+        [[...businesses.slice(1), { id: 'N1', Business: 'New' }], { base: 1, written: 1, removed: 1 }],
+        [businesses, { base: 2, written: 1, removed: 1 }],
+      ] as const;
+      let run = '';
+      for (const [night, load] of nights) {
+        await job.write(night);
+        const done = await job.enrich({ output });
+        run = done.run;
+        expect(done.load).toMatchObject({ state: 'loaded', ...load });
+        const { latest, content, read, texts } = await readLatest(job);
+        expect(texts.length).toBeGreaterThan(2);
+        expect(parse(content, { columns: true })).toHaveLength(night.length);
+        expect(await read(`${latest.folder}delta.csv`)).toContain(',added\n');
+        expect((await job.table()).map(({ id }) => id)).toEqual(night.map(({ id }) => id).sort());
+        expect(done.delta!.path).toBe(join(job.folder, 'out', latest.folder, 'delta.csv'));
+      }
+      // What is printed for a person reads the same files.
+      const printed = await printRunLoad(job.config({ output }), run, 'duckdb');
+      const before = await job.table();
+      await query('delete from businesses; delete from foliopipe_loads');
+      await query(printed);
+      expect(await job.table()).toEqual(before);
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+it('is published partly at a deadline, then as a whole, each in a folder of its own', async () => {
+  const slow = {
+    ...behaviour,
+    finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk === 2 ? Infinity : 1),
+  };
+  await withJob({ behaviour: slow }, async (job) => {
+    const partly = await job.enrich(to(), { deadline: Date.now() + 700, publishPartial: true });
+    expect(partly).toMatchObject({ state: 'open', exitCode: 8, publication: 1 });
+    const { latest, content } = await readLatest(job);
+    expect(latest).toMatchObject({
+      status: 'PARTIAL',
+      exitCode: 8,
+      complete: false,
+      marker: `${latest.folder}_PARTIAL`,
+    });
+    expect(latest.counts).toEqual(partly.counts);
+    expect(content.split('\n').filter((row) => row.includes(',DEADLINE,'))).toHaveLength(10);
+    job.service.behaviour = behaviour;
+    expect(await job.enrich(to())).toMatchObject({ exitCode: 0, publication: 2 });
+    await expectPublished(job, 2, 2);
+  });
+});
+
+describe('a folder for each day', () => {
+  const names = fineNames(40);
+  const config = {
+    output: { path: 'out/{date}/', maxFileBytes: '1KB' },
+    budget: { timeZone: 'UTC' },
+    source: { path: 'source.csv', maxRejected: 1 },
+  };
+  it.concurrent.each([
+    'after-part-of-folder-before-next:2',
+    'after-marker-before-latest',
+    'after-latest-before-sweep',
+  ])('killed %s by the system, is finished by the same command and shown by status', async (armed) => {
+    await withLocalJob({ names, config }, async (job) => {
+      await writeFile(job.source, `${sourceOf(names)}broken,"record\n`);
+      const end = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
+      expect(end, end.stderr).toMatchObject({ signal: 'SIGKILL' });
+      const finished = await runCli(['run', job.file]);
+      expect(finished.code, finished.stderr).toBe(0);
+      const [day] = await readdir(join(job.folder, 'out'));
+      const { latest, texts, read } = await readLatest(job, join('out', day!));
+      expect(latest).toMatchObject({ publication: 1, counts: { read: 41, rejected: 1 } });
+      expect(texts.length).toBeGreaterThan(2);
+      expect(await read(`${latest.folder}rejects.csv`)).toContain('SOURCE_QUOTE_NOT_CLOSED');
+      expect(finished.stderr + finished.stdout).toContain(join(latest.folder, 'data/'));
+      expect(finished.stderr + finished.stdout).toContain(join(latest.folder, 'rejects.csv'));
+      const status = await runCli(['status', job.file, '--json']);
+      expect(jsonLines(status.stdout).at(-1)).toMatchObject({ output: { inPlace: true } });
+      expect(await job.served()).toHaveLength(4);
+    });
+  });
+});
