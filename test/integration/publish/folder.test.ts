@@ -235,7 +235,7 @@ it('is published partly at a deadline, then as a whole, each in a folder of its 
     finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk === 2 ? Infinity : 1),
   };
   await withJob({ behaviour: slow }, async (job) => {
-    const partly = await job.enrich(to(), { deadline: Date.now() + 700, publishPartial: true });
+    const partly = await job.enrich(to(), { deadline: Date.now() + 3_000, publishPartial: true });
     expect(partly).toMatchObject({ state: 'open', exitCode: 8, publication: 1 });
     const { latest, content } = await readLatest(job);
     expect(latest).toMatchObject({
