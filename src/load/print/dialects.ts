@@ -139,7 +139,9 @@ const bigquery: Dialect = {
         : []),
       ...(format === 'csv.zst' ? [`-- zstd -d --keep ${literal(local)}`] : []),
       // From this machine it loads a single file.
-      ...(isFolder(path) ? [`-- gcloud storage cp ${literal(path)}*.csv gs://BUCKET/${bucketKey(path)}`] : []),
+      ...(isFolder(path)
+        ? [`-- gcloud storage cp ${literal(path)}*.csv gs://BUCKET/${bucketKey(path)}`]
+        : []),
       `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(bigQuerySource(local, format))} ${columns.map((name) => `${name}:string`).join(',')}`,
     ];
   },
