@@ -42,7 +42,7 @@ export { type AtFailpoint, type Failpoint, failpoints } from './failpoints.js';
 export { createOutputStore } from './files/create-output-store.js';
 export { createLocalOutputStore } from './files/local-output-store.js';
 export { createLocalFiles } from './files/local-run-files.js';
-export type { OutputIdentity, OutputStore } from './files/output-store.js';
+export type { CutOptions, OutputIdentity, OutputStore } from './files/output-store.js';
 export {
   type ByteStream,
   DamagedPartError,

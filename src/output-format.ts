@@ -60,4 +60,6 @@ export interface PublishedSettings {
   readonly drift?: boolean;
   /** Missing: none. */
   readonly types?: ColumnTypes;
+  /** Of each file in a folder; null or missing: one file. */
+  readonly maxFileBytes?: number | null;
 }

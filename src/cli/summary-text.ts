@@ -63,7 +63,7 @@ function published(summary: RunSummary): string[] {
   if (withheld !== null) return [stayingLine(withheld), recordsLine(summary), ...runReuseLines(summary)];
   if (output === null) return [];
   return [
-    `  output    ${output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
+    `  output    ${output.data ?? output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
     recordsLine(summary),
     ...runReuseLines(summary),
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.map((column) => escapeUnprintable(column)).join(', ')}`,
@@ -160,7 +160,8 @@ function deltaLines({ delta, base }: RunSummary): string[] {
 }
 
 function warnings(summary: RunSummary): string[] {
-  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, output } = summary;
+  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, manifest } =
+    summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
   const skipped = summary.origins.skipped.records;
@@ -203,8 +204,10 @@ function warnings(summary: RunSummary): string[] {
         ]
       : []),
     ...(joinedOnWord === null ? [] : [`  ${joinedOnWord}.`]),
-    ...(counts.rejected > 0 && output !== null
-      ? [`  ${countOf(counts.rejected, 'record')} rejected, see ${output.path}.rejects.csv`]
+    ...(counts.rejected > 0 && manifest !== null
+      ? [
+          `  ${countOf(counts.rejected, 'record')} rejected, see ${manifest.replace(/manifest\.json$/, 'rejects.csv')}`,
+        ]
       : []),
   ];
 }

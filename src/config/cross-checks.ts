@@ -1,6 +1,7 @@
 /** Checks values against each other. Each check runs only if the sections that it needs are valid. */
 import { resolve, sep } from 'node:path';
 import { outputFormat } from '../output-format.js';
+import { isFolder, withoutPublication } from './output-folder.js';
 import type { Sections } from './parse-sections.js';
 import { isS3 } from './s3-address.js';
 import { isParquet } from './source-section.js';
@@ -19,6 +20,7 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   }
   checkSourcePlace(sections, onProblem);
   checkOutputPath(sections, onProblem);
+  checkFolder(sections, onProblem);
   checkTypes(sections, onProblem);
   checkDelta(sections, onProblem);
   checkLoad(sections, onProblem);
@@ -114,6 +116,20 @@ function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnPr
   }
   if (output && stateDir !== undefined && `${resolve(output.path)}${sep}`.startsWith(`${stateDir}${sep}`)) {
     onProblem('output.path', 'lies in stateDir, whose files belong to foliopipe');
+  }
+}
+
+function checkFolder({ output, source }: Sections, onProblem: OnProblem): void {
+  if (!output) return;
+  if (!isFolder(output.path) && output.maxFileBytes !== null) {
+    onProblem('output.maxFileBytes', 'is for an output.path that ends in /: a file is not cut');
+  }
+  const path = source?.path;
+  if (isFolder(output.path) && path?.startsWith(output.path) && path !== withoutPublication(path)) {
+    onProblem(
+      'source.path',
+      'is in a publication of this output, which is removed when newer ones have come',
+    );
   }
 }
 

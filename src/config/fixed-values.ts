@@ -55,6 +55,7 @@ export function fixedOutputValues({
     'output.lineage': output.lineage,
     'output.mode': output.mode.toString(8).padStart(4, '0'),
     'output.delta': output.delta,
+    'output.maxFileBytes': output.maxFileBytes,
   });
 }
 
@@ -113,6 +114,7 @@ const valuesBeforeKeys: Readonly<Record<string, string>> = {
   'source.key': 'null',
   'upload.duplicates': '"send"',
   'output.delta': 'false',
+  'output.maxFileBytes': 'null',
 };
 
 /**

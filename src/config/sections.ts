@@ -1,6 +1,7 @@
 /** The schemas of all sections of the config except `service`. */
 import { z } from 'zod';
-import { type ColumnType, isOtherFormat, readColumnType } from '../output-format.js';
+import { type ColumnType, isOtherFormat, outputFormat, readColumnType } from '../output-format.js';
+import { isFolder, isPublicationFolder } from './output-folder.js';
 import { isS3, s3Problem } from './s3-address.js';
 import {
   age,
@@ -209,6 +210,8 @@ const s3Schema = z.strictObject({
 /** The placeholders that `output.path` may contain. */
 const PATH_PLACEHOLDERS: readonly string[] = ['{date}', '{run}', '{pipeline}'];
 
+const SOME_RUN = '00000000T000000-000000';
+
 const outputPath = pathOnDisk({
   mayBe: isS3,
   address:
@@ -232,14 +235,23 @@ export const outputSchema = z.strictObject({
     .refine((path) => (path.match(/\{[^}]*\}/g) ?? []).every((found) => PATH_PLACEHOLDERS.includes(found)), {
       error: `has an unknown placeholder; the known ones are ${PATH_PLACEHOLDERS.join(', ')}`,
     })
+    .refine((path) => !isFolder(path) || !isS3(path), {
+      error:
+        'names a folder in S3; write a folder on this machine and copy it (aws s3 sync), or s3://bucket/key.csv',
+    })
     .refine((path) => !isS3(path) || s3Problem(path) === undefined, {
       error: ({ input }) => s3Problem(String(input)),
     })
-    .refine((path) => !path.endsWith('/'), { error: 'names a folder; write the path of a file' })
+    .refine((path) => !isFolder(path) || outputFormat(path.replace(/\/+$/, '')) === 'csv', {
+      error: 'names a folder, which holds CSV files, and its name ends like another format',
+    })
+    .refine((path) => !isPublicationFolder(path.replaceAll('{run}', SOME_RUN)), {
+      error: 'names the folder of a single publication; write the folder of all of them',
+    })
     .refine((path) => !isOtherFormat(path), {
       error: 'ends like a format that is not written; write .csv, .csv.gz, .csv.zst or .parquet',
     })
-    .describe('the path of the file to write, or s3://bucket/key'),
+    .describe('the path of the file to write, of a folder with / at its end, or s3://bucket/key'),
   columns: z
     .union([z.literal('all'), columnNames(1)])
     .describe('all, or a list of source columns, each once')
@@ -253,6 +265,11 @@ export const outputSchema = z.strictObject({
   mode: fileMode.default(0o640),
   delta: flag.default(false),
   drift: flag.default(false),
+  maxFileBytes: size(KB, 1024 * 1024 * MB)
+    .nullable()
+    .describe('a size of at least 1KB, such as 256MB, or null')
+    .default(null),
+  keep: wholeNumber(1).default(2),
   s3: s3Schema.default({ endpoint: null, region: null, forcePathStyle: false }),
   types: z
     .record(z.string(), columnType)

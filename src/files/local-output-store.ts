@@ -56,7 +56,8 @@ export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
   };
 }
 
-async function readStart(name: string, bytes: number): Promise<Uint8Array | undefined> {
+/** The first bytes of a file; undefined if there is none. */
+export async function readStart(name: string, bytes: number): Promise<Uint8Array | undefined> {
   // A FIFO would wait for its writer.
   const file = await open(name, constants.O_RDONLY | constants.O_NONBLOCK).catch(ignoreMissing);
   if (file === undefined) return undefined;

@@ -78,7 +78,9 @@ async function notAFile(name: string, output: string, found: BigIntStats): Promi
   const why = isOutput ? '' : `, and the output needs a file of this name`;
   const details = (hint: string) => ({ hint, facts: { path: name, output } });
   if (found.isDirectory()) {
-    const hint = isOutput ? 'name a file in it, for example enriched.csv' : MOVE_AWAY;
+    const hint = isOutput
+      ? 'name a file in it, for example enriched.csv; or end the path with / for a folder of publications'
+      : MOVE_AWAY;
     return new ConfigError('OUTPUT_IS_FOLDER', `${role}${name} is a folder${why}`, details(hint));
   }
   const kind = kindOf(found);

@@ -21,9 +21,16 @@ export async function hasContent(
   return found.bytes === bytes && (await found.sha256()) === sha256;
 }
 
+/** How a publication becomes files in a folder. */
+export interface CutOptions {
+  readonly pipeline: string;
+  /** The most bytes of a file; null for one file. */
+  readonly maxFileBytes: Bytes | null;
+}
+
 /** Everything that a publication writes. A name is `output.path` of the config, or made from it. */
 export interface OutputNames {
-  /** `output.path` */
+  /** `output.path`, or the file that names the newest publication in that folder. */
   readonly output: string;
   /** Manifest, marker, rejects and so on: a publication puts, replaces or removes each of them. */
   readonly beside: readonly string[];
@@ -38,9 +45,11 @@ export interface OutputStore {
    * Moves a complete, synced local file to a name, and replaces an old file there. Once the promise has resolved, the
    * change survives a power failure.
    * @param mode permission bits, if the store has them.
+   * @param cut for a name that ends in `/`, which is the folder of a publication: the file becomes parts in it, which
+   *   together are the content under that name.
    * @returns the stamp of the new content.
    */
-  put(localFile: string, name: string, mode: number): Promise<string>;
+  put(localFile: string, name: string, mode: number, cut?: CutOptions): Promise<string>;
   /** Identifies the content under a name; undefined if there is none. */
   identity(name: string): Promise<OutputIdentity | undefined>;
   /** The first bytes of the content under a name; undefined if there is none. */
@@ -74,4 +83,11 @@ export interface OutputStore {
    * @throws ConfigError when no output can be put there; the errors of `checkWritable`.
    */
   prepare(names: OutputNames): Promise<void>;
+  /**
+   * Removes publications of a pipeline from a folder. A store without this method has no folders, and an `output.path`
+   * that ends in `/` is refused.
+   * @param output the folder of all publications.
+   * @param kept names of the publications' folders that stay, each with `/` at its end.
+   */
+  sweep?(output: string, pipeline: string, kept: readonly string[]): Promise<void>;
 }

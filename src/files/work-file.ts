@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isFolder, withoutPublication } from '../config/output-folder.js';
 import { isS3 } from '../config/s3-address.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
@@ -127,12 +128,13 @@ function firstBytes(pieces: readonly Uint8Array[], size: number): Uint8Array[] {
 /**
  * The local path at which a run writes a file before it is put in place under `name`. The one for the output is the
  * work file, in which the output grows until it is published. It stands beside the output, so that it can be renamed, or
- * in the state folder if the output is no local file.
+ * in the state folder if the output is no local file. An output that is a folder has it in that folder, and the number of
+ * the publication makes no difference.
  * @param partial for the partial publication at a deadline, which has its own work file.
  */
 export function workPathOf(name: string, run: string, stateDir: string, partial = false): string {
   const ending = `${run}${partial ? '.deadline' : ''}.partial`;
-  if (!isS3(name)) return `${name}.${ending}`;
+  if (!isS3(name)) return `${withoutPublication(name)}.${ending}`;
   // The hash tells names apart whose ends are equal.
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 16);
   const end = name.slice(-60).replaceAll(/[^A-Za-z0-9._-]/g, '_');
@@ -141,7 +143,8 @@ export function workPathOf(name: string, run: string, stateDir: string, partial 
 
 /** The local folder in which the output grows that is put in place under `name`. */
 export function workFolderOf(name: string, stateDir: string): string {
-  return isS3(name) ? join(stateDir, 'outputs') : dirname(name);
+  if (isS3(name)) return join(stateDir, 'outputs');
+  return isFolder(name) ? name : dirname(name);
 }
 
 /**

@@ -5,6 +5,17 @@
 import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
 import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
+import {
+  anchorOf,
+  besidePath,
+  dataPath,
+  FILES_OF_PUBLICATION,
+  indexPath,
+  isFolder,
+  MARKERS,
+  partName,
+  publicationPlace,
+} from '../config/output-folder.js';
 import { isS3 } from '../config/s3-address.js';
 import { contentOf, encodedPathOf } from '../files/encoded-file.js';
 import type { OutputNames } from '../files/output-store.js';
@@ -83,23 +94,26 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     schema: describeColumns(layout, publication.resultColumns, run.config.output.types),
     ...(Object.keys(missing).length > 0 && { columnsMissing: missing }),
     output: {
-      path: run.config.output.path,
+      path: dataPath(run.config.output.path),
       format: publication.content === undefined ? 'csv' : outputFormat(run.config.output.path),
       bytes: publication.bytes,
       records: publication.records,
       sha256: publication.sha256,
       content: contentOf(publication),
     },
-    ...deltaOf(publication),
+    ...deltaOf(publication, run.config.output.path),
     ...(publication.drift && { drift: publication.drift }),
   };
 }
 
-/** The keys for the delta; omitted without one. The name of the row digests is of no use to a reader. */
-export function deltaOf({ delta, output }: Pick<Publication, 'delta' | 'output'>) {
+/**
+ * The keys for the delta; omitted without one. The name of the row digests is of no use to a reader.
+ * @param place where the publication is.
+ */
+export function deltaOf({ delta }: Pick<Publication, 'delta'>, place: string) {
   if (delta === undefined) return {};
   const { base, digests: _, ...facts } = delta;
-  return { base, delta: { path: deltaPath(output.path), ...facts } };
+  return { base, delta: { path: deltaPath(place), ...facts } };
 }
 
 /** Where the reused answers come from, and how old they might be. */
@@ -162,25 +176,25 @@ export async function writeMarker(
 }
 
 export function manifestPath(output: string): string {
-  return `${output}.manifest.json`;
+  return besidePath(output, 'manifest.json');
 }
 
 export function rejectsPath(output: string): string {
-  return `${output}.rejects.csv`;
+  return besidePath(output, 'rejects.csv');
 }
 
 /** The list of differences between answers that were bought again and the earlier ones. */
 export function driftPath(output: string): string {
-  return `${output}.drift.csv`;
+  return besidePath(output, 'drift.csv');
 }
 
 export function deltaPath(output: string): string {
-  return `${output}.delta.csv`;
+  return besidePath(output, 'delta.csv');
 }
 
 /** The paths of all markers that an output may have. */
 export function markerPaths(output: string): string[] {
-  return ['_SUCCESS', '_PARTIAL', '_REHEARSAL'].map((name) => `${output}.${name}`);
+  return MARKERS.map((name) => besidePath(output, name));
 }
 
 /** As long as the id of every run, and the id of none. */
@@ -188,14 +202,16 @@ const NO_RUN = '00000000T000000-000000';
 
 /** Everything that a publication of an output writes. Its work files are those of no run, with names as long. */
 export function outputNames(output: string, stateDir: string): OutputNames {
-  const beside = [manifestPath, rejectsPath, deltaPath, driftPath].map((nameOf) => nameOf(output));
-  beside.push(...markerPaths(output));
-  const works = [output, ...beside].map((name) => workPathOf(name, NO_RUN, stateDir));
+  const place = publicationPlace(output, NO_RUN, 0);
+  const beside = [...FILES_OF_PUBLICATION, ...MARKERS].map((name) => besidePath(place, name));
+  const anchor = anchorOf(output);
+  const works = [...new Set([output, anchor, ...beside])].map((name) => workPathOf(name, NO_RUN, stateDir));
   const local = [...works, ...works.map((name) => `${name}.tmp`), encodedPathOf(works[0]!)];
-  return { output, beside, local, lock: isS3(output) ? [] : outputLockNames(output) };
+  if (isFolder(place)) beside.push(indexPath(place), `${dataPath(place)}${partName(0)}`);
+  return { output: anchor, beside, local, lock: isS3(output) ? [] : outputLockNames(anchor) };
 }
 
 /** The marker of a publication (rule "A rehearsal never looks real"). */
 export function markerPath(output: string, rehearsal: boolean, exitCode: number): string {
-  return `${output}.${rehearsal ? '_REHEARSAL' : exitCode === 0 ? '_SUCCESS' : '_PARTIAL'}`;
+  return besidePath(output, rehearsal ? '_REHEARSAL' : exitCode === 0 ? '_SUCCESS' : '_PARTIAL');
 }

@@ -1,5 +1,6 @@
 /** One pipeline writes an output (rule "One writer", docs/architecture.md#one-writer): whose publication is there? */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
+import { anchorOf, isFolder, latestPath } from '../config/output-folder.js';
 import { EMBEDDED } from '../config/service-section.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -9,6 +10,11 @@ import { manifestPath } from './manifest.js';
 
 /** The pipeline stands among the first lines of a manifest, before anything long. */
 const HEAD_BYTES = 64 * 1024;
+
+/** The file that names the pipeline of an output, its run and its publication. @param output `output.path`. */
+export function ownerPath(output: string): string {
+  return isFolder(output) ? latestPath(output) : manifestPath(output);
+}
 
 /** The pipeline that is to write an output. */
 export interface OutputWriter {
@@ -26,7 +32,7 @@ export async function refuseOtherPipeline(
   output: string,
   { pipeline, isTrial }: OutputWriter,
 ): Promise<void> {
-  const manifest = manifestPath(output);
+  const manifest = ownerPath(output);
   const head = Buffer.from((await store.read(manifest, HEAD_BYTES)) ?? []).toString();
   const owner = textIn(head, 'pipeline');
   if (owner === undefined || owner === pipeline) return;
@@ -36,7 +42,7 @@ export async function refuseOtherPipeline(
     'OUTPUT_OF_OTHER_PIPELINE',
     `${output} was published by the pipeline ${name}, and two pipelines cannot write one output`,
     {
-      hint: `give the pipeline ${pipeline} another output.path before its run begins; or, if ${name} no longer writes this output, move it away together with ${manifest} and run the same command again`,
+      hint: `give the pipeline ${pipeline} another output.path before its run begins; or, if ${name} no longer writes this output, move ${isFolder(output) ? `${manifest} away` : `it away together with ${manifest}`} and run the same command again`,
       facts: { path: output, pipeline: name, manifest },
     },
   );
@@ -62,12 +68,13 @@ export async function refuseForeign(
   reader: Pick<CheckpointReader, 'publications'> | undefined,
   { yes = false, logger }: ForeignOptions,
 ): Promise<void> {
-  const [first, manifest] = [await store.read(output, 1), await store.read(manifestPath(output), HEAD_BYTES)];
+  const [first, manifest] = [await store.read(output, 1), await store.read(ownerPath(output), HEAD_BYTES)];
   if (first === undefined || first.length === 0) return;
   if (textIn(Buffer.from(manifest ?? []).toString(), 'pipeline') !== undefined) return;
   const published = (await reader?.publications(pipeline)) ?? [];
   if (published.some(({ path }) => path === output)) return;
-  const text = `${output} is a file that the pipeline ${pipeline} has not published: no manifest of foliopipe is beside it`;
+  const what = isFolder(output) ? 'it is none of foliopipe' : 'no manifest of foliopipe is beside it';
+  const text = `${anchorOf(output)} is a file that the pipeline ${pipeline} has not published: ${what}`;
   if (yes) return logger.warn({ path: output }, `${text}; it is replaced, because of --yes`);
   throw new ConfigError('OUTPUT_FOREIGN', text, {
     hint: 'nothing was sent now; move it away or name another output.path (--output), then run the same command again; run and submit replace it with --yes',

@@ -1,5 +1,6 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
 import type { CheckpointReader, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
+import { dataPath, publicationPlace } from '../config/output-folder.js';
 import { fixedOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { FoliopipeError } from '../errors.js';
@@ -71,6 +72,8 @@ export interface RunSummary {
   readonly columnsMissing: Readonly<Record<string, number>>;
   readonly output: {
     readonly path: string;
+    /** The folder with its parts, if the path is that of a folder. */
+    readonly data?: string;
     readonly bytes: number;
     readonly records: number;
     readonly sha256: string;
@@ -131,6 +134,7 @@ export async function summarizeRun(
   const published = (run.state === 'done' ? run.publication : partial) ?? null;
   const columns = published?.resultColumns ?? run.columns ?? [];
   const { withheld } = run;
+  const place = published === null ? '' : publicationPlace(published.output.path, id, published.number);
   const origins = published
     ? publishedOrigins(published)
     : (withheld?.origins ?? openOrigins(run, tally.counts));
@@ -168,13 +172,14 @@ export async function summarizeRun(
       bytes: published.bytes,
       records: published.records,
       sha256: published.sha256,
+      ...(place !== published.output.path && { data: dataPath(place) }),
       ...(await findOutput({ checkpoint, output }, run.pipeline, published)),
     },
-    ...(published && deltaOf(published)),
+    ...(published && deltaOf(published, place)),
     ...(published?.drift && { drift: published.drift }),
     ...(load && { load }),
-    manifest: published && manifestPath(published.output.path),
-    marker: published && markerPath(published.output.path, run.rehearsal, published.exitCode),
+    manifest: published && manifestPath(place),
+    marker: published && markerPath(place, run.rehearsal, published.exitCode),
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,
   };

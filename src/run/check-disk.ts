@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { reserveBytes } from '../checkpoint/journal/reserve.js';
+import { isFolder } from '../config/output-folder.js';
 import type { Config } from '../config/schema.js';
 import { TroubleError } from '../errors.js';
 import { workFolderOf } from '../files/work-file.js';
@@ -104,7 +105,9 @@ export function roomNeeded(
   const row = ANSWER_BYTES + (output.lineage ? LINEAGE_BYTES : 0);
   const written = sizeOf(workFile);
   const content = text * columns + records * row;
-  const encoded = outputFormat(output.path) === 'csv' ? 0 : content / ENCODED;
+  const isCut = isFolder(output.path) && output.maxFileBytes !== null && content > output.maxFileBytes;
+  const copy = isCut ? content : content / ENCODED;
+  const encoded = isCut || outputFormat(output.path) !== 'csv' ? copy : 0;
   const published = Math.max(content + encoded - written, 0);
 
   const record = (text * shareOf(source, Object.values(upload.columns))) / records + KEY_BYTES;

@@ -1,12 +1,13 @@
 /** Checks where a run writes, before it begins. Changes nothing, and leaves nothing behind. */
 import { realpath } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { isS3 } from '../config/s3-address.js';
 import type { Config } from '../config/schema.js';
 import { STREAM } from '../config/values.js';
 import { ConfigError } from '../errors.js';
 import { nearestFolder } from '../files/output-rights.js';
 import type { OutputStore } from '../files/output-store.js';
+import { workFolderOf } from '../files/work-file.js';
 import { outputNames } from '../report/manifest.js';
 import { refuseOtherPipeline } from '../report/output-owner.js';
 import { futureMatches } from '../source/future-files.js';
@@ -49,7 +50,7 @@ export async function checkOutputPlace(
 
 /** The schema compares the names of both; a link may lead from one into the other. */
 async function refuseState({ output: { path }, stateDir }: PlaceConfig): Promise<void> {
-  const folder = await realFolder(dirname(path));
+  const folder = await realFolder(workFolderOf(path, stateDir));
   const state = await realFolder(stateDir);
   if (folder === undefined || state === undefined || !`${folder}${sep}`.startsWith(`${state}${sep}`)) return;
   throw new ConfigError(

@@ -91,7 +91,9 @@ const longestCheckMs = 5000;
 
 async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'signal'>): Promise<string> {
   const { path, template } = config.output;
-  const text = isS3(path) ? `${path} can be written to` : await checkFolder(dirname(path), 'output.path');
+  const text = isS3(path)
+    ? `${path} can be written to`
+    : await checkFolder(workFolderOf(path, config.stateDir), 'output.path');
   // What is wrong with the source is told as an item of its own.
   const paths = await namedFiles(config.source).catch(() => []);
   const timeouts = { ...config.timeouts, connect: longestCheckMs, idle: longestCheckMs };

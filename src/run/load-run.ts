@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Checkpoint, Publication, RecordedLoad, Run } from '../checkpoint/checkpoint.js';
 import type { LoadConfig } from '../config/load-section.js';
+import { publicationPlace } from '../config/output-folder.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError, FoliopipeError, reworded } from '../errors.js';
 import { contentOf, readContent } from '../files/encoded-file.js';
@@ -186,7 +187,7 @@ function requestOf(
   publication: Publication,
 ): LoadRequest {
   const layout = createOutputLayout(row.source, publication.output);
-  const { path } = publication.output;
+  const path = publicationPlace(publication.output.path, row.id, publication.number);
   const { records, content } = publication;
   const stored = { path, format: outputFormat(path), content };
   const file: LoadFile = { records, ...contentOf(publication), open: () => readContent(output, stored) };

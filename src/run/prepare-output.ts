@@ -2,6 +2,7 @@
 
 import type { HeldLock, LockHolder } from '../checkpoint/pipeline-lock.js';
 import { lockOutput, outputLockPath, type Taken } from '../checkpoint/sqlite/output-lock.js';
+import { anchorOf, isFolder } from '../config/output-folder.js';
 import { isS3 } from '../config/s3-address.js';
 import { isPassingTrouble } from '../disk-error.js';
 import { ConfigError, LockedError } from '../errors.js';
@@ -44,6 +45,7 @@ export async function prepareOutput(
   path: string,
   holder: LockHolder,
 ): Promise<PreparedOutput> {
+  refuseFolder(store, path);
   const names = outputNames(path, stateDir);
   await store.check(names, []);
   await store.prepare(names);
@@ -69,15 +71,28 @@ export async function prepareOutput(
   }
 }
 
+/** @throws ConfigError `OUTPUT_IS_FOLDER` for a folder in a store of the embedding program that has none. */
+function refuseFolder(store: Pick<OutputStore, 'sweep'>, path: string): void {
+  if (!isFolder(path) || store.sweep !== undefined) return;
+  throw new ConfigError(
+    'OUTPUT_IS_FOLDER',
+    `output.path ${path} is a folder, and this output store has none`,
+    {
+      hint: 'write the path of a file; or let the store have the method sweep (docs/embedding.md)',
+      facts: { path },
+    },
+  );
+}
+
 /**
  * The store, asked before each change whether this process may still make it.
  * @param expectOurs as that of `PreparedOutput`.
  */
 export function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>): OutputStore {
   return {
-    put: async (localFile, name, mode) => {
+    put: async (localFile, name, mode, cut) => {
       await expectOurs();
-      return store.put(localFile, name, mode);
+      return store.put(localFile, name, mode, cut);
     },
     remove: async (name) => {
       await expectOurs();
@@ -92,6 +107,10 @@ export function createWatchedStore(store: OutputStore, expectOurs: () => Promise
     stream: (name) => store.stream(name),
     check: (names, sources, own) => store.check(names, sources, own),
     prepare: (names) => store.prepare(names),
+    sweep: async (output, pipeline, kept) => {
+      await expectOurs();
+      await store.sweep?.(output, pipeline, kept);
+    },
   };
 }
 
@@ -105,7 +124,7 @@ async function lockLocal(path: string, holder: LockHolder, logger: Logger): Prom
   const failed = (cause: unknown) => {
     throw lockFailed(path, cause);
   };
-  const locking = await lockOutput(path, holder).catch(failed);
+  const locking = await lockOutput(anchorOf(path), holder).catch(failed);
   if (locking.kind === 'taken') throw outputLocked(path, locking);
   if (locking.kind === 'held') {
     const { lock } = locking;
@@ -134,7 +153,7 @@ function outputLocked(path: string, { holder }: Taken): LockedError {
 
 function lockFailed(path: string, cause: unknown): unknown {
   if (isPassingTrouble(cause)) return cause;
-  const lock = outputLockPath(path);
+  const lock = outputLockPath(anchorOf(path));
   return new ConfigError('OUTPUT_LOCK_FAILED', `${lock} cannot be locked (${codeOf(cause)})`, {
     hint: 'a run of another user holds it, or was killed: wait until it ends; if there is none, remove the file and run the same command again',
     facts: { path, lock },

@@ -1,6 +1,7 @@
 /** Writes the statements that load the publication of a run, for a person or another program to run. */
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
+import { dataPath, publicationPlace } from '../config/output-folder.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import { createOutputStore } from '../files/create-output-store.js';
@@ -43,7 +44,7 @@ export async function printRunLoad(config: Config, id: string, dialect: PrintDia
   const layout = createOutputLayout(row?.source ?? (await readHeader(config)), config.output);
   const table = createLoadTable(config, layout, config.result.columns);
   const { path } = config.output;
-  const file = { path, records: 0, format: outputFormat(path) };
+  const file = { path: dataPath(publicationPlace(path, 'RUN', 0)), records: 0, format: outputFormat(path) };
   const example = printLoad({ table, publication: 0, run: 'RUN', sha256: '', file }, dialect);
   return `-- An example: nothing is published yet. Columns of the service that result.columns does not declare are missing.\n${example}`;
 }
@@ -63,6 +64,7 @@ async function printPublication(
   const { sha256 } = contentOf(publication);
   const table = createLoadTable(config, createOutputLayout(row.source, output), resultColumns);
   const format = content === undefined ? 'csv' : outputFormat(output.path);
-  const file = { path: output.path, records, format };
+  const place = publicationPlace(output.path, row.id, number);
+  const file = { path: dataPath(place), records, format };
   return printLoad({ table, publication: number, run: row.id, sha256, file }, dialect);
 }

@@ -21,7 +21,7 @@ export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config 
   return {
     ...config,
     stateDir,
-    output: { ...config.output, path: join(folder, basename(path)) },
+    output: { ...config.output, path: `${join(folder, basename(path))}${path.endsWith('/') ? '/' : ''}` },
     load: null,
   };
 }

@@ -1,5 +1,6 @@
 /** How databases differ whose statements foliopipe writes but does not run. */
 
+import { isFolder } from '../../config/output-folder.js';
 import { isS3 } from '../../config/s3-address.js';
 import type { OutputFormat } from '../../output-format.js';
 import type { LoadTable } from '../load-target.js';
@@ -16,6 +17,7 @@ export interface PrintedLoad {
 }
 
 export interface PrintedFile {
+  /** With `/` at its end, a folder that holds it as several CSV files, each with the header. */
   readonly path: string;
   readonly format: OutputFormat;
   readonly records: number;
@@ -44,6 +46,19 @@ export interface Dialect {
   stage(columns: readonly string[], file: PrintedFile): readonly string[];
   readonly begin: string;
   readonly commit: string;
+}
+
+/** All files at the path. */
+export function allOf(path: string): string {
+  return isFolder(path) ? `${path}*.csv` : path;
+}
+
+/** Where a file may be in a bucket: under its own name; a folder of a publication under the publication's. */
+function bucketKey(path: string): string {
+  return path
+    .split('/')
+    .slice(isFolder(path) ? -3 : -1)
+    .join('/');
 }
 
 export const STAGING = 'foliopipe_staging';
@@ -79,7 +94,7 @@ const snowflake: Dialect = {
           `copy into ${STAGING} from ${literal(path)} storage_integration = INTEGRATION`,
         ]
       : [
-          `put ${literal(`file://${path}`)} @%${STAGING} auto_compress = true overwrite = true;`,
+          `put ${literal(`file://${allOf(path)}`)} @%${STAGING} auto_compress = true overwrite = true;`,
           `copy into ${STAGING} from @%${STAGING}`,
         ]),
     `  file_format = (type = csv skip_header = 1 field_optionally_enclosed_by = '"' escape_unenclosed_field = none
@@ -90,6 +105,11 @@ const snowflake: Dialect = {
   // It knows no COMMIT TRANSACTION.
   commit: 'commit;',
 };
+
+function bigQuerySource(path: string, format: OutputFormat): string {
+  if (isFolder(path)) return `gs://BUCKET/${bucketKey(path)}*.csv`;
+  return format === 'csv.zst' ? path.slice(0, -'.zst'.length) : path;
+}
 
 const bigQueryName = (name: string) => `\`${name.replaceAll('`', '_')}\``;
 
@@ -110,7 +130,6 @@ const bigquery: Dialect = {
   // It reads gzip, but no zstd.
   stage: (columns, { path, format }) => {
     const local = isS3(path) ? path.split('/').at(-1)! : path;
-    const plain = format === 'csv.zst' ? local.slice(0, -'.zst'.length) : local;
     return [
       ...(isS3(path)
         ? [
@@ -119,7 +138,11 @@ const bigquery: Dialect = {
           ]
         : []),
       ...(format === 'csv.zst' ? [`-- zstd -d --keep ${literal(local)}`] : []),
-      `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(plain)} ${columns.map((name) => `${name}:string`).join(',')}`,
+      // From this machine it loads a single file.
+      ...(isFolder(path)
+        ? [`-- gcloud storage cp ${literal(path)}*.csv gs://BUCKET/${bucketKey(path)}`]
+        : []),
+      `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(bigQuerySource(local, format))} ${columns.map((name) => `${name}:string`).join(',')}`,
     ];
   },
   begin: 'begin transaction;',
@@ -150,7 +173,7 @@ const redshift: Dialect = {
   stage: (columns, { path, format }) => [
     `drop table if exists ${STAGING};`,
     `create temp table ${STAGING} (${columns.map((name) => `${name} varchar(65535)`).join(', ')});`,
-    `copy ${STAGING} from ${literal(isS3(path) ? path : `s3://BUCKET/${path.split('/').at(-1)}`)} iam_role default
+    `copy ${STAGING} from ${literal(isS3(path) ? path : `s3://BUCKET/${bucketKey(path)}`)} iam_role default
   format csv${COMPRESSION[format]} ignoreheader 1 emptyasnull;`,
   ],
   begin: 'begin;',

@@ -1,4 +1,5 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
+import { isFolder } from '../../config/output-folder.js';
 import { isS3 } from '../../config/s3-address.js';
 import { quoteText as quoteDuckdb } from '../../duckdb/open-duckdb.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
@@ -8,7 +9,7 @@ import { createLoadsText } from '../loads-table.js';
 import { checkNames, LOADS_TABLE, RUN_COLUMN } from '../names.js';
 import { copyText, postgresDialect, quoteText as quotePostgres } from '../postgres/dialect.js';
 import { addColumns, createStaging, createTable, stagingTarget, writeStatements } from '../statements.js';
-import { dialects, type PrintedFile, type PrintedLoad } from './dialects.js';
+import { allOf, dialects, type PrintedFile, type PrintedLoad } from './dialects.js';
 import { warehouseScript } from './warehouse-script.js';
 
 export const printDialects = ['postgres', 'duckdb', 'snowflake', 'bigquery', 'redshift'] as const;
@@ -73,7 +74,7 @@ end $$;`,
     note: '-- For duckdb -bail FILE.',
     quote: quoteDuckdb,
     drop: `drop table ${duckdbDialect.staging};`,
-    copy: (staging, file) => `${isS3(file.path) ? HTTPFS : ''}${insertText(staging, file.path)};`,
+    copy: (staging, file) => `${isS3(file.path) ? HTTPFS : ''}${insertText(staging, allOf(file.path))};`,
     assertRows: (records) =>
       `select case when count(*) <> ${records} then error('${LACKING}') end from ${duckdbDialect.staging};`,
   },
@@ -131,6 +132,8 @@ function psqlSource({ path, format }: PrintedFile): string {
     const command = [`aws s3 cp ${file} -`, decompress].filter((part) => part !== null).join(' | ');
     return `program ${quotePostgres(command)}`;
   }
+  // The header of the first file alone. One with line feeds is not taken so, and the number of rows tells it.
+  if (isFolder(path)) return `program ${quotePostgres(`awk 'FNR > 1 || NR == 1' ${file}*.csv`)}`;
   return decompress === null ? quotePostgres(path) : `program ${quotePostgres(`${decompress} ${file}`)}`;
 }
 

@@ -1,6 +1,7 @@
 /** What the files beside an output say of it: when it was paid for, by which service, and whether that was a local one. */
 import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { placeOfPart } from '../../config/output-folder.js';
 import type { Config } from '../../config/schema.js';
 import { serviceAddress } from '../../config/service-section.js';
 import { ConfigError } from '../../errors.js';
@@ -39,8 +40,9 @@ export async function importFacts(
   given: number | undefined,
 ): Promise<ImportFacts> {
   const { path } = file;
-  const manifest = readManifest(manifestPath(path));
-  const isRehearsal = manifest?.status === 'REHEARSAL' || existsSync(markerPath(path, true, 0));
+  const place = placeOfPart(path);
+  const manifest = readManifest(manifestPath(place));
+  const isRehearsal = manifest?.status === 'REHEARSAL' || existsSync(markerPath(place, true, 0));
   if (isRehearsal && !config.service.embedded) {
     throw new ConfigError('IMPORT_REHEARSAL', `${path} holds answers of a local service`, {
       hint: 'import the output of a run with the real service; answers of a rehearsal are never taken for it',

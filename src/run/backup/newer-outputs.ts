@@ -1,7 +1,7 @@
 /** Finds outputs that were published after a backup: their manifests have higher numbers than the database. */
 import { open } from 'node:fs/promises';
 import type { CopiedDatabase } from '../../checkpoint/sqlite/copy-database.js';
-import { manifestPath } from '../../report/manifest.js';
+import { ownerPath } from '../../report/output-owner.js';
 
 export interface NewerOutput {
   readonly path: string;
@@ -25,7 +25,7 @@ export async function newerOutputs(
   }
   const newer: NewerOutput[] = [];
   for (const { pipeline, path } of publications) {
-    const head = await readHead(manifestPath(path));
+    const head = await readHead(ownerPath(path));
     const publication = Number(/^ {2}"publication": (\d+),?$/m.exec(head)?.[1] ?? 0);
     const run = /^ {2}"run": "([\w.-]+)",?$/m.exec(head)?.[1];
     const owner = /^ {2}"pipeline": "([\w.-]+)",?$/m.exec(head)?.[1];

@@ -1,5 +1,6 @@
 /** Checks whether the output of a done run is in place, and whether the file at its path may be replaced. */
 import type { CheckpointReader, Publication, PublishedFile, Run } from '../../checkpoint/checkpoint.js';
+import { publicationPlace } from '../../config/output-folder.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import type { OutputStore } from '../../files/output-store.js';
@@ -47,10 +48,12 @@ export async function checkPublished(
   if (config.load?.into && last.number > publication.number) {
     return mustPublish(`publication ${last.number} (run ${last.run}) came after it, and it is loaded again`);
   }
-  const manifest = (await output.identity(manifestPath(path))) !== undefined;
+  const place = publicationPlace(path, row.id, publication.number);
+  const manifest = (await output.identity(manifestPath(place))) !== undefined;
   // A pruned run can write no manifest, but its output is still valid.
   if (!manifest && row.prunedAt === null) return mustPublish('its manifest was not there');
-  const marker = (await output.identity(markerPath(path, row.rehearsal, publication.exitCode))) !== undefined;
+  const marker =
+    (await output.identity(markerPath(place, row.rehearsal, publication.exitCode))) !== undefined;
   return { kind: 'in-place', manifest, marker };
 }
 
@@ -66,6 +69,7 @@ function changedKeys(config: Config, row: Run, { output: published, resultColumn
     .filter((key) => differs(output[key], published[key]))
     .map((key) => `output.${key}`);
   if (output.delta !== (published.delta ?? false)) keys.push('output.delta');
+  if (output.maxFileBytes !== (published.maxFileBytes ?? null)) keys.push('output.maxFileBytes');
   if (differs(sorted(output.types), sorted(published.types ?? {}))) keys.push('output.types');
   // The key decides on the rows of a delta alone.
   const key = row.frozen['source.key'] ?? 'null';

@@ -1,12 +1,14 @@
 /**
  * Publishes a complete work file, or what is made from it (encode-output.ts), in these steps (rule "A file appears whole",
  * docs/architecture.md#a-file-appears-whole): check the source again, commit "publishing" with length and hash, remove
- * old markers, rename the work file, sync the folder, write the manifest, write the marker. After a kill, a resume that
- * finds "publishing" repeats the steps after that commit.
+ * old markers, rename the work file, sync the folder, write the manifest, write the marker. In an output that is a folder,
+ * each publication has a place of its own, and these steps end with naming it (name-latest.ts). After a kill, a resume
+ * that finds "publishing" repeats the steps after that commit.
  */
 
 import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkpoint.js';
 import { fixedOutputValues } from '../../config/fixed-values.js';
+import { isFolder, publicationPlace } from '../../config/output-folder.js';
 import { TroubleError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.js';
@@ -19,6 +21,7 @@ import { checkBalance } from './check-balance.js';
 import { encodeOutput, waitingOutput } from './encode-output.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
 import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
+import { nameLatest, stampIfLatest, sweepEarlier } from './name-latest.js';
 import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
 import { putRejects, writeRejects } from './write-rejects.js';
 
@@ -28,6 +31,7 @@ export type PutInPlaceNeeds = KeepAnswersNeeds &
       Checkpoint,
       | 'run'
       | 'runs'
+      | 'publications'
       | 'tally'
       | 'nextChunk'
       | 'nextStretch'
@@ -109,21 +113,15 @@ export async function putInPlace(
   publication: Publication,
   isFresh = false,
 ): Promise<void> {
-  const { s3 } = needs.config.output;
-  const output = { delta: false, drift: false, types: {}, ...publication.output, s3 };
-  const run = { ...needs, config: { ...needs.config, output } };
-  await removeMarkers(run, publication);
-  const stamp = await putWorkFile(run, publication, isFresh);
-  if (publication.content !== undefined) {
-    await removeLocalFile(workPathOf(output.path, run.id, needs.config.stateDir, publication.partial));
+  const run = { ...needs, config: configOf(needs, publication) };
+  const named = await stampIfLatest(run, publication);
+  const stamp = named ?? (await putFiles(run, publication, isFresh));
+  if (isFolder(publication.output.path)) {
+    await removeLocalFile(
+      workPathOf(publication.output.path, run.id, run.config.stateDir, publication.partial),
+    );
+    await sweepEarlier(run, publication.output.path);
   }
-  run.at('after-rename-before-manifest');
-  await putRejects(run);
-  await putDelta(run, publication);
-  await putDrift(run, publication);
-  await writeManifest(run, publication);
-  run.at('after-manifest-before-marker');
-  await writeMarker(run, publication);
   // The run stays open after a partial publication, and its answers are not complete.
   const segment = publication.partial ? undefined : await keepAnswers(needs);
   run.at('after-marker-before-done');
@@ -132,17 +130,53 @@ export async function putInPlace(
   if (!publication.partial) await removeKeptChunks(run);
 }
 
+/** The config with the output settings of a publication, and with its place as their path. */
+function configOf(
+  { id, config }: Pick<RunContext, 'id' | 'config'>,
+  { output, number }: Publication,
+): RunContext['config'] {
+  const { s3, keep } = config.output;
+  const path = publicationPlace(output.path, id, number);
+  const added = { delta: false, drift: false, types: {}, maxFileBytes: null };
+  return { ...config, output: { ...added, ...output, path, s3, keep } };
+}
+
+/** @returns the stamp of the output. */
+async function putFiles(
+  run: PutInPlaceNeeds,
+  publication: Publication,
+  isFresh: boolean,
+): Promise<string | undefined> {
+  await removeMarkers(run);
+  const stamp = await putWorkFile(run, publication, isFresh);
+  if (publication.content !== undefined) {
+    await removeLocalFile(
+      workPathOf(run.config.output.path, run.id, run.config.stateDir, publication.partial),
+    );
+  }
+  run.at('after-rename-before-manifest');
+  await putRejects(run);
+  await putDelta(run, publication);
+  await putDrift(run, publication);
+  await writeManifest(run, publication);
+  run.at('after-manifest-before-marker');
+  await writeMarker(run, publication);
+  if (isFolder(publication.output.path)) await nameLatest(run, publication);
+  return stamp;
+}
+
 /** Writes the missing marker of an output that is in place. The publication stays the same. */
 export async function rewriteMarker(
-  run: Parameters<typeof writeMarker>[0],
+  given: Parameters<typeof writeMarker>[0],
   publication: Publication,
 ): Promise<void> {
-  await removeMarkers(run, publication);
+  const run = { ...given, config: configOf(given, publication) };
+  await removeMarkers(run);
   await writeMarker(run, publication);
 }
 
-async function removeMarkers(run: Pick<RunContext, 'output'>, { output }: Publication): Promise<void> {
-  for (const marker of markerPaths(output.path)) await run.output.remove(marker);
+async function removeMarkers(run: Pick<RunContext, 'output' | 'config'>): Promise<void> {
+  for (const marker of markerPaths(run.config.output.path)) await run.output.remove(marker);
 }
 
 /** @returns the stamp of the output, by which a later process recognises the file without reading it. */
@@ -151,12 +185,13 @@ async function putWorkFile(
   publication: Publication,
   isFresh: boolean,
 ): Promise<string | undefined> {
-  const { path, mode } = run.config.output;
+  const { path, mode, maxFileBytes } = run.config.output;
+  const cut = { pipeline: run.config.pipeline, maxFileBytes };
   const isEncoded = publication.content !== undefined;
   const work = waitingOutput(workPathOf(path, run.id, run.config.stateDir, publication.partial), isEncoded);
   const isComplete = isFresh || (await hasDelta(run, publication));
   if (isComplete && (await isLocalFile(work))) {
-    if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode);
+    if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode, cut);
   } else if (isComplete) {
     const there = await run.output.identity(path);
     if (there !== undefined && (await hasContent(there, publication))) return there.stamp;

@@ -36,6 +36,11 @@ describe('relocate', () => {
     const moved = relocate({ ...config, output }, { name: 'plain' });
     expect(moved.output.path).toBe('/job/state/rehearsal/plain-nightly/output/enriched.csv');
   });
+  it('keeps an output that is a folder one', () => {
+    const output = { ...config.output, path: '/job/out/{date}/' };
+    const moved = relocate({ ...config, output }, { name: 'plain' });
+    expect(moved.output.path).toBe('/job/out/rehearsal-plain/{date}/');
+  });
   it('separates pipelines that share a state folder, and stays in that folder for any name', () => {
     const folder = (pipeline: string) => relocate({ ...config, pipeline }, { name: 'plain' }).stateDir;
     expect(folder('a')).not.toBe(folder('b'));

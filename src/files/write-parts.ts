@@ -1,0 +1,90 @@
+/** Writes a CSV as parts of a largest size, each with the header. */
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { partName } from '../config/output-folder.js';
+import type { AtFailpoint } from '../failpoints.js';
+import { readPieces } from '../streams/read-pieces.js';
+import type { Bytes } from '../types.js';
+import { findCuts } from './find-cuts.js';
+import type { FolderPart } from './folder-index.js';
+import { readStart } from './local-output-store.js';
+import { writeAll } from './work-file.js';
+
+export interface WritePartsOptions {
+  readonly mode: number;
+  /** Of a part with its header; a record that does not fit is a part of its own. */
+  readonly maxBytes: Bytes;
+  /** Called behind each part. */
+  readonly at: AtFailpoint;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Reads the CSV twice. Each part is synced.
+ * @param folder is empty.
+ * @returns the length of the header, and the parts.
+ */
+export async function writeParts(
+  csv: string,
+  folder: string,
+  { mode, maxBytes, at, signal }: WritePartsOptions,
+): Promise<{ readonly header: Bytes; readonly parts: readonly FolderPart[] }> {
+  const { header, ends } = await findCuts(watchedPieces(csv, signal), maxBytes);
+  const head = (await readStart(csv, header))!;
+  const parts: FolderPart[] = [];
+  let position = 0;
+  let part: OpenPart | undefined;
+  try {
+    for await (const piece of watchedPieces(csv, signal)) {
+      for (let from = 0; from < piece.length; ) {
+        part ??= await beginPart(folder, partName(parts.length), parts.length === 0 ? [] : [head]);
+        const end = ends[parts.length]!;
+        const to = Math.min(piece.length, from + end - position);
+        await part.write(piece.subarray(from, to));
+        position += to - from;
+        from = to;
+        if (position < end) continue;
+        parts.push(await part.end(mode));
+        part = undefined;
+        at('after-part-of-folder-before-next');
+      }
+    }
+  } finally {
+    await part?.close();
+  }
+  return { header, parts };
+}
+
+async function* watchedPieces(path: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  for await (const piece of readPieces(path)) {
+    signal?.throwIfAborted();
+    yield piece;
+  }
+}
+
+interface OpenPart {
+  write(piece: Uint8Array): Promise<void>;
+  /** Syncs and closes the file. */
+  end(mode: number): Promise<FolderPart>;
+  close(): Promise<void>;
+}
+
+async function beginPart(folder: string, name: string, first: readonly Uint8Array[]): Promise<OpenPart> {
+  const file = await open(join(folder, name), 'wx', 0o600);
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const write = async (piece: Uint8Array) => {
+    hash.update(piece);
+    bytes += piece.length;
+    await writeAll(file, [piece]);
+  };
+  for (const piece of first) await write(piece);
+  const end = async (mode: number) => {
+    await file.chmod(mode);
+    await file.sync();
+    await file.close();
+    return { name, bytes, sha256: hash.digest('hex') };
+  };
+  return { write, end, close: () => file.close() };
+}

@@ -1,0 +1,89 @@
+/**
+ * Names the newest publication of an output that is a folder, in `_LATEST.json`, and removes older ones after that. A
+ * reader begins with that file, so it never finds half a publication.
+ */
+import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
+import { dataPath, isFolder, latestPath, publicationPlace } from '../../config/output-folder.js';
+import { type Latest, readIndex, readLatest } from '../../files/folder-index.js';
+import { hasContent } from '../../files/output-store.js';
+import { workPathOf, writeLocalFile } from '../../files/work-file.js';
+import { manifestPath, markerPath } from '../../report/manifest.js';
+import type { RunContext } from '../../run-context.js';
+
+type NameLatestNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'at'> & {
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'publications'>;
+};
+
+/** The stamp of a publication that is already named, and whole: a kill came after that; undefined if it is not. */
+export async function stampIfLatest(
+  run: Pick<RunContext, 'id' | 'output'>,
+  publication: Publication,
+): Promise<string | undefined> {
+  const { path } = publication.output;
+  if (!isFolder(path)) return undefined;
+  const place = publicationPlace(path, run.id, publication.number);
+  if (`${path}${(await readLatest(run.output, path))?.folder}` !== place) return undefined;
+  const there = await run.output.identity(place);
+  return there !== undefined && (await hasContent(there, publication)) ? there.stamp : undefined;
+}
+
+/** Names the publication, whose other files are in place, and the earlier ones that stay (`output.keep`). */
+export async function nameLatest(run: NameLatestNeeds, publication: Publication): Promise<void> {
+  run.at('after-marker-before-latest');
+  const { path } = publication.output;
+  const place = publicationPlace(path, run.id, publication.number);
+  const within = (name: string) => name.slice(path.length);
+  const { pipeline, service, rehearsal } = (await run.checkpoint.run(run.id))!;
+  const { counts, exitCode, bytes, records, sha256, number } = publication;
+  const before = await readLatest(run.output, path);
+  const known = before?.pipeline === pipeline ? [before.folder, ...before.earlier] : await namesOf(run, path);
+  const { parts } = (await readIndex(run.output, place))!;
+  const latest: Latest & Readonly<Record<string, unknown>> = {
+    version: 1,
+    publication: number,
+    status: rehearsal ? 'REHEARSAL' : exitCode === 0 ? 'SUCCESS' : 'PARTIAL',
+    exitCode,
+    complete: counts.unprocessed === 0,
+    run: run.id,
+    pipeline,
+    service,
+    folder: within(place),
+    data: within(dataPath(place)),
+    manifest: within(manifestPath(place)),
+    marker: within(markerPath(place, rehearsal, exitCode)),
+    counts,
+    output: { bytes, records, sha256 },
+    parts: parts!.map((part) => ({ ...part, name: `${within(dataPath(place))}${part.name}` })),
+    earlier: known.filter((folder) => folder !== within(place)).slice(0, run.config.output.keep - 1),
+  };
+  const name = latestPath(path);
+  const waiting = workPathOf(name, run.id, run.config.stateDir);
+  await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(latest, null, 2)}\n`));
+  await run.output.put(waiting, name, run.config.output.mode);
+  run.at('after-latest-before-sweep');
+}
+
+/** The folders of publications that came into their place, newest first, where `_LATEST.json` was removed. */
+async function namesOf({ checkpoint, config }: NameLatestNeeds, path: string): Promise<string[]> {
+  const files = await checkpoint.publications(config.pipeline);
+  return files
+    .filter((file) => file.path === path && file.stamp !== null)
+    .map(({ run, number }) => publicationPlace(path, run, number).slice(path.length));
+}
+
+/** Removes the pipeline's publications that `_LATEST.json` does not name. What cannot be removed is a warning. */
+export async function sweepEarlier(
+  run: Pick<RunContext, 'config' | 'output' | 'logger'>,
+  output: string,
+): Promise<void> {
+  const latest = await readLatest(run.output, output);
+  if (latest === undefined) return;
+  try {
+    await run.output.sweep?.(output, run.config.pipeline, [latest.folder, ...latest.earlier]);
+  } catch (error) {
+    run.logger.warn(
+      { path: output, reason: String(error) },
+      `an earlier publication in ${output} cannot be removed; the next one tries it again`,
+    );
+  }
+}
