@@ -19,7 +19,7 @@ function strict(node: unknown): unknown {
 }
 
 const schema = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../../schema/manifest.schema.json'), 'utf8'),
+  readFileSync(join(import.meta.dirname, '../../../config/manifest.schema.json'), 'utf8'),
 );
 const manifestSchema = z.fromJSONSchema(strict(schema) as Parameters<typeof z.fromJSONSchema>[0]);
 
