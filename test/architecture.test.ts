@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 const base = [
+  'sql-text',
   'types',
   'errors',
   'disk-error',
@@ -68,7 +69,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   reuse: ['results', 'source', 'files', 'csv', 'streams', 'kernel', ...base],
   load: ['results', 'config', 'duckdb', 'postgres', ...base],
   spool: ['source', 'duckdb', 'postgres', 'config', 'streams', ...base],
-  duckdb: ['type output-format', 'text', 'errors'],
+  duckdb: ['type output-format', 'sql-text', 'text', 'errors'],
   postgres: ['config', 'errors', 'text'],
   delta: ['csv', 'streams', 'make-folder', 'types', 'errors'],
   results: ['source', 'csv', 'streams', 'type checkpoint', ...base],
@@ -102,6 +103,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'disk-error': ['errors'],
   'make-folder': [],
   text: [],
+  'sql-text': [],
   types: [],
   kernel: ['errors'],
   logger: [],

@@ -121,16 +121,6 @@ export async function openDuckdb(need: string, options: DuckdbOptions): Promise<
   };
 }
 
-/** A text as a literal of SQL. */
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-/** The name of a column or table in SQL. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
 /** Sends messages, and settles each one by its answer or by the end of the child. */
 function asker(child: ChildProcess, signal: AbortSignal | undefined) {
   const asked = new Map<number, Asked>();

@@ -1,8 +1,9 @@
 /** Writes a CSV of foliopipe as a Parquet file, in a DuckDB process. Nothing is guessed from the data. */
 import { ConfigError, TroubleError, UntrustedError } from '../errors.js';
 import type { ColumnType, ColumnTypes } from '../output-format.js';
+import { quoteName, quoteText } from '../sql-text.js';
 import { showText } from '../text.js';
-import { DuckdbError, type DuckdbSession, openDuckdb, quoteName, quoteText } from './open-duckdb.js';
+import { DuckdbError, type DuckdbSession, openDuckdb } from './open-duckdb.js';
 
 export const PARQUET_NEED = 'an output that ends in .parquet';
 

@@ -1,7 +1,8 @@
 /** The table `foliopipe_loads`, beside the table that is loaded: what was loaded into it. All SQL of this table. */
+import { quoteName } from '../sql-text.js';
 import type { TableName, Transaction } from './database.js';
 import type { Loaded, LoadRequest } from './load-target.js';
-import { LOADS_TABLE, quoteName } from './names.js';
+import { LOADS_TABLE } from './names.js';
 
 /** A load that was committed. */
 export interface LastLoad {

@@ -3,6 +3,7 @@
  * statements. All databases follow Postgres, which is the strictest, so that a table is the same everywhere.
  */
 import { ConfigError } from '../errors.js';
+import { quoteName } from '../sql-text.js';
 import { showText } from '../text.js';
 import type { LoadColumn, LoadTable } from './load-target.js';
 
@@ -14,11 +15,6 @@ export const RUN_COLUMN = 'foliopipe_run';
 
 /** The table, beside the one that is loaded, in which loads are recorded. */
 export const LOADS_TABLE = 'foliopipe_loads';
-
-/** The name in quotes, so that it can hold any text and is never taken for SQL. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
 
 /** `load.table` as SQL reads a name: small letters unless it is in quotes. */
 export interface ParsedName {

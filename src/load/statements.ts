@@ -1,8 +1,9 @@
 /** The statements of a load, from the staging table into the table. Pure: texts from names and roles of columns. */
+import { quoteName } from '../sql-text.js';
 import type { CopyTarget, SqlDialect, Statement, TableName } from './database.js';
 import type { FittedColumn } from './fit-table.js';
 import type { LoadRequest } from './load-target.js';
-import { quoteName, RUN_COLUMN } from './names.js';
+import { RUN_COLUMN } from './names.js';
 
 /** The column of the staging table that says how a row of a delta has changed. */
 const CHANGE = 'change';

@@ -1,5 +1,6 @@
 /** Asks a DuckDB file for a source, opened for reading alone, in a child process. */
-import { DuckdbError, type DuckdbSession, openDuckdb, quoteText } from '../duckdb/open-duckdb.js';
+import { DuckdbError, type DuckdbSession, openDuckdb } from '../duckdb/open-duckdb.js';
+import { quoteText } from '../sql-text.js';
 import type { AskDatabase, DatabaseQuery } from './ask-database.js';
 import { fillCopy, type Spool } from './spool-folder.js';
 import { firstLine, invalidQuery, translateDuckdbError } from './translate-error.js';

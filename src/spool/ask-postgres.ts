@@ -1,6 +1,7 @@
 /** Asks Postgres for a source, in one read-only snapshot. */
 import { ConfigError } from '../errors.js';
 import { type Transaction, withTransaction } from '../postgres/connect.js';
+import { quoteName } from '../sql-text.js';
 import type { AskDatabase, DatabaseQuery } from './ask-database.js';
 import { writeCopy } from './spool-folder.js';
 import { translatePostgresError } from './translate-error.js';
@@ -27,7 +28,7 @@ function copyStatement(sql: string, columns: readonly string[]): string {
   const [only, ...others] = columns;
   const options = "format csv, header true, delimiter ',', quote '\"', escape '\"', null '', encoding 'UTF8'";
   if (only === undefined || others.length > 0) return `copy (\n${sql}\n) to stdout (${options})`;
-  const name = `"${only.replaceAll('"', '""')}"`;
+  const name = quoteName(only);
   const text = `select coalesce(source.${name}::text, '') as ${name} from (\n${sql}\n) as source`;
   return `copy (${text}) to stdout (${options}, force_quote *)`;
 }

@@ -4,9 +4,10 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { DuckdbError, type DuckdbSession, openDuckdb, quoteText } from '../duckdb/open-duckdb.js';
+import { DuckdbError, type DuckdbSession, openDuckdb } from '../duckdb/open-duckdb.js';
 import { SourceError } from '../errors.js';
 import { fileStamp, unreadable } from '../source/source-files.js';
+import { quoteText } from '../sql-text.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { columnsOf, copyByDuckdb } from './ask-duckdb.js';
 import { type Spool, TEMPORARY } from './spool-folder.js';

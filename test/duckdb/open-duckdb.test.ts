@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openDuckdb, quoteName, quoteText } from '../../src/duckdb/open-duckdb.js';
+import { openDuckdb } from '../../src/duckdb/open-duckdb.js';
+import { quoteName, quoteText } from '../../src/sql-text.js';
 import { withFolder } from '../helpers/folders/folders.js';
 
 const open = (folder: string, more: object = {}) =>

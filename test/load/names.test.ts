@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LoadColumn } from '../../src/load/load-target.js';
-import { checkNames, foldName, parseTableName, quoteName } from '../../src/load/names.js';
+import { checkNames, foldName, parseTableName } from '../../src/load/names.js';
 import { quoteText } from '../../src/load/postgres/dialect.js';
+import { quoteName } from '../../src/sql-text.js';
 
 const columns = (...names: string[]): LoadColumn[] => names.map((name) => ({ name, role: 'source' }));
 

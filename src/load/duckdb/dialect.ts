@@ -1,5 +1,5 @@
 /** The SQL of DuckDB where it differs from that of other databases. */
-import { quoteName, quoteText } from '../../duckdb/open-duckdb.js';
+import { quoteName, quoteText } from '../../sql-text.js';
 import type { CopyTarget, SqlDialect, Statement } from '../database.js';
 import { RUN_COLUMN } from '../names.js';
 

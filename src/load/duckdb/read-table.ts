@@ -3,7 +3,7 @@
  * letters are, capital or small; here all names have small ones.
  */
 import type { DuckdbSession } from '../../duckdb/open-duckdb.js';
-import { quoteText } from '../../duckdb/open-duckdb.js';
+import { quoteText } from '../../sql-text.js';
 import type { FoundTable, TableName } from '../database.js';
 import { foldName, notTableError, parseTableName, schemaMissingError } from '../names.js';
 

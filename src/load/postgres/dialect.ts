@@ -1,6 +1,6 @@
 /** The SQL of Postgres where it differs from that of other databases. */
+import { quoteName, quoteText as quotePlain } from '../../sql-text.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
-import { quoteName } from '../names.js';
 
 /** The setting from which copied rows take their run: a COPY gives each column of the file, and no other value. */
 export const RUN_SETTING = 'foliopipe.run';
@@ -26,6 +26,6 @@ export function copyText({ table, columns }: Pick<CopyTarget, 'table' | 'columns
 
 /** A text in quotes; backslashes in it are no escapes. */
 export function quoteText(text: string): string {
-  const doubled = text.replaceAll("'", "''");
-  return doubled.includes('\\') ? ` E'${doubled.replaceAll('\\', '\\\\')}'` : `'${doubled}'`;
+  const quoted = quotePlain(text);
+  return quoted.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted;
 }

@@ -3,6 +3,7 @@
 import { isFolder } from '../../config/output-folder.js';
 import { isS3 } from '../../config/s3-address.js';
 import type { OutputFormat } from '../../output-format.js';
+import { quoteName, quoteText } from '../../sql-text.js';
 import type { LoadTable } from '../load-target.js';
 import { foldName } from '../names.js';
 
@@ -64,15 +65,13 @@ function bucketKey(path: string): string {
 export const STAGING = 'foliopipe_staging';
 
 const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 const everyPart = (table: string, write: (part: string) => string) => table.split('.').map(write).join('.');
 
 /** An impossible division is the only way to fail within plain statements. */
 const divisionAssert = (records: number) =>
   `select 1 / case when count(*) = ${records} then 1 else 0 end as all_rows_arrived from ${STAGING};`;
 
-const snowflakeName = (name: string) => quoted(PLAIN.test(name) ? name.toUpperCase() : name);
+const snowflakeName = (name: string) => quoteName(PLAIN.test(name) ? name.toUpperCase() : name);
 
 const snowflake: Dialect = {
   notes: [
@@ -91,10 +90,10 @@ const snowflake: Dialect = {
     ...(isS3(path)
       ? [
           '-- Write the name of your storage integration for the bucket (create storage integration) in place of INTEGRATION.',
-          `copy into ${STAGING} from ${literal(path)} storage_integration = INTEGRATION`,
+          `copy into ${STAGING} from ${quoteText(path)} storage_integration = INTEGRATION`,
         ]
       : [
-          `put ${literal(`file://${allOf(path)}`)} @%${STAGING} auto_compress = true overwrite = true;`,
+          `put ${quoteText(`file://${allOf(path)}`)} @%${STAGING} auto_compress = true overwrite = true;`,
           `copy into ${STAGING} from @%${STAGING}`,
         ]),
     `  file_format = (type = csv skip_header = 1 field_optionally_enclosed_by = '"' escape_unenclosed_field = none
@@ -134,15 +133,15 @@ const bigquery: Dialect = {
       ...(isS3(path)
         ? [
             '-- BigQuery loads nothing from S3 in this way: copy the file to this machine first, or to gs://BUCKET and name that.',
-            `-- aws s3 cp ${literal(path)} ${literal(local)}`,
+            `-- aws s3 cp ${quoteText(path)} ${quoteText(local)}`,
           ]
         : []),
-      ...(format === 'csv.zst' ? [`-- zstd -d --keep ${literal(local)}`] : []),
+      ...(format === 'csv.zst' ? [`-- zstd -d --keep ${quoteText(local)}`] : []),
       // From this machine it loads a single file.
       ...(isFolder(path)
-        ? [`-- gcloud storage cp ${literal(path)}*.csv gs://BUCKET/${bucketKey(path)}`]
+        ? [`-- gcloud storage cp ${quoteText(path)}*.csv gs://BUCKET/${bucketKey(path)}`]
         : []),
-      `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${literal(bigQuerySource(local, format))} ${columns.map((name) => `${name}:string`).join(',')}`,
+      `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${quoteText(bigQuerySource(local, format))} ${columns.map((name) => `${name}:string`).join(',')}`,
     ];
   },
   begin: 'begin transaction;',
@@ -162,8 +161,8 @@ const redshift: Dialect = {
     '-- For psql -v ON_ERROR_STOP=1. COPY reads from a bucket alone: put an output that is not in S3 there first.',
   ],
   text: 'varchar(65535)',
-  name: (name) => quoted(foldName(name)),
-  table: (table) => everyPart(table, (part) => quoted(foldName(part))),
+  name: (name) => quoteName(foldName(name)),
+  table: (table) => everyPart(table, (part) => quoteName(foldName(part))),
   hasMerge: false,
   staged: (column) => `s.${column}`,
   tuple: (columns) => columns.join(', '),
@@ -173,7 +172,7 @@ const redshift: Dialect = {
   stage: (columns, { path, format }) => [
     `drop table if exists ${STAGING};`,
     `create temp table ${STAGING} (${columns.map((name) => `${name} varchar(65535)`).join(', ')});`,
-    `copy ${STAGING} from ${literal(isS3(path) ? path : `s3://BUCKET/${bucketKey(path)}`)} iam_role default
+    `copy ${STAGING} from ${quoteText(isS3(path) ? path : `s3://BUCKET/${bucketKey(path)}`)} iam_role default
   format csv${COMPRESSION[format]} ignoreheader 1 emptyasnull;`,
   ],
   begin: 'begin;',

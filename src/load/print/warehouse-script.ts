@@ -1,4 +1,5 @@
 /** The script for a warehouse that foliopipe does not connect to: staging, then the table, in one transaction. */
+import { quoteText } from '../../sql-text.js';
 import type { LoadColumn } from '../load-target.js';
 import { LOADS_TABLE, RUN_COLUMN } from '../names.js';
 import { type Dialect, type PrintedLoad, STAGING } from './dialects.js';
@@ -141,8 +142,6 @@ function loadsOf(
   return { loads: dialect.table([...schema.reverse(), LOADS_TABLE].join('.')), target: target! };
 }
 
-const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
-
 function createLoads(load: PrintedLoad, dialect: Dialect): string {
   const names = ['target', 'pipeline', 'publication', 'run', 'sha256', 'records'];
   const typed = names.map(
@@ -157,8 +156,8 @@ function recordLoad(load: PrintedLoad, dialect: Dialect): string[] {
   const { table, publication, run, sha256, file } = load;
   const name = dialect.name;
   return [
-    `delete from ${loads} where ${name('target')} = ${text(target)} and ${name('pipeline')} = ${text(table.pipeline)} and ${name('publication')} = ${publication};`,
+    `delete from ${loads} where ${name('target')} = ${quoteText(target)} and ${name('pipeline')} = ${quoteText(table.pipeline)} and ${name('publication')} = ${publication};`,
     `insert into ${loads} (${['target', 'pipeline', 'publication', 'run', 'sha256', 'records'].map(name).join(', ')})
-values (${text(target)}, ${text(table.pipeline)}, ${publication}, ${text(run)}, ${text(sha256)}, ${file.records});`,
+values (${quoteText(target)}, ${quoteText(table.pipeline)}, ${publication}, ${quoteText(run)}, ${quoteText(sha256)}, ${file.records});`,
   ];
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quoteName, quoteText } from '../../../src/duckdb/open-duckdb.js';
 import { inlined, insertText } from '../../../src/load/duckdb/dialect.js';
+import { quoteName, quoteText } from '../../../src/sql-text.js';
 
 describe('inlined', () => {
   it('puts values in the place of their numbers', () => {
