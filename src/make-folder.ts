@@ -68,6 +68,15 @@ function syncEntry(folder: string): void {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') return;
     throw error;
   }
+  syncAndClose(descriptor);
+}
+
+/** Makes a file, or the names in a folder, durable before it returns. */
+export function syncNow(path: string): void {
+  syncAndClose(openSync(path, 'r'));
+}
+
+function syncAndClose(descriptor: number): void {
   try {
     fsyncSync(descriptor);
   } finally {

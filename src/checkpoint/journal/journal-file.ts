@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { makeFolder } from '../../make-folder.js';
+import { makeFolder, syncNow } from '../../make-folder.js';
 import { encodeLine, type JournalLine, type SearchJournalLine } from './journal-line.js';
 import { wholeLength } from './read-journal.js';
 
@@ -141,20 +141,11 @@ export function writeJournalFile(path: string, lines: Iterable<JournalLine | Sea
   }
   closeSync(file);
   renameSync(beside, path);
-  syncFolderNow(folder);
+  syncNow(folder);
 }
 
 const WRITE_SIZE = 1024 * 1024;
 
 function writeWhole(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-}
-
-function syncFolderNow(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }

@@ -6,7 +6,6 @@ import {
   type BigIntStats,
   closeSync,
   existsSync,
-  fsyncSync,
   openSync,
   readdirSync,
   renameSync,
@@ -16,7 +15,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { ConfigError, type ErrorFacts } from '../../errors.js';
-import { makeFolder } from '../../make-folder.js';
+import { makeFolder, syncNow } from '../../make-folder.js';
 
 /** The database, its log, and the memory that all processes share. SQLite removes the last two with the last connection. */
 const ENDS = ['', '-wal', '-shm'];
@@ -128,20 +127,11 @@ function trySave(connection: Database, saved: string): boolean {
     // SQLite writes into an empty file, and keeps its mode.
     closeSync(openSync(beside, 'wx', 0o600));
     connection.prepare('VACUUM INTO ?').run(beside);
-    syncPath(beside);
+    syncNow(beside);
     renameSync(beside, saved);
-    syncPath(dirname(saved));
+    syncNow(dirname(saved));
     return true;
   } catch {
     return false;
-  }
-}
-
-function syncPath(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

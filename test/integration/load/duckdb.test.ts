@@ -16,8 +16,9 @@ import {
   type Run,
 } from '../../../pipelines/index.js';
 import { duckdbProcesses, queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
+import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { runCli } from '../../helpers/processes/cli.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -174,24 +175,11 @@ describe('foliopipe check of the load', () => {
 });
 
 describe('a kill', () => {
-  it.each([
-    ['after-load-piece-before-next', 'append'],
-    ['after-load-copy-before-rows', 'replace'],
-    ['after-load-rows-before-commit', 'merge'],
-    ['after-load-commit-before-end', 'append'],
-  ])('%s in mode %s: the same command loads the content once', async (armed, mode) => {
+  it.each(killedLoads)('%s in mode %s: the same command loads the content once', async (armed, mode) => {
     await withLoadedJob(warehouses, { mode }, async (job) => {
       await job.write(businesses);
-      const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
-      const paid = job.service.seen.length;
-      const { code, stderr, stdout } = await runCli(['run', '--json', job.file]);
-      expect(code, stderr).toBe(0);
-      const isCommitted = armed === 'after-load-commit-before-end';
-      expect(jsonLines(stdout).at(-1)).toMatchObject({ load: { state: isCommitted ? 'already' : 'loaded' } });
-      expect(job.service.seen).toHaveLength(paid);
+      await expectOneLoadAfterKill(job, armed);
       await expectOnce(job);
-      expect(await job.loads()).toHaveLength(1);
     });
   });
 

@@ -8,6 +8,7 @@ import { DatabaseAddress } from '../../../src/config/load-section.js';
 import { createLoadTarget } from '../../../src/load/configured-load.js';
 import type { LoadRequest } from '../../../src/load/load-target.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
+import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
@@ -252,24 +253,11 @@ describe('drift', () => {
 });
 
 describe('a kill', () => {
-  it.each([
-    ['after-load-piece-before-next', 'append'],
-    ['after-load-copy-before-rows', 'replace'],
-    ['after-load-rows-before-commit', 'merge'],
-    ['after-load-commit-before-end', 'append'],
-  ])('%s in mode %s: the same command loads the content once', async (armed, mode) => {
+  it.each(killedLoads)('%s in mode %s: the same command loads the content once', async (armed, mode) => {
     await withLoadedJob(server, { mode }, async (job) => {
       await job.write(businesses);
-      const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
-      const paid = job.service.seen.length;
-      const { code, stderr, stdout } = await runCli(['run', '--json', job.file]);
-      expect(code, stderr).toBe(0);
-      const isCommitted = armed === 'after-load-commit-before-end';
-      expect(jsonLines(stdout).at(-1)).toMatchObject({ load: { state: isCommitted ? 'already' : 'loaded' } });
-      expect(job.service.seen).toHaveLength(paid);
+      await expectOneLoadAfterKill(job, armed);
       expect(await job.table()).toEqual(await job.rows());
-      expect(await job.loads()).toHaveLength(1);
     });
   });
 

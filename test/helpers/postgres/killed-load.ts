@@ -1,0 +1,25 @@
+/** What every database must hold after a real kill in the middle of a load and the same command again. */
+import { expect } from 'vitest';
+import { jsonLines, runCli } from '../processes/cli.js';
+import type { LoadedJob } from './loaded-job.js';
+
+/** Each window of a load, with the mode in which it is tried. */
+export const killedLoads = [
+  ['after-load-piece-before-next', 'append'],
+  ['after-load-copy-before-rows', 'replace'],
+  ['after-load-rows-before-commit', 'merge'],
+  ['after-load-commit-before-end', 'append'],
+] as const;
+
+/** Kills the job of a source that is written, and runs it again: it pays nothing and loads the publication once. */
+export async function expectOneLoadAfterKill(job: LoadedJob, armed: string): Promise<void> {
+  const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
+  expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+  const paid = job.service.seen.length;
+  const { code, stderr, stdout } = await runCli(['run', '--json', job.file]);
+  expect(code, stderr).toBe(0);
+  const isCommitted = armed === 'after-load-commit-before-end';
+  expect(jsonLines(stdout).at(-1)).toMatchObject({ load: { state: isCommitted ? 'already' : 'loaded' } });
+  expect(job.service.seen).toHaveLength(paid);
+  expect(await job.loads()).toHaveLength(1);
+}
