@@ -10,7 +10,7 @@ import { of, shareOf, within } from '../rows.js';
 export const formats = {
   title: 'Formats of the output',
   async run(lab) {
-    const records = lab.recordsOr(1_000_000);
+    const records = lab.recordsOr(5_000_000);
     const work = lab.emptyFolder('formats');
     await measureClient(work, await lab.source(records));
     const file = `${work}/out.csv`;

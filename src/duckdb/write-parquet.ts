@@ -10,7 +10,25 @@ export const PARQUET_NEED = 'an output that ends in .parquet';
 /** Rows that a reader can skip or read alone. */
 const GROUP_ROWS = 100_000;
 /** DuckDB reads 16 lines of the longest length at once. It reads most files with its own value; memory bounds the other. */
-const LINE_BYTES = [2_000_000, 30_000_000] as const;
+const MOST_LINES = 2_000_000;
+const LONGEST_LINE = 30_000_000;
+
+/**
+ * How the CSV is read, one way after the other. In parallel, DuckDB guesses where records begin, and fails where a guess
+ * and the end of the record before it differ: a value may hold lines that look like records. It does not compare them
+ * where a record is longer than a thread's share of the file, so the second bound is for one thread only.
+ */
+const WAYS: readonly Reading[] = [
+  { parallel: true, lineBytes: MOST_LINES },
+  { parallel: false, lineBytes: MOST_LINES },
+  { parallel: false, lineBytes: LONGEST_LINE },
+];
+
+interface Reading {
+  readonly parallel: boolean;
+  readonly lineBytes: number;
+}
+
 const MAX_SHOWN = 60;
 
 export interface ParquetTable {
@@ -53,31 +71,32 @@ export async function writeParquet(table: ParquetTable): Promise<void> {
 
 /** @returns the number of rows written. */
 async function copyRows(session: DuckdbSession, table: ParquetTable): Promise<number> {
-  for (const lineBytes of LINE_BYTES) {
+  for (const reading of WAYS) {
     try {
-      const [copied] = await session.rows<{ Count: string }>(copyStatement(table, lineBytes));
-      return Number(copied!.Count);
+      const [copied] = await session.rows<{ Count: string }>(copyStatement(table, reading));
+      const written = Number(copied!.Count);
+      if (written === table.records || !reading.parallel) return written;
     } catch (error) {
       if (!(error instanceof DuckdbError)) throw error;
-      if (/maximum line size/i.test(error.message)) continue;
-      throw (await findMismatch(session, table, lineBytes)) ?? notWritten(error, table);
+      if (reading.parallel || /maximum line size/i.test(error.message)) continue;
+      throw (await findMismatch(session, table, reading)) ?? notWritten(error, table);
     }
   }
   throw new ConfigError(
     'OUTPUT_ROW_TOO_LONG',
-    `a row of the output is longer than the ${LINE_BYTES[1]} bytes that can be written to Parquet`,
+    `a row of the output is longer than the ${LONGEST_LINE} bytes that can be written to Parquet`,
     {
       hint: 'let output.path end in .csv.gz, with foliopipe publish RUN --output FILE; nothing is paid again',
     },
   );
 }
 
-function copyStatement({ columns, types, parquet, csv }: ParquetTable, lineBytes: number): string {
+function copyStatement({ columns, types, parquet, csv }: ParquetTable, reading: Reading): string {
   const selected = columns.map((name, at) => {
     const type = typeOf(types, name);
     return `${type === undefined ? field(at) : typedValue(at, type)} AS ${quoteName(name)}`;
   });
-  return `COPY (SELECT ${selected.join(', ')} FROM ${readCsv(csv, columns.length, lineBytes)})
+  return `COPY (SELECT ${selected.join(', ')} FROM ${readCsv(csv, columns.length, reading)})
     TO ${quoteText(parquet)}
     (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${GROUP_ROWS}, USE_TMP_FILE false)`;
 }
@@ -87,13 +106,12 @@ function field(at: number): string {
   return `f${at}`;
 }
 
-/** Not in parallel: DuckDB would guess where records begin, and fail where a value holds lines that look like one. */
-function readCsv(path: string, fields: number, lineBytes: number): string {
+function readCsv(path: string, fields: number, { parallel, lineBytes }: Reading): string {
   const names = Array.from({ length: fields }, (_, at) => `'${field(at)}': 'VARCHAR'`);
   return `read_csv(${quoteText(path)}, auto_detect = false, header = true, columns = {${names.join(', ')}},
     delim = ',', quote = '"', escape = '"', new_line = '\\n', compression = 'none', encoding = 'utf-8',
     all_varchar = true, nullstr = '', allow_quoted_nulls = false, null_padding = false,
-    parallel = false, max_line_size = ${lineBytes})`;
+    parallel = ${parallel}, max_line_size = ${lineBytes})`;
 }
 
 function typeOf(types: ParquetTable['types'], name: string): ColumnType | undefined {
@@ -157,7 +175,7 @@ interface Mismatch {
 async function findMismatch(
   session: DuckdbSession,
   { columns, types, csv }: ParquetTable,
-  lineBytes: number,
+  reading: Reading,
 ): Promise<ConfigError | undefined> {
   const typed = columns.flatMap((column, at) => {
     const type = typeOf(types, column);
@@ -169,7 +187,7 @@ async function findMismatch(
     const value = `left(${field(at)}, ${2 * MAX_SHOWN})`;
     return `min(row_number) ${wrong} AS row${at}, count(*) ${wrong} AS values${at}, arg_min(${value}, row_number) ${wrong} AS value${at}`;
   });
-  const rows = `(SELECT row_number() OVER () AS row_number, * FROM ${readCsv(csv, columns.length, lineBytes)})`;
+  const rows = `(SELECT row_number() OVER () AS row_number, * FROM ${readCsv(csv, columns.length, reading)})`;
   const [found] = await session
     .rows<Record<string, string>>(`SELECT ${sums.join(', ')} FROM ${rows}`)
     .catch(() => []);
