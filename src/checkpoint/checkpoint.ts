@@ -236,6 +236,10 @@ export interface Checkpoint extends CheckpointReader {
   recordUnpublished(run: string): Promise<void>;
   /** Replaces what was recorded of an earlier load. The run need not be done: a partial publication is loaded too. */
   recordLoad(run: string, load: RecordedLoad): Promise<void>;
+  /** What was kept of an upload in parts under this name of the output store; undefined if there is none. */
+  outputUpload(name: string): Promise<string | undefined>;
+  /** Keeps what the output store needs to go on with its upload in parts after a kill. Null forgets it. */
+  recordOutputUpload(name: string, upload: string | null): Promise<void>;
   /** `done` or `withheld` back to `open`, without its publication, to send failed records again. */
   recordReopened(run: string): Promise<void>;
   /**

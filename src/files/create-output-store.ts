@@ -10,21 +10,28 @@ import { createFolderOutputStore } from './folder-output-store.js';
 import { createLocalOutputStore } from './local-output-store.js';
 import type { OutputStore } from './output-store.js';
 import { createS3OutputStore } from './s3/s3-output-store.js';
+import type { BegunUploads } from './s3/upload-parts.js';
 
 /**
  * All kinds of names work, whatever `output.path` is: an earlier publication may be elsewhere.
  * @param options.signal ends requests to a store.
+ * @param options.begunUploads where an upload in parts is kept, so that it goes on after a kill.
  * @param options.at called while a publication is cut into files.
  * @param options.attempts how often a request is made before its error is told.
  */
 export function createOutputStore(
   { output, timeouts }: Pick<Config, 'output' | 'timeouts'>,
-  options: { readonly signal?: AbortSignal; readonly attempts?: number; readonly at?: AtFailpoint } = {},
+  options: {
+    readonly signal?: AbortSignal;
+    readonly attempts?: number;
+    readonly at?: AtFailpoint;
+    readonly begunUploads?: BegunUploads;
+  } = {},
 ): OutputStore {
   const local = createLocalOutputStore();
   const folders = createFolderOutputStore(options);
   const { connect: connectMs, idle: idleMs } = timeouts;
-  const s3 = createS3OutputStore({ ...output.s3, connectMs, idleMs, ...options });
+  const s3 = createS3OutputStore({ ...output.s3, connectMs, idleMs, ...options }, options.begunUploads);
   const placeOf = (name: string) => (isS3(name) ? s3 : local);
   const of = (name: string) => (isFolder(name) ? folders : placeOf(name));
   return {

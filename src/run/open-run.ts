@@ -86,7 +86,7 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
     const checkpoint = await openState(given, options, { clock, signal, logger }, releasers);
     if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
     const { files = createLocalFiles(given.stateDir) } = options;
-    const { output: store = createOutputStore(given, { signal, at }) } = options;
+    const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;
     const { deltas = createLocalDeltaStore(given.stateDir) } = options;
     const api = options.api ?? openApi(given, options);
     if (options.api === undefined) releasers.add(api);

@@ -54,6 +54,18 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         await expectRefused(checkpoint, 'r1', () => checkpoint.recordLoad('none', load));
       }));
 
+    it('keeps what is needed to go on with an upload to the output store, until it is forgotten', () =>
+      withCheckpoint(async (checkpoint) => {
+        expect(await checkpoint.outputUpload('s3://b/k')).toBeUndefined();
+        await checkpoint.recordOutputUpload('s3://b/k', '{"uploadId":"1"}');
+        await checkpoint.recordOutputUpload('s3://b/k', '{"uploadId":"2"}');
+        await checkpoint.recordOutputUpload('s3://b/other', '{}');
+        expect(await checkpoint.outputUpload('s3://b/k')).toBe('{"uploadId":"2"}');
+        await checkpoint.recordOutputUpload('s3://b/k', null);
+        expect(await checkpoint.outputUpload('s3://b/k')).toBeUndefined();
+        expect(await checkpoint.outputUpload('s3://b/other')).toBe('{}');
+      }));
+
     it('opens a publishing run again, and no chunk is merged', () =>
       withRun(async (checkpoint) => {
         await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);

@@ -25,6 +25,14 @@ describeFileStore('local disk', async () => {
 });
 describeFileStore('memory', async () => createMemoryFiles());
 describeOutputStore('local folders', createLocalOutputStore);
-describeOutputStore('S3', () => createS3OutputStore(s3Options(s3), 5_000_000), `s3://${s3.bucket}`);
-describeOutputStore('S3 in parts', () => createS3OutputStore(s3Options(s3), 100_000), `s3://${s3.bucket}`);
+describeOutputStore(
+  'S3',
+  () => createS3OutputStore(s3Options(s3), undefined, 5_000_000),
+  `s3://${s3.bucket}`,
+);
+describeOutputStore(
+  'S3 in parts',
+  () => createS3OutputStore(s3Options(s3), undefined, 100_000),
+  `s3://${s3.bucket}`,
+);
 describeOutputStore('memory', createMemoryOutputStore);

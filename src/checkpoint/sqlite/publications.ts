@@ -14,11 +14,13 @@ type PublicationMethod =
   | 'recordPublishing'
   | 'recordDone'
   | 'recordLoad'
+  | 'outputUpload'
+  | 'recordOutputUpload'
   | 'recordWithheld'
   | 'recordUnpublished'
   | 'recordReopened';
 
-/** Makes the six changes of the publication. */
+/** Makes the changes of the publication, and what is kept of its upload to an output store. */
 export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
   const publishable = db.prepare<[string], Pick<Run, 'pipeline' | 'state'> & { publication: string | null }>(`
     SELECT pipeline, state, publication FROM runs
@@ -54,6 +56,13 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
   const replaceLoad = db.prepare(`
     INSERT INTO loads (run, load) SELECT id, @load FROM runs WHERE id = @run
     ON CONFLICT (run) DO UPDATE SET load = excluded.load`);
+  const begunUpload = db
+    .prepare<[string], string>('SELECT upload FROM output_uploads WHERE name = ?')
+    .pluck();
+  const replaceUpload = db.prepare(`
+    INSERT INTO output_uploads (name, upload) VALUES (@name, @upload)
+    ON CONFLICT (name) DO UPDATE SET upload = excluded.upload`);
+  const forgetUpload = db.prepare('DELETE FROM output_uploads WHERE name = ?');
   const unmerge = db.prepare(UNMERGE);
   const addSegment = segmentInsertion(db);
 
@@ -82,6 +91,11 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     }),
     recordLoad: db.change((run: string, load: RecordedLoad) => {
       expectOneRow(replaceLoad.run({ run, load: JSON.stringify(load) }), 'recordLoad', `no run ${run}`);
+    }),
+    outputUpload: db.read((name: string) => begunUpload.get(name)),
+    recordOutputUpload: db.change((name: string, upload: string | null) => {
+      if (upload === null) forgetUpload.run(name);
+      else replaceUpload.run({ name, upload });
     }),
     recordWithheld: db.change((run: string, withheld: Withheld, at: number, segment?: Segment) => {
       const held = withhold.run({ run, at, withheld: JSON.stringify(withheld) });

@@ -13,7 +13,7 @@ import type { OutputIdentity, OutputNames, OutputStore } from '../output-store.j
 import { connect, type S3Connection, type S3Options } from './connect.js';
 import { abortUpload, beginUpload } from './pending-uploads.js';
 import { isMissing } from './translate-error.js';
-import { partBytesFor, removeNote, uploadParts } from './upload-parts.js';
+import { type BegunUploads, partBytesFor, uploadParts } from './upload-parts.js';
 
 const MB = 1024 * 1024;
 
@@ -22,9 +22,14 @@ const MAX_KEY_BYTES = 1024;
 
 /**
  * Names are addresses, `s3://bucket/key`. Permission bits are not used.
+ * @param begunUploads where an upload in parts is kept; in memory, it begins again after a kill.
  * @param partBytes of each part of a large file; a smaller file is sent at once. At least 5 MB, as stores want it.
  */
-export function createS3OutputStore(options: S3Options, partBytes = 8 * MB): OutputStore {
+export function createS3OutputStore(
+  options: S3Options,
+  begunUploads: BegunUploads = inMemory(),
+  partBytes = 8 * MB,
+): OutputStore {
   const store = connect(options);
   const identity = (name: string) => identify(store, name);
   const checkWritable = async (names: OutputNames) => {
@@ -32,7 +37,7 @@ export function createS3OutputStore(options: S3Options, partBytes = 8 * MB): Out
     await tryRights(store, names.output);
   };
   return {
-    put: (localFile, name) => put(store, localFile, name, partBytes),
+    put: (localFile, name) => put(store, begunUploads, localFile, name, partBytes),
     identity,
     read: (name, bytes) => readStart(store, name, bytes),
     stream: (name) => readAll(store, name),
@@ -49,7 +54,25 @@ export function createS3OutputStore(options: S3Options, partBytes = 8 * MB): Out
   };
 }
 
-async function put(store: S3Connection, localFile: string, name: string, partBytes: number): Promise<string> {
+/** For a store that no run uses. */
+function inMemory(): BegunUploads {
+  const begun = new Map<string, string>();
+  return {
+    outputUpload: async (name) => begun.get(name),
+    recordOutputUpload: async (name, upload) => {
+      if (upload === null) begun.delete(name);
+      else begun.set(name, upload);
+    },
+  };
+}
+
+async function put(
+  store: S3Connection,
+  begunUploads: BegunUploads,
+  localFile: string,
+  name: string,
+  partBytes: number,
+): Promise<string> {
   const before = stampAt(localFile);
   const content = await hashFile(localFile);
   if (content === undefined) throw missing(localFile);
@@ -57,7 +80,15 @@ async function put(store: S3Connection, localFile: string, name: string, partByt
   const there = await identify(store, name);
   if (there === undefined || !(await isContent(there, content))) {
     if (content.bytes <= partBytes) await putAtOnce(store, localFile, name, content);
-    else await uploadParts(store, localFile, name, content, partBytesFor(content.bytes, partBytes));
+    else
+      await uploadParts(
+        store,
+        begunUploads,
+        localFile,
+        name,
+        content,
+        partBytesFor(content.bytes, partBytes),
+      );
   }
   const placed = await identify(store, name);
   if (placed === undefined || !(await isContent(placed, content)) || stampAt(localFile) !== before) {
@@ -66,7 +97,8 @@ async function put(store: S3Connection, localFile: string, name: string, partByt
       facts: { path: name },
     });
   }
-  await removeNote(localFile);
+  if ((await begunUploads.outputUpload(name)) !== undefined)
+    await begunUploads.recordOutputUpload(name, null);
   await rm(localFile);
   return placed.stamp;
 }

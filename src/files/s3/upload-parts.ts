@@ -1,13 +1,11 @@
 /**
- * Uploads a large local file in parts. The id of the upload is kept beside the file before the first part is sent: after a
- * kill the same file goes on with the parts that the store has. Any other upload under the name is aborted, because its
- * parts cost money until somebody does.
+ * Uploads a large local file in parts. The id of the upload is kept before the first part is sent: after a kill the same
+ * content goes on with the parts that the store has. Any other upload under the name is aborted, because its parts cost
+ * money until somebody does.
  */
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { CompletedPart } from '@aws-sdk/client-s3';
-import { writeFileAtomically } from '../../streams/atomic-file.js';
 import type { HashedFile } from '../../streams/file-identity.js';
 import type { S3Connection } from './connect.js';
 import { abortOthers, beginUpload, partsOf, type StoredPart } from './pending-uploads.js';
@@ -19,7 +17,7 @@ const MAX_PARTS = 10_000;
 /** How many parts are in memory and on their way at once. */
 const AT_ONCE = 3;
 
-/** An upload that has begun, as it stands beside its file. */
+/** An upload that has begun, as it is kept. */
 interface BegunUpload extends HashedFile {
   readonly name: string;
   readonly uploadId: string;
@@ -31,9 +29,11 @@ export function partBytesFor(bytes: number, least: number): number {
   return Math.max(least, Math.ceil(bytes / MAX_PARTS));
 }
 
-/** The local file that names the upload of a local file. */
-export function uploadNote(localFile: string): string {
-  return `${localFile}.upload`;
+/** Keeps uploads that have begun, by name, so that they survive a kill. The checkpoint does. */
+export interface BegunUploads {
+  outputUpload(name: string): Promise<string | undefined>;
+  /** @param upload null forgets it. */
+  recordOutputUpload(name: string, upload: string | null): Promise<void>;
 }
 
 /**
@@ -42,45 +42,42 @@ export function uploadNote(localFile: string): string {
  */
 export async function uploadParts(
   store: S3Connection,
+  begunUploads: BegunUploads,
   localFile: string,
   name: string,
   content: HashedFile,
   partBytes: number,
 ): Promise<void> {
   const wanted = { name, ...content, partBytes };
-  const begun = await readNote(localFile, wanted);
+  const begun = await findBegun(begunUploads, wanted);
   await abortOthers(store, name, begun?.uploadId);
   const there = begun === undefined ? undefined : await partsOf(store, name, begun.uploadId);
-  const upload = there === undefined || begun === undefined ? await begin(store, localFile, wanted) : begun;
+  const upload =
+    there === undefined || begun === undefined ? await begin(store, begunUploads, wanted) : begun;
   const parts = await sendParts(store, localFile, upload, there ?? new Map());
   await complete(store, upload, parts);
 }
 
-async function readNote(
-  localFile: string,
+async function findBegun(
+  begunUploads: BegunUploads,
   wanted: Omit<BegunUpload, 'uploadId'>,
 ): Promise<BegunUpload | undefined> {
-  try {
-    const found = JSON.parse(await readFile(uploadNote(localFile), 'utf8')) as BegunUpload;
-    const keys = ['name', 'bytes', 'sha256', 'partBytes'] as const;
-    return keys.every((key) => found[key] === wanted[key]) ? found : undefined;
-  } catch {
-    // Without a note, or with half of one, all parts are sent again.
-    return undefined;
-  }
+  const kept = await begunUploads.outputUpload(wanted.name);
+  if (kept === undefined) return undefined;
+  const found = JSON.parse(kept) as BegunUpload;
+  const keys = ['name', 'bytes', 'sha256', 'partBytes'] as const;
+  return keys.every((key) => found[key] === wanted[key]) ? found : undefined;
 }
 
 /** Begins an upload, and keeps its id durably before anything is sent. */
 async function begin(
   store: S3Connection,
-  localFile: string,
+  begunUploads: BegunUploads,
   wanted: Omit<BegunUpload, 'uploadId'>,
 ): Promise<BegunUpload> {
   const uploadId = await beginUpload(store, wanted.name, wanted.sha256);
   const upload = { ...wanted, uploadId };
-  await writeFileAtomically(uploadNote(localFile), 0o600, (file) =>
-    writeFileSync(file, `${JSON.stringify(upload)}\n`),
-  );
+  await begunUploads.recordOutputUpload(wanted.name, JSON.stringify(upload));
   return upload;
 }
 
@@ -181,9 +178,4 @@ async function complete(
       ),
     (error) => (isMissing(error) ? { result: undefined } : undefined),
   );
-}
-
-/** Forgets the upload of a file that is in place. */
-export async function removeNote(localFile: string): Promise<void> {
-  await rm(uploadNote(localFile), { force: true });
 }

@@ -3,9 +3,11 @@ import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import type { OutputStore } from '../../../src/files/output-store.js';
 import { createS3OutputStore } from '../../../src/files/s3/s3-output-store.js';
 import { outputNames } from '../../../src/report/manifest.js';
+import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { openS3Server, type S3Server, s3Options } from '../../helpers/s3/s3-server.js';
 
 const PART = 100_000;
@@ -18,6 +20,8 @@ let folder: string;
 let server: S3Server;
 let name: string;
 let localFile: string;
+/** What outlives a process: the checkpoint. */
+let checkpoint: Checkpoint;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'foliopipe-s3-'));
@@ -25,6 +29,7 @@ beforeEach(async () => {
   name = `s3://${server.bucket}/night/enriched.csv`;
   localFile = join(folder, 'work.partial');
   await writeFile(localFile, content);
+  checkpoint = createMemoryCheckpoint();
 });
 afterEach(async () => {
   await server.close();
@@ -33,7 +38,7 @@ afterEach(async () => {
 
 /** A process of its own, as far as the store knows. */
 const store = (signal?: AbortSignal): OutputStore =>
-  createS3OutputStore({ ...s3Options(server), ...(signal && { signal }) }, PART);
+  createS3OutputStore({ ...s3Options(server), ...(signal && { signal }) }, checkpoint, PART);
 const asked = (what: string) => server.seen.filter((request) => request.what === what).length;
 const errorOf = (work: Promise<unknown>) =>
   work.then(
@@ -70,7 +75,7 @@ describe('a large file', () => {
     expect(server.seen).toEqual([]);
     expect(await server.uploads()).toEqual({});
     await expect(access(localFile)).rejects.toThrow('ENOENT');
-    await expect(access(`${localFile}.upload`)).rejects.toThrow('ENOENT');
+    expect(await checkpoint.outputUpload(name)).toBeUndefined();
   });
 
   it('goes on with the parts that are there after it was stopped', async () => {
@@ -97,7 +102,7 @@ describe('a large file', () => {
 
   it('gives up an upload whose id was lost, and none of another key', async () => {
     await putUntil(2);
-    await rm(`${localFile}.upload`);
+    await checkpoint.recordOutputUpload(name, null);
     const other = join(folder, 'other.partial');
     await writeFile(other, content);
     await expect(

@@ -19,6 +19,7 @@ export function createMemoryCheckpoint(): Checkpoint {
     segments: [],
     published: new Map(),
     loads: new Map(),
+    outputUploads: new Map(),
   };
   return asPromised({
     ...memoryReads(memory),

@@ -47,6 +47,11 @@ export function memoryPublicationChanges(memory: Memory) {
       must('recordLoad', memory.runs.has(id));
       memory.loads.set(id, structuredClone(load));
     },
+    outputUpload: (name: string) => memory.outputUploads.get(name),
+    recordOutputUpload(name: string, upload: string | null) {
+      if (upload === null) memory.outputUploads.delete(name);
+      else memory.outputUploads.set(name, upload);
+    },
     recordWithheld(id: string, withheld: Withheld, at: number, segment?: Segment) {
       const { row } = runIn(memory, 'recordWithheld', id, 'open', 'withheld');
       must('recordWithheld', row.prunedAt === null);

@@ -59,6 +59,8 @@ export interface Memory {
   readonly published: Map<string, Mutable<PublishedFile>[]>;
   /** By run. */
   readonly loads: Map<string, RecordedLoad>;
+  /** By name in the output store. */
+  readonly outputUploads: Map<string, string>;
 }
 
 /** @throws CheckpointStateError of the method, unless the condition holds. */
