@@ -7,6 +7,7 @@ import {
   type ImportedAnswers,
   type ImportOptions,
   importAnswers,
+  openAnswers,
   openCheckpointReader,
   pruneAnswers,
   type RunOptions,
@@ -20,13 +21,17 @@ export type ReuseOptions = Pick<RunOptions, 'signal' | 'logger' | 'clock' | 'che
 /** Reports on all stored answers of the state folder. Changes nothing, takes no lock, and needs no service. */
 export async function showReuse(
   config: Config,
-  { checkpoint, clock }: Pick<ReuseOptions, 'checkpoint' | 'clock'> = {},
+  {
+    checkpoint,
+    clock,
+    answers = openAnswers(config),
+  }: Pick<ReuseOptions, 'checkpoint' | 'clock' | 'answers'> = {},
 ): Promise<ShownAnswers> {
   const now = clock?.now() ?? Date.now();
-  if (checkpoint !== undefined) return showAnswers(config, checkpoint, now);
+  if (checkpoint !== undefined) return showAnswers(config, checkpoint, answers, now);
   const reader = await openCheckpointReader(config.stateDir);
   try {
-    return await showAnswers(config, reader, now);
+    return await showAnswers(config, reader, answers, now);
   } finally {
     await reader?.close();
   }

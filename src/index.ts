@@ -123,7 +123,14 @@ export {
 } from './run/load-run.js';
 export { checkKnown, namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
-export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState } from './run/open-state.js';
+export {
+  openAnswers,
+  type StateContext,
+  waitForLock,
+  withAnswers,
+  withCheckpoint,
+  withState,
+} from './run/open-state.js';
 export { type Plan, planRun } from './run/plan-run.js';
 export { printRunLoad } from './run/print-run-load.js';
 export { type PrunedRun, pruneRuns, removeUnneededCopies, unknownRunFolders } from './run/prune-runs.js';

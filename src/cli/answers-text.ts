@@ -27,6 +27,7 @@ const UNUSED: Readonly<Record<NonNullable<ShownSegment['unused']>, string>> = {
   epoch: 'not taken: another reuse.epoch',
   expired: 'not taken: too old',
   empty: 'forgotten',
+  lost: 'its file is lost or damaged: a run makes it again, or is refused and says what to do',
 };
 
 function segmentText(segment: ShownSegment, now: number): string {

@@ -1,6 +1,6 @@
 /** Joins results to records by the record number that was sent and came back. */
 import { QUOTE, ZERO } from '../csv/bytes.js';
-import { fieldEnd, fieldStart } from '../csv/table.js';
+import { fieldEnd, fieldStart, type Table } from '../csv/table.js';
 import { type Joined, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
 
@@ -46,8 +46,8 @@ function assign(at: number, keys: Int32Array, numbers: Int32Array, part: Int32Ar
   return unassigned;
 }
 
-/** The record number of each result; `NONE` if its field holds no number that foliopipe could have sent. */
-function readKeys(table: PartTable, field: number): Int32Array {
+/** The record number of each row; -1 if its field holds no number that foliopipe could have sent. */
+export function readKeys(table: Table, field: number): Int32Array<ArrayBuffer> {
   const { bytes, count, fields, starts, ends } = table;
   const keys = new Int32Array(count);
   for (let row = 0; row < count; row++) {

@@ -4,7 +4,7 @@
  */
 import type { Batch, Table } from '../csv/table.js';
 import type { Answers, NumberedAnswers } from '../results/answers.js';
-import type { Choice, Counts, Milliseconds, Segment } from '../types.js';
+import type { Bytes, Choice, Counts, Milliseconds, Segment } from '../types.js';
 
 export interface AnswerStore {
   /**
@@ -33,6 +33,8 @@ export interface AnswerStore {
   rewriteSegment(segment: Segment, id: string, unwanted: Unwanted): Promise<Rewritten | undefined>;
   /** Reads the files of all segments, whether or not the checkpoint knows them, and checks every byte. */
   storedSegments(): Promise<StoredSegments>;
+  /** Bytes of the file of a segment; undefined if it is missing. Reads nothing of it. */
+  sizeOfSegment(id: string): Promise<Bytes | undefined>;
   /** Removes the file of a segment. A missing file is no error. */
   removeSegment(id: string): Promise<void>;
   /**

@@ -88,6 +88,7 @@ export function createLocalAnswerStore(
       }
     },
     storedSegments: async () => storedSegments(segmentsFolder),
+    sizeOfSegment: async (id) => statSync(segmentPath(id), { throwIfNoEntry: false })?.size,
     removeSegment: (id) => remove(segmentsFolder, segmentPath(id)),
     removeLeftovers: async ({ segments, runs }) => {
       removeOld(segmentsFolder, (name) => name.endsWith('.seg') && segments.has(name.slice(0, -4)));

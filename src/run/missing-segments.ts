@@ -10,7 +10,9 @@ import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
 import { formatCount } from '../quantities.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
+import { chunksFromParts } from '../stages/merge/chunks-from-parts.js';
 import { type KeepAnswersNeeds, makeSegment, removeKeptChunks } from '../stages/publish/keep-answers.js';
+import { checkAllFiles } from '../stages/read-source.js';
 import type { Segment } from '../types.js';
 import { serviceIdentity } from './service.js';
 
@@ -25,7 +27,7 @@ export interface SegmentContext {
 
 /**
  * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. A run whose
- * source has changed is left out: its records are bought again.
+ * source has changed is left out if its results do not hold what was sent: its records are bought again.
  * @param unfinished a run that will be superseded.
  */
 export async function makeMissingSegments(
@@ -41,7 +43,7 @@ export async function makeMissingSegments(
   if (lost.length === 0 || !isFirst) return;
   logger.warn(
     { runs: lost },
-    `the answers of ${formatCount(lost.length)} earlier runs cannot be reused, because their sources have changed; their outputs can be imported: foliopipe reuse import FILE`,
+    `the answers of ${formatCount(lost.length)} earlier runs cannot be reused, because their sources have changed and their results do not hold what was sent; their outputs can be imported: foliopipe reuse import FILE`,
   );
 }
 
@@ -102,7 +104,10 @@ export function hasSentSame({ frozen, service }: Run, config: Config): boolean {
   return isSameService && Object.keys(columns).join('\n') === Object.keys(config.upload.columns).join('\n');
 }
 
-/** What the stages need of a run that has ended. Its config is today's, with the values that were fixed for it. */
+/**
+ * What the stages need of a run that has ended. Its config is today's, with the values that were fixed for it. If its
+ * source has changed, chunks whose files are gone are made from its results, if they can be.
+ */
 async function contextOf(
   { config, checkpoint, answers, files, logger, signal }: SegmentContext,
   run: Run,
@@ -110,7 +115,7 @@ async function contextOf(
 ): Promise<KeepAnswersNeeds> {
   const fixed = <T>(key: string, now: T): T => JSON.parse(run.frozen[key] ?? JSON.stringify(now)) as T;
   const { upload, chunks, result } = config;
-  return {
+  const context: KeepAnswersNeeds = {
     id: run.id,
     source: run.source,
     config: {
@@ -134,4 +139,10 @@ async function contextOf(
     signal,
     at: () => undefined,
   };
+  const isUnchanged = await checkAllFiles(run.source).then(
+    () => true,
+    () => false,
+  );
+  const fromParts = isUnchanged ? undefined : chunksFromParts(context, run);
+  return fromParts === undefined ? context : { ...context, files: fromParts };
 }

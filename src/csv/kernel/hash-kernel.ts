@@ -1,6 +1,7 @@
 /**
  * Hashes records in WebAssembly: SipHash-2-4-128 of the bytes that an uploaded file holds for a record, without its
- * number and its line feed. The same bytes in an uploaded file and in a source of any delimiter give the same hash.
+ * number, its line feed, and quotes that its fields do not need. The same values in an uploaded file and in a source of
+ * any delimiter give the same hash, quoted or not.
  */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { bytesBetween, endOfFitting, type Table } from '../table.js';

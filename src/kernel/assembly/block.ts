@@ -27,3 +27,12 @@ export function oddUpTo(bits: u64): u64 {
   bits ^= bits << 16;
   return bits ^ (bits << 32);
 }
+
+/** Whether a byte is in [from, to). */
+export function hasByte(from: i32, to: i32, byte: i32): bool {
+  const bytes = i8x16.splat(<i8>byte);
+  for (let at = from; at < to; at += BLOCK_BYTES) {
+    if ((bitsOf(at, bytes) & bitsBefore(at, to)) !== 0) return true;
+  }
+  return false;
+}

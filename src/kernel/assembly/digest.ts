@@ -1,7 +1,7 @@
 // Hashes the keys and the rows of a table by their values: it makes no difference whether a value is quoted.
 
 import { isBlankText } from './blank';
-import { BLOCK_BYTES, bitsBefore, bitsOf } from './block';
+import { hasByte } from './block';
 import { COMMA, QUOTE } from './bytes';
 import { copy, copyPlain } from './copy';
 import { fieldStart } from './field';
@@ -74,7 +74,7 @@ export function digestRows(
     sipHash(scratch, keyEnd - scratch, secret, out);
     const from = bytes + start;
     const to = bytes + load<i32>(rowEnds + ((fields - 1) << 2));
-    if (hasQuote(from, to)) {
+    if (hasByte(from, to, QUOTE)) {
       const end = writeUnquoted(bytes, start, rowEnds, fields, scratch);
       sipHash(scratch, end - scratch, secret, out + 16);
     } else {
@@ -116,14 +116,6 @@ function writeValue(from: i32, to: i32, out: i32): i32 {
     if (<i32>byte === QUOTE) at++;
   }
   return out;
-}
-
-function hasQuote(from: i32, to: i32): bool {
-  const quotes = i8x16.splat(<i8>QUOTE);
-  for (let at = from; at < to; at += BLOCK_BYTES) {
-    if ((bitsOf(at, quotes) & bitsBefore(at, to)) !== 0) return true;
-  }
-  return false;
 }
 
 /** Writes a row without the quotes that its values do not need, and returns the address behind it. */

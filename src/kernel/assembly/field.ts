@@ -5,6 +5,8 @@ import { copy, copyPlain, copyUnlessReturn, SPARE } from './copy';
 
 /** In the place of a delimiter: the fields are those of an output, and need no change. */
 export const AS_IS: i32 = 0;
+/** In the place of a delimiter: the fields are those of a comma CSV, and lose the quotes that they do not need. */
+export const UNQUOTED: i32 = -1;
 
 /** Most bytes that quotes add to a field. */
 const QUOTES: i32 = 2;
@@ -62,7 +64,7 @@ export function missingRoom(
  * @param start offset of the record.
  * @param ends address of its fields' ends.
  * @param runs address of the first and the last field of each run, -1 for a field that is empty.
- * @param delimiter of the fields; `AS_IS` copies each run as it is.
+ * @param delimiter of the fields, or `AS_IS`: copies each run as it is, or `UNQUOTED`.
  */
 export function writeRuns(
   bytes: i32,

@@ -1,7 +1,10 @@
-// Hashes records of a batch: the bytes that an uploaded file holds for them, without the number and the line feed.
+// Hashes records of a batch: the bytes that an uploaded file holds for them, without the number, the line feed, and the
+// quotes that its fields do not need.
 
 import { isBlankField } from './blank';
-import { fieldStart, missingRoom, writeRuns } from './field';
+import { hasByte } from './block';
+import { COMMA, QUOTE } from './bytes';
+import { fieldStart, missingRoom, UNQUOTED, writeRuns } from './field';
 import { sipHash } from './siphash';
 
 /** Index of the record at which the last call stopped. */
@@ -49,7 +52,10 @@ export function hashRecords(
       v128.store(hash, i64x2.splat(0));
       continue;
     }
-    const end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, scratch);
+    let end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, scratch);
+    if (delimiter === COMMA && hasByte(scratch, end, QUOTE)) {
+      end = writeRuns(bytes, start, recordEnds, chosen, runs, UNQUOTED, scratch);
+    }
     sipHash(scratch, end - scratch, key, hash);
   }
   hashedTo = at;

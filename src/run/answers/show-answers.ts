@@ -1,14 +1,16 @@
 /** Reports on the stored answers: which of them a run of a config would take, and until when. */
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
+import type { AnswerStore } from '../../reuse/answer-store.js';
 import type { Bytes, Segment } from '../../types.js';
 import { isUsable } from '../choose-records.js';
 
 /**
  * Why the answers of a segment are not taken. `service`, `columns`: of another service or of other sent columns; `epoch`:
- * of another `reuse.epoch`, so that they are only compared with; `expired`: all are too old; `empty`: forgotten.
+ * of another `reuse.epoch`, so that they are only compared with; `expired`: all are too old; `empty`: forgotten; `lost`:
+ * their file is missing or has another length, and a run makes it again or is refused.
  */
-export type Unused = 'service' | 'columns' | 'epoch' | 'expired' | 'empty';
+export type Unused = 'service' | 'columns' | 'epoch' | 'expired' | 'empty' | 'lost';
 
 export interface ShownSegment
   extends Pick<
@@ -53,14 +55,21 @@ export interface ShownAnswers {
 /** The id of an import begins with this. */
 export const IMPORT = 'import-';
 
-/** @param now epoch milliseconds. */
+/**
+ * @param answers whose files are looked for, but not read.
+ * @param now epoch milliseconds.
+ */
 export async function showAnswers(
   config: Config,
   checkpoint: Pick<CheckpointReader, 'segments'> | undefined,
+  answers: Pick<AnswerStore, 'sizeOfSegment'>,
   now: number,
 ): Promise<ShownAnswers> {
-  const rows = (await checkpoint?.segments()) ?? [];
-  const segments = rows.map((row) => shown(row, config, now));
+  const segments: ShownSegment[] = [];
+  for (const row of (await checkpoint?.segments()) ?? []) {
+    const isLost = (await answers.sizeOfSegment(row.id)) !== row.bytes;
+    segments.push(shown(row, isLost ? 'lost' : unusedOf(row, config, now), config));
+  }
   return { segments, taken: totals(segments.filter(({ unused }) => unused === null)), all: totals(segments) };
 }
 
@@ -82,12 +91,12 @@ export function isExpired(segment: Segment, reuse: Config['reuse'], now: number)
   return Math.max(successful ?? 0, failed ?? 0) <= now;
 }
 
-function shown(segment: Segment, config: Config, now: number): ShownSegment {
+function shown(segment: Segment, unused: Unused | null, config: Config): ShownSegment {
   const { sha256: _, of: _of, ...row } = segment;
   return {
     ...row,
     from: segment.run.startsWith(IMPORT) ? 'import' : 'run',
-    unused: unusedOf(segment, config, now),
+    unused,
     expires: expiryOf(segment, config.reuse),
   };
 }

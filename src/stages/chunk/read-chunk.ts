@@ -5,6 +5,8 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { readHeader } from '../../csv/read-header.js';
 import { scanBuffer } from '../../csv/scan-records.js';
+import type { Table } from '../../csv/table.js';
+import { readKeys } from '../../results/join-by-key.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
@@ -93,16 +95,22 @@ async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<Reco
     count += batch.count;
   }
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
-  const numbers = picked === undefined ? await numbersInSource(run, chunk) : Int32Array.from(picked);
-  const block = { bytes: rows, count, fields, starts, ends, numbers };
+  const table = { bytes: rows, count, fields, starts, ends };
+  const numbers = picked === undefined ? await numbersIn(run, chunk, table) : Int32Array.from(picked);
+  const block = { ...table, numbers };
   checkSameRecords(run, chunk, block);
   return block;
 }
 
-/** The numbers of a chunk's records, which are the next ones of the source. Reads it again only if some lie between. */
-async function numbersInSource(run: ReadChunkNeeds, chunk: ChunkRow): Promise<Int32Array<ArrayBuffer>> {
+/** The numbers of a chunk's records. Reads the source again only if the file does not have them and some are left out. */
+async function numbersIn(
+  run: ReadChunkNeeds,
+  chunk: ChunkRow,
+  file: Table,
+): Promise<Int32Array<ArrayBuffer>> {
   const numbers = Int32Array.from({ length: chunk.records }, (_, at) => chunk.firstRecord + at);
   if (numbers.at(-1) === chunk.lastRecord) return numbers;
+  if (run.config.upload.keyColumn !== null) return readKeys(file, 0);
   let count = 0;
   for await (const { firstRecord, count: more } of recordsOfChunk(run, chunk)) {
     for (let at = 0; at < more; at++) numbers[count + at] = firstRecord + at;

@@ -46,10 +46,10 @@ async function hasNewerRound(run: KeepAnswersNeeds, { newest }: Segment): Promis
 /**
  * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Chunks whose
  * kept file is lost and whose source has changed are left out, and that is logged.
- * @param replaced the segment of the run that the new one replaces.
+ * @param replaced the segment of the run that the new one replaces; then no chunk is left out.
  * @param of how the run's sent records have ended; undefined if it has not been published.
  * @returns undefined if there is no answer.
- * @throws SourceError when the source of a run without kept files has changed.
+ * @throws SourceError when the source has changed, and a chunk that must not be left out was not kept.
  */
 export async function makeSegment(
   run: KeepAnswersNeeds,
@@ -94,7 +94,8 @@ async function writeSegment(
     ...(of && { of }),
   });
   try {
-    const isAny = await addChunks(run, writer, columns, added);
+    const mayLeaveOut = run.chosen !== null && replaced === undefined;
+    const isAny = await addChunks(run, writer, columns, added, mayLeaveOut);
     return isAny && added.size === 0 ? await writer.finish() : undefined;
   } finally {
     await writer.close();
@@ -119,6 +120,7 @@ async function addChunks(
   writer: SegmentWriter,
   columns: readonly string[],
   added: Set<string>,
+  mayLeaveOut: boolean,
 ): Promise<boolean> {
   const firstField = run.config.upload.keyColumn === null ? 0 : 1;
   const onChange = (_: ChunkRow, { unknown }: ColumnChange) => {
@@ -130,7 +132,7 @@ async function addChunks(
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.state !== 'downloaded') continue;
-      const block = await readIfPossible(run, chunk);
+      const block = await readIfPossible(run, chunk, mayLeaveOut);
       if (block === undefined) {
         lost += chunk.records;
         continue;
@@ -154,11 +156,11 @@ async function addChunks(
 }
 
 /** The records of a chunk; undefined if neither its file nor the source has them any more. */
-async function readIfPossible(run: KeepAnswersNeeds, chunk: ChunkRow) {
+async function readIfPossible(run: KeepAnswersNeeds, chunk: ChunkRow, mayLeaveOut: boolean) {
   try {
     return await readChunkBlock(run, chunk);
   } catch (error) {
-    if (!(error instanceof SourceError) || run.chosen === null) throw error;
+    if (!(error instanceof SourceError) || !mayLeaveOut) throw error;
     return undefined;
   }
 }

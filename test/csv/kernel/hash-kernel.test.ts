@@ -97,6 +97,22 @@ describe('the hash of a record', () => {
     },
   );
 
+  it.each([
+    ['"a","b"', 'a,b'],
+    ['a,""', 'a,'],
+    ['"a, b","c"', '"a, b",c'],
+    ['"say ""x""","c"', '"say ""x""",c'],
+    ['"lone\rreturn",c', 'lone\rreturn,c'],
+  ])('of %j is that of %j: quotes that a field does not need make no difference', async (one, other) => {
+    const [quoted, plain] = await Promise.all(
+      [one, other].map((record) => blockOf(`id,${record}\n`, { fields: 3 })),
+    );
+    expect(hashesOf(quoted!, [1, 2])).toEqual(hashesOf(plain!, [1, 2]));
+    const values = await blockOf('id;"a";b\n', { fields: 3, delimiter: ';' });
+    const same = one === '"a","b"';
+    expect(hashesOf(quoted!, [1, 2])[0] === hashesOf(values, [1, 2], 59)[0]).toBe(same);
+  });
+
   it('is the same however many records are loaded at once', async () => {
     const block = await blockWith(',');
     for (const sliceBytes of [1, 20, 40, 100_000]) {

@@ -3,10 +3,12 @@ import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { InterruptedError, publish } from '../../../pipelines/index.js';
+import type { Behaviour } from '../../fake-service/behaviour.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import {
   changedLines,
+  line,
   type Nights,
   sampleLines,
   unknownNames,
@@ -45,9 +47,15 @@ const ways: readonly (readonly [string, (path: string) => Promise<void>])[] = [
   ['changed at its beginning', (path) => flip(path, 0)],
 ];
 
+/** Results do not hold all that was sent, so that no record can be found again by them. */
+const withoutAddress: Behaviour = {
+  style: () => ({ columns: (all) => all.filter((column) => column !== 'address') }),
+};
+
 describe('a segment whose source has changed', () => {
-  it.each(ways)('%s ends the night before it pays', async (_, damage) => {
-    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+  it.each(ways)('%s ends the night before it pays if results lack a sent column', async (_, damage) => {
+    const setup = { behaviour: withoutAddress, config: { reuse: { maxMiss: '100%' } } };
+    await withNights(setup, async (nights) => {
       await nights.night(A);
       await damage(await fileIn(nights, 'segments'));
       const { error, bought } = await nights.badNight(B);
@@ -61,6 +69,47 @@ describe('a segment whose source has changed', () => {
       expect(await readdir(join(nights.config().stateDir, 'reuse/choices'))).toHaveLength(1);
       // It goes on when the user decides to buy.
       expect((await nights.night(B, {}, { reuse: false })).bought).toHaveLength(B.length);
+    });
+  });
+});
+
+describe('a segment whose source has changed, and whose results hold what was sent', () => {
+  it.each([
+    ['in the style of the upload', {}],
+    ['with quotes around every field and CRLF', { quoted: true, newline: '\r\n' as const }],
+  ])('is built again from its results, %s', async (_, style) => {
+    await withNights({ behaviour: { style: () => style } }, async (nights) => {
+      await nights.night(A);
+      await rm(await fileIn(nights, 'segments'));
+      expect((await nights.night(B)).bought).toEqual(unknownNames(B, A));
+      await expectEnriched(nights);
+      // The second one is of a run that took most answers from the first.
+      const [, second] = (await readdir(join(nights.config().stateDir, 'reuse/segments'))).sort();
+      await rm(join(nights.config().stateDir, 'reuse/segments', second!));
+      expect((await nights.night(B.map((one) => withNote(one, 'c')))).bought).toEqual([]);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('is built again with the answers of rounds', async () => {
+    // The second chunk is that of the round.
+    const behaviour: Behaviour = {
+      results: (results, { chunk }) =>
+        results.map(({ sent }) => {
+          const fails = chunk === 1 && sent.name!.startsWith('N');
+          return fails
+            ? { sent, status: 'FAILED', added: { reason: 'later' } }
+            : { sent, status: 'SUCCESSFUL', added: { code: `${chunk}` } };
+        }),
+    };
+    const lines = ['N1', 'A', 'N2', 'B', 'C'].map((name) => line(name));
+    const failures = { rounds: 1, tolerate: '100%' };
+    await withNights({ behaviour, config: { failures } }, async (nights) => {
+      expect(await nights.night(lines)).toMatchObject({ counts: { successful: 5 } });
+      await rm(await fileIn(nights, 'segments'));
+      expect((await nights.night(lines.map((one) => withNote(one, 'b')))).bought).toEqual([]);
+      const rows = await nights.rows();
+      expect(rows.map(({ prediction_code }) => prediction_code)).toEqual(['2', '1', '2', '1', '1']);
     });
   });
 });

@@ -28,8 +28,11 @@ function segment(changes: Partial<Segment> = {}): Segment {
   };
 }
 
+/** Every file is there. */
+const stored = { sizeOfSegment: async () => 1200 };
+
 async function unusedOf(changes: Partial<Segment>) {
-  const { segments } = await showAnswers(config, { segments: async () => [segment(changes)] }, NOW);
+  const { segments } = await showAnswers(config, { segments: async () => [segment(changes)] }, stored, NOW);
   return segments[0]!.unused;
 }
 
@@ -41,11 +44,12 @@ describe('showAnswers', () => {
     expect(await unusedOf({ epoch: '' })).toBe('epoch');
     expect(await unusedOf({ newest: NOW - 90 * DAY })).toBe('expired');
     expect(await unusedOf({ successful: 0, failed: 0 })).toBe('empty');
+    expect(await unusedOf({ bytes: 1201 })).toBe('lost');
   });
 
   it('sums up what is taken, and all', async () => {
     const segments = [segment(), segment({ id: 'import-x-1', run: 'import-x', service: 'other', failed: 0 })];
-    const shown = await showAnswers(config, { segments: async () => segments }, NOW);
+    const shown = await showAnswers(config, { segments: async () => segments }, stored, NOW);
     expect(shown.taken).toEqual({ segments: 1, successful: 10, failed: 2, bytes: 1200, bytesPerRecord: 100 });
     expect(shown.all).toMatchObject({ segments: 2, successful: 20, failed: 2 });
     expect(shown.segments.map(({ from }) => from)).toEqual(['run', 'import']);
@@ -56,7 +60,9 @@ describe('showAnswers', () => {
   });
 
   it('works without a state', async () => {
-    expect(await showAnswers(config, undefined, NOW)).toMatchObject({ all: { bytesPerRecord: null } });
+    expect(await showAnswers(config, undefined, stored, NOW)).toMatchObject({
+      all: { bytesPerRecord: null },
+    });
   });
 });
 
