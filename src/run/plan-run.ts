@@ -248,7 +248,8 @@ async function findNext(
   }
   const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begins;
-  const { withheld } = done;
+  const { withheld, confirmed } = done;
+  if (confirmed !== null) return { kind: 'done', run: done, publishedAgain: null };
   const why =
     withheld === null
       ? await whyPublishedAgain(
