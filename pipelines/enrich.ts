@@ -2,26 +2,17 @@
 import {
   appendMerged,
   type Config,
-  checkLearned,
-  checkLoadOfRest,
-  chunkRecords,
-  downloadParts,
-  mergeResults,
   type RunOptions,
   type RunSummary,
   refetchParts,
-  runStages,
-  submitChunks,
   summarizeRun,
-  trackFolios,
 } from '../src/index.js';
 import { answerFailed } from './answer-failed.js';
-import { fetchFinished } from './fetch-finished.js';
+import { answerSource } from './answer-source.js';
 import { loadDone } from './load.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { publishPartlyAtDeadline } from './publish-partly.js';
-import { tryCanary } from './try-canary.js';
 import { withLostRechecked } from './with-ready-run.js';
 
 /**
@@ -38,22 +29,8 @@ export async function enrich(config: Config, options: RunOptions = {}): Promise<
 
 async function enrichWhole(config: Config, options: RunOptions): Promise<RunSummary> {
   return withLostRechecked(config, options, async (run) => {
-    if (run.found === 'continued') {
-      await fetchFinished(run);
-      await checkLoadOfRest(run);
-    }
     if (run.found !== 'done') {
-      await tryCanary(run);
-      await runStages(
-        run.controller,
-        chunkRecords(run),
-        submitChunks(run, (chunk) => refetchParts(run, chunk)),
-        trackFolios(run),
-        downloadParts(run),
-        mergeResults(run, (chunk) => refetchParts(run, chunk)),
-        checkLearned(run),
-        appendMerged(run),
-      );
+      await answerSource(run, appendMerged(run));
       await answerFailed(run);
       await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     }

@@ -4,7 +4,14 @@ export { type AbandonedChunk, type Abandonment, type AbandonOptions, abandon } f
 export { type AdoptedChunk, type Adoption, adopt } from './adopt.js';
 export { type CollectOptions, collect } from './collect.js';
 export { enrich } from './enrich.js';
+export {
+  type EnrichedBytesOptions,
+  type EnrichedRecordsOptions,
+  enrichedBytes,
+  enrichedRecords,
+} from './enriched.js';
 export { type LoadedRun, load } from './load.js';
+export { type OpenRun, openRun, withRun } from './open-run.js';
 export { type Pruned, type PruneOptions, prune } from './prune.js';
 export { publish } from './publish.js';
 export { type RetryOptions, retry } from './retry.js';

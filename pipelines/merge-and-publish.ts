@@ -37,4 +37,5 @@ export async function mergeAndPublish(
   }
 }
 
-async function* nothingToFetch(): AsyncGenerator<never> {}
+/** The first stage of a chain that merges what is downloaded already. */
+export async function* nothingToFetch(): AsyncGenerator<never> {}

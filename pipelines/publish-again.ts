@@ -9,6 +9,7 @@ import {
   type Run,
   refetchParts,
   releaseReason,
+  removeUnneeded,
   removeWithheldFiles,
   rewriteMarker,
   type SummaryNotes,
@@ -21,7 +22,7 @@ import { mergeAndPublish } from './merge-and-publish.js';
  * Publishes the run again from the stored results, as a new publication, if the output is missing, was replaced by
  * another publication of this pipeline, or is configured differently now. The service is asked only for parts that are
  * missing or damaged on the disk. A missing marker is written again, because a loader waits for it. A withheld run is
- * published if the config allows it now; else nothing is done.
+ * published if the config allows it now; else nothing is done. Nor is it for a confirmed run, which has no output.
  * @param run a run that is done or withheld.
  * @returns the reason why it was published, for the summary.
  * @throws ConfigError `OUTPUT_CHANGED` when something else has changed the output, `RUN_DONE_OTHERWISE`; GuardError
@@ -29,6 +30,10 @@ import { mergeAndPublish } from './merge-and-publish.js';
  */
 export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
   const row = (await run.checkpoint.run(run.id))!;
+  if (row.confirmed !== null) {
+    await removeUnneeded(run);
+    return {};
+  }
   if (row.withheld !== null) return publishWithheld(run, row, row.withheld);
   const output = await checkPublished(run, row);
   if (output.kind === 'in-place') {
@@ -63,23 +68,30 @@ async function publishWithheld(run: OpenRun, row: Run, withheld: Withheld): Prom
 
 /** Writes all rows again, and publishes them. @returns null if they are withheld. */
 async function writeAgain(run: OpenRun, row: Run, why: string): Promise<Publication | null> {
-  const source = await checkDoneSource(run, why);
+  const again = { ...run, source: await checkDoneSource(run, why) };
   await run.prepareOutput();
   run.logger.info(
     { run: run.id },
     `run ${run.id} is ${row.state}, and is published${row.state === 'done' ? ' again' : ''} from what was bought: ${why}`,
   );
+  await prepareToMergeAgain(again, row);
+  return mergeAndPublish(again, (chunk) => refetchParts(again, chunk));
+}
+
+/**
+ * Prepares a run that has ended for merging all its rows again, and fetches results that are missing.
+ * @param run with its source as `checkDoneSource` has found it.
+ */
+export async function prepareToMergeAgain(run: OpenRun, row: Run): Promise<void> {
   const isUnjoined = await unmergeAll(run);
   // Replaces columns that were declared by mistake after the publication: no row could be written with them.
-  const { resultColumns } = row.publication ?? { resultColumns: [] };
+  const { resultColumns } = row.publication ?? row.confirmed ?? { resultColumns: [] };
   if (!isUnjoined && resultColumns.length > 0) {
     await run.checkpoint.recordColumns(run.id, resultColumns, false);
   }
   // Fetches missing results: damaged parts, or chunks that were recovered without their parts.
-  const again = { ...run, source };
-  const deferred = await fetchFinished(again);
+  const deferred = await fetchFinished(run);
   if (deferred !== undefined) throw deferred;
-  return mergeAndPublish(again, (chunk) => refetchParts(again, chunk));
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type RunSummary,
   runStages,
   summarizeRun,
+  withHandedRecords,
 } from '../src/index.js';
 import { loadDone } from './load.js';
 import { publishAgain } from './publish-again.js';
@@ -30,16 +31,17 @@ export async function publishPartlyAtDeadline(
   work: RunWork,
 ): Promise<RunSummary> {
   checkMayPublishPartly(config, options);
+  const handed = withHandedRecords(options);
   let id: string | undefined;
   const onRun = (run: string) => {
     id = run;
     options.onRun?.(run);
   };
   try {
-    return await work({ ...options, onRun });
+    return await work({ ...handed, onRun });
   } catch (error) {
     if (!(error instanceof DeadlineError) || !options.publishPartial || id === undefined) throw error;
-    const { deadline: _, ...rest } = options;
+    const { deadline: _, ...rest } = handed;
     return withReadyRun(config, { ...rest, existing: id }, async (run) => {
       // If only the last step of publishing was missing, opening the run has finished it.
       const { state } = (await run.checkpoint.run(run.id))!;

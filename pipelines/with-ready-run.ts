@@ -17,12 +17,13 @@ import {
   runStages,
   supersede,
   trackFolios,
+  withHandedRecords,
   withRun,
 } from '../src/index.js';
 import { pruneAfter } from './prune.js';
 
 /** A run that can go on, or is done. */
-type ReadyRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'publishing' | 'outdated'> };
+export type ReadyRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'publishing' | 'outdated'> };
 
 /**
  * If publishing was interrupted, the output is put in place first. If the source has changed and `source.onChange` is
@@ -33,20 +34,23 @@ export async function withReadyRun<T>(
   options: RunOptions | undefined,
   body: (run: ReadyRun) => Promise<T>,
 ): Promise<T> {
-  const ready = await withRun(config, options, async (run) => {
-    if (isReady(run)) {
-      const result = await body(run);
-      await pruneAfter(run);
-      return { result };
+  const handed = withHandedRecords(options ?? {});
+  const ready = await withRun(config, handed, async (run) => {
+    if (!isReady(run)) {
+      await finishEarlier(run, handed);
+      return undefined;
     }
-    if (run.found === 'outdated') await collectOutdated(run, options ?? {});
-    else {
-      const row = await run.checkpoint.run(run.id);
-      await putInPlace(run, row!.publication!);
-    }
-    return undefined;
+    const result = await body(run);
+    await pruneAfter(run);
+    return { result };
   });
-  return ready === undefined ? withReadyRun(config, options, body) : ready.result;
+  return ready === undefined ? withReadyRun(config, handed, body) : ready.result;
+}
+
+/** Finishes what an earlier process has left: the run must be opened again after it. */
+export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<void> {
+  if (run.found === 'outdated') return collectOutdated(run, options);
+  await putInPlace(run, (await run.checkpoint.run(run.id))!.publication!);
 }
 
 /**
@@ -60,12 +64,13 @@ export async function withLostRechecked<T>(
   options: RunOptions | undefined,
   body: (run: ReadyRun, reopened: boolean) => Promise<T>,
 ): Promise<T> {
-  const done = await withReadyRun(config, options, async (run) => {
+  const handed = withHandedRecords(options ?? {});
+  const done = await withReadyRun(config, handed, async (run) => {
     const reopened = await recheckLost(run);
     // The run must be found again, because it is unfinished now.
     return run.found === 'done' && reopened ? undefined : { result: await body(run, reopened) };
   });
-  return done === undefined ? withReadyRun(config, options, (run) => body(run, true)) : done.result;
+  return done === undefined ? withReadyRun(config, handed, (run) => body(run, true)) : done.result;
 }
 
 /**
@@ -86,7 +91,7 @@ export async function checkNoOtherOpen(run: OpenRun, verb: 'adopt' | 'retry'): P
   );
 }
 
-function isReady(run: OpenRun): run is ReadyRun {
+export function isReady(run: OpenRun): run is ReadyRun {
   return run.found !== 'publishing' && run.found !== 'outdated';
 }
 
@@ -111,8 +116,11 @@ async function collectOutdated(run: OpenRun, options: Pick<RunOptions, 'reuse' |
   );
 }
 
-/** @returns whether the run had ended and is open again. */
-async function recheckLost(run: OpenRun): Promise<boolean> {
+/**
+ * Asks for the lost folios of a run once more.
+ * @returns whether the run had ended and is open again.
+ */
+export async function recheckLost(run: OpenRun): Promise<boolean> {
   const { state, prunedAt } = (await run.checkpoint.run(run.id))!;
   const hasEnded = state === 'done' || state === 'withheld';
   if (run.found === 'new' || prunedAt !== null || !(await hasLostFolios(run))) return false;

@@ -95,6 +95,9 @@ export {
 } from './report/ledger.js';
 export { priceOf, recordsToSend } from './report/origins.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
+export { createOutputLayout, outputColumns, outputHeader } from './results/output-layout.js';
+export { createRowReader, type RowObject } from './results/read-rows.js';
+export { checkRow, type RowSchema } from './results/standard-schema.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
 export { longestAges, pruneAnswers } from './run/answers/prune-answers.js';
@@ -122,7 +125,7 @@ export {
   openLoadTarget,
 } from './run/load-run.js';
 export { checkKnown, namedRun } from './run/named-run.js';
-export { type OpenRun, openRun, withRun } from './run/open-run.js';
+export { type OpenRun, openRun, runError, withRun } from './run/open-run.js';
 export {
   openAnswers,
   type StateContext,
@@ -143,13 +146,19 @@ export {
   type UploadSum,
 } from './run/recover.js';
 export type { RecoveredAnswers } from './run/recover-answers.js';
-export type { RunOptions, RunPorts, ServiceEndpoint } from './run/run-options.js';
+export {
+  type RunOptions,
+  type RunPorts,
+  type ServiceEndpoint,
+  withHandedRecords,
+} from './run/run-options.js';
 export { openApi, serviceIdentity } from './run/service.js';
 export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { findRestamped } from './source/source-files.js';
 export type { InputStream } from './spool/copy-stdin.js';
+export { HandedRecords, type SourceRecords } from './spool/handed-records.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';
@@ -171,17 +180,21 @@ export {
   isSourceAnswered,
 } from './stages/publish/check-complete.js';
 export { checkPublished } from './stages/publish/check-published.js';
+export { checkAllGiven, confirmRows, removeUnneeded } from './stages/publish/confirm-rows.js';
 export { appendMerged, hasWorkFile, publishOutput } from './stages/publish/publish-output.js';
 export { publishPartly } from './stages/publish/publish-partly.js';
 export { putInPlace, rewriteMarker } from './stages/publish/put-in-place.js';
 export { removeRewritten, removeWaitingFiles } from './stages/publish/waiting-files.js';
-export { removeWithheldFiles } from './stages/publish/withhold-output.js';
+export { removeWithheldFiles, withholdOutput } from './stages/publish/withhold-output.js';
 export { checkCanary } from './stages/submit/check-canary.js';
 export { submitChunks } from './stages/submit/submit-chunks.js';
 export { type ParsedNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';
 export { hasLostFolios, recheckLostFolios } from './stages/track/lost-folios.js';
 export { trackFolios } from './stages/track/track-folios.js';
+export { abortOnEarlyReturn } from './streams/abortable.js';
+export { giveBack } from './streams/buffer-pool.js';
 export { systemClock } from './streams/clock.js';
+export { iterateChain } from './streams/iterate-chain.js';
 export { mapConcurrent } from './streams/map-concurrent.js';
 export type { Permits } from './streams/permits.js';
 export { drain, runStages, type SinkStage, type SourceStage, type Stage } from './streams/run-stages.js';

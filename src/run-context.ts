@@ -1,6 +1,6 @@
 /** The context of a run: everything that its stages work with. Each stage names the part that it needs. */
 import type { PredictionApi } from './api/prediction-api.js';
-import type { Checkpoint } from './checkpoint/checkpoint.js';
+import type { Checkpoint, RowCounts } from './checkpoint/checkpoint.js';
 import type { Config } from './config/schema.js';
 import type { DeltaStore } from './delta/delta-store.js';
 import type { FoliopipeError, UntrustedError } from './errors.js';
@@ -70,6 +70,11 @@ export interface RunContext {
     /** The running judgement, or the last one. It resolves to an error if a chunk did not pass. */
     judging: Promise<UntrustedError | undefined>;
   };
+  /**
+   * The rows that merge-results has given in this process, from the first record on, and that were taken. Undefined while
+   * it has not begun there.
+   */
+  readonly given: { rows: { readonly counts: RowCounts; readonly columns: readonly string[] } | undefined };
   /** The hash of the work file; known only if this process has written all of it. */
   readonly work: KnownWork;
   readonly clock: Clock;

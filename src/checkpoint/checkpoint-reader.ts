@@ -19,8 +19,8 @@ export interface CheckpointReader {
   /** The newest run of a pipeline that is `open` or `publishing`. */
   unfinishedRun(pipeline: string): Promise<Run | undefined>;
   /**
-   * The run that `last` names: the unfinished one, else the one that was published last, or was withheld after that. An
-   * older run that is published again is the last one. Never a superseded run.
+   * The run that `last` names: the unfinished one, else the one that was published last, or was withheld or confirmed
+   * after that. An older run that is published again is the last one. Never a superseded run.
    */
   latestRun(pipeline: string): Promise<Run | undefined>;
   /** The `done` and `withheld` runs of a pipeline on a service whose source had this content, newest first. */

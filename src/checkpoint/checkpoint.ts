@@ -22,6 +22,7 @@ import type {
   AttemptFileName,
   Budget,
   ChunkRow,
+  Confirmed,
   NewChunk,
   NewPublication,
   NewRun,
@@ -213,6 +214,11 @@ export interface Checkpoint extends CheckpointReader {
    * @param segment the answers that the run has bought; replaces an older segment of the run.
    */
   recordWithheld(run: string, withheld: Withheld, at: number, segment?: Segment): Promise<void>;
+  /**
+   * `open` or `withheld` to `done`, without a publication: a sink of the embedding program has all rows.
+   * @param segment the answers that the run has bought; replaces an older segment of the run.
+   */
+  recordConfirmed(run: string, confirmed: Confirmed, at: number, segment?: Segment): Promise<void>;
   /**
    * `open`, `publishing` or `withheld`, or `done` when the output is written again, to `publishing`. Gives the publication the
    * pipeline's next number, which is never used twice; the same file committed again keeps its number.

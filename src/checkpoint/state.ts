@@ -17,7 +17,7 @@ import type {
 
 /**
  * `open`: in progress, or can be resumed. `publishing`: the output is complete and hashed, and is being put in place.
- * `done`: published. `withheld`: complete, and not published, because too many records failed (`failures.onExceeded`).
+ * `done`: published, or its rows are confirmed. `withheld`: complete, and not published, because too many records failed (`failures.onExceeded`).
  * `superseded`: replaced by a newer run, never resumed.
  */
 export type RunState = 'open' | 'publishing' | 'done' | 'withheld' | 'superseded';
@@ -80,6 +80,11 @@ export interface Withheld {
   readonly tolerate: number;
 }
 
+/** How a run has ended whose rows went to a sink of the embedding program, which has confirmed that it has them. */
+export interface Confirmed extends Pick<Publication, 'exitCode' | 'counts' | 'resultColumns' | 'drift'> {
+  readonly origins: Origins;
+}
+
 /** A publication before it has a number. */
 export type NewPublication = Omit<Publication, 'number'>;
 
@@ -105,7 +110,9 @@ export interface Run extends NewRun {
   readonly publication: Publication | null;
   /** Null in all states but `withheld`. */
   readonly withheld: Withheld | null;
-  /** Epoch milliseconds at which it was published, withheld or superseded. */
+  /** Null unless its rows went to a sink of the embedding program and it has no publication. */
+  readonly confirmed: Confirmed | null;
+  /** Epoch milliseconds at which it was published, confirmed, withheld or superseded. */
   readonly finishedAt: number | null;
   /** Epoch milliseconds at which its results were removed; its uploads stay in the ledger. */
   readonly prunedAt: number | null;

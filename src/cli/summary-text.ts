@@ -61,6 +61,11 @@ function isNothingSent({ origins, outdated, uploads, searches }: RunSummary): bo
 function published(summary: RunSummary): string[] {
   const { output, columns, manifest, marker, publication, withheld } = summary;
   if (withheld !== null) return [stayingLine(withheld), recordsLine(summary), ...runReuseLines(summary)];
+  if (summary.confirmed) {
+    const output =
+      '  output    none: a program took the rows and confirmed them; foliopipe publish writes a file';
+    return [output, recordsLine(summary), ...runReuseLines(summary), ...driftLines(summary)];
+  }
   if (output === null) return [];
   return [
     `  output    ${output.data ?? output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,

@@ -82,14 +82,25 @@ function withoutUnneeded(settings: readonly Setting[], needs: ServiceNeeds): rea
 
 /**
  * The config of a program that embeds foliopipe: a plain object with the values that YAML would give, such as durations
- * as texts with a unit. Uses no environment: `${VAR}` is a problem, and `$${` means `${`.
+ * as texts with a unit. Uses no environment: `${VAR}` is a problem, and `$${` means `${`. Without `source.path` and
+ * `source.query`, the program hands in the records (`RunOptions.records`).
  * @param baseDir base folder of relative paths.
  * @throws ConfigError `CONFIG_INVALID` with every problem at once.
  */
 export function parseConfig(value: unknown, baseDir: string): Config {
-  const settings = toSettings(value, [], () => undefined);
+  const settings = withHandedSource(toSettings(value, [], () => undefined));
   const config = resolveConfig(settings, {}, resolve(baseDir), new Problems());
   return { ...config, ownFiles: tokenFiles(settings, {}, resolve(baseDir)) };
+}
+
+/** The settings with `-` for a source that is named nowhere: the program hands it in. */
+function withHandedSource(settings: readonly Setting[]): readonly Setting[] {
+  const isNamed = settings.some(
+    ({ key, value }) =>
+      value !== null && (isUnder(key, ['source', 'path']) || isUnder(key, ['source', 'query'])),
+  );
+  if (isNamed) return settings;
+  return [...settings, { key: ['source', 'path'], value: STREAM, origin: undefined }];
 }
 
 /** The paths of all files that are named as the token's, also where none is read. */

@@ -64,7 +64,7 @@ export interface LedgerTotals {
   readonly rehearsalRecords: number;
 }
 
-/** Records that published runs did not pay for, because their answer was known. */
+/** Records that published and confirmed runs did not pay for, because their answer was known. */
 export interface LedgerReuse {
   readonly reused: number;
   readonly duplicates: number;
@@ -77,9 +77,10 @@ export function ledgerReuse(
   options: LedgerOptions & Pick<Config['budget'], 'currency'>,
 ): LedgerReuse {
   const isWanted = createMonthFilter(options);
-  const counted = runs.flatMap(({ createdAt, publication, rehearsal }) =>
-    publication === null || rehearsal || !isWanted(createdAt) ? [] : [publishedOrigins(publication)],
-  );
+  const counted = runs.flatMap(({ createdAt, publication, confirmed, rehearsal }) => {
+    const ended = publication ?? confirmed;
+    return ended === null || rehearsal || !isWanted(createdAt) ? [] : [publishedOrigins(ended)];
+  });
   const reused = counted.reduce((sum, origins) => sum + origins.reused.records, 0);
   const duplicates = counted.reduce((sum, origins) => sum + origins.duplicates.records, 0);
   const saved = savedBy({ reused: { records: reused }, duplicates: { records: duplicates } }, options);

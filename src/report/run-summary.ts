@@ -19,7 +19,7 @@ export interface RunSummary {
   readonly pipeline: string;
   readonly service: string;
   readonly state: Run['state'];
-  /** Exit code of the publication; 9 if the output is withheld; null while the run is not complete. */
+  /** Exit code of the publication, or of what was confirmed; 9 if the output is withheld; null while the run is not complete. */
   readonly exitCode: number | null;
   /** Whether answers came from a local service (rule "A rehearsal never looks real"). */
   readonly rehearsal: boolean;
@@ -29,6 +29,8 @@ export interface RunSummary {
   readonly prunedAt: number | null;
   /** Whether there is a publication of the run. */
   readonly published: boolean;
+  /** Whether the rows went to a sink of the embedding program, which has confirmed them, and nothing is published. */
+  readonly confirmed: boolean;
   /** Number of the publication, which increases within the pipeline; null while there is none. */
   readonly publication: number | null;
   /** Why this process has published a done run again; null if it has not. */
@@ -132,27 +134,28 @@ export async function summarizeRun(
   const mayAdopt = run.state !== 'superseded' && tally.uploads.ambiguous > 0;
   const mayBeGivenUp = run.state !== 'superseded' && tally.chunks.unprocessed > 0;
   const published = (run.state === 'done' ? run.publication : partial) ?? null;
-  const columns = published?.resultColumns ?? run.columns ?? [];
   const { withheld } = run;
+  const confirmed = published === null ? run.confirmed : null;
+  const ended = published ?? confirmed;
+  const columns = ended?.resultColumns ?? run.columns ?? [];
   const place = published === null ? '' : publicationPlace(published.output.path, id, published.number);
-  const origins = published
-    ? publishedOrigins(published)
-    : (withheld?.origins ?? openOrigins(run, tally.counts));
+  const origins = ended ? publishedOrigins(ended) : (withheld?.origins ?? openOrigins(run, tally.counts));
   return {
     run: id,
     pipeline: run.pipeline,
     service: run.service,
     state: run.state,
-    exitCode: withheld === null ? (published?.exitCode ?? null) : withheldExitCode,
+    exitCode: withheld === null ? (ended?.exitCode ?? null) : withheldExitCode,
     rehearsal: run.rehearsal,
     found,
     prunedAt: run.prunedAt,
     published: published !== null,
+    confirmed: confirmed !== null,
     publication: published?.number ?? null,
     publishedAgain,
     released,
     withheld: withheld && (await withheldFacts({ checkpoint, output }, run, withheld)),
-    counts: (published ?? withheld)?.counts ?? countsOf(run.source, tally),
+    counts: (ended ?? withheld)?.counts ?? countsOf(run.source, tally),
     origins,
     saved: savedBy(origins, config.budget),
     outdated: run.choice?.outdated ?? null,
@@ -176,7 +179,7 @@ export async function summarizeRun(
       ...(await findOutput({ checkpoint, output }, run.pipeline, published)),
     },
     ...(published && deltaOf(published, place)),
-    ...(published?.drift && { drift: published.drift }),
+    ...(ended?.drift && { drift: ended.drift }),
     ...(load && { load }),
     manifest: published && manifestPath(place),
     marker: published && markerPath(place, run.rehearsal, published.exitCode),

@@ -4,6 +4,7 @@
  */
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
+import { OWN_DIALECT } from '../config/source-section.js';
 import { checkDuckdb } from '../duckdb/open-duckdb.js';
 import { PARQUET_NEED } from '../duckdb/write-parquet.js';
 import { ConfigError, SourceError } from '../errors.js';
@@ -33,7 +34,10 @@ import { checkOutputPlace } from './check-output.js';
 import type { RunOptions } from './run-options.js';
 
 /** What `checkSource` may be told. */
-export type CheckSourceOptions = Pick<RunOptions, 'onScan' | 'onCopy' | 'stdin' | 'at' | 'logger' | 'clock'> &
+export type CheckSourceOptions = Pick<
+  RunOptions,
+  'onScan' | 'onCopy' | 'stdin' | 'records' | 'at' | 'logger' | 'clock'
+> &
   Pick<ScanSourceOptions, 'watch' | 'onExcess'> &
   Pick<OpenSourceOptions, 'kept' | 'folder' | 'makeRoom'>;
 
@@ -70,12 +74,20 @@ export async function checkSource(
     (await hasSameStamps(known.source, paths));
   const source = isKnown
     ? known.source
-    : await scan(config, { ...options, signal }, paths, limit).catch((error: unknown) => {
-        throw nameCopies(error, opened);
-      });
+    : await scan(withOwnDialect(config, opened), { ...options, signal }, paths, limit).catch(
+        (error: unknown) => {
+          throw nameCopies(error, opened);
+        },
+      );
   if (opened.names !== null) await checkCopies(source);
   checkColumns(source, config);
   return withNames(source, opened);
+}
+
+/** The config with the dialect that foliopipe writes itself, if that has made the text from objects. */
+function withOwnDialect(config: Config, { isOurs }: SourceFiles): Config {
+  if (!isOurs) return config;
+  return { ...config, source: { ...config.source, ...OWN_DIALECT, quote: 'auto', skipLines: 0, isOurs } };
 }
 
 /** Names in an error what was copied, beside the copy, in which a person can look. */

@@ -86,7 +86,7 @@ export async function canReopen({
   if ((await checkpoint.unfinishedRun(config.pipeline)) !== undefined) return false;
   const run = (await checkpoint.run(id))!;
   if (changedValues(run.frozen, fixedValues(config, serviceIdentity(config))).keys.length > 0) return false;
-  const found = run.state === 'done' ? await output.identity(config.output.path) : undefined;
+  const found = run.publication !== null ? await output.identity(config.output.path) : undefined;
   if (found !== undefined && !(run.publication && (await hasContent(found, run.publication)))) return false;
   try {
     const source = await checkAgain({ config, output, signal }, run);

@@ -60,13 +60,25 @@ export async function withRun<T>(
     const run = await openRun(config, options);
     const result = await body(run).catch(async (error: unknown) => {
       await run.close().catch(() => undefined);
-      throw unrecordedError(run) ?? error;
+      throw runError(run, error);
     });
     await run.close();
     return result;
   } catch (error) {
-    throw diskError(error, [config.stateDir, workFolderOf(config.output.path, config.stateDir)]) ?? error;
+    throw asDiskError(config, error);
   }
+}
+
+/**
+ * The error that a job ends with: it names replies of the service that could be recorded nowhere, and explains errors of
+ * the disk.
+ */
+export function runError(run: Pick<OpenRun, 'id' | 'config' | 'uploads'>, error: unknown): unknown {
+  return asDiskError(run.config, unrecordedError(run) ?? error);
+}
+
+function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
+  return diskError(error, [stateDir, workFolderOf(output.path, stateDir)]) ?? error;
 }
 
 /**
@@ -142,6 +154,7 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
       deferred: { error: undefined },
       uploads,
       join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
+      given: { rows: undefined },
       work: { written: undefined },
       clock,
       logger,

@@ -31,7 +31,7 @@ import { asBegun, pickDoneRun, prunedError } from './done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from './given-up-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from './guards.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
-import type { RunOptions } from './run-options.js';
+import { type RunOptions, withHandedRecords } from './run-options.js';
 import { serviceIdentity } from './service.js';
 
 export interface Plan {
@@ -72,7 +72,8 @@ export interface PlannedStep {
 }
 
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
-export async function planRun(config: Config, options: PlanOptions): Promise<Plan> {
+export async function planRun(config: Config, given: PlanOptions): Promise<Plan> {
+  const options = withHandedRecords(given);
   if (!isSpooled(config.source)) return planFrom(config, options, undefined);
   return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
 }
@@ -80,7 +81,7 @@ export async function planRun(config: Config, options: PlanOptions): Promise<Pla
 export interface PlanOptions
   extends Pick<
     RunOptions,
-    'onScan' | 'onCopy' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin'
+    'onScan' | 'onCopy' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin' | 'records'
   > {
   readonly signal: AbortSignal;
 }
@@ -248,7 +249,8 @@ async function findNext(
   }
   const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
   if (done === undefined) return begins;
-  const { withheld } = done;
+  const { withheld, confirmed } = done;
+  if (confirmed !== null) return { kind: 'done', run: done, publishedAgain: null };
   const why =
     withheld === null
       ? await whyPublishedAgain(

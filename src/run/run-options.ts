@@ -11,6 +11,7 @@ import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import type { InputStream } from '../spool/copy-stdin.js';
+import { HandedRecords, type SourceRecords } from '../spool/handed-records.js';
 import type { Clock } from '../streams/clock.js';
 import type { Permits } from '../streams/permits.js';
 import type { Milliseconds } from '../types.js';
@@ -74,6 +75,11 @@ export interface RunOptions extends RunPorts {
    * Standard input, for `source.path: "-"`. It is read to its end, once; the library does not look at the process.
    */
   readonly stdin?: InputStream;
+  /**
+   * The records of the source, in place of a file: bytes of a CSV or objects. `source.path` is then `-`, as it is where
+   * neither it nor `source.query` is set. They are copied into `stateDir` before anything is paid.
+   */
+  readonly records?: SourceRecords | HandedRecords;
   /** A note kept with a new run. */
   readonly label?: string;
   readonly endpoint?: ServiceEndpoint;
@@ -90,4 +96,11 @@ export interface RunOptions extends RunPorts {
    */
   readonly onRun?: (run: string) => void;
   readonly at?: AtFailpoint;
+}
+
+/** The options with records that are copied once, however often the job looks for its source. */
+export function withHandedRecords<O extends Pick<RunOptions, 'records'>>(options: O): O {
+  const { records } = options;
+  if (records === undefined || records instanceof HandedRecords) return options;
+  return { ...options, records: new HandedRecords(records) };
 }

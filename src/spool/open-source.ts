@@ -14,6 +14,7 @@ import { askDuckdb } from './ask-duckdb.js';
 import { askPostgres } from './ask-postgres.js';
 import { copyParquet } from './copy-parquet.js';
 import { copyStdin, type InputStream, STDIN, wasCopied } from './copy-stdin.js';
+import { HandedRecords, RECORDS, type SourceRecords } from './handed-records.js';
 import { copiesOf, type Spool, spoolFolder, TEMPORARY } from './spool-folder.js';
 
 /** The files to read. */
@@ -21,6 +22,8 @@ export interface SourceFiles {
   readonly paths: readonly string[];
   /** How each of them is shown; null if by its path. */
   readonly names: readonly string[] | null;
+  /** Whether foliopipe has written the text itself, from objects that were handed in. */
+  readonly isOurs?: boolean;
 }
 
 /** A run that has read copies. */
@@ -37,6 +40,8 @@ export interface OpenSourceOptions extends Partial<Pick<Spool, 'at' | 'onCopy'>>
   /** Epoch milliseconds. */
   readonly now: number;
   readonly stdin?: InputStream | undefined;
+  /** In place of standard input. */
+  readonly records?: SourceRecords | HandedRecords | undefined;
   /** The run whose copies are read instead of asking again. */
   readonly kept?: CopyReader | undefined;
   /** The folder for new copies. Default: that of the pipeline. */
@@ -63,7 +68,7 @@ export function isSpooled(source: Config['source']): boolean {
 /**
  * @param files what `namedFiles` has given.
  * @throws SourceError `SOURCE_COPY_GONE` for standard input whose copy is gone; ConfigError `SOURCE_STDIN_MISSING`; the
- *   errors of the copies.
+ *   `SOURCE_RECORDS_PATH` for records beside a path or a query; the errors of the copies.
  */
 export async function openSource(
   config: SourceConfig,
@@ -86,13 +91,15 @@ async function findCopies(
   options: OpenSourceOptions,
 ): Promise<SourceFiles> {
   const { source, pipeline, stateDir } = config;
+  if (options.records !== undefined && source.path !== STREAM) throw recordsAndPath();
   if (!isSpooled(source)) return { paths: files, names: null };
   const { kept, logger, signal, at = () => undefined, makeRoom = async () => undefined } = options;
   const known = spoolFolder(stateDir, pipeline);
   const copies = kept && copiesOf(kept.source, known);
   if (kept !== undefined && copies !== undefined) {
     logKept(config, kept, options);
-    return { paths: copies, names: kept.source.files.map(({ name, path }) => name ?? path) };
+    const names = kept.source.files.map(({ name, path }) => name ?? path);
+    return { paths: copies, names, isOurs: source.path === STREAM && names[0] === RECORDS };
   }
   const spool = { folder: options.folder ?? known, signal, at, onCopy: options.onCopy };
   if (source.query !== null) {
@@ -105,6 +112,12 @@ async function findCopies(
   }
   if (source.path === STREAM) {
     if (kept !== undefined) throw copyGone(kept);
+    if (options.records instanceof HandedRecords) {
+      if (!options.records.isCopied) await makeRoom();
+      const columns = Array.isArray(source.header) ? source.header : undefined;
+      const { path, name } = await options.records.copyInto(spool, columns);
+      return { paths: [path], names: [name], isOurs: name === RECORDS };
+    }
     if (options.stdin === undefined) throw noStdin();
     if (!wasCopied(options.stdin)) await makeRoom();
     return { paths: [await copyStdin(options.stdin, spool)], names: [STDIN] };
@@ -156,8 +169,16 @@ function copyGone({ id, source }: CopyReader): SourceError {
   });
 }
 
+function recordsAndPath(): ConfigError {
+  return new ConfigError(
+    'SOURCE_RECORDS_PATH',
+    'records were handed in, and the config names another source (source.path or source.query)',
+    { hint: 'leave out source.path and source.query, or set source.path to -; or hand in no records' },
+  );
+}
+
 function noStdin(): ConfigError {
   return new ConfigError('SOURCE_STDIN_MISSING', 'source.path is -, and no stream was given', {
-    hint: 'pass one in the options of the run, as stdin',
+    hint: 'pass one in the options of the run, as stdin, or the records themselves, as records',
   });
 }

@@ -14,6 +14,7 @@ const done: RunSummary = {
   found: 'new',
   prunedAt: null,
   published: true,
+  confirmed: false,
   publication: 7,
   publishedAgain: null,
   released: null,

@@ -27,9 +27,24 @@ describe('source.query', () => {
     expect(parse({ path: 'a/*.parquet' }).source).toMatchObject({ encoding: 'utf8', delimiter: ',' });
   });
 
+  it('may be missing like the path in a program, which hands in the records; not in a file', async () => {
+    expect(parse({}).source).toMatchObject({ path: '-', query: null });
+    const { source: _, ...rest } = minimal() as Record<string, unknown>;
+    const folder = await mkdtemp(join(tmpdir(), 'foliopipe-source-'));
+    try {
+      const file = join(folder, 'job.yaml');
+      await writeFile(file, JSON.stringify(rest));
+      const loading = loadConfig({ files: [file], env: {}, overrides: [], cwd: folder });
+      await expect(loading).rejects.toThrow(
+        'source.path: is missing; expected the path of a CSV file, a glob,',
+      );
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it.each<[string, unknown, string]>([
     ['both', { path: 'x.csv', query: { database, sql } }, 'source.query: is set in addition to source.path'],
-    ['neither', {}, 'source.path: is missing; expected the path of a CSV file, a glob, or - for'],
     [
       'another database',
       { query: { database: 'mysql://bob:s3cret@h/d', sql } },

@@ -3,6 +3,7 @@ import { describe } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { adoptionContract } from './checkpoint-adoption.js';
 import { budgetContract } from './checkpoint-budget.js';
+import { confirmedContract } from './checkpoint-confirmed.js';
 import { cuttingContract } from './checkpoint-cutting.js';
 import { outputContract } from './checkpoint-output.js';
 import { pruningContract } from './checkpoint-pruning.js';
@@ -33,6 +34,7 @@ export function checkpointContract(name: string, withCheckpoint: WithCheckpoint)
     outputContract(withCheckpoint);
     publicationContract(withCheckpoint);
     withheldContract(withCheckpoint);
+    confirmedContract(withCheckpoint);
     pruningContract(withCheckpoint);
   });
 }

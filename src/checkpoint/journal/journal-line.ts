@@ -1,7 +1,7 @@
 /** The lines of a run's journal. Each line is a JSON object; its last member is a checksum of the text before it. */
 import { crc32 } from 'node:zlib';
 import type { Choice, Chunk, Source, UnprocessedCause } from '../../types.js';
-import type { Publication, SingleSearch, Withheld } from '../state.js';
+import type { Confirmed, Publication, SingleSearch, Withheld } from '../state.js';
 
 /** The version of the format. */
 export const journalVersion = 1;
@@ -106,6 +106,7 @@ export type JournalLine =
   /** `rehearsal`: a reply came from a local service. `mixed`: more than one service has answered. */
   | { readonly type: 'rehearsal' | 'mixed' }
   | { readonly type: 'withheld'; readonly withheld: Withheld; readonly at: number }
+  | { readonly type: 'confirmed'; readonly confirmed: Confirmed; readonly at: number }
   | { readonly type: 'done' | 'superseded' | 'pruned'; readonly at: number }
   | { readonly type: 'unpublished' | 'reopened' };
 

@@ -117,6 +117,9 @@ export function addToSummary(summary: JournalSummary, line: JournalLine): void {
     case 'done':
       summary.state = summary.isPartial ? 'open' : 'done';
       break;
+    case 'confirmed':
+      summary.state = 'done';
+      break;
     case 'withheld':
     case 'superseded':
       summary.state = line.type;

@@ -2,7 +2,7 @@
 import type { Choice, Source, UnprocessedCause } from '../../types.js';
 import { unpackNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
-import type { Publication, RunState, Withheld } from '../state.js';
+import type { Confirmed, Publication, RunState, Withheld } from '../state.js';
 import { type JournalLine, journalVersion, type NumberedFile } from './journal-line.js';
 
 interface RunRow {
@@ -24,6 +24,7 @@ interface RunRow {
   readonly mixed: number;
   readonly publication: string | null;
   readonly withheld: string | null;
+  readonly confirmed: string | null;
   readonly finished_at: number | null;
   readonly pruned_at: number | null;
 }
@@ -219,13 +220,21 @@ function* stateLine({ chunk, state, cause, refusal }: ChunkRow): Generator<Journ
   else if (state === 'unprocessed') yield { type: 'unprocessed', chunk, cause: cause! };
 }
 
-function* endLines({ state, publication, withheld, finished_at, pruned_at }: RunRow): Generator<JournalLine> {
+function* endLines({
+  state,
+  publication,
+  withheld,
+  confirmed,
+  finished_at,
+  pruned_at,
+}: RunRow): Generator<JournalLine> {
   const at = finished_at ?? 0;
   if (publication !== null) {
     yield { type: 'publishing', publication: JSON.parse(publication) as Publication };
     if (state === 'done') yield { type: 'done', at };
   }
   if (withheld !== null) yield { type: 'withheld', withheld: JSON.parse(withheld) as Withheld, at };
+  if (confirmed !== null) yield { type: 'confirmed', confirmed: JSON.parse(confirmed) as Confirmed, at };
   if (state === 'superseded') yield { type: 'superseded', at };
   if (pruned_at !== null) yield { type: 'pruned', at: pruned_at };
 }

@@ -31,6 +31,7 @@ type JournaledChange =
   | 'recordPublishing'
   | 'recordDone'
   | 'recordWithheld'
+  | 'recordConfirmed'
   | 'recordUnpublished'
   | 'recordReopened'
   | 'recordSuperseded';
@@ -199,6 +200,10 @@ export function withJournal(
     ]),
     ...journaled('recordDone', ([, at]) => [{ type: 'done', at }], { isPaid: true, endsRun: true }),
     ...journaled('recordWithheld', ([, withheld, at]) => [{ type: 'withheld', withheld, at }], {
+      isPaid: true,
+      endsRun: true,
+    }),
+    ...journaled('recordConfirmed', ([, confirmed, at]) => [{ type: 'confirmed', confirmed, at }], {
       isPaid: true,
       endsRun: true,
     }),

@@ -4,7 +4,7 @@ import type { RebuiltChunk, RunBuilder } from './rebuilt-run.js';
 
 /** Opens the run again: its publication, if any, is no longer valid. */
 export function reopenRun(run: RunBuilder): void {
-  Object.assign(run, { state: 'open', publication: null, withheld: null, finishedAt: null });
+  Object.assign(run, { state: 'open', publication: null, withheld: null, confirmed: null, finishedAt: null });
 }
 
 export function changeChunk(run: RunBuilder, chunk: number, values: Partial<RebuiltChunk>): void {

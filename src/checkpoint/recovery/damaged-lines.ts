@@ -24,6 +24,7 @@ const FREE: ReadonlySet<string> = new Set<JournalLine['type']>([
   'rehearsal',
   'done',
   'withheld',
+  'confirmed',
   'unpublished',
   'reopened',
 ]);

@@ -20,13 +20,14 @@ export function runInsertion(
   // Updates an existing row in place, because the order of the rows is the order of the runs.
   const putRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, choice, created_at, state, chunks, columns,
-      round, rehearsal, mixed, publication, withheld, finished_at, pruned_at)
+      round, rehearsal, mixed, publication, withheld, confirmed, finished_at, pruned_at)
     VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @choice, @createdAt, @state, @chunks, @columns,
-      @round, @rehearsal, @mixed, @publication, @withheld, @finishedAt, @prunedAt)
+      @round, @rehearsal, @mixed, @publication, @withheld, @confirmed, @finishedAt, @prunedAt)
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, chunks = excluded.chunks, columns = excluded.columns,
       join_way = NULL, round = excluded.round, rehearsal = excluded.rehearsal,
       mixed = excluded.mixed, frozen = excluded.frozen,
-      publication = excluded.publication, withheld = excluded.withheld, finished_at = excluded.finished_at, pruned_at = excluded.pruned_at`);
+      publication = excluded.publication, withheld = excluded.withheld,
+      confirmed = excluded.confirmed, finished_at = excluded.finished_at, pruned_at = excluded.pruned_at`);
   const putChunk = db.prepare(`
     INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
       end_file, end_offset, bytes, sha256, state, attempt, folio, submitted_at, successful, failed, cause, refusal)
@@ -96,6 +97,7 @@ function runRow(run: RebuiltRun): object {
     mixed: Number(run.isMixed),
     publication: run.publication && JSON.stringify(run.publication),
     withheld: run.withheld && JSON.stringify(run.withheld),
+    confirmed: run.confirmed && JSON.stringify(run.confirmed),
     finishedAt: run.finishedAt,
     prunedAt: run.prunedAt,
   };

@@ -35,6 +35,7 @@ function emptyRun(head: RunLine): RunBuilder {
     isLearned: false,
     publication: null,
     withheld: null,
+    confirmed: null,
     published: [],
     finishedAt: null,
     prunedAt: null,
@@ -118,6 +119,7 @@ type EndLines = Extract<
       | 'publishing'
       | 'done'
       | 'withheld'
+      | 'confirmed'
       | 'superseded'
       | 'pruned'
       | 'unpublished'
@@ -134,6 +136,7 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
       run.state = 'publishing';
       run.publication = line.publication;
       run.withheld = null;
+      run.confirmed = null;
       run.published.push(fileOf(line.publication));
       run.head = { ...run.head, frozen: { ...run.head.frozen, ...line.frozen } };
       return;
@@ -144,6 +147,9 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
       return;
     case 'withheld':
       Object.assign(run, { state: 'withheld', withheld: line.withheld, finishedAt: line.at });
+      return;
+    case 'confirmed':
+      Object.assign(run, { state: 'done', withheld: null, confirmed: line.confirmed, finishedAt: line.at });
       return;
     case 'superseded':
       run.state = 'superseded';

@@ -1,7 +1,7 @@
 /** A run as read from its journal: its chunks, uploads, searches and publications. */
 import type { Chunk, UnprocessedCause } from '../../types.js';
 import type { NumberedFile, RunLine } from '../journal/journal-line.js';
-import type { Publication, RunState, Upload, Withheld } from '../state.js';
+import type { Confirmed, Publication, RunState, Upload, Withheld } from '../state.js';
 
 export interface RebuiltChunk extends Chunk {
   readonly round: number;
@@ -53,6 +53,7 @@ export interface RebuiltRun {
   readonly isLearned: boolean;
   readonly publication: Publication | null;
   readonly withheld: Withheld | null;
+  readonly confirmed: Confirmed | null;
   /** Every publication that was begun. Its number is used up, even if the output was never put in place. */
   readonly published: readonly NumberedFile[];
   readonly finishedAt: number | null;

@@ -41,7 +41,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
     RETURNING round, first_record AS first`);
   const unmerge = db.prepare(UNMERGE_FOR_ANSWER);
   const reopen = db.prepare(`
-    UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, finished_at = NULL
+    UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL
     WHERE id = @run AND state IN ('done', 'withheld')`);
   const unsettleRounds = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');
   const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');

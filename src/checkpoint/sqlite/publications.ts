@@ -1,9 +1,9 @@
 /**
- * The publication of a run: it is being put in place, is in place, is loaded, is withheld, or is undone to be written again (rule
+ * The publication of a run: it is being put in place, is in place, is loaded, is confirmed instead, is withheld, or is undone to be written again (rule
  * "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
 import type { Segment } from '../../types.js';
-import type { Checkpoint, NewPublication, Publication, Run, Withheld } from '../checkpoint.js';
+import type { Checkpoint, Confirmed, NewPublication, Publication, Run, Withheld } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { RecordedLoad } from '../recorded-load.js';
 import { UNMERGE } from './merges.js';
@@ -17,6 +17,7 @@ type PublicationMethod =
   | 'outputUpload'
   | 'recordOutputUpload'
   | 'recordWithheld'
+  | 'recordConfirmed'
   | 'recordUnpublished'
   | 'recordReopened';
 
@@ -32,7 +33,7 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
     VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)`);
   const publish = db.prepare(`
-    UPDATE runs SET state = 'publishing', publication = @publication, withheld = NULL,
+    UPDATE runs SET state = 'publishing', publication = @publication, withheld = NULL, confirmed = NULL,
       frozen = json_patch(frozen, @frozen)
     WHERE id = @run`);
   const stampFile = db.prepare(`
@@ -49,7 +50,10 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
   const withhold = db.prepare(`
     UPDATE runs SET state = 'withheld', withheld = @withheld, finished_at = @at
     WHERE id = @run AND state IN ('open', 'withheld') AND pruned_at IS NULL`);
-  const open = `UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, finished_at = NULL
+  const confirm = db.prepare(`
+    UPDATE runs SET state = 'done', confirmed = @confirmed, withheld = NULL, finished_at = @at
+    WHERE id = @run AND state IN ('open', 'withheld') AND pruned_at IS NULL`);
+  const open = `UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL
     WHERE id = @run AND pruned_at IS NULL`;
   const unpublish = db.prepare(`${open} AND state = 'publishing'`);
   const reopen = db.prepare(`${open} AND state IN ('done', 'withheld')`);
@@ -100,6 +104,11 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     recordWithheld: db.change((run: string, withheld: Withheld, at: number, segment?: Segment) => {
       const held = withhold.run({ run, at, withheld: JSON.stringify(withheld) });
       expectOneRow(held, 'recordWithheld', `no run ${run} that is open or withheld and keeps its results`);
+      if (segment !== undefined) addSegment(segment);
+    }),
+    recordConfirmed: db.change((run: string, confirmed: Confirmed, at: number, segment?: Segment) => {
+      const ended = confirm.run({ run, at, confirmed: JSON.stringify(confirmed) });
+      expectOneRow(ended, 'recordConfirmed', `no run ${run} that is open or withheld and keeps its results`);
       if (segment !== undefined) addSegment(segment);
     }),
     recordUnpublished: db.change((run: string) => {

@@ -5,6 +5,7 @@ import type { Choice, JoinMethod, Source } from '../../types.js';
 import type {
   Checkpoint,
   CheckpointReader,
+  Confirmed,
   NewRun,
   Publication,
   PublishedFile,
@@ -74,6 +75,7 @@ interface RunRow {
   rehearsal: number;
   publication: string | null;
   withheld: string | null;
+  confirmed: string | null;
   finished_at: number | null;
   pruned_at: number | null;
 }
@@ -93,20 +95,20 @@ export function runReads(
   const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
   const unfinished = db.prepare<[string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
-  // Publications are in order by their numbers. A withheld run has none, so its end counts.
+  // Publications are in order by their numbers. A withheld or confirmed run has none, so its end counts.
   const latest = db.prepare<[string], RunRow>(`
     WITH
       mine AS (SELECT rowid, publication ->> 'number' AS number, * FROM runs WHERE pipeline = ?),
-      published AS (SELECT finished_at, rowid FROM mine WHERE state = 'done' ORDER BY number DESC LIMIT 1)
+      published AS (SELECT finished_at, rowid FROM mine WHERE state = 'done' AND number IS NOT NULL ORDER BY number DESC LIMIT 1)
     SELECT * FROM mine WHERE state <> 'superseded'
     ORDER BY
       CASE
         WHEN state IN ('open', 'publishing') THEN 0
-        WHEN state = 'withheld' AND (finished_at, rowid) > (SELECT finished_at, rowid FROM published) THEN 1
-        WHEN state = 'done' THEN 2
+        WHEN number IS NULL AND (finished_at, rowid) > (SELECT finished_at, rowid FROM published) THEN 1
+        WHEN number IS NOT NULL THEN 2
         ELSE 3
       END,
-      iif(state = 'done', number, finished_at) DESC,
+      coalesce(number, finished_at) DESC,
       rowid DESC
     LIMIT 1`);
   const done = db.prepare<[string, string, string], RunRow>(`
@@ -154,6 +156,7 @@ function toRun(row: RunRow): Run {
     rehearsal: row.rehearsal === 1,
     publication: toPublication(row.publication),
     withheld: parseOrNull<Withheld>(row.withheld),
+    confirmed: parseOrNull<Confirmed>(row.confirmed),
     finishedAt: row.finished_at,
     prunedAt: row.pruned_at,
   };

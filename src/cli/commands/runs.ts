@@ -64,14 +64,15 @@ function runFields(run: Run) {
 }
 
 /** The exit code with which the run has ended; null if it has not. */
-function exitCodeOf({ publication, withheld }: Run): number | null {
-  return withheld === null ? (publication?.exitCode ?? null) : withheldExitCode;
+function exitCodeOf({ publication, confirmed, withheld }: Run): number | null {
+  return withheld === null ? ((publication ?? confirmed)?.exitCode ?? null) : withheldExitCode;
 }
 
 function runText(run: Run): string {
   const { id, pipeline, state, source, rehearsal, label } = run;
   const exitCode = exitCodeOf(run);
-  const ended = exitCode === null ? state : `${state}, exit ${exitCode}`;
+  const how = run.confirmed === null ? state : `${state}, confirmed without an output`;
+  const ended = exitCode === null ? state : `${how}, exit ${exitCode}`;
   const sent = recordsToSend(run);
   const pruned = run.prunedAt !== null;
   return [

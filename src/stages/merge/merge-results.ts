@@ -2,9 +2,10 @@
  * Fifth stage: joins the results of chunks to their records and gives the rows of the output, stretch by stretch. Only
  * this stage restores the order of the source; chunks that come early wait on the disk.
  */
-import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, RowCounts } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import { OutageError, type UntrustedError } from '../../errors.js';
+import { addCounts, noRows } from '../../results/row-counts.js';
 import type { RunContext } from '../../run-context.js';
 import { abortable, abortOnEarlyReturn } from '../../streams/abortable.js';
 import type { Refetch } from '../download/repair-parts.js';
@@ -16,24 +17,27 @@ import { createResultColumns } from './result-columns.js';
 
 export type MergeResultsNeeds = MergeChunksNeeds &
   JudgeFirstChunksNeeds &
-  Pick<RunContext, 'controller'> & {
+  Pick<RunContext, 'controller' | 'given'> & {
     readonly checkpoint: Pick<Checkpoint, 'lastStretch'>;
   };
 
 /**
- * Gives whole stretches, beginning with the first one that is not merged yet. Ends early at a chunk that is missing, or
+ * Gives whole stretches, beginning with the first one that is not in the work file yet. Ends early at a chunk that is missing, or
  * that must be fetched again while the service is out. The next stage checks whether the run is complete.
  * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
+ * @param options `fromFirst`: begins at the first record in any case, for rows that do not go into the work file.
  * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
  *   does not prove the join, the error comes at the end of the input, so that open folios are still collected.
  */
 export function mergeResults(
   run: MergeResultsNeeds,
   refetch?: Refetch,
+  { fromFirst = false }: { readonly fromFirst?: boolean } = {},
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedStretch> {
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
-    const last = await run.checkpoint.lastStretch(run.id);
+    const last = fromFirst ? undefined : await run.checkpoint.lastStretch(run.id);
     const merged = last?.lastRecord ?? 0;
+    run.given.rows = merged === 0 ? { counts: noRows, columns: [] } : undefined;
     const columns = createResultColumns(run, merged, refetch);
     const answered = createAnsweredWalk(run, merged);
     let merger: StretchMerger | undefined;
@@ -63,7 +67,9 @@ export function mergeResults(
       for (;;) {
         const stretch = await deferOutage(() => next(upTo));
         if (stretch === undefined) return;
+        const { counts, columns: all } = stretch;
         yield stretch;
+        countGiven(run, counts, all);
       }
     };
 
@@ -77,6 +83,17 @@ export function mergeResults(
     }
   };
   return (chunks) => abortOnEarlyReturn(mergeAll(chunks), run.controller);
+}
+
+/** When the service has added columns, the stretches have begun again. */
+function countGiven(
+  { given }: Pick<RunContext, 'given'>,
+  counts: RowCounts,
+  columns: readonly string[],
+): void {
+  if (given.rows === undefined) return;
+  const before = given.rows.columns.length === columns.length ? given.rows.counts : noRows;
+  given.rows = { counts: addCounts(before, counts), columns };
 }
 
 /** Finds the last record up to which all chunks are answered. */

@@ -32,6 +32,8 @@ export interface MergedStretch extends Omit<Stretch, 'workEnd' | 'sha256'> {
   readonly bytes: Buffer;
   /** The columns that the service adds, in output order; the header of the output names them. */
   readonly columns: readonly string[];
+  /** The numbers of its records; left out if they are all from the first to the last. */
+  readonly numbers?: Int32Array;
 }
 
 export interface StretchMerger {
@@ -146,15 +148,19 @@ async function openWithColumns(
       }
       const { block } = next;
       const { bytes, counts } = rows.write(block, next.answers);
+      const [firstRecord, lastRecord] = [block.numbers[0]!, block.numbers[block.count - 1]!];
+      const hasGaps = lastRecord - firstRecord + 1 !== block.count;
+      const numbers = hasGaps ? block.numbers.slice(0, block.count) : undefined;
       blocks.release();
       return {
-        firstRecord: block.numbers[0]!,
-        lastRecord: block.numbers[block.count - 1]!,
+        firstRecord,
+        lastRecord,
         records: block.count,
         end: block.end!,
         counts,
         bytes,
         columns,
+        ...(numbers && { numbers }),
       };
     },
     close: async () => {

@@ -2,7 +2,7 @@
  * Keeps the answers that a run has bought, for later runs: makes a segment of them when the run is published. Reused
  * answers stay in the segments from which they come.
  */
-import type { Checkpoint, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, RowCounts, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
 import { serviceAddress } from '../../config/service-section.js';
 import { SourceError } from '../../errors.js';
@@ -23,12 +23,13 @@ export type KeepAnswersNeeds = MergeChunksNeeds &
 
 /**
  * Keeps the answers of a run that is being published, if it may reuse answers itself.
+ * @param merged how its rows have ended; left out if they are in the work file.
  * @returns the segment, which must be committed; undefined if the run keeps none, has bought nothing, or its segment
  *   holds these answers already.
  */
-export async function keepAnswers(run: KeepAnswersNeeds): Promise<Segment | undefined> {
+export async function keepAnswers(run: KeepAnswersNeeds, merged?: RowCounts): Promise<Segment | undefined> {
   if (run.chosen === null) return undefined;
-  const { counts } = await run.checkpoint.tally(run.id);
+  const counts = merged ?? (await run.checkpoint.tally(run.id)).counts;
   const { records: _, ...of } = originsOf(counts).sent;
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
   const isKept = known?.of !== undefined && isSame(known.of, of) && !(await hasNewerRound(run, known));

@@ -72,7 +72,7 @@ async function appendStretches(
   const work = await openMergedWork(run);
   let columns: readonly string[] | undefined;
   try {
-    for await (const { bytes, columns: wanted, ...stretch } of readAhead(stretches)) {
+    for await (const { bytes, columns: wanted, numbers: _, ...stretch } of readAhead(stretches)) {
       if (wanted !== columns) {
         await addColumns(run, work, wanted);
         columns = wanted;

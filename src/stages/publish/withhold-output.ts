@@ -2,7 +2,7 @@
  * Withholds a complete output that would be published with exit 3 (`failures.onExceeded: withhold`): the output that is
  * in place stays, with its manifest, rejects and marker, and everything that was bought is kept.
  */
-import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, RowCounts } from '../../checkpoint/checkpoint.js';
 import { exceededReasons, judgedCounts, mustWithhold } from '../../report/exit-code.js';
 import { originsOf } from '../../report/origins.js';
 import type { RunContext } from '../../run-context.js';
@@ -19,18 +19,19 @@ export type WithholdNeeds = KeepAnswersNeeds &
 /**
  * Commits "withheld" together with its reason and the answers that were bought, if the config wants so. Never withholds
  * the output of a run that is done, nor one that would replace an earlier output of the same run.
+ * @param rows how the rows have ended; left out if they are in the work file.
  * @returns whether the output is withheld.
  * @throws UntrustedError when the run does not balance; SourceError when the source changed.
  */
-export async function withholdOutput(run: WithholdNeeds): Promise<boolean> {
+export async function withholdOutput(run: WithholdNeeds, rows?: RowCounts): Promise<boolean> {
   const { failures } = run.config;
   if (failures.onExceeded === 'publish') return false;
-  const merged = (await run.checkpoint.tally(run.id)).counts;
+  const merged = rows ?? (await run.checkpoint.tally(run.id)).counts;
   const judged = judgedCounts({ counts: countsOf(run, merged), origins: originsOf(merged) });
   if (!mustWithhold(judged, failures) || !(await mayWithhold(run))) return false;
   const { counts, origins } = await checkBalance(run, merged);
   await checkAllFiles(run.source);
-  const segment = await keepAnswers(run);
+  const segment = await keepAnswers(run, merged);
   run.at('after-segment-before-withheld');
   const { tolerate } = failures;
   await run.checkpoint.recordWithheld(run.id, { counts, origins, tolerate }, run.clock.now(), segment);

@@ -123,7 +123,7 @@ async function lastPublication(run: BaseNeeds): Promise<LastPublication | undefi
     throw baseLostError(pipeline, 'what is kept of its last publication for the next delta is missing');
   }
   const done = (await run.checkpoint.runs(pipeline)).filter(({ state }) => state === 'done');
-  const newest = Math.max(0, ...done.map(({ publication }) => publication!.number));
+  const newest = Math.max(0, ...done.map(({ publication }) => publication?.number ?? 0));
   if (last !== undefined && last.publication < newest) {
     const text = `publication ${last.publication} is kept for the next delta, but publication ${newest} came after it`;
     throw baseLostError(pipeline, text);

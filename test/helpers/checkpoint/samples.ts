@@ -2,6 +2,7 @@
 import type {
   Budget,
   ChunkRow,
+  Confirmed,
   NewChunk,
   NewPublication,
   NewRun,
@@ -159,6 +160,13 @@ export const sampleWithheld: Withheld = {
     skipped: noneEnded,
   },
   tolerate: 0.05,
+};
+
+export const sampleConfirmed: Confirmed = {
+  counts: sampleWithheld.counts,
+  origins: sampleWithheld.origins,
+  exitCode: 0,
+  resultColumns: ['code'],
 };
 
 export const allSuccessful: RowCounts = { ...noRows, successful: 10 };

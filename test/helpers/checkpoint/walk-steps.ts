@@ -6,6 +6,7 @@ import { beginUpload, sampleReply } from './advance-chunk.js';
 import {
   sampleBudget,
   sampleChunk,
+  sampleConfirmed,
   sampleHalves,
   samplePart,
   samplePicked,
@@ -110,6 +111,13 @@ export const runChanges: Readonly<Record<string, Change>> = {
     to.recordWithheld(
       run,
       { ...sampleWithheld, tolerate: vary / 10 },
+      vary,
+      vary === 0 ? undefined : sampleSegment(`${run}-${vary}`, run, vary),
+    ),
+  recordConfirmed: (to, { run, vary }) =>
+    to.recordConfirmed(
+      run,
+      { ...sampleConfirmed, exitCode: vary },
       vary,
       vary === 0 ? undefined : sampleSegment(`${run}-${vary}`, run, vary),
     ),

@@ -1,5 +1,6 @@
 /** The model's end of a run: an output in its place, whole or partial, or withheld, and the results forgotten. */
 import type {
+  Confirmed,
   NewPublication,
   Publication,
   PublishedFile,
@@ -10,7 +11,7 @@ import type {
 import type { Segment } from '../../../src/types.js';
 import { type Memory, type Mutable, must, runIn, unmerge } from './memory-state.js';
 
-const REOPENED = { state: 'open', publication: null, withheld: null, finishedAt: null };
+const REOPENED = { state: 'open', publication: null, withheld: null, confirmed: null, finishedAt: null };
 
 export function memoryPublicationChanges(memory: Memory) {
   const filesOf = (pipeline: string): Mutable<PublishedFile>[] => {
@@ -34,7 +35,7 @@ export function memoryPublicationChanges(memory: Memory) {
       if (!isSame) files.push({ ...fields, number, stamp: null });
       const publication = { ...structuredClone(file), number };
       const frozen = { ...row.frozen, ...values };
-      Object.assign(row, { state: 'publishing', publication, withheld: null, frozen });
+      Object.assign(row, { state: 'publishing', publication, withheld: null, confirmed: null, frozen });
       return publication;
     },
     recordDone(id: string, at: number, stamp: string | null = null, segment?: Segment) {
@@ -57,6 +58,13 @@ export function memoryPublicationChanges(memory: Memory) {
       must('recordWithheld', row.prunedAt === null);
       if (segment !== undefined) keepSegment(segment);
       Object.assign(row, { state: 'withheld', withheld: structuredClone(withheld), finishedAt: at });
+    },
+    recordConfirmed(id: string, confirmed: Confirmed, at: number, segment?: Segment) {
+      const { row } = runIn(memory, 'recordConfirmed', id, 'open', 'withheld');
+      must('recordConfirmed', row.prunedAt === null);
+      if (segment !== undefined) keepSegment(segment);
+      const end = { state: 'done', withheld: null, confirmed: structuredClone(confirmed), finishedAt: at };
+      Object.assign(row, end);
     },
     recordUnpublished(id: string) {
       const run = runIn(memory, 'recordUnpublished', id, 'publishing');

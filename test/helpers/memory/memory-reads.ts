@@ -41,10 +41,10 @@ export function memoryReads(memory: Memory) {
       const runs = newestFirst().filter((run) => run.pipeline === pipeline);
       const unfinished = runs.find(({ state }) => state === 'open' || state === 'publishing');
       const published = runs
-        .filter(({ state }) => state === 'done')
+        .filter(({ state, publication }) => state === 'done' && publication !== null)
         .sort((a, b) => b.publication!.number - a.publication!.number)[0];
       const withheld = runs
-        .filter(({ state }) => state === 'withheld')
+        .filter(({ state, confirmed }) => state === 'withheld' || confirmed !== null)
         .sort((a, b) => b.finishedAt! - a.finishedAt!)[0];
       if (unfinished !== undefined || published === undefined || withheld === undefined) {
         return unfinished ?? published ?? withheld;

@@ -17,6 +17,7 @@ export function memoryRunChanges(memory: Memory) {
         rehearsal: run.choice?.rehearsal === true,
         publication: null,
         withheld: null,
+        confirmed: null,
         finishedAt: null,
         prunedAt: null,
       };

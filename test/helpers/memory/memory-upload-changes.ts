@@ -102,6 +102,12 @@ function takeBack(run: MemoryRun, { round, firstRecord }: ChunkRow): void {
   unmerge(run, round === 0 && (run.row.columns ?? []).length > 0 ? firstRecord : 1);
   if (round > 0) run.row.round = Math.min(run.row.round, round - 1);
   if (run.row.state === 'done' || run.row.state === 'withheld') {
-    Object.assign(run.row, { state: 'open', publication: null, withheld: null, finishedAt: null });
+    Object.assign(run.row, {
+      state: 'open',
+      publication: null,
+      withheld: null,
+      confirmed: null,
+      finishedAt: null,
+    });
   }
 }

@@ -37,12 +37,14 @@ function paidFacts(stateDir: string) {
   const all = (sql: string) => database.prepare<[], Record<string, unknown>>(sql).all();
   const facts = {
     runs: all(`SELECT id, pipeline, service, label, frozen, canary, created_at, state, chunks, columns, round,
-      rehearsal, mixed, publication, withheld, finished_at, pruned_at FROM runs ORDER BY id`).map((run) => ({
-      ...run,
-      publication: JSON.parse(String(run.publication)) as unknown,
-      // A run that is being published again will get another time.
-      finished_at: run.state === 'publishing' ? null : run.finished_at,
-    })),
+      rehearsal, mixed, publication, withheld, confirmed, finished_at, pruned_at FROM runs ORDER BY id`).map(
+      (run) => ({
+        ...run,
+        publication: JSON.parse(String(run.publication)) as unknown,
+        // A run that is being published again will get another time.
+        finished_at: run.state === 'publishing' ? null : run.finished_at,
+      }),
+    ),
     chunks:
       all(`SELECT run, number, round, first_record, last_record, records, start_file, start_offset, end_file,
       end_offset, bytes, sha256, attempt, folio, submitted_at, cause, refusal, CASE

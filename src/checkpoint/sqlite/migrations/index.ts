@@ -8,6 +8,7 @@ import { withheldRuns } from './0006-withheld-runs.js';
 import { skippedRecords } from './0007-skipped-records.js';
 import { loads } from './0008-loads.js';
 import { outputUploads } from './0009-output-uploads.js';
+import { confirmedRuns } from './0010-confirmed-runs.js';
 
 export const migrations: readonly string[] = [
   initialTables,
@@ -19,4 +20,5 @@ export const migrations: readonly string[] = [
   skippedRecords,
   loads,
   outputUploads,
+  confirmedRuns,
 ];

@@ -1,0 +1,105 @@
+/** A job whose rows go to a sink of the program instead of an output: everything that `enrich` does before it publishes. */
+import {
+  appendMerged,
+  ConfigError,
+  checkAllDownloaded,
+  checkAllGiven,
+  checkDoneSource,
+  exceededReasons,
+  FoliopipeError,
+  GuardError,
+  judgedCounts,
+  type MergedStretch,
+  mergeResults,
+  refetchParts,
+  releaseReason,
+  runError,
+  runStages,
+  type SinkStage,
+  withholdOutput,
+} from '../src/index.js';
+import { answerFailed } from './answer-failed.js';
+import { answerSource } from './answer-source.js';
+import { nothingToFetch } from './merge-and-publish.js';
+import { prepareToMergeAgain } from './publish-again.js';
+import { type ReadyRun, recheckLost } from './with-ready-run.js';
+
+/**
+ * Gives every row of the run, from the first record on, as the stretches are merged. Rows come only after everything is
+ * answered where an answer may still change what was given: with rounds or searches of failed records, and with
+ * `result.onChange: add`. A run that is done gives its rows again from what was bought.
+ * @param sink takes stretch after stretch. When it returns early, nothing more is submitted.
+ * @throws ConfigError `RUN_STOPPED`; GuardError `ROWS_WITHHELD` after the last row, when too many records have failed
+ *   and `failures.onExceeded` is `withhold`; TroubleError when rows are missing; the errors of `enrich`.
+ */
+export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
+  checkUsable(run);
+  try {
+    await (run.found === 'done' ? giveAgain(run, sink) : giveNew(run, sink));
+  } catch (error) {
+    throw runError(run, error);
+  }
+}
+
+async function giveNew(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
+  if (run.found === 'continued') await recheckLost(run);
+  if (await mayChangeLater(run)) {
+    await answerSource(run, appendMerged(run));
+    await answerFailed(run);
+    await mergeAll(run, sink);
+  } else {
+    await answerSource(run, sink, { fromFirst: true });
+  }
+  await checkAllDownloaded(run);
+  const { counts } = await checkAllGiven(run);
+  if (await withholdOutput(run, counts)) throw await withheldError(run);
+}
+
+/** Gives the rows of a run that is done, or withheld. */
+async function giveAgain(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
+  const row = (await run.checkpoint.run(run.id))!;
+  const { withheld } = row;
+  if (withheld !== null && releaseReason(judgedCounts(withheld), run.config.failures) === null) {
+    throw await withheldError(run);
+  }
+  const again = { ...run, source: await checkDoneSource(run, 'its rows are asked for again') };
+  await prepareToMergeAgain(again, row);
+  await mergeAll(again, sink);
+  await checkAllDownloaded(again);
+  await checkAllGiven(again);
+}
+
+function mergeAll(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
+  return runStages(
+    run.controller,
+    nothingToFetch,
+    mergeResults(run, (chunk) => refetchParts(run, chunk), { fromFirst: true }),
+    sink,
+  );
+}
+
+/** Whether a later answer may change rows that were given, or add columns to them. */
+async function mayChangeLater({ id, config, checkpoint }: ReadyRun): Promise<boolean> {
+  const { failures, result } = config;
+  if (failures.rounds > 0 || failures.rescue === 'search' || result.onChange === 'add') return true;
+  const { round } = (await checkpoint.run(id))!;
+  return round > 0 || (await checkpoint.lastRound(id)) > round;
+}
+
+function checkUsable({ id, signal }: ReadyRun): void {
+  if (!signal.aborted) return;
+  if (signal.reason instanceof FoliopipeError) throw signal.reason;
+  throw new ConfigError('RUN_STOPPED', `run ${id} was stopped, or its rows were left before their end`, {
+    hint: 'close it and open it again: it goes on, pays nothing twice, and gives every row again',
+    facts: { run: id },
+  });
+}
+
+async function withheldError(run: ReadyRun): Promise<GuardError> {
+  const { counts, origins, tolerate } = (await run.checkpoint.run(run.id))!.withheld!;
+  const reasons = exceededReasons(judgedCounts({ counts, origins }), tolerate).join('; ');
+  return new GuardError('ROWS_WITHHELD', `the rows of run ${run.id} must not be used: ${reasons}`, {
+    hint: `undo what was done with them; to take them all the same, raise failures.tolerate or set failures.onExceeded: publish, and open the run again; foliopipe publish ${run.id} writes them into a file`,
+    facts: { run: run.id, failed: counts.failed, unprocessed: counts.unprocessed },
+  });
+}

@@ -1,0 +1,84 @@
+/** Opens a run for the chain or the loop of a program, which closes it. */
+import {
+  type Config,
+  confirmRows,
+  GuardError,
+  openRun as openFoundRun,
+  type RunOptions,
+  type RunSummary,
+  removeUnneeded,
+  runError,
+  summarizeRun,
+  withHandedRecords,
+} from '../src/index.js';
+import { pruneAfter } from './prune.js';
+import { finishEarlier, isReady, type ReadyRun, withReadyRun } from './with-ready-run.js';
+
+/** A run that can go on, or is done. Close it, or declare it with `await using`. */
+export interface OpenRun extends ReadyRun {
+  /**
+   * Marks the run done, because a sink of the program has all its rows and keeps them: the next source begins a new run,
+   * and the same source is done. Nothing is published. Commit the rows first: after a kill in between, the run goes on
+   * and gives every row again. For a run that is done already, does nothing.
+   * @returns the summary; its `exitCode` is 0, or 3 where `enrich` would end with 3.
+   * @throws ConfigError `ROWS_NOT_GIVEN` while this process has not taken all rows; GuardError `ROWS_WITHHELD`;
+   *   UntrustedError when the counts do not balance; SourceError when the source has changed.
+   */
+  confirm(): Promise<RunSummary>;
+  /** The same as `close`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Takes the pipeline's lock, checks the source, and finds or begins the run. First finishes what an earlier process has
+ * left: an output that was being put in place, or, under `source.onChange: supersede`, the folios of a run whose source
+ * has changed.
+ * @throws LockedError, ConfigError, SourceError, GuardError; everything that was opened is then closed.
+ */
+export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
+  const handed = withHandedRecords(options);
+  for (;;) {
+    const run = await openFoundRun(config, handed);
+    if (isReady(run)) return withConfirm(run);
+    try {
+      await finishEarlier(run, handed);
+    } catch (error) {
+      throw runError(run, error);
+    } finally {
+      await run.close();
+    }
+  }
+}
+
+/**
+ * Runs a body with an open run, and closes it in any case.
+ * @throws the errors of `openRun` and of the body.
+ */
+export function withRun<T>(
+  config: Config,
+  options: RunOptions | undefined,
+  body: (run: OpenRun) => Promise<T>,
+): Promise<T> {
+  return withReadyRun(config, options, (run) => body(withConfirm(run)));
+}
+
+function withConfirm(run: ReadyRun): OpenRun {
+  return { ...run, confirm: () => confirm(run), [Symbol.asyncDispose]: run.close };
+}
+
+async function confirm(run: ReadyRun): Promise<RunSummary> {
+  const row = (await run.checkpoint.run(run.id))!;
+  if (row.confirmed !== null) await removeUnneeded(run);
+  else if (row.state === 'done') return summarizeRun(run, run.id, run.found);
+  else if (row.state === 'withheld' && run.found !== 'done') throw withheld(run.id);
+  else await confirmRows(run);
+  await pruneAfter(run);
+  return summarizeRun(run, run.id, run.found);
+}
+
+function withheld(run: string): GuardError {
+  return new GuardError('ROWS_WITHHELD', `run ${run} is withheld, because too many records have failed`, {
+    hint: 'undo what was done with its rows; to take them all the same, raise failures.tolerate or set failures.onExceeded: publish, and open the run again',
+    facts: { run },
+  });
+}

@@ -1,0 +1,365 @@
+/** Rows in and rows out: records that a program hands in, rows that it takes as they come, and the confirmation that it has them. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  type Config,
+  collect,
+  enrich,
+  enrichedBytes,
+  enrichedRecords,
+  type OpenRun,
+  openRun,
+  planRun,
+  publish,
+  type RunOptions,
+  type RunSummary,
+  submit,
+  summarizeRun,
+  withRun,
+} from '../../../pipelines/index.js';
+import type { Behaviour } from '../../fake-service/behaviour.js';
+import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import { predictedEnrichment, sourceText } from '../../helpers/jobs/sample-source.js';
+
+type Row = Record<string, string>;
+
+const text = sourceText(60);
+const records = parse(text, { columns: true }) as Row[];
+/** The rows of the output of some records, as objects. */
+const rowsOf = (some: readonly Row[]) =>
+  some.map((row) => {
+    const { status, code, error, added } = predictedEnrichment(row);
+    const { naics_code = '', naics_title = '', confidence = '' } = added;
+    return {
+      ...row,
+      prediction_status: status,
+      prediction_error_code: code,
+      prediction_error: error,
+      prediction_naics_code: naics_code,
+      prediction_naics_title: naics_title,
+      prediction_confidence: confidence,
+    };
+  });
+const expected = rowsOf(records);
+/** Its failures are known only when everything is paid. */
+const oneChunk: Changes = { chunks: { maxRecords: 100 } };
+const handed: Changes = { source: { path: '-' } };
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+/** The rows of one loop over the records, and what the confirmation says. */
+async function take(
+  config: Config,
+  options: RunOptions,
+): Promise<{ rows: Row[]; summary: RunSummary; found: string }> {
+  return withRun(config, options, async (run) => {
+    const rows = await all(enrichedRecords(run));
+    return { rows, summary: await run.confirm(), found: run.found };
+  });
+}
+
+const uploads = (job: Job) =>
+  [...job.service.acceptedByChunk().values()].reduce((sum, count) => sum + count, 0);
+const spooled = (job: Job) => readdir(join(job.folder, '.foliopipe', 'spool', 'hostile.d')).catch(() => []);
+const withRecords = (use: (job: Job) => Promise<void>, behaviour: Behaviour = {}) =>
+  withJob({ behaviour, config: handed, files: {} }, use);
+
+async function* slowly<T>(items: Iterable<T>): AsyncGenerator<T> {
+  for (const item of items) {
+    await setImmediate();
+    yield item;
+  }
+}
+
+describe('records that are handed in', () => {
+  const bytes = Buffer.from(text);
+  const pieces = [bytes.subarray(0, 100), bytes.subarray(100, 333), bytes.subarray(333)];
+  it.each<[string, () => RunOptions['records']]>([
+    ['a Readable', () => Readable.from(pieces)],
+    ['a web stream', () => new Blob([text]).stream()],
+    ['an async iterable of bytes', () => slowly(pieces)],
+    ['an async iterable of objects', () => slowly(records)],
+    ['a list of objects', () => records],
+  ])('are %s, and the job does the rest', (_, give) =>
+    withRecords(async (job) => {
+      const summary = await job.enrich({}, { records: give()! });
+      expect(summary).toMatchObject({ exitCode: 0, found: 'new', counts: { read: 60 } });
+      expect(parse(await job.output(), { columns: true })).toEqual(expected);
+    }),
+  );
+
+  it('go on with an unfinished run if they are the same, are refused if they are not, and are done in the end', () =>
+    withRecords(async (job) => {
+      const give = () => ({ records: slowly(records) });
+      expect(await planRun(job.config(), { ...give(), signal: new AbortController().signal })).toMatchObject({
+        next: { kind: 'begin', records: 60 },
+      });
+      const { run } = await submit(job.config(), give());
+      const changed = { records: slowly(records.slice(1)) };
+      await expect(enrich(job.config(), changed)).rejects.toMatchObject({ code: 'SOURCE_CHANGED' });
+      expect(await enrich(job.config(), give())).toMatchObject({ run, found: 'continued', exitCode: 0 });
+      expect(await enrich(job.config(), give())).toMatchObject({ run, found: 'done', exitCode: 0 });
+      expect(uploads(job)).toBe(6);
+    }));
+
+  it('are kept for the second half of the job, which needs no records', () =>
+    withRecords(async (job) => {
+      const { run } = await submit(job.config(), { records });
+      expect(await collect(job.config())).toMatchObject({ run, exitCode: 0 });
+    }));
+
+  it('supersede an unfinished run, although the source is looked for twice', () =>
+    withRecords(async (job) => {
+      await submit(job.config(), { records: slowly(records) });
+      const config = job.config({ source: { onChange: 'supersede' } });
+      const { rows, found } = await take(config, { records: slowly(records.slice(10)) });
+      expect([rows, found]).toEqual([rowsOf(records.slice(10)), 'new']);
+    }));
+
+  it.each<[string, RunOptions['records'], string, object]>([
+    ['none', [], 'SOURCE_EMPTY', {}],
+    [
+      'another key',
+      [records[0]!, { ...records[1]!, extra: 'x' }],
+      'SOURCE_RECORD_KEYS',
+      { record: 2, key: 'extra' },
+    ],
+    ['a missing key', [{ a: '1', b: '2' }, { a: '1' }], 'SOURCE_RECORD_KEYS', { record: 2, key: 'b' }],
+    ['a list as a value', [{ a: ['x'] }], 'SOURCE_RECORD_VALUE', { record: 1, key: 'a' }],
+    ['not a number', [{ a: 1 }, { a: Number.NaN }], 'SOURCE_RECORD_VALUE', { record: 2, key: 'a' }],
+    ['half a character', [{ a: 'x\ud800' }], 'SOURCE_RECORD_VALUE', { record: 1 }],
+    ['bytes after an object', [{ a: '1' }, Buffer.from('x')], 'SOURCE_RECORD_VALUE', { record: 2 }],
+  ])('are refused before anything is paid, and leave nothing: %s', (_, wrong, code, facts) =>
+    withRecords(async (job) => {
+      await expect(enrich(job.config(), { records: wrong! })).rejects.toMatchObject({ code, facts });
+      expect([uploads(job), await spooled(job)]).toEqual([0, []]);
+    }),
+  );
+
+  it('end the job with their own error as the cause, or with the reason of the abort, and leave nothing', () =>
+    withRecords(async (job) => {
+      const broken = new Error('the cursor is gone');
+      const failing = async function* () {
+        yield records[0]!;
+        throw broken;
+      };
+      const failed = enrich(job.config(), { records: failing() });
+      await expect(failed).rejects.toMatchObject({ code: 'SOURCE_RECORDS_FAILED', cause: broken });
+      const closed: string[] = [];
+      const endless = function* () {
+        try {
+          for (;;) yield records[0]!;
+        } finally {
+          closed.push('closed');
+        }
+      };
+      const reason = new Error('enough');
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(reason), 20);
+      await expect(enrich(job.config(), { records: endless(), signal: controller.signal })).rejects.toBe(
+        reason,
+      );
+      expect([closed, await spooled(job)]).toEqual([['closed'], []]);
+    }));
+
+  it('are refused beside a path', () =>
+    withJob({}, async (job) => {
+      await expect(enrich(job.config(), { records })).rejects.toMatchObject({ code: 'SOURCE_RECORDS_PATH' });
+    }));
+});
+
+describe('rows out', () => {
+  it('are the rows of the output, in order, and confirm ends the run', () =>
+    withRecords(
+      async (job) => {
+        const { rows, summary } = await take(job.config(), { records });
+        expect(rows).toEqual(expected);
+        const done = { state: 'done', exitCode: 0, confirmed: true, published: false, output: null };
+        expect(summary).toMatchObject({ ...done, counts: { read: 60, unprocessed: 0 } });
+        expect(await job.published()).toEqual([]);
+        // The same source is done, and gives its rows again; `enrich` pays nothing and writes nothing.
+        expect(await take(job.config(), { records })).toMatchObject({ rows: expected, found: 'done' });
+        expect(await job.enrich({}, { records })).toMatchObject({ ...done, found: 'done' });
+        // Another source is a new run.
+        expect(await take(job.config(), { records: records.slice(0, 20) })).toMatchObject({ found: 'new' });
+        expect(uploads(job)).toBe(8);
+      },
+      { finishedAtPoll: ({ chunk }) => 7 - chunk },
+    ));
+
+  it('are the bytes of a CSV, with its header or without', () =>
+    withRecords(async (job) => {
+      await using run = await openRun(job.config(), { records });
+      const stream = Readable.from(enrichedBytes(run));
+      expect(parse(Buffer.concat(await all(stream)), { columns: true })).toEqual(expected);
+      const bare = Buffer.concat(await all(enrichedBytes(run, { header: false })));
+      expect(parse(bare)).toEqual(expected.map((row) => Object.values(row)));
+      await run.confirm();
+    }));
+
+  it('are checked and typed by a schema, whose error names the record and the column', () =>
+    withRecords(async (job) => {
+      const schema = z.object({ Business: z.string(), prediction_confidence: z.string().transform(Number) });
+      await withRun(job.config(), { records }, async (run) => {
+        const typed: { Business: string; prediction_confidence: number }[] = await all(
+          enrichedRecords(run, { schema }),
+        );
+        expect(typed).toHaveLength(60);
+        expect(typeof typed[0]!.prediction_confidence).toBe('number');
+      });
+      const third = schema.extend({
+        Business: z.string().refine((name) => name !== records[2]!.Business, 'is closed'),
+      });
+      await withRun(job.config(), { records }, async (run) => {
+        const wrong = all(enrichedRecords(run, { schema: third }));
+        const facts = { record: 3, column: 'Business' };
+        await expect(wrong).rejects.toMatchObject({ code: 'ROW_INVALID', exitCode: 6, facts });
+      });
+    }));
+
+  it('come while later chunks are still at the service, and only as fast as they are taken', () =>
+    withRecords(
+      async (job) => {
+        await withRun(job.config(), { records }, async (run) => {
+          const rows = enrichedRecords(run);
+          for (let i = 0; i < 10; i++) expect((await rows.next()).value).toEqual(expected[i]);
+          await rows.return();
+        });
+        expect(job.service.mostOpen).toBeLessThanOrEqual(4);
+      },
+      { finishedAtPoll: ({ chunk }) => (chunk > 1 ? Number.POSITIVE_INFINITY : 1) },
+    ));
+
+  it('are left early: the loop ends at once, and the run goes on later, from the first row', () =>
+    withRecords(
+      async (job) => {
+        const leave = async (run: OpenRun) => {
+          for await (const row of enrichedRecords(run)) {
+            expect(row).toEqual(expected[0]);
+            break;
+          }
+          await expect(all(enrichedRecords(run))).rejects.toMatchObject({ code: 'RUN_STOPPED' });
+          await expect(run.confirm()).rejects.toMatchObject({ code: 'ROWS_NOT_GIVEN', facts: { left: 60 } });
+        };
+        await withRun(job.config(), { records }, leave);
+        // Also while it waits for a row that does not come.
+        job.service.behaviour = { finishedAtPoll: () => Number.POSITIVE_INFINITY };
+        await withRun(job.config({ poll: { first: '1h', max: '2h' } }), { records }, async (run) => {
+          const rows = enrichedRecords(run);
+          const [first] = [rows.next(), await setImmediate()];
+          first.catch(() => undefined);
+          await rows.return();
+        });
+        job.service.behaviour = {};
+        expect((await take(job.config(), { records })).rows).toEqual(expected);
+        expect(uploads(job)).toBe(6);
+      },
+      { finishedAtPoll: ({ chunk }) => (chunk > 1 ? 3 : 1) },
+    ));
+
+  it('come after the rounds of failed records, each once', () =>
+    withRecords(async (job) => {
+      const { rows, summary } = await take(job.config({ failures: { rounds: 1 } }), { records });
+      expect(rows.map(({ Business }) => Business)).toEqual(records.map(({ Business }) => Business));
+      expect(summary).toMatchObject({ state: 'done', confirmed: true });
+    }));
+
+  it('are all rows of a run that enrich had begun to write', () =>
+    withRecords(async (job) => {
+      const at = (point: string) => {
+        if (point === 'after-merged-before-next') throw new Error('stopped');
+      };
+      await expect(job.enrich({}, { records, at })).rejects.toThrow('stopped');
+      expect((await take(job.config(), { records })).rows).toEqual(expected);
+      expect(await job.published()).toEqual([]);
+    }));
+
+  it('must not be used when too many records have failed and the output is withheld', () =>
+    withRecords(async (job) => {
+      const strict = { failures: { tolerate: 0, onExceeded: 'withhold' }, ...oneChunk };
+      const rows: Row[] = [];
+      await withRun(job.config(strict), { records }, async (run) => {
+        const taking = (async () => {
+          for await (const row of enrichedRecords(run)) rows.push(row);
+        })();
+        await expect(taking).rejects.toMatchObject({ code: 'ROWS_WITHHELD', exitCode: 9 });
+        await expect(run.confirm()).rejects.toMatchObject({ code: 'ROWS_WITHHELD' });
+      });
+      expect(rows).toHaveLength(60);
+      // It has ended: another source begins a run, and with more tolerance the rows are released.
+      const released = await take(job.config({ ...strict, failures: { tolerate: '100%' } }), { records });
+      expect(released).toMatchObject({
+        rows: expected,
+        found: 'done',
+        summary: { state: 'done', confirmed: true },
+      });
+    }));
+});
+
+describe('confirm', () => {
+  it('is refused while rows are missing, and does nothing more for a done run', () =>
+    withRecords(async (job) => {
+      await withRun(job.config(), { records }, async (run) => {
+        await expect(run.confirm()).rejects.toMatchObject({
+          code: 'ROWS_NOT_GIVEN',
+          facts: { given: 0, left: 60 },
+        });
+        await all(enrichedRecords(run));
+        const summary = await run.confirm();
+        expect(await run.confirm()).toEqual(summary);
+      });
+    }));
+
+  it('says exit code 3 where enrich would', () =>
+    withRecords(async (job) => {
+      const { summary } = await take(job.config({ failures: { tolerate: 0 }, ...oneChunk }), { records });
+      expect(summary).toMatchObject({ state: 'done', exitCode: 3, confirmed: true });
+    }));
+
+  it('is repeated after a kill, with the same result', () =>
+    withRecords(async (job) => {
+      await withRun(job.config(), { records }, async (run) => {
+        await all(enrichedRecords(run));
+        Object.assign(run.checkpoint, { recordConfirmed: () => Promise.reject(new Error('killed')) });
+        await expect(run.confirm()).rejects.toThrow('killed');
+      });
+      const { rows, found, summary } = await take(job.config(), { records });
+      expect(rows).toEqual(expected);
+      expect([found, summary.state, uploads(job)]).toEqual(['continued', 'done', 6]);
+    }));
+
+  it('keeps the answers for later runs, and the run can still be published', () =>
+    withRecords(async (job) => {
+      const reuse = { reuse: { maxAge: '30d', maxMiss: '100%' } };
+      const { summary } = await take(job.config(reuse), { records: records.slice(0, 50) });
+      const second = await take(job.config(reuse), { records });
+      expect(second.rows).toEqual(expected);
+      expect(second.summary.origins.reused.records).toBeGreaterThanOrEqual(50);
+      expect(await publish(job.config(reuse), second.summary.run)).toMatchObject({
+        published: true,
+        confirmed: false,
+      });
+      expect(parse(await job.output(), { columns: true })).toEqual(expected);
+      const older = publish(job.config(reuse), summary.run);
+      await expect(older).rejects.toMatchObject({ code: 'SOURCE_COPY_GONE' });
+      expect(await job.enrich(reuse, { records })).toMatchObject({ found: 'done', published: true });
+    }));
+
+  it('ends a chain of one’s own too', () =>
+    withRecords(async (job) => {
+      await withRun(job.config(), { records }, async (run) => {
+        await all(enrichedBytes(run));
+        expect(await summarizeRun(run, run.id, run.found)).toMatchObject({ state: 'open' });
+        expect(await run.confirm()).toMatchObject({ state: 'done' });
+      });
+    }));
+});
