@@ -33,7 +33,10 @@ import { checkOutputPlace } from './check-output.js';
 import type { RunOptions } from './run-options.js';
 
 /** What `checkSource` may be told. */
-export type CheckSourceOptions = Pick<RunOptions, 'onScan' | 'onCopy' | 'stdin' | 'at' | 'logger' | 'clock'> &
+export type CheckSourceOptions = Pick<
+  RunOptions,
+  'onScan' | 'onCopy' | 'stdin' | 'at' | 'logger' | 'clock' | 'limit'
+> &
   Pick<ScanSourceOptions, 'watch' | 'onExcess'> &
   Pick<OpenSourceOptions, 'kept' | 'folder' | 'makeRoom'>;
 
@@ -65,6 +68,7 @@ export async function checkSource(
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
     known !== undefined &&
+    known.source.limit === options.limit &&
     isWithinLimit(known.source, limit) &&
     wasKeyChecked(known, config) &&
     (await hasSameStamps(known.source, paths));
@@ -150,6 +154,7 @@ async function scan(
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
     ...(key !== null && { keyCheck: { columns: key, folder: config.stateDir } }),
     signal: options.signal,
+    limit: options.limit,
     ...(options.watch && { watch: options.watch }),
     ...(options.onExcess && { onExcess: options.onExcess }),
     ...(options.onScan && { onProgress: options.onScan }),

@@ -1,13 +1,14 @@
 /** Finds the run that a person names: by its id, by the beginning of it, or as the last one. */
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import { ConfigError } from '../errors.js';
+import type { RunOptions } from './run-options.js';
 
 /** How many runs an error names. */
 const MAX_SHOWN = 5;
 
 /**
  * @param name the id of a run of any pipeline, the beginning of exactly one id of this pipeline, or `last`: see
- *   `CheckpointReader.latestRun`.
+ *   `CheckpointReader.latestRun`. `last` never names a sample.
  * @returns undefined if there is no such run.
  * @throws ConfigError `RUN_AMBIGUOUS`.
  */
@@ -25,6 +26,19 @@ export async function namedRun(
     runs.map((run) => run.id),
   );
   return runs.find((run) => run.id === id);
+}
+
+/**
+ * The limit with which a run works: that of a sample that is named, else the one that is asked for.
+ * @throws ConfigError `RUN_AMBIGUOUS`.
+ */
+export async function limitOfNamed(
+  checkpoint: Parameters<typeof namedRun>[0],
+  pipeline: string,
+  { existing, limit }: Pick<RunOptions, 'existing' | 'limit'>,
+): Promise<number | undefined> {
+  if (typeof existing !== 'string') return limit;
+  return (await namedRun(checkpoint, pipeline, existing))?.source.limit;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { reservePath } from '../checkpoint/journal/reserve.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
-import { withOutputPath, withPlannedPath } from '../config/output-path.js';
+import { withLimit, withOutputPath, withPlannedPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import type { SourceError } from '../errors.js';
@@ -72,7 +72,8 @@ export interface PlannedStep {
 }
 
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
-export async function planRun(config: Config, options: PlanOptions): Promise<Plan> {
+export async function planRun(whole: Config, options: PlanOptions): Promise<Plan> {
+  const config = withLimit(whole, options.limit);
   if (!isSpooled(config.source)) return planFrom(config, options, undefined);
   return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
 }
@@ -80,19 +81,19 @@ export async function planRun(config: Config, options: PlanOptions): Promise<Pla
 export interface PlanOptions
   extends Pick<
     RunOptions,
-    'onScan' | 'onCopy' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin'
+    'onScan' | 'onCopy' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin' | 'limit'
   > {
   readonly signal: AbortSignal;
 }
 
 /** @param folder for copies of the source; undefined if it is not copied. */
 async function planFrom(given: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
-  const { output = createOutputStore(given, options), fresh, signal } = options;
+  const { output = createOutputStore(given, options), fresh, signal, limit } = options;
   const service = serviceIdentity(given);
   const reader = await openCheckpointReader(given.stateDir);
   try {
     const now = Date.now();
-    const unfinished = fresh ? undefined : await reader?.unfinishedRun(given.pipeline);
+    const unfinished = fresh ? undefined : await reader?.unfinishedRun(given.pipeline, limit);
     const planned =
       unfinished === undefined ? withPlannedPath(given, now) : withOutputPath(given, unfinished);
     let excess: SourceError | undefined;
@@ -103,7 +104,7 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
     const checking = { ...options, onExcess, kept, folder };
     const source = await checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
     const found = fresh
-      ? await findReplaced(reader, given)
+      ? await findReplaced(reader, given, limit)
       : await findNext({ config: given, output }, service, source, reader);
     const { kind, run, publishedAgain, released, replaced } = found;
     const config = run === null ? withPlannedPath(given, now) : withOutputPath(given, run);
@@ -211,8 +212,12 @@ interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain' | 'relea
 const begins: FoundStep = { kind: 'begin', run: null };
 
 /** The step of `--new`, which gives up an unfinished run. */
-async function findReplaced(reader: CheckpointReader | undefined, { pipeline }: Config): Promise<FoundStep> {
-  const replaced = await reader?.unfinishedRun(pipeline);
+async function findReplaced(
+  reader: CheckpointReader | undefined,
+  { pipeline }: Config,
+  limit: number | undefined,
+): Promise<FoundStep> {
+  const replaced = await reader?.unfinishedRun(pipeline, limit);
   return replaced?.state === 'open' ? { ...begins, replaced } : begins;
 }
 
@@ -235,7 +240,7 @@ async function findNext(
 ): Promise<FoundStep> {
   if (reader === undefined) return begins;
   const frozen = fixedValues(config, service);
-  const unfinished = await reader.unfinishedRun(config.pipeline);
+  const unfinished = await reader.unfinishedRun(config.pipeline, source.limit);
   const isDropped =
     unfinished?.state === 'open' &&
     isOnlyMoved(unfinished.frozen, frozen) &&
