@@ -28,17 +28,13 @@ export async function namedRun(
   return runs.find((run) => run.id === id);
 }
 
-/**
- * The limit with which a run works: that of a sample that is named, else the one that is asked for.
- * @throws ConfigError `RUN_AMBIGUOUS`.
- */
-export async function limitOfNamed(
+/** The run that is named in the options; undefined if none is, or there is none. @throws ConfigError `RUN_AMBIGUOUS`. */
+export async function givenRun(
   checkpoint: Parameters<typeof namedRun>[0],
   pipeline: string,
-  { existing, limit }: Pick<RunOptions, 'existing' | 'limit'>,
-): Promise<number | undefined> {
-  if (typeof existing !== 'string') return limit;
-  return (await namedRun(checkpoint, pipeline, existing))?.source.limit;
+  { existing }: Pick<RunOptions, 'existing'>,
+): Promise<Run | undefined> {
+  return typeof existing === 'string' ? namedRun(checkpoint, pipeline, existing) : undefined;
 }
 
 /**

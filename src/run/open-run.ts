@@ -22,7 +22,7 @@ import { refuseUnconfirmed } from './backup/restored-mark.js';
 import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { openLoadTarget } from './load-run.js';
-import { limitOfNamed } from './named-run.js';
+import { givenRun } from './named-run.js';
 import {
   createReleasers,
   holderOf,
@@ -34,7 +34,7 @@ import {
 } from './open-state.js';
 import { createWatchedStore, type PreparedOutput, prepareOutput } from './prepare-output.js';
 import type { RunOptions } from './run-options.js';
-import { openApi, serviceIdentity } from './service.js';
+import { openApi, serviceIdentity, withAddressOf } from './service.js';
 import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
 
 export interface OpenRun extends RunContext {
@@ -85,8 +85,9 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
     }
     signal.throwIfAborted();
     const checkpoint = await openState(whole, wanted, { clock, signal, logger }, releasers);
-    const limit = await limitOfNamed(checkpoint, whole.pipeline, wanted);
-    const given = withLimit(whole, limit);
+    const named = await givenRun(checkpoint, whole.pipeline, wanted);
+    const limit = named === undefined ? wanted.limit : named.source.limit;
+    const given = withLimit(withAddressOf(whole, named), limit);
     const options: RunOptions = limit === undefined ? wanted : { ...wanted, limit };
     if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
     const { files = createLocalFiles(given.stateDir) } = options;
