@@ -74,12 +74,13 @@ export async function withLostRechecked<T>(
 }
 
 /**
- * Checks that no other run is unfinished: a pipeline has at most one, so a done run cannot be opened beside it.
+ * Checks that no other run is unfinished: a pipeline has at most one, and one sample of each limit, so a done run cannot
+ * be opened beside it.
  * @param verb the name of the command.
  * @throws ConfigError `<VERB>_RUN_NOT_LAST`.
  */
 export async function checkNoOtherOpen(run: OpenRun, verb: 'adopt' | 'retry'): Promise<void> {
-  const unfinished = await run.checkpoint.unfinishedRun(run.config.pipeline);
+  const unfinished = await run.checkpoint.unfinishedRun(run.config.pipeline, run.source.limit);
   if (unfinished === undefined || unfinished.id === run.id) return;
   throw new ConfigError(
     `${verb.toUpperCase()}_RUN_NOT_LAST`,

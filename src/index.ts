@@ -30,10 +30,11 @@ export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
 export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';
-export { loadConfig, parseConfig, type ServiceNeeds } from './config/load-config.js';
+export { loadConfig, parseConfig } from './config/load-config.js';
 export { withOutputPath } from './config/output-path.js';
 export { isS3 } from './config/s3-address.js';
 export type { Config } from './config/schema.js';
+export type { ServiceNeeds } from './config/service-needs.js';
 export { embeddedServiceFolder, Secret } from './config/service-section.js';
 export type { DeltaStore, LastPublication, StoredDigests } from './delta/delta-store.js';
 export { createLocalDeltaStore } from './delta/local-delta-store.js';

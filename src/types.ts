@@ -55,12 +55,11 @@ export interface Source {
   /** Records read, rejected ones included. */
   readonly records: number;
   readonly rejected: number;
-  /**
-   * Records that are blank in all sent columns and are not sent (`upload.skipBlank`). Left out if there are none, or if
-   * they are sent.
-   */
+  /** Only the first so many records are read, for a sample (`--limit`). Left out: all. */
+  readonly limit?: number;
+  /** Records that are blank in all sent columns and are not sent (`upload.skipBlank`). Left out if there are none. */
   readonly blank?: number;
-  /** Hash of the contents of all files in order, hex: sources with the same hash have the same content. */
+  /** Hash of the contents of all files in order, and of a limit, hex: with the same hash it is the same source. */
   readonly sha256: string;
 }
 

@@ -16,19 +16,23 @@ import type {
 } from './state.js';
 
 export interface CheckpointReader {
-  /** The newest run of a pipeline that is `open` or `publishing`. */
-  unfinishedRun(pipeline: string): Promise<Run | undefined>;
+  /**
+   * The newest run of a pipeline that is `open` or `publishing`.
+   * @param limit finds samples with this limit (`Source.limit`) alone; without it, no sample is found.
+   */
+  unfinishedRun(pipeline: string, limit?: number): Promise<Run | undefined>;
   /**
    * The run that `last` names: the unfinished one, else the one that was published last, or was withheld or confirmed
    * after that. An older run that is published again is the last one. Never a superseded run.
+   * @param limit as in `unfinishedRun`.
    */
-  latestRun(pipeline: string): Promise<Run | undefined>;
+  latestRun(pipeline: string, limit?: number): Promise<Run | undefined>;
   /** The `done` and `withheld` runs of a pipeline on a service whose source had this content, newest first. */
   doneRuns(pipeline: string, service: string, sourceSha256: string): Promise<readonly Run[]>;
   run(id: string): Promise<Run | undefined>;
-  /** Newest first; of one pipeline or of all. */
+  /** Newest first; of one pipeline or of all. Includes samples. */
   runs(pipeline?: string): Promise<readonly Run[]>;
-  /** Every file that a pipeline has published, including partial ones, newest first. */
+  /** Every file that a pipeline has published, including partial ones and samples, newest first. */
   publications(pipeline: string): Promise<readonly PublishedFile[]>;
   /** The last load of a run's publication that was recorded. */
   lastLoad(run: string): Promise<RecordedLoad | undefined>;

@@ -49,11 +49,12 @@ export interface BeginOptions {
   /** `false` with `--no-reuse`; `true` without it. */
   readonly reuse?: boolean;
   readonly yes?: boolean;
+  readonly limit?: number;
 }
 
 /** Adds the flags of the commands that may begin a run, besides `--new`. */
 export function withBeginOptions(command: Command): Command {
-  return command
+  return withLimitOption(command)
     .option(
       '--no-reuse',
       "take no answers of earlier runs: every record is paid for; this run's answers are kept",
@@ -64,13 +65,28 @@ export function withBeginOptions(command: Command): Command {
     );
 }
 
+/** Adds the flag that makes a run a sample. */
+export function withLimitOption(command: Command): Command {
+  return command.option(
+    '--limit <records>',
+    'a sample: only the first records of the source, into <output>.sample.csv; a run of its own',
+    recordCount,
+  );
+}
+
+function recordCount(text: string): number {
+  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('expected a whole number of records from 1');
+}
+
 /** The run's options that these flags give. */
 export function beginOptions({
   new: fresh = false,
   reuse,
   yes = false,
-}: BeginOptions): Pick<RunOptions, 'fresh' | 'reuse' | 'yes'> {
-  return { fresh, yes, ...(reuse === false && { reuse }) };
+  limit,
+}: BeginOptions): Pick<RunOptions, 'fresh' | 'reuse' | 'yes' | 'limit'> {
+  return { fresh, yes, ...(reuse === false && { reuse }), ...(limit !== undefined && { limit }) };
 }
 
 /** Adds the flags that choose what is printed and logged, and where. */

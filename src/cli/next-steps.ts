@@ -7,7 +7,7 @@ import { isRehearsal, quoteForShell, withoutNew } from './resume-command.js';
 
 /** A flag of the command line that chooses the config, such as `--set` with `chunks.maxRecords=5`. */
 export interface ConfigFlag {
-  readonly name: '-c' | '--source' | '--output' | '--base-url' | '--state-dir' | '--set';
+  readonly name: '-c' | '--source' | '--output' | '--base-url' | '--state-dir' | '--set' | '--limit';
   readonly value: string;
 }
 
@@ -48,7 +48,7 @@ export function nextSteps(text: string): string {
  */
 export function completeCommands(text: string, flags: readonly ConfigFlag[]): string {
   return text.replace(commandInText, (_, command: string, own: string) => {
-    const added = flags.filter((flag) => !hasFlag(own, flag));
+    const added = flags.filter((flag) => !hasFlag(own, flag) && takes(command, flag));
     const words = added.flatMap(({ name, value }) => [name, quoteForShell(value)]);
     return [command, ...words].join(' ') + own;
   });
@@ -57,6 +57,11 @@ export function completeCommands(text: string, flags: readonly ConfigFlag[]): st
 /** "The next foliopipe run" is no command to type. The second group is what stands behind the command's name. */
 const commandInText =
   /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+
+/** Other commands name a sample by its run. */
+function takes(command: string, { name }: ConfigFlag): boolean {
+  return name !== '--limit' || /^foliopipe (?:run|submit|collect|plan)$/.test(command);
+}
 
 function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
   const own = words.split(/[\s=]+/);
@@ -68,6 +73,7 @@ function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
 /** The flags of a parsed command that choose its config, in the order in which they count. */
 function configFlags(command: Command): ConfigFlag[] {
   const { config = [], set = [], ...of } = command.opts<Partial<Record<string, string & string[]>>>();
+  const { limit } = command.opts<{ readonly limit?: number }>();
   const at = command.registeredArguments.findIndex((argument) => argument.name() === 'file');
   const file: unknown = command.processedArgs[at];
   const all: [ConfigFlag['name'], unknown][] = [
@@ -77,6 +83,7 @@ function configFlags(command: Command): ConfigFlag[] {
     ['--base-url', of.baseUrl],
     ['--state-dir', of.stateDir],
     ...[...set].map((value): [ConfigFlag['name'], unknown] => ['--set', value]),
+    ['--limit', limit === undefined ? undefined : String(limit)],
   ];
   return all.flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
 }

@@ -39,12 +39,13 @@ export interface PreparedRehearsal {
   readonly at?: AtFailpoint;
 }
 
-/** Runs a job and prints its summary. @returns the exit code. */
+/** Runs a job and prints its summary. @param needs what it needs of the service. @returns the exit code. */
 export async function runJob(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
   job: Job,
   prepare?: PrepareRehearsal,
+  needs?: ServiceNeeds,
 ): Promise<number> {
   return runSession(options, file, {
     work: job,
@@ -55,6 +56,7 @@ export async function runJob(
       }),
     exitCode: (summary) => summary.exitCode ?? 0,
     ...(prepare && { prepare }),
+    ...(needs && { needs }),
   });
 }
 
@@ -85,7 +87,7 @@ export async function runSession<T extends object>(
   const runOptions = { ...times, signal: stop.signal, logger, holder };
   const prepared = await prepare?.(given, runOptions);
   const config = prepared?.config ?? given;
-  const service = needs === 'service' ? await openEmbeddedService(config, prepared?.service) : undefined;
+  const service = needs !== 'nothing' ? await openEmbeddedService(config, prepared?.service) : undefined;
   const open = () => openCheckpointReader(config.stateDir);
   const progress = openProgress({ json: options.json === true, logger, terminal, open });
   try {

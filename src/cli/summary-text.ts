@@ -34,8 +34,9 @@ export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
 }
 
 function headline(summary: RunSummary): string {
-  const { run, found, state, exitCode, chunks, rehearsal, publication, publishedAgain, released } = summary;
-  const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
+  const { run, found, state, exitCode, chunks, rehearsal, sample } = summary;
+  const { publication, publishedAgain, released } = summary;
+  const what = `${sample === null ? '' : `sample (--limit ${sample}), `}${rehearsal ? `rehearsal ${run}` : `run ${run}`}`;
   if (exitCode === 8)
     return `${what} was stopped by its deadline: what is done is published, and the same command continues it`;
   if (state === 'withheld' && found === 'done') return `${what} is still withheld; nothing was sent`;
@@ -174,6 +175,11 @@ function warnings(summary: RunSummary): string[] {
     ...(rehearsal
       ? ['  This is a rehearsal: the local service answered, so the predictions are not real.']
       : []),
+    ...(summary.sample === null
+      ? []
+      : [
+          `  This is a sample: only the first ${countOf(counts.read, 'record')} of the source. foliopipe run without --limit does all of it.`,
+        ]),
     ...(uploads.ambiguous > 0
       ? [
           `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,

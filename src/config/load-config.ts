@@ -10,17 +10,12 @@ import { DUCKDB, resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
 import type { Config } from './schema.js';
+import { type ServiceNeeds, withStandIns } from './service-needs.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
 import { resolveSource } from './source-section.js';
 import { emptied, isEmptyMap, isFreeMap, joinLayers, withoutNulled } from './taken-back.js';
 import { isAddress, STREAM } from './values.js';
-
-/**
- * What a command needs of the section `service`: all of it, to ask the service; its `address`, which tells runs and answers
- * of services apart; or `nothing`. What it does not need is not read and may be missing.
- */
-export type ServiceNeeds = 'service' | 'address' | 'nothing';
 
 export interface LoadOptions {
   /** YAML files. If two files set the same key, the later file wins. Maps are merged, lists are replaced. */
@@ -58,26 +53,9 @@ export async function loadConfig({
   const layers = [...fromFiles, environmentSettings(env, cwd, problems), flagSettings(overrides, problems)];
   const settings = joinLayers(layers, env);
   const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
-  const config = resolveConfig(withoutUnneeded(settings, needs), env, baseDir, problems);
+  const config = resolveConfig(withStandIns(settings, needs, env), env, baseDir, problems);
   const read = [...files, ...ownFiles].map((file) => resolve(cwd, file));
   return { ...config, ownFiles: [...read, ...tokenFiles(settings, env, baseDir)] };
-}
-
-/** The settings with a token that is never sent, and with an address that nobody has, where they are not needed. */
-function withoutUnneeded(settings: readonly Setting[], needs: ServiceNeeds): readonly Setting[] {
-  if (needs === 'service') return settings;
-  const isToken = ({ key }: Setting) =>
-    key[0] === 'service' && (key[1] === 'token' || key[1] === 'tokenFile');
-  const unused = (name: string, value: string): Setting => ({
-    key: ['service', name],
-    value,
-    origin: undefined,
-  });
-  return [
-    ...(needs === 'nothing' ? [unused('baseUrl', 'https://no-address.invalid')] : []),
-    ...settings.filter((setting) => !isToken(setting)),
-    unused('token', 'unused'),
-  ];
 }
 
 /**

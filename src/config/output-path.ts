@@ -1,5 +1,9 @@
-/** The placeholders of `output.path`, by which each run may write a file of its own. The template itself is frozen. */
+/**
+ * The path of a run's output: the placeholders of `output.path`, by which each run may write a file of its own, and the
+ * path of a sample (`--limit`). What is written in the config is frozen.
+ */
 import { normalize } from 'node:path';
+import { ConfigError } from '../errors.js';
 import { dayOf } from './calendar.js';
 import type { Config } from './schema.js';
 import { isAddress } from './values.js';
@@ -51,4 +55,32 @@ function pathOf(template: string, { id, pipeline, createdAt, frozen }: OutputRun
   const values: Readonly<Record<string, string>> = { '{date}': date, '{run}': id, '{pipeline}': pipeline };
   const path = template.replace(/\{[^}]*\}/g, (found) => values[found] ?? found);
   return isAddress(path) ? path : normalize(path);
+}
+
+/** Where the sample of an output is, always as a plain CSV. @param output `output.path`, a file or a folder. */
+function samplePath(output: string): string {
+  return `${output.replace(/(?<=[^/])\/+$/, '')}.sample.csv`;
+}
+
+/**
+ * A sample is for a person to look at. It is a plain CSV beside the output, without a delta, is loaded into no table, and
+ * is never withheld.
+ * @param limit how many records the sample has at most; undefined: the config stays as it is.
+ * @throws ConfigError `LIMIT_INVALID`.
+ */
+export function withLimit(config: Config, limit: number | undefined): Config {
+  if (limit === undefined) return config;
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new ConfigError('LIMIT_INVALID', `limit ${limit}: expected a whole number of records, 1 or more`, {
+      hint: 'such as: foliopipe run --limit 100',
+    });
+  }
+  const { output, failures } = config;
+  const path = samplePath(output.path);
+  return {
+    ...config,
+    load: null,
+    failures: { ...failures, onExceeded: 'publish' },
+    output: { ...output, path, delta: false, drift: false, maxFileBytes: null, types: {} },
+  };
 }

@@ -45,6 +45,8 @@ export interface LedgerEntry {
   readonly sentAgain: boolean;
   /** A local service answered: nothing is paid for. */
   readonly rehearsal: boolean;
+  /** It is of a sample (`--limit`). */
+  readonly sample: boolean;
 }
 
 export interface LedgerTotals {
@@ -97,7 +99,8 @@ export async function* readLedger(
   const runs = await checkpoint.runs(pipeline);
   for (const row of [...runs].reverse()) {
     const { local, other, mixed } = await checkpoint.replyKinds(row.id);
-    const run = { id: row.id, pipeline: row.pipeline, isLocal: local && !other && !mixed };
+    const isSample = row.source.limit !== undefined;
+    const run = { id: row.id, pipeline: row.pipeline, isLocal: local && !other && !mixed, isSample };
     let after = 0;
     for (;;) {
       const page = await checkpoint.uploads(run.id, after, pageChunks);
@@ -121,6 +124,7 @@ const pageChunks = 500;
 export interface LedgerRun extends Pick<Run, 'id' | 'pipeline'> {
   /** Whether the run has replies, and all of them came from a local service. */
   readonly isLocal: boolean;
+  readonly isSample: boolean;
 }
 
 /** @param uploads all attempts of some chunks, ordered by chunk and attempt. */
@@ -154,6 +158,7 @@ export function ledgerEntries(
       possiblyTwice: ambiguousChunk === chunk,
       sentAgain: sent[index - 1]?.chunk === chunk || sent[index + 1]?.chunk === chunk,
       rehearsal,
+      sample: run.isSample,
     });
   }
   return entries;
@@ -174,7 +179,7 @@ async function searchEntries(
     sums.set(key, { ...sum, at: Math.min(sum.at, startedAt), records: sum.records + 1 });
   }
   return [...sums.values()].map((sum) => {
-    const of = { pipeline: run.pipeline, run: run.id, rehearsal: run.isLocal };
+    const of = { pipeline: run.pipeline, run: run.id, rehearsal: run.isLocal, sample: run.isSample };
     return searchEntry({ ...sum, ...of }, pricePerRecord);
   });
 }
@@ -184,12 +189,12 @@ function singleSearchEntry(
   { pipeline, startedAt: at, state, local }: SingleSearch,
   pricePerRecord: number | null,
 ): LedgerEntry {
-  const of = { pipeline, run: null, rehearsal: local === true };
+  const of = { pipeline, run: null, rehearsal: local === true, sample: false };
   return searchEntry({ ...of, at, state: searchState(state), records: 1 }, pricePerRecord);
 }
 
 function searchEntry(
-  sum: Pick<LedgerEntry, 'pipeline' | 'run' | 'at' | 'state' | 'records' | 'rehearsal'>,
+  sum: Pick<LedgerEntry, 'pipeline' | 'run' | 'at' | 'state' | 'records' | 'rehearsal' | 'sample'>,
   pricePerRecord: number | null,
 ): LedgerEntry {
   const { state, records, rehearsal } = sum;

@@ -2,7 +2,7 @@
  * The files beside an output (docs/output.md): their paths, the manifest, which lists what was read, bought and
  * published, chunk by chunk, and the marker, which says that the output is complete.
  */
-import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, Publication, RowCounts, Run, Tally } from '../checkpoint/checkpoint.js';
 import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
 import {
@@ -65,11 +65,12 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
   return {
     manifestVersion: 1,
     publication: publication.number,
-    status: row.rehearsal ? 'REHEARSAL' : publication.exitCode === 0 ? 'SUCCESS' : 'PARTIAL',
+    status: manifestStatus(row, publication),
     exitCode: publication.exitCode,
     complete: counts.unprocessed === 0,
     run: run.id,
     pipeline: row.pipeline,
+    ...(row.source.limit !== undefined && { sample: { limit: row.source.limit } }),
     label: row.label,
     service: row.service,
     times: {
@@ -104,6 +105,12 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     ...deltaOf(publication, run.config.output.path),
     ...(publication.drift && { drift: publication.drift }),
   };
+}
+
+function manifestStatus({ rehearsal, source }: Run, { exitCode }: Publication): string {
+  if (rehearsal) return 'REHEARSAL';
+  if (source.limit !== undefined) return 'SAMPLE';
+  return exitCode === 0 ? 'SUCCESS' : 'PARTIAL';
 }
 
 /**
@@ -159,17 +166,19 @@ export async function writeMarker(
   publication: Publication,
 ): Promise<void> {
   const { path, mode } = run.config.output;
-  const { rehearsal } = (await run.checkpoint.run(run.id))!;
+  const row = (await run.checkpoint.run(run.id))!;
+  const { rehearsal, source } = row;
   const marker = {
     run: run.id,
     pipeline: run.config.pipeline,
     publication: publication.number,
     rehearsal,
+    ...(source.limit !== undefined && { sample: { limit: source.limit } }),
     exitCode: publication.exitCode,
     output: { bytes: publication.bytes, records: publication.records, sha256: publication.sha256 },
     manifest: manifestPath(path),
   };
-  const name = markerPath(path, rehearsal, publication.exitCode);
+  const name = markerPath(path, row, publication.exitCode);
   const waiting = workPathOf(name, run.id, run.config.stateDir);
   await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(marker)}\n`));
   await run.output.put(waiting, name, mode);
@@ -211,7 +220,13 @@ export function outputNames(output: string, stateDir: string): OutputNames {
   return { output: anchor, beside, local, lock: isS3(output) ? [] : outputLockNames(anchor) };
 }
 
-/** The marker of a publication (rule "A rehearsal never looks real"). */
-export function markerPath(output: string, rehearsal: boolean, exitCode: number): string {
-  return besidePath(output, rehearsal ? '_REHEARSAL' : exitCode === 0 ? '_SUCCESS' : '_PARTIAL');
+/** The marker of a publication (rule "A rehearsal never looks real"). That of a sample is never taken for a night's. */
+export function markerPath(
+  output: string,
+  { rehearsal, source }: Pick<Run, 'rehearsal'> & { readonly source: Pick<Run['source'], 'limit'> },
+  exitCode: number,
+): string {
+  if (rehearsal) return besidePath(output, '_REHEARSAL');
+  if (source.limit !== undefined) return besidePath(output, '_SAMPLE');
+  return besidePath(output, exitCode === 0 ? '_SUCCESS' : '_PARTIAL');
 }

@@ -23,6 +23,8 @@ export interface RunSummary {
   readonly exitCode: number | null;
   /** Whether answers came from a local service (rule "A rehearsal never looks real"). */
   readonly rehearsal: boolean;
+  /** How many records the run has at most, if it is a sample (`--limit`); null if it has the whole source. */
+  readonly sample: number | null;
   /** Whether this process began the run, continued it, or found it done. */
   readonly found: 'new' | 'continued' | 'done';
   /** When the results of the run were removed (`retention.results`), in epoch milliseconds; null if they are here. */
@@ -147,6 +149,7 @@ export async function summarizeRun(
     state: run.state,
     exitCode: withheld === null ? (ended?.exitCode ?? null) : withheldExitCode,
     rehearsal: run.rehearsal,
+    sample: run.source.limit ?? null,
     found,
     prunedAt: run.prunedAt,
     published: published !== null,
@@ -182,7 +185,7 @@ export async function summarizeRun(
     ...(ended?.drift && { drift: ended.drift }),
     ...(load && { load }),
     manifest: published && manifestPath(place),
-    marker: published && markerPath(place, run.rehearsal, published.exitCode),
+    marker: published && markerPath(place, run, published.exitCode),
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,
   };

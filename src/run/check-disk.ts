@@ -95,11 +95,7 @@ export function roomNeeded(
   { upload, output, chunks, concurrency }: Omit<DiskConfig, 'stateDir'>,
   { source, records: toStore, keepsAnswers, workFile, reserve }: StillToWrite,
 ): { readonly state: Room; readonly published: Room } {
-  const text = source.files.reduce(
-    (sum, { bytes, unzippedBytes, dialect }) =>
-      sum + (unzippedBytes ?? bytes * (dialect.gzip ? SOURCE_GZIP : 1)),
-    0,
-  );
+  const text = textBytes(source);
   const records = Math.max(source.records - source.rejected, 1);
   const columns = output.columns === 'all' ? 1 : shareOf(source, output.columns);
   const row = ANSWER_BYTES + (output.lineage ? LINEAGE_BYTES : 0);
@@ -125,6 +121,18 @@ export function roomNeeded(
     state: { bytes: Math.ceil(state), files },
     published: { bytes: Math.ceil(published), files: OUTPUT_FILES },
   };
+}
+
+/** The unzipped size of a source, about; of a sample: that of its records. */
+function textBytes({ files, limit, columnBytes, records }: Source): Bytes {
+  if (limit !== undefined && columnBytes !== undefined) {
+    return records * columnBytes.reduce((sum, bytes) => sum + bytes + 1, 0);
+  }
+  return files.reduce(
+    (sum, { bytes, unzippedBytes, dialect }) =>
+      sum + (unzippedBytes ?? bytes * (dialect.gzip ? SOURCE_GZIP : 1)),
+    0,
+  );
 }
 
 function sizeOf(path: string | undefined): Bytes {

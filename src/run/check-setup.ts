@@ -26,7 +26,7 @@ import { checkColumns } from './check-source.js';
 import { judgeSearch, judgeService, unaskedVerdicts, unsure, type Verdict } from './judge-service.js';
 import { createTarget } from './load-run.js';
 import type { RunOptions } from './run-options.js';
-import { serviceEndpoint } from './service.js';
+import { missingOfService, serviceEndpoint, serviceMissing } from './service.js';
 import { type SourceHeader, sourceHeaders } from './source-header.js';
 
 export interface CheckedItem extends Verdict {
@@ -170,6 +170,13 @@ function headersText(config: Config, { first: { name, columns, files }, others }
   return `${name}${more}: ${columns.length} columns${format}`;
 }
 
+/** What is said of a service that cannot be asked. */
+function missingItem(item: 'service' | 'token', missing: readonly string[]): CheckedItem {
+  const key = item === 'service' ? 'service.baseUrl' : 'service.token';
+  if (!missing.includes(key)) return { item, ...unsure(`not asked: ${missing.join(' and ')} is missing`) };
+  return { item, outcome: 'failed', text: `${key} is missing`, error: serviceMissing([key]) };
+}
+
 /** The longest time until a connection is open, and without a byte: shorter than those of a run. */
 const TIMEOUTS = { connect: 4_000, idle: 5_000 };
 
@@ -179,6 +186,12 @@ async function* checkService(
   { endpoint, proxies, signal = new AbortController().signal }: CheckOptions,
 ): AsyncGenerator<CheckedItem, boolean> {
   const { service, timeouts, failures } = config;
+  const missing = missingOfService(config);
+  if (missing.length > 0) {
+    yield missingItem('service', missing);
+    yield missingItem('token', missing);
+    return false;
+  }
   const address = serviceEndpoint(config, endpoint);
   const options: ProbeOptions = {
     ...address,

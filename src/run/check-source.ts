@@ -36,7 +36,7 @@ import type { RunOptions } from './run-options.js';
 /** What `checkSource` may be told. */
 export type CheckSourceOptions = Pick<
   RunOptions,
-  'onScan' | 'onCopy' | 'stdin' | 'records' | 'at' | 'logger' | 'clock'
+  'onScan' | 'onCopy' | 'stdin' | 'records' | 'at' | 'logger' | 'clock' | 'limit'
 > &
   Pick<ScanSourceOptions, 'watch' | 'onExcess'> &
   Pick<OpenSourceOptions, 'kept' | 'folder' | 'makeRoom'>;
@@ -69,6 +69,7 @@ export async function checkSource(
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
     known !== undefined &&
+    known.source.limit === options.limit &&
     isWithinLimit(known.source, limit) &&
     wasKeyChecked(known, config) &&
     (await hasSameStamps(known.source, paths));
@@ -162,6 +163,7 @@ async function scan(
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
     ...(key !== null && { keyCheck: { columns: key, folder: config.stateDir } }),
     signal: options.signal,
+    limit: options.limit,
     ...(options.watch && { watch: options.watch }),
     ...(options.onExcess && { onExcess: options.onExcess }),
     ...(options.onScan && { onProgress: options.onScan }),

@@ -200,7 +200,7 @@ export function isUsable({ service, rehearsal, sentColumns }: Segment, config: C
  */
 export async function checkMiss(
   context: Pick<ChooseContext, 'config' | 'checkpoint'>,
-  options: Pick<RunOptions, 'reuse' | 'yes'>,
+  options: Pick<RunOptions, 'reuse' | 'yes' | 'limit'>,
   choice: Choice,
 ): Promise<void> {
   if (!(await isMiss(context, options, choice))) return;
@@ -224,17 +224,18 @@ export async function checkMiss(
   );
 }
 
-/** Whether `checkMiss` stops the run. */
+/** Whether `checkMiss` stops the run. A sample is never stopped: its limit says what it may cost. */
 export async function isMiss(
   { config, checkpoint }: Pick<ChooseContext, 'config' | 'checkpoint'>,
-  options: Pick<RunOptions, 'reuse' | 'yes'>,
+  options: Pick<RunOptions, 'reuse' | 'yes' | 'limit'>,
   choice: Choice,
 ): Promise<boolean> {
   const { pipeline, reuse } = config;
   if (reuse.maxAge === 0 || options.reuse === false || options.yes) return false;
+  if (options.limit !== undefined) return false;
   if (choice.sent === 0 || choice.sent / recordsOf(choice) <= reuse.maxMiss) return false;
   const runs = (await checkpoint?.runs(pipeline)) ?? [];
-  return runs.some(({ state }) => state === 'done');
+  return runs.some(({ state, source }) => state === 'done' && source.limit === undefined);
 }
 
 function recordsOf({ sent, reused, duplicates }: Choice): number {

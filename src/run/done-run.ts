@@ -83,8 +83,8 @@ export async function canReopen({
   output,
   signal,
 }: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'signal'>): Promise<boolean> {
-  if ((await checkpoint.unfinishedRun(config.pipeline)) !== undefined) return false;
   const run = (await checkpoint.run(id))!;
+  if ((await checkpoint.unfinishedRun(config.pipeline, run.source.limit)) !== undefined) return false;
   if (changedValues(run.frozen, fixedValues(config, serviceIdentity(config))).keys.length > 0) return false;
   const found = run.publication !== null ? await output.identity(config.output.path) : undefined;
   if (found !== undefined && !(run.publication && (await hasContent(found, run.publication)))) return false;
@@ -103,7 +103,9 @@ export async function checkAgain(
   run: Run,
   options: CheckSourceOptions = {},
 ): Promise<Source> {
-  return asBegun(run, await checkSource(context, { ...options, kept: run }, false, run));
+  const { limit } = run.source;
+  const checking = { ...options, kept: run, ...(limit !== undefined && { limit }) };
+  return asBegun(run, await checkSource(context, checking, false, run));
 }
 
 /** The source as it was found now, with as many skipped records as the run has. */

@@ -49,7 +49,8 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
   const { checkpoint, output, service, signal, clock } = given;
   const frozen = fixedValues(given.config, service);
   const begun = newRun(given.config, frozen, clock.now());
-  const open = await checkpoint.unfinishedRun(begun.pipeline);
+  const { limit } = options;
+  const open = await checkpoint.unfinishedRun(begun.pipeline, limit);
   if (open !== undefined) await verifyPaid(given, open);
   const isDropped = open !== undefined && (await dropMoved(given, options, open, frozen));
   const unfinished = isDropped ? undefined : open;
@@ -64,6 +65,12 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
   if (options.existing !== undefined) return findExisting(given, options, options.existing);
   const reading = readingOptions(given, options, unfinished);
   const goesOn = unfinished !== undefined && !options.fresh;
+  if (limit !== undefined) {
+    given.logger.info(
+      { limit, output: given.config.output.path },
+      `a sample: only the first ${countOf(limit, 'record')} of the source ${limit === 1 ? 'is' : 'are'} checked, sent and published`,
+    );
+  }
   const config = withOutputPath(given.config, goesOn ? unfinished : begun);
   const context = { ...given, config };
   if (goesOn) {
@@ -82,7 +89,7 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
   }
   const givenUp = unfinished && (await findGivenUp(context, options, unfinished, null));
   checkGivenUp(givenUp, options);
-  const latest = await checkpoint.latestRun(config.pipeline);
+  const latest = await checkpoint.latestRun(config.pipeline, limit);
   // A kill may have come before its files were removed.
   if (latest?.state === 'withheld') await removeWaitingFiles(latest, config.stateDir);
   const watch = await watchRecords(context, options, unfinished);
@@ -150,7 +157,9 @@ async function findExisting(
   const { checkpoint, output, service, signal } = given;
   const { pipeline } = given.config;
   const run = await (wanted === true
-    ? checkpoint.unfinishedRun(pipeline).then((open) => open ?? checkpoint.latestRun(pipeline))
+    ? checkpoint
+        .unfinishedRun(pipeline, options.limit)
+        .then((open) => open ?? checkpoint.latestRun(pipeline, options.limit))
     : namedRun(checkpoint, pipeline, wanted));
   if (run === undefined || run.pipeline !== pipeline || run.state === 'superseded') {
     const what =
@@ -277,6 +286,6 @@ async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run:
       : `${run.chunks - here} of ${countOf(run.chunks, 'chunk')}`;
   logger.info(
     { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },
-    `continuing run ${run.id} of ${age} ago, ${left} left, ${countOf(chunks.submitted, 'folio')} open at the service`,
+    `continuing ${run.source.limit === undefined ? 'run' : 'sample'} ${run.id} of ${age} ago, ${left} left, ${countOf(chunks.submitted, 'folio')} open at the service`,
   );
 }

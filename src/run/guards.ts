@@ -69,7 +69,8 @@ export function checkBudget(caps: readonly BudgetLeft[], records: number, logger
 
 /**
  * How many records a new run sends alone, before the rest (`chunks.canary`). `auto` means 200 if the pipeline has no
- * done run on this service, or if the header of the source differs from that of the last done run; else 0.
+ * done run on this service, or if the header of the source differs from that of the last done run; else 0. Samples are
+ * no such runs.
  * @param reader undefined if there is no state yet.
  */
 export async function canaryRecords(
@@ -80,7 +81,8 @@ export async function canaryRecords(
 ): Promise<number> {
   if (canary !== 'auto') return canary;
   const runs = (await reader?.runs(pipeline)) ?? [];
-  const before = runs.find((run) => run.service === service && run.state === 'done');
+  const nights = runs.filter((run) => run.source.limit === undefined);
+  const before = nights.find((run) => run.service === service && run.state === 'done');
   const isKnown = before !== undefined && isDeepStrictEqual(before.source.columns, source.columns);
   return isKnown ? 0 : automaticCanary;
 }

@@ -76,18 +76,19 @@ export async function checkLoadOfRest(
 
 /** Why a publication must not be loaded; undefined if it may. */
 function whyNotLoaded(
-  { rehearsal }: Pick<Run, 'rehearsal'>,
+  { rehearsal, source }: Pick<Run, 'rehearsal' | 'source'>,
   { exitCode }: Pick<Publication, 'exitCode'>,
   { partial }: Pick<LoadConfig, 'partial'>,
 ): string | undefined {
   if (rehearsal) return 'it is a rehearsal';
+  if (source.limit !== undefined) return 'it is a sample (--limit)';
   if (exitCode !== 0 && !partial) return `it ended with exit code ${exitCode}, and load.partial is false`;
   return undefined;
 }
 
-/** @throws ConfigError `LOAD_NOT_LOADABLE` for a rehearsal, and for a partial publication without `load.partial`. */
+/** @throws ConfigError `LOAD_NOT_LOADABLE` for a rehearsal, a sample, and for a partial publication without `load.partial`. */
 export function checkLoadable(
-  row: Pick<Run, 'id' | 'rehearsal'>,
+  row: Pick<Run, 'id' | 'rehearsal' | 'source'>,
   publication: Pick<Publication, 'exitCode'>,
   load: Pick<LoadConfig, 'partial'>,
 ): void {
@@ -96,7 +97,9 @@ export function checkLoadable(
   throw new ConfigError('LOAD_NOT_LOADABLE', `run ${row.id} is not loaded: ${why}`, {
     hint: row.rehearsal
       ? 'predictions of the local service are not real, and never go into a table'
-      : 'look at its failed records (docs/failed-records.md), or set load.partial: true',
+      : row.source.limit !== undefined
+        ? 'only outputs of the whole source go into a table: foliopipe run'
+        : 'look at its failed records (docs/failed-records.md), or set load.partial: true',
     facts: { run: row.id, exitCode: publication.exitCode },
   });
 }

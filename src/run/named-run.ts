@@ -1,13 +1,14 @@
 /** Finds the run that a person names: by its id, by the beginning of it, or as the last one. */
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import { ConfigError } from '../errors.js';
+import type { RunOptions } from './run-options.js';
 
 /** How many runs an error names. */
 const MAX_SHOWN = 5;
 
 /**
  * @param name the id of a run of any pipeline, the beginning of exactly one id of this pipeline, or `last`: see
- *   `CheckpointReader.latestRun`.
+ *   `CheckpointReader.latestRun`. `last` never names a sample.
  * @returns undefined if there is no such run.
  * @throws ConfigError `RUN_AMBIGUOUS`.
  */
@@ -25,6 +26,15 @@ export async function namedRun(
     runs.map((run) => run.id),
   );
   return runs.find((run) => run.id === id);
+}
+
+/** The run that is named in the options; undefined if none is, or there is none. @throws ConfigError `RUN_AMBIGUOUS`. */
+export async function givenRun(
+  checkpoint: Parameters<typeof namedRun>[0],
+  pipeline: string,
+  { existing }: Pick<RunOptions, 'existing'>,
+): Promise<Run | undefined> {
+  return typeof existing === 'string' ? namedRun(checkpoint, pipeline, existing) : undefined;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../checkpoint/pipeline-lock.js';
-import { withOutputPath } from '../config/output-path.js';
+import { withLimit, withOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import { diskError } from '../disk-error.js';
@@ -22,6 +22,7 @@ import { refuseUnconfirmed } from './backup/restored-mark.js';
 import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { openLoadTarget } from './load-run.js';
+import { givenRun } from './named-run.js';
 import {
   createReleasers,
   holderOf,
@@ -33,7 +34,7 @@ import {
 } from './open-state.js';
 import { createWatchedStore, type PreparedOutput, prepareOutput } from './prepare-output.js';
 import type { RunOptions } from './run-options.js';
-import { openApi, serviceIdentity } from './service.js';
+import { openApi, serviceIdentity, withAddressOf } from './service.js';
 import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
 
 export interface OpenRun extends RunContext {
@@ -85,17 +86,21 @@ function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
  * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`; everything that was opened is then closed.
  */
-export async function openRun(given: Config, options: RunOptions = {}): Promise<OpenRun> {
-  const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
+export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<OpenRun> {
+  const { logger = silentLogger, clock = systemClock, at = () => undefined } = wanted;
   const releasers = createReleasers();
   try {
-    const controller = linkedController(options.signal, releasers);
+    const controller = linkedController(wanted.signal, releasers);
     const { signal } = controller;
-    if (options.deadline !== undefined) {
-      releasers.add(stopAtDeadline(controller, options.deadline, clock));
+    if (wanted.deadline !== undefined) {
+      releasers.add(stopAtDeadline(controller, wanted.deadline, clock));
     }
     signal.throwIfAborted();
-    const checkpoint = await openState(given, options, { clock, signal, logger }, releasers);
+    const checkpoint = await openState(whole, wanted, { clock, signal, logger }, releasers);
+    const named = await givenRun(checkpoint, whole.pipeline, wanted);
+    const limit = named === undefined ? wanted.limit : named.source.limit;
+    const given = withLimit(withAddressOf(whole, named), limit);
+    const options: RunOptions = limit === undefined ? wanted : { ...wanted, limit };
     if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
     const { files = createLocalFiles(given.stateDir) } = options;
     const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;

@@ -42,7 +42,7 @@ export interface PlanContext extends Omit<ChooseContext, 'answers' | 'checkpoint
  */
 export async function withPlannedRecords<T>(
   context: PlanContext,
-  options: Pick<RunOptions, 'answers' | 'reuse' | 'yes'>,
+  options: Pick<RunOptions, 'answers' | 'reuse' | 'yes' | 'limit'>,
   source: Source,
   begun: Run | undefined,
   use: (records: PlannedRecords) => Promise<T>,
@@ -87,10 +87,10 @@ function reuseOf(
 
 async function countUnkept(
   { config, checkpoint }: PlanContext,
-  { reuse }: Pick<RunOptions, 'reuse'>,
+  { reuse, limit }: Pick<RunOptions, 'reuse' | 'limit'>,
 ): Promise<number> {
   if (checkpoint === undefined || config.reuse.maxAge === 0 || reuse === false) return 0;
-  const unfinished = await checkpoint.unfinishedRun(config.pipeline);
+  const unfinished = await checkpoint.unfinishedRun(config.pipeline, limit);
   return (await runsWithoutSegment(checkpoint, config, unfinished)).length;
 }
 

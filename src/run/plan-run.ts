@@ -7,7 +7,7 @@ import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { reservePath } from '../checkpoint/journal/reserve.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
-import { withOutputPath, withPlannedPath } from '../config/output-path.js';
+import { withLimit, withOutputPath, withPlannedPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import type { SourceError } from '../errors.js';
@@ -17,12 +17,9 @@ import { workPathOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
 import { judgedCounts, releaseReason } from '../report/exit-code.js';
 import { refuseForeign } from '../report/output-owner.js';
-import { pickRecords } from '../source/read-records.js';
 import { isSpooled } from '../spool/open-source.js';
 import { withPlanFolder } from '../spool/spool-folder.js';
-import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
-import { firstPosition, recordsFrom, sendableRecordsFrom, skipsBlank } from '../stages/read-source.js';
 import type { RejectLimit, Source } from '../types.js';
 import { checkDisk } from './check-disk.js';
 import { checkOutput } from './check-output.js';
@@ -31,12 +28,14 @@ import { asBegun, pickDoneRun, prunedError } from './done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from './given-up-run.js';
 import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from './guards.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
+import { type Preview, planChunks } from './plan-chunks.js';
 import { type RunOptions, withHandedRecords } from './run-options.js';
-import { serviceIdentity } from './service.js';
+import { missingOfService, serviceIdentity, withAddressOf } from './service.js';
 
 export interface Plan {
   readonly pipeline: string;
-  readonly service: string;
+  /** Null if neither the config nor an earlier run has an address. */
+  readonly service: string | null;
   readonly source: Source;
   /** Whether the source was copied for this plan alone: foliopipe run asks for it, or reads it, again. */
   readonly asked: boolean;
@@ -46,6 +45,8 @@ export interface Plan {
   readonly maxRejected: RejectLimit;
   /** The records that the run sends, cut into chunks: their number and sums. Of a done run: of the whole source. */
   readonly chunks: { readonly count: number; readonly records: number; readonly bytes: number };
+  /** The first records that the run sends, as they are sent. Of a done run: of the whole source. */
+  readonly preview: Preview;
   /** What the run would not send; null if it sends every record, or nothing. */
   readonly reuse: PlannedReuse | null;
   /** The next step of `foliopipe run`. */
@@ -72,8 +73,9 @@ export interface PlannedStep {
 }
 
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
-export async function planRun(config: Config, given: PlanOptions): Promise<Plan> {
+export async function planRun(whole: Config, given: PlanOptions): Promise<Plan> {
   const options = withHandedRecords(given);
+  const config = withLimit(whole, options.limit);
   if (!isSpooled(config.source)) return planFrom(config, options, undefined);
   return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
 }
@@ -81,19 +83,31 @@ export async function planRun(config: Config, given: PlanOptions): Promise<Plan>
 export interface PlanOptions
   extends Pick<
     RunOptions,
-    'onScan' | 'onCopy' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin' | 'records'
+    | 'onScan'
+    | 'onCopy'
+    | 'fresh'
+    | 'output'
+    | 'deltas'
+    | 'answers'
+    | 'reuse'
+    | 'yes'
+    | 'stdin'
+    | 'records'
+    | 'limit'
   > {
   readonly signal: AbortSignal;
 }
 
 /** @param folder for copies of the source; undefined if it is not copied. */
-async function planFrom(given: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
-  const { output = createOutputStore(given, options), fresh, signal } = options;
-  const service = serviceIdentity(given);
-  const reader = await openCheckpointReader(given.stateDir);
+async function planFrom(own: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
+  const { output = createOutputStore(own, options), fresh, signal, limit } = options;
+  const reader = await openCheckpointReader(own.stateDir);
   try {
     const now = Date.now();
-    const unfinished = fresh ? undefined : await reader?.unfinishedRun(given.pipeline);
+    const open = await reader?.unfinishedRun(own.pipeline, limit);
+    const given = withAddressOf(own, open ?? (await reader?.latestRun(own.pipeline)));
+    const service = serviceIdentity(given);
+    const unfinished = fresh ? undefined : open;
     const planned =
       unfinished === undefined ? withPlannedPath(given, now) : withOutputPath(given, unfinished);
     let excess: SourceError | undefined;
@@ -104,7 +118,7 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
     const checking = { ...options, onExcess, kept, folder };
     const source = await checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
     const found = fresh
-      ? await findReplaced(reader, given)
+      ? await findReplaced(reader, given, limit)
       : await findNext({ config: given, output }, service, source, reader);
     const { kind, run, publishedAgain, released, replaced } = found;
     const config = run === null ? withPlannedPath(given, now) : withOutputPath(given, run);
@@ -127,12 +141,13 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
     const read = begun === undefined ? source : asBegun(begun, source);
     const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, read, canary, toSend, signal);
     const context = { config, checkpoint: reader, signal, now };
-    const { chunks, reuse } = await (kind === 'done' || kind === 'withheld'
-      ? { chunks: await cut(undefined), reuse: null }
-      : withPlannedRecords(context, options, source, begun, async (planned) => ({
-          chunks: await cut(planned.toSend),
-          reuse: sends ? planned.reuse : null,
+    const { sent, reuse } = await (kind === 'done' || kind === 'withheld'
+      ? { sent: await cut(undefined), reuse: null }
+      : withPlannedRecords(context, options, source, begun, async (records) => ({
+          sent: await cut(records.toSend),
+          reuse: sends ? records.reuse : null,
         })));
+    const { preview, ...chunks } = sent;
     const all = { chunks: chunks.count, records: chunks.records };
     const next: PlannedStep = {
       kind,
@@ -164,12 +179,13 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
     const asked = folder !== undefined && source.files.some(({ path }) => dirname(path) === folder);
     return {
       pipeline: config.pipeline,
-      service,
+      service: missingOfService(config).includes('service.baseUrl') ? null : service,
       source,
       asked,
       output: config.output.path,
       maxRejected,
       chunks,
+      preview,
       reuse,
       next,
       cost,
@@ -178,28 +194,6 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
   } finally {
     await reader?.close();
   }
-}
-
-async function planChunks(
-  config: Config,
-  source: Source,
-  canary: number,
-  toSend: PlannedRecords['toSend'],
-  signal: AbortSignal,
-): Promise<Plan['chunks']> {
-  const total = { count: 0, records: 0, bytes: 0 };
-  const run = { source, config, signal };
-  const from = firstPosition(source);
-  const records =
-    toSend === undefined ? sendableRecordsFrom(run, from) : pickRecords(recordsFrom(run, from), toSend(0));
-  const limits = { ...config.chunks, canary, countsGaps: toSend === undefined && skipsBlank(source) };
-  const layout = createUploadLayout(source, config.upload);
-  for await (const { chunk } of cutChunks(records, layout, limits)) {
-    total.count += 1;
-    total.records += chunk.records;
-    total.bytes += chunk.bytes;
-  }
-  return total;
 }
 
 /** The kind of the next step, and the run that it is about. */
@@ -212,8 +206,12 @@ interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain' | 'relea
 const begins: FoundStep = { kind: 'begin', run: null };
 
 /** The step of `--new`, which gives up an unfinished run. */
-async function findReplaced(reader: CheckpointReader | undefined, { pipeline }: Config): Promise<FoundStep> {
-  const replaced = await reader?.unfinishedRun(pipeline);
+async function findReplaced(
+  reader: CheckpointReader | undefined,
+  { pipeline }: Config,
+  limit: number | undefined,
+): Promise<FoundStep> {
+  const replaced = await reader?.unfinishedRun(pipeline, limit);
   return replaced?.state === 'open' ? { ...begins, replaced } : begins;
 }
 
@@ -236,7 +234,7 @@ async function findNext(
 ): Promise<FoundStep> {
   if (reader === undefined) return begins;
   const frozen = fixedValues(config, service);
-  const unfinished = await reader.unfinishedRun(config.pipeline);
+  const unfinished = await reader.unfinishedRun(config.pipeline, source.limit);
   const isDropped =
     unfinished?.state === 'open' &&
     isOnlyMoved(unfinished.frozen, frozen) &&

@@ -75,7 +75,7 @@ export async function unknownRunFolders(
 
 /**
  * Removes copies of sources that no run of a pipeline needs any more. Keeps what an unfinished run reads, and what publishing the last run again, or asking again for its failed records,
- * would read: the copies of the last run that was not superseded, until its results are pruned. Called with the
+ * would read: the copies of the last run that was not superseded, and of the last sample, until its results are pruned. Called with the
  * pipeline's lock.
  * @param run another run whose copies are kept.
  */
@@ -96,12 +96,15 @@ export async function removeUnneededCopies(
 /** @param runs all runs of a pipeline, in any order. */
 function neededRuns(runs: readonly Run[], named: string | undefined): readonly Run[] {
   const current = runs.filter(({ state }) => state !== 'superseded');
-  const last = current.reduce<Run | undefined>(
-    (newest, run) => (newest === undefined || run.createdAt > newest.createdAt ? run : newest),
-    undefined,
-  );
+  const newestOf = (some: readonly Run[]) =>
+    some.reduce<Run | undefined>(
+      (newest, run) => (newest === undefined || run.createdAt > newest.createdAt ? run : newest),
+      undefined,
+    )?.id;
+  const lastSample = newestOf(current.filter(({ source }) => source.limit !== undefined));
+  const kept = [newestOf(current.filter(({ source }) => source.limit === undefined)), lastSample, named];
   return current.filter(
     ({ id, state, prunedAt }) =>
-      prunedAt === null && (state === 'open' || state === 'publishing' || id === last?.id || id === named),
+      prunedAt === null && (state === 'open' || state === 'publishing' || kept.includes(id)),
   );
 }

@@ -79,7 +79,7 @@ export async function missingLoad(
   config: Pick<Config, 'load'>,
   { id, pipeline }: Pick<Run, 'id' | 'pipeline'>,
 ): Promise<MissingLoad | null> {
-  const [newest] = await checkpoint.publications(pipeline);
+  const newest = (await checkpoint.publications(pipeline)).find(({ isSample }) => !isSample);
   if (newest === undefined || newest.run === id) return null;
   const row = (await checkpoint.run(newest.run))!;
   if (row.publication?.number !== newest.number) return null;

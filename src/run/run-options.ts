@@ -59,6 +59,11 @@ export interface RunOptions extends RunPorts {
   readonly signal?: AbortSignal;
   /** Begin a new run even if one is unfinished or done; its records are paid for again. */
   readonly fresh?: boolean;
+  /**
+   * Only the first so many records of the source: the run is a sample. It is another run than that of the whole source,
+   * and than samples with other limits; its output is `<output>.sample.csv`.
+   */
+  readonly limit?: number;
   /** `false`: a new run takes no answers of earlier runs. Its own answers are kept as `reuse.*` says. */
   readonly reuse?: false;
   /** Passes the guards that ask before a run pays, such as `reuse.maxMiss`. */

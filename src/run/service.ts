@@ -1,8 +1,11 @@
 /** The service that a config names: its identity and its client. */
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
+import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
+import { NO_ADDRESS, NO_TOKEN } from '../config/service-needs.js';
 import { serviceAddress } from '../config/service-section.js';
+import { isAddress } from '../config/values.js';
 import { ConfigError } from '../errors.js';
 import { silentLogger } from '../logger.js';
 import type { RunOptions, ServiceEndpoint } from './run-options.js';
@@ -17,12 +20,58 @@ export function serviceIdentity(config: Config): string {
   return embedded ? `embedded:${name}` : name;
 }
 
+/**
+ * The config with the address that a run has recorded, if none is given: for commands that ask no service, and know runs
+ * by theirs.
+ */
+export function withAddressOf(config: Config, run: Pick<Run, 'service' | 'frozen'> | undefined): Config {
+  const { service } = config;
+  if (run === undefined || service.embedded || service.baseUrl !== NO_ADDRESS) return config;
+  const address = String(JSON.parse(run.frozen['service.address'] ?? 'null') ?? run.service);
+  return isAddress(address) ? { ...config, service: { ...service, baseUrl: address } } : config;
+}
+
+/** What is missing to ask the service: keys of the config. */
+export function missingOfService({ service }: Config): readonly ('service.baseUrl' | 'service.token')[] {
+  if (service.embedded) return [];
+  return [
+    ...(service.baseUrl === NO_ADDRESS ? ['service.baseUrl' as const] : []),
+    ...(service.token.reveal() === NO_TOKEN ? ['service.token' as const] : []),
+  ];
+}
+
+/** The error of a command that must ask the service, and has no address or no token. */
+export function serviceMissing(missing: readonly string[]): ConfigError {
+  const isToken = missing.includes('service.token');
+  const hints = [
+    ...(missing.includes('service.baseUrl')
+      ? ['write service.baseUrl into the config, or give --base-url']
+      : []),
+    ...(isToken ? ['set FOLIOPIPE_TOKEN, or write service.tokenFile'] : []),
+  ];
+  return new ConfigError(
+    'SERVICE_NOT_GIVEN',
+    `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing, and the service must be asked`,
+    { hint: `${hints.join('; ')}; then run the same command again`, facts: { missing: missing.join(', ') } },
+  );
+}
+
+/** Stands for the client of a service that is not given: whoever must ask it gets the error. */
+function refusingApi(missing: readonly string[]): PredictionApi {
+  const refuse = async () => {
+    throw serviceMissing(missing);
+  };
+  return { upload: refuse, track: refuse, download: refuse, search: refuse, close: async () => undefined };
+}
+
 /** The client of the configured service, or of the embedded one at its endpoint. */
 export function openApi(
   config: Config,
   options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies' | 'limits'>,
 ): PredictionApi {
   const { service, timeouts, retry, poll } = config;
+  const missing = missingOfService(config);
+  if (missing.length > 0) return refusingApi(missing);
   return openPredictionApi({
     ...serviceEndpoint(config, options.endpoint),
     tokenIn: service.tokenIn,

@@ -19,12 +19,25 @@ export interface ReadRecordsOptions {
 }
 
 /**
- * Reads the records of a source from a position on. Their numbers continue from file to file.
+ * Reads the records of a source from a position on, up to its limit if it has one. Their numbers continue from file to file.
  *
  * @param from where a record begins, and its number.
  * @throws SourceError when a file cannot be read; the signal's reason; what `onBadRecord` throws.
  */
-export async function* readRecords(
+export function readRecords(
+  source: Pick<Source, 'files' | 'columns' | 'limit'>,
+  from: { readonly position: Position; readonly record: number },
+  options: ReadRecordsOptions,
+): AsyncGenerator<Batch, void, undefined> {
+  const { limit } = source;
+  if (limit === undefined) return readFiles(source, from, options);
+  const onBadRecord = (bad: BadRecord) => {
+    if (bad.record <= limit) options.onBadRecord(bad);
+  };
+  return firstRecords(readFiles(source, from, { ...options, onBadRecord }), limit);
+}
+
+async function* readFiles(
   source: Pick<Source, 'files' | 'columns'>,
   from: { readonly position: Position; readonly record: number },
   options: ReadRecordsOptions,
@@ -49,6 +62,23 @@ export async function* readRecords(
       onBadRecord: (bad) => onBadRecord(asInFile(bad, file.dialect)),
     });
   }
+}
+
+/** Ends after the record with this number, and stops reading there. */
+export async function* firstRecords(
+  batches: AsyncIterable<Batch>,
+  limit: number,
+): AsyncGenerator<Batch, void, undefined> {
+  for await (const batch of batches) {
+    const left = limit - batch.firstRecord + 1;
+    if (left > 0) yield left < batch.count ? headOf(batch, left) : batch;
+    if (left <= batch.count) return;
+  }
+}
+
+function headOf(batch: Batch, count: number): Batch {
+  const blank = batch.blank?.filter((row) => row < count);
+  return { ...sliceOf(batch, 0, count), ...(blank && { blank }) };
 }
 
 /** A bad record as it stands in a file whose fields were quoted to read it. */

@@ -4,14 +4,15 @@ import { type BadRecord, badRecordError } from '../csv/bad-record.js';
 import { scanRecords } from '../csv/scan-records.js';
 import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
+import { hashFile } from '../streams/file-identity.js';
 import type { Bytes, RejectLimit, SourceFile } from '../types.js';
 import type { KeyCheck } from './check-keys.js';
 import type { ColumnBytes } from './column-bytes.js';
 import type { InspectedFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
-import { asInFile } from './read-records.js';
+import { asInFile, firstRecords } from './read-records.js';
 import { type BlankRecord, type Excess, isStrict, SHOWN_BLANKS } from './reject-limit.js';
-import { fileStamp } from './source-files.js';
+import { fileStamp, unreadable } from './source-files.js';
 
 /** Sees the records of a source while they are checked. */
 export interface RecordWatch {
@@ -28,6 +29,8 @@ export interface ScanFileOptions {
   readonly sentFields: readonly number[];
   /** Most bytes of a record without its line end; a larger record is bad. */
   readonly maxRecordBytes: number;
+  /** Only the first so many records of the source are checked; the hash is that of the whole file. Default: all. */
+  readonly limit?: number | undefined;
   /** Most records that the source may have, including rejected ones; default: the largest record number. */
   readonly maxRecords?: number;
   readonly signal: AbortSignal;
@@ -66,8 +69,9 @@ export async function scanFile(
   keys: KeyCheck | undefined,
 ): Promise<SourceFile> {
   const { path, dialect, columns, dataStart, firstLine } = file;
-  const { signal, maxRecordBytes, onProgress, sentFields, maxRejected } = options;
+  const { signal, maxRecordBytes, onProgress, sentFields, maxRejected, limit } = options;
   const before = { ...totals };
+  const isOver = (record: number) => limit !== undefined && record > limit;
   const hash = createHash('sha256');
   const onRaw = (bytes: Uint8Array) => {
     hash.update(bytes);
@@ -79,7 +83,7 @@ export async function scanFile(
     decodedBytes += bytes;
   };
   const decoded = readDecoded(file, 0, { signal, onRaw });
-  const batches = scanRecords(afterHeader(decoded, dataStart, onDecoded), {
+  const all = scanRecords(afterHeader(decoded, dataStart, onDecoded), {
     delimiter: dialect.delimiter,
     fields: columns.length,
     maxRecordBytes,
@@ -90,6 +94,7 @@ export async function scanFile(
     transcoded: isTranscoded(dialect),
     ...(sentFields.length > 0 && { sentFields }),
     onBadRecord: (found) => {
+      if (isOver(found.record)) return;
       const bad = asInFile(found, dialect);
       if (isStrict(maxRejected)) throw badRecordError(bad, path);
       totals.firstBad ??= { bad, path };
@@ -99,7 +104,7 @@ export async function scanFile(
       options.onReject?.(bad);
     },
   });
-  for await (const batch of batches) {
+  for await (const batch of limit === undefined ? all : firstRecords(all, limit)) {
     totals.records = batch.firstRecord + batch.count - 1;
     checkCount(totals, path, options);
     countBlank(totals, file, batch);
@@ -108,19 +113,31 @@ export async function scanFile(
     if (options.watch !== undefined) await options.watch.add(batch);
     onProgress?.({ bytes: totals.bytes, records: totals.records });
   }
+  const whole = limit === undefined ? undefined : await hashOfWhole(file, signal);
+  if (whole !== undefined) totals.bytes = before.bytes + file.bytes;
   onProgress?.({ bytes: totals.bytes, records: totals.records });
 
   await checkUnchanged(file, totals.bytes - before.bytes);
   return {
     path,
     bytes: file.bytes,
-    ...(dialect.gzip && { unzippedBytes: decodedBytes }),
+    ...(dialect.gzip && whole === undefined && { unzippedBytes: decodedBytes }),
     stamp: file.stamp,
-    sha256: hash.digest('hex'),
+    sha256: whole ?? hash.digest('hex'),
     records: totals.records - before.records,
     dialect,
     dataStart,
   };
+}
+
+/** The hash of a file of which only the first records are checked. */
+async function hashOfWhole({ path }: InspectedFile, signal: AbortSignal): Promise<string> {
+  const hashed = await hashFile(path, async () => signal.throwIfAborted()).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw unreadable(path, cause);
+  });
+  // A file that has gone meanwhile is found by its stamp.
+  return hashed?.sha256 ?? '';
 }
 
 function countBlank(totals: Totals, file: InspectedFile, batch: Batch): void {

@@ -28,7 +28,7 @@ export interface ScanSourceOptions extends SourceFormat, Omit<ScanFileOptions, '
  * Reads all files to their end and returns their dialects, columns, counts and hashes.
  *
  * The `sha256` of a source with one file is the hash of the file. For several files it is the hash of their hex hashes
- * in order, each followed by LF.
+ * in order, each followed by LF. With a limit it is a hash of these and of the limit.
  *
  * @throws SourceError naming file, record, line and byte of the problem; ConfigError for an unknown encoding or
  * delimiter, or when no record can fit into a chunk; the signal's reason.
@@ -71,6 +71,7 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   }
 
   const { records, rejected, blank } = totals;
+  const { limit } = options;
   if (!isWithinLimit(totals, options.maxRejected)) {
     const sent = { columns: options.sentColumns ?? [], sourceColumns: first.columns };
     const error = await excessError({ ...totals, ...sent }, options.maxRejected);
@@ -93,7 +94,10 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   }
   const skipped = blank > 0 && { blank };
   const columns = { columns: first.columns, columnBytes: totals.columnBytes.average() };
-  return { files, ...columns, records, rejected, ...skipped, sha256: hashOf(files) };
+  const of = { files, ...columns, records, rejected, ...skipped };
+  return limit === undefined
+    ? { ...of, sha256: hashOf(files) }
+    : { ...of, limit, sha256: hashOf(files, limit) };
 }
 
 /** The error for a query, or Parquet files, without a good row: foliopipe has written the text itself. */
@@ -133,10 +137,11 @@ function checkRecordFits(maxRecordBytes: number): void {
   );
 }
 
-function hashOf(files: readonly SourceFile[]): string {
+function hashOf(files: readonly SourceFile[], limit?: number): string {
   const [only, ...others] = files;
-  if (only !== undefined && others.length === 0) return only.sha256;
+  if (only !== undefined && others.length === 0 && limit === undefined) return only.sha256;
   const hash = createHash('sha256');
   for (const file of files) hash.update(`${file.sha256}\n`);
+  if (limit !== undefined) hash.update(`the first ${limit} records\n`);
   return hash.digest('hex');
 }

@@ -11,6 +11,7 @@ const done: RunSummary = {
   state: 'done',
   exitCode: 0,
   rehearsal: false,
+  sample: null,
   found: 'new',
   prunedAt: null,
   published: true,

@@ -156,7 +156,7 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         expect(await publish('r3')).toBe(1);
         const { path } = samplePublication.output;
         const file = (number: number, run: string, sha256: string, stamp: string | null) => {
-          return { number, run, path, bytes: samplePublication.bytes, sha256, stamp };
+          return { number, run, path, bytes: samplePublication.bytes, sha256, stamp, isSample: false };
         };
         expect(await checkpoint.publications('nightly')).toEqual([
           file(5, 'r1', 'ff', null),

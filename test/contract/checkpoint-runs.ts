@@ -91,6 +91,26 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
         expect(await last()).toBe('b');
       }));
 
+    it('finds samples by their limit alone', () =>
+      withCheckpoint(async (checkpoint) => {
+        const source = { ...sampleSource('stamp', 'ss'), limit: 10 };
+        await checkpoint.recordRun(sampleRun('night', { createdAt: 1 }));
+        await checkpoint.recordRun(sampleRun('sample', { createdAt: 2, source }));
+        const found = async (limit?: number) => [
+          (await checkpoint.unfinishedRun('nightly', limit))?.id,
+          (await checkpoint.latestRun('nightly', limit))?.id,
+        ];
+        expect(await found()).toEqual(['night', 'night']);
+        expect(await found(10)).toEqual(['sample', 'sample']);
+        expect(await found(11)).toEqual([undefined, undefined]);
+        await checkpoint.recordPublishing('sample', samplePublication);
+        await checkpoint.recordDone('sample', 5);
+        expect(await found(10)).toEqual([undefined, 'sample']);
+        expect(await found()).toEqual(['night', 'night']);
+        expect(await checkpoint.publications('nightly')).toMatchObject([{ run: 'sample', isSample: true }]);
+        expect((await checkpoint.run('sample'))?.source.limit).toBe(10);
+      }));
+
     it('finds the done runs of a source on a service, newest first', () =>
       withCheckpoint(async (checkpoint) => {
         for (const [index, id] of ['r1', 'r2', 'r3', 'r4'].entries()) {

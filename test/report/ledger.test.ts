@@ -14,7 +14,7 @@ import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advanc
 import { sampleChoice, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 
-const nightly = { id: 'r1', pipeline: 'nightly', isLocal: false };
+const nightly = { id: 'r1', pipeline: 'nightly', isLocal: false, isSample: false };
 const upload = (chunk: number, attempt: number, state: Upload['state']): Upload => ({
   run: 'r1',
   chunk,
@@ -71,6 +71,7 @@ describe('ledger entries', () => {
       possiblyTwice: false,
       sentAgain: false,
       rehearsal: false,
+      sample: false,
     });
     expect(totalsOf(entries, 0.1)).toEqual({
       uploads: 5,

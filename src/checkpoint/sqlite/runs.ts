@@ -80,6 +80,9 @@ interface RunRow {
   pruned_at: number | null;
 }
 
+/** A row of the table `publications`, with what its run is. */
+type FileRow = Omit<PublishedFile, 'isSample'> & { readonly isSample: number };
+
 /** By the order of insertion, because the clock may have been set back between two runs. */
 const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
@@ -93,12 +96,15 @@ export function runReads(
   const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
   const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
   const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
-  const unfinished = db.prepare<[string], RunRow>(`
-    SELECT * FROM runs WHERE pipeline = ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
+  const unfinished = db.prepare<[string, number | null], RunRow>(`
+    SELECT * FROM runs
+    WHERE pipeline = ? AND record_limit IS ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
   // Publications are in order by their numbers. A withheld or confirmed run has none, so its end counts.
-  const latest = db.prepare<[string], RunRow>(`
+  const latest = db.prepare<[string, number | null], RunRow>(`
     WITH
-      mine AS (SELECT rowid, publication ->> 'number' AS number, * FROM runs WHERE pipeline = ?),
+      mine AS (
+        SELECT rowid, publication ->> 'number' AS number, * FROM runs
+        WHERE pipeline = ? AND record_limit IS ?),
       published AS (SELECT finished_at, rowid FROM mine WHERE state = 'done' AND number IS NOT NULL ORDER BY number DESC LIMIT 1)
     SELECT * FROM mine WHERE state <> 'superseded'
     ORDER BY
@@ -114,8 +120,10 @@ export function runReads(
   const done = db.prepare<[string, string, string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ?
       AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
-  const published = db.prepare<[string], PublishedFile>(`
-    SELECT number, run, path, bytes, sha256, stamp FROM publications WHERE pipeline = ? ORDER BY number DESC`);
+  const published = db.prepare<[string], FileRow>(`
+    SELECT number, run, path, bytes, sha256, stamp,
+      EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL) AS isSample
+    FROM publications WHERE pipeline = ? ORDER BY number DESC`);
   const load = db.prepare<[string], string>('SELECT load FROM loads WHERE run = ?').pluck();
 
   return {
@@ -123,12 +131,16 @@ export function runReads(
     runs: db.read((pipeline?: string) =>
       (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map(toRun),
     ),
-    unfinishedRun: db.read((pipeline: string) => toRunIfAny(unfinished.get(pipeline))),
-    latestRun: db.read((pipeline: string) => toRunIfAny(latest.get(pipeline))),
+    unfinishedRun: db.read((pipeline: string, limit?: number) =>
+      toRunIfAny(unfinished.get(pipeline, limit ?? null)),
+    ),
+    latestRun: db.read((pipeline: string, limit?: number) => toRunIfAny(latest.get(pipeline, limit ?? null))),
     doneRuns: db.read((pipeline: string, service: string, sourceSha256: string) =>
       done.all(pipeline, service, sourceSha256).map(toRun),
     ),
-    publications: db.read((pipeline: string) => published.all(pipeline)),
+    publications: db.read((pipeline: string) =>
+      published.all(pipeline).map((file) => ({ ...file, isSample: file.isSample === 1 })),
+    ),
     lastLoad: db.read((run: string) => parseOrNull<RecordedLoad>(load.get(run) ?? null) ?? undefined),
   };
 }

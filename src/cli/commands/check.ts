@@ -27,7 +27,7 @@ export function addCheck(command: Command, finish: Finish): void {
 }
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
-  const config = await readConfig(options, file);
+  const config = await readConfig(options, file, 'given');
   return untilStopped((signal) =>
     withEndpoint(config, async (endpoint) => {
       let exitCode = 0;

@@ -99,7 +99,7 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records), counted];
       // A chunk with a single attempt was paid for once or in vain, never twice.
       const doubt = entry.sentAgain ? '  possibly twice' : '  unknown';
-      const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}`;
+      const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}${entry.sample ? '  sample' : ''}`;
       const cost = price === null ? '?' : price.toFixed(2);
       const file = fileName ?? (run === null ? 'search' : 'searched one by one');
       const answer = entry.kind === 'search' ? '' : (folio ?? '?');
@@ -150,15 +150,18 @@ function row(cells: readonly string[]): string {
 function csvLedger(): LedgerFormat {
   const columns = [
     ...['pipeline', 'run', 'chunk', 'attempt', 'file_name', 'folio', 'time', 'state'],
-    ...['records_sent', 'records_counted', 'price', 'possibly_twice', 'rehearsal', 'kind'],
+    ...['records_sent', 'records_counted', 'price', 'possibly_twice', 'rehearsal', 'kind', 'sample'],
   ];
   return {
     head: stringify([columns]),
     entry: ({ pipeline, run, kind, chunk, attempt, fileName, folio, at, state, ...rest }) => {
-      const { records, serviceRecords, price, possiblyTwice, rehearsal } = rest;
+      const { records, serviceRecords, price, possiblyTwice, rehearsal, sample } = rest;
       const upload = [pipeline, run, chunk, attempt, fileName, folio, new Date(at).toISOString(), state];
       return stringify([
-        [...upload, records, serviceRecords, price, String(possiblyTwice), String(rehearsal), kind],
+        [
+          ...[...upload, records, serviceRecords, price, String(possiblyTwice), String(rehearsal), kind],
+          String(sample),
+        ],
       ]);
     },
     end: () => '',

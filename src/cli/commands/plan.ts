@@ -14,7 +14,8 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { nextSteps } from '../next-steps.js';
-import { print, printJson, standardInput } from '../output.js';
+import { print, printJson, standardInput, stdout } from '../output.js';
+import { previewLines } from '../preview-text.js';
 import { reuseText } from '../reuse-text.js';
 import { untilStopped } from '../stop-signals.js';
 
@@ -30,7 +31,7 @@ export function addPlan(command: Command, finish: Finish): void {
 }
 
 export async function printPlan(options: Options, file: string | undefined): Promise<number> {
-  const config = await readConfig(options, file, 'address');
+  const config = await readConfig(options, file, 'given');
   const plan = await untilStopped((signal) =>
     planRun(config, { signal, stdin: standardInput, ...beginOptions(options) }),
   );
@@ -45,7 +46,7 @@ export async function printPlan(options: Options, file: string | undefined): Pro
 
 /** @param isNew whether the plan is for `--new`. */
 function planText(
-  { pipeline, service, source, asked, output, maxRejected, chunks, reuse, next, cost, budget }: Plan,
+  { pipeline, service, source, asked, output, maxRejected, chunks, preview, reuse, next, cost, budget }: Plan,
   isNew: boolean,
 ): string {
   const files = source.files.map(({ path, name = path, bytes, records, dialect }) => {
@@ -62,17 +63,28 @@ function planText(
     return `  ${escapeUnprintable(name)}: ${countOf(records, 'record')}, ${formatBytes(bytes)}, ${format.join(', ')}`;
   });
   const lines = [
-    `pipeline ${pipeline}, service ${service}`,
+    `pipeline ${pipeline}, service ${service ?? 'not given yet (service.baseUrl)'}`,
     'source',
     ...files,
     ...(asked
       ? ['  it was copied for this plan, and the copy is removed: foliopipe run reads the source again']
       : []),
     `  ${countOf(source.columns.length, 'column')}: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
+    ...(source.limit === undefined
+      ? []
+      : [
+          `  a sample: only the first ${countOf(source.records, 'record')} of the source were checked (--limit ${source.limit})`,
+        ]),
     ...rejectLines(source, maxRejected),
     `output\n  ${escapeUnprintable(output)}`,
     ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),
     `chunks\n  ${chunksText(chunks, next)}`,
+    ...(next.chunks > 0
+      ? [
+          'first records, as they are sent',
+          ...previewLines(preview, stdout.columns).map((line) => `  ${line}`),
+        ]
+      : []),
     `cost\n  ${costText(cost, next)}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
     `next\n  ${nextText(next, isNew)}`,

@@ -8,7 +8,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { runJob } from '../session.js';
+import { type Job, runJob } from '../session.js';
 
 export function addPublish(command: Command, finish: Finish): void {
   command
@@ -17,7 +17,8 @@ export function addPublish(command: Command, finish: Finish): void {
   withOutputOptions(withConfigOptions(command)).action(
     async (run: string, file: string | undefined, options: CommonOptions) => {
       refuseFileAsRun('publish', run, file);
-      finish(await runJob(options, file, (config, rest) => publish(config, run, rest)));
+      const job: Job = (config, rest) => publish(config, run, rest);
+      finish(await runJob(options, file, job, undefined, 'given'));
     },
   );
 }

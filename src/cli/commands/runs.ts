@@ -51,6 +51,7 @@ function runFields(run: Run) {
     label,
     state,
     rehearsal,
+    sample: source.limit ?? null,
     records: source.records,
     sent: recordsToSend(run),
     reused: choice === null ? 0 : choice.reused.successful + choice.reused.failed,
@@ -80,6 +81,7 @@ function runText(run: Run): string {
     pipeline,
     `${countOf(source.records, 'record')}${sent === source.records - source.rejected ? '' : `, ${formatCount(sent)} sent`}`,
     pruned ? `${ended}, pruned` : ended,
+    ...(source.limit === undefined ? [] : [`sample, --limit ${source.limit}`]),
     ...(rehearsal ? ['rehearsal'] : []),
     ...(label === null ? [] : [label]),
   ].join('  ');

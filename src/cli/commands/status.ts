@@ -78,7 +78,7 @@ export function addStatus(command: Command, finish: Finish): void {
 }
 
 async function chooseRun(state: CheckpointReader, pipeline: string, id: string | undefined): Promise<Run> {
-  const run = await (id === undefined ? state.latestRun(pipeline) : namedRun(state, pipeline, id));
+  const run = await (id === undefined ? newestRun(state, pipeline) : namedRun(state, pipeline, id));
   if (run !== undefined) return run;
   throw new ConfigError(
     'RUN_UNKNOWN',
@@ -87,6 +87,11 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
       hint: 'see the runs with: foliopipe runs --all',
     },
   );
+}
+
+/** The last run; where there are only samples, the newest of them. */
+async function newestRun(state: CheckpointReader, pipeline: string): Promise<Run | undefined> {
+  return (await state.latestRun(pipeline)) ?? (await state.runs(pipeline))[0];
 }
 
 /** The source of a run that has read a copy, and how old it is; empty for files that are read where they are. */
@@ -142,7 +147,7 @@ async function openText(
   const isStuck = ({ state, submittedAt }: ChunkRow) =>
     run.state === 'open' && state === 'submitted' && Date.now() - submittedAt! > patience;
   const lines = [
-    `run ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
+    `${run.source.limit === undefined ? 'run' : `sample (--limit ${run.source.limit})`} ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
     `  ${progressText(run, tally, null)}`,
     ...runReuseLines(summary),
     ...folios.map(

@@ -28,6 +28,7 @@ export interface RehearseOptions extends CommonOptions {
   readonly rehearse?: string | true;
   readonly new?: boolean;
   readonly dryRun?: boolean;
+  readonly limit?: number;
 }
 
 export function withRehearseOption(command: Command): Command {
@@ -45,7 +46,7 @@ export function rehearsalOptions<T extends RehearseOptions>(options: T): T {
 
 /**
  * The function that replaces config and service of the real job; undefined without `--rehearse`.
- * @throws ConfigError for an unknown scene, and when `--dry-run` is given too.
+ * @throws ConfigError for an unknown scene, and when `--dry-run` or `--limit` is given too.
  */
 export function preparationFor(options: RehearseOptions): PrepareRehearsal | undefined {
   if (options.rehearse === undefined) return undefined;
@@ -53,6 +54,11 @@ export function preparationFor(options: RehearseOptions): PrepareRehearsal | und
   if (options.dryRun) {
     throw new ConfigError('USAGE', '--dry-run and --rehearse exclude each other', {
       hint: 'leave out --dry-run: a rehearsal pays nothing either',
+    });
+  }
+  if (options.limit !== undefined) {
+    throw new ConfigError('USAGE', '--limit and --rehearse exclude each other', {
+      hint: 'leave out --limit: a rehearsal pays nothing for all records either',
     });
   }
   return (config, prepareOptions) => prepareScene(scene, config, options.new === true, prepareOptions);

@@ -1,11 +1,11 @@
 /** What the files beside an output say of it: when it was paid for, by which service, and whether that was a local one. */
 import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { placeOfPart } from '../../config/output-folder.js';
+import { besidePath, placeOfPart } from '../../config/output-folder.js';
 import type { Config } from '../../config/schema.js';
 import { serviceAddress } from '../../config/service-section.js';
 import { ConfigError } from '../../errors.js';
-import { manifestPath, markerPath } from '../../report/manifest.js';
+import { manifestPath } from '../../report/manifest.js';
 import { isMissing } from '../../streams/system-error.js';
 import { serviceIdentity } from '../service.js';
 
@@ -42,7 +42,7 @@ export async function importFacts(
   const { path } = file;
   const place = placeOfPart(path);
   const manifest = readManifest(manifestPath(place));
-  const isRehearsal = manifest?.status === 'REHEARSAL' || existsSync(markerPath(place, true, 0));
+  const isRehearsal = manifest?.status === 'REHEARSAL' || existsSync(besidePath(place, '_REHEARSAL'));
   if (isRehearsal && !config.service.embedded) {
     throw new ConfigError('IMPORT_REHEARSAL', `${path} holds answers of a local service`, {
       hint: 'import the output of a run with the real service; answers of a rehearsal are never taken for it',

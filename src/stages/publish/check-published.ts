@@ -44,7 +44,8 @@ export async function checkPublished(
   const isOurs = newest?.number === publication.number && isSameContent(found, publication);
   if (!isOurs) return mustPublish(`publication ${found.number} (run ${found.run}) stood in its place`);
   // Another path leaves the output of each run in its place, but a table takes publications in ascending order only.
-  const last = files.reduce((a, b) => (b.number > a.number ? b : a), newest);
+  const nights = files.filter(({ isSample }) => !isSample);
+  const last = nights.reduce((a, b) => (b.number > a.number ? b : a), newest);
   if (config.load?.into && last.number > publication.number) {
     return mustPublish(`publication ${last.number} (run ${last.run}) came after it, and it is loaded again`);
   }
@@ -52,8 +53,7 @@ export async function checkPublished(
   const manifest = (await output.identity(manifestPath(place))) !== undefined;
   // A pruned run can write no manifest, but its output is still valid.
   if (!manifest && row.prunedAt === null) return mustPublish('its manifest was not there');
-  const marker =
-    (await output.identity(markerPath(place, row.rehearsal, publication.exitCode))) !== undefined;
+  const marker = (await output.identity(markerPath(place, row, publication.exitCode))) !== undefined;
   return { kind: 'in-place', manifest, marker };
 }
 

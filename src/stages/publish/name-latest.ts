@@ -33,7 +33,8 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
   const { path } = publication.output;
   const place = publicationPlace(path, run.id, publication.number);
   const within = (name: string) => name.slice(path.length);
-  const { pipeline, service, rehearsal } = (await run.checkpoint.run(run.id))!;
+  const row = (await run.checkpoint.run(run.id))!;
+  const { pipeline, service, rehearsal } = row;
   const { counts, exitCode, bytes, records, sha256, number } = publication;
   const before = await readLatest(run.output, path);
   const known = before?.pipeline === pipeline ? [before.folder, ...before.earlier] : await namesOf(run, path);
@@ -50,7 +51,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
     folder: within(place),
     data: within(dataPath(place)),
     manifest: within(manifestPath(place)),
-    marker: within(markerPath(place, rehearsal, exitCode)),
+    marker: within(markerPath(place, row, exitCode)),
     counts,
     output: { bytes, records, sha256 },
     parts: parts!.map((part) => ({ ...part, name: `${within(dataPath(place))}${part.name}` })),

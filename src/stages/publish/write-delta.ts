@@ -103,7 +103,8 @@ export async function recordBase(
   publication: Publication,
 ): Promise<void> {
   const { partial, number, resultColumns, delta } = publication;
-  if (partial) return;
+  // A sample is no base of the next night.
+  if (partial || run.source.limit !== undefined) return;
   const { pipeline, output } = run.config;
   if (delta === undefined && (await run.deltas.last(pipeline).catch(() => null)) === undefined) {
     if (!(await hadDelta(run))) return;
@@ -122,7 +123,9 @@ async function lastPublication(run: BaseNeeds): Promise<LastPublication | undefi
   if (last === undefined && (await hadDelta(run))) {
     throw baseLostError(pipeline, 'what is kept of its last publication for the next delta is missing');
   }
-  const done = (await run.checkpoint.runs(pipeline)).filter(({ state }) => state === 'done');
+  const done = (await run.checkpoint.runs(pipeline)).filter(
+    ({ state, source }) => state === 'done' && source.limit === undefined,
+  );
   const newest = Math.max(0, ...done.map(({ publication }) => publication?.number ?? 0));
   if (last !== undefined && last.publication < newest) {
     const text = `publication ${last.publication} is kept for the next delta, but publication ${newest} came after it`;

@@ -28,7 +28,8 @@ export function memoryPublicationChanges(memory: Memory) {
       must('recordPublishing', row.prunedAt === null);
       const files = filesOf(row.pipeline);
       const { bytes, sha256, output } = file;
-      const fields = { run: id, path: output.path, bytes, sha256 };
+      const isSample = row.source.limit !== undefined;
+      const fields = { run: id, path: output.path, bytes, sha256, isSample };
       const before = row.state === 'publishing' ? row.publication : null;
       const isSame = before !== null && sameText(before) === sameText(file);
       const number = isSame ? before.number : files.length + 1;

@@ -33,12 +33,15 @@ export function memoryReads(memory: Memory) {
     run: (id: string): Run | undefined => memory.runs.get(id)?.row,
     runs: (pipeline?: string): Run[] =>
       newestFirst().filter((run) => pipeline === undefined || run.pipeline === pipeline),
-    unfinishedRun: (pipeline: string): Run | undefined =>
+    unfinishedRun: (pipeline: string, limit?: number): Run | undefined =>
       newestFirst().find(
-        (run) => run.pipeline === pipeline && (run.state === 'open' || run.state === 'publishing'),
+        (run) =>
+          run.pipeline === pipeline &&
+          run.source.limit === limit &&
+          (run.state === 'open' || run.state === 'publishing'),
       ),
-    latestRun: (pipeline: string): Run | undefined => {
-      const runs = newestFirst().filter((run) => run.pipeline === pipeline);
+    latestRun: (pipeline: string, limit?: number): Run | undefined => {
+      const runs = newestFirst().filter((run) => run.pipeline === pipeline && run.source.limit === limit);
       const unfinished = runs.find(({ state }) => state === 'open' || state === 'publishing');
       const published = runs
         .filter(({ state, publication }) => state === 'done' && publication !== null)

@@ -226,7 +226,7 @@ describe('foliopipe search', () => {
       expect(table[2]).toMatch(/ \? {2,}0\.05 {2,}search {2}unknown$/);
       expect(table[3]).toBe('0 uploads and 2 searches, 2 records to pay, cost 0.10 USD');
       const csv = (await callMain(['ledger', job.config, '--csv'], { env })).stdout.split('\n');
-      expect(csv[1]).toMatch(/^nightly,,,,,,[^,]+Z,accepted,1,1,0\.05,false,false,search$/);
+      expect(csv[1]).toMatch(/^nightly,,,,,,[^,]+Z,accepted,1,1,0\.05,false,false,search,false$/);
       const elsewhere = ['--set', 'pipeline=other', '--json'];
       const other = jsonLines((await callMain(['ledger', job.config, ...elsewhere], { env })).stdout);
       expect(other).toMatchObject([{ type: 'summary', searches: 0 }]);

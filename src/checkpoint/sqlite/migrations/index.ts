@@ -9,6 +9,7 @@ import { skippedRecords } from './0007-skipped-records.js';
 import { loads } from './0008-loads.js';
 import { outputUploads } from './0009-output-uploads.js';
 import { confirmedRuns } from './0010-confirmed-runs.js';
+import { samples } from './0011-samples.js';
 
 export const migrations: readonly string[] = [
   initialTables,
@@ -21,4 +22,5 @@ export const migrations: readonly string[] = [
   loads,
   outputUploads,
   confirmedRuns,
+  samples,
 ];

@@ -1,0 +1,70 @@
+/** What a command needs of the section `service`, and what stands there for what it does not need and does not get. */
+import { existsSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { withVariables } from './interpolate.js';
+import type { Setting } from './settings.js';
+
+/**
+ * What a command needs: all of the section, to ask the service; its `address`, which tells runs and answers of services
+ * apart; `given`: it uses what is given and goes without the rest; or `nothing`. Only what it needs must be there.
+ */
+export type ServiceNeeds = 'service' | 'address' | 'given' | 'nothing';
+
+/** Stands for an address that is not given. Nobody has it. */
+export const NO_ADDRESS = 'https://no-address.invalid';
+/** Stands for a token that is not given or not needed. It is never sent. */
+export const NO_TOKEN = 'no-token-is-given';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The settings with stand-ins for what the command does not need, or does not get. */
+export function withStandIns(
+  settings: readonly Setting[],
+  needs: ServiceNeeds,
+  env: Environment,
+): readonly Setting[] {
+  if (needs === 'service') return settings;
+  const optional: readonly string[] = needs === 'address' ? TOKENS : [...ADDRESSES, ...TOKENS];
+  const left = optional.reduce((some, name) => withoutUngiven(some, name, env), settings);
+  const isToken = (setting: Setting) => TOKENS.some((name) => isKey(setting, name));
+  const hasToken = needs === 'given' && (Boolean(env.FOLIOPIPE_TOKEN) || left.some(isToken));
+  return [
+    ...(needs === 'address' ? [] : [standIn('baseUrl', NO_ADDRESS)]),
+    ...(hasToken ? left : [...left.filter((setting) => !isToken(setting)), standIn('token', NO_TOKEN)]),
+  ];
+}
+
+const ADDRESSES = ['baseUrl', 'legacyBaseUrl'];
+const TOKENS = ['token', 'tokenFile'];
+
+/** The settings without those of a key whose last value is not there: a variable is not set, or a file is missing. */
+function withoutUngiven(settings: readonly Setting[], name: string, env: Environment): readonly Setting[] {
+  const last = settings.findLast((setting) => isKey(setting, name));
+  if (last === undefined || isReadable(last, env)) return settings;
+  return settings.filter((setting) => !isKey(setting, name));
+}
+
+function isKey({ key }: Setting, name: string): boolean {
+  return key[0] === 'service' && key[1] === name;
+}
+
+function standIn(name: string, value: string): Setting {
+  return { key: ['service', name], value, origin: undefined };
+}
+
+/** Whether a setting has a value, and each variable in it is set. */
+function isResolved(setting: Setting, env: Environment): boolean {
+  let isKnown = true;
+  const value = withVariables(setting, env, () => {
+    isKnown = false;
+  });
+  return isKnown && value !== null && value !== '';
+}
+
+/** Whether a value, or the file that holds a token, is there. */
+function isReadable(setting: Setting, env: Environment): boolean {
+  if (!isResolved(setting, env)) return false;
+  if (!isKey(setting, 'tokenFile')) return true;
+  const path = String(withVariables(setting, env, () => undefined));
+  return existsSync(isAbsolute(path) ? path : join(setting.origin?.baseDir ?? '', path));
+}
