@@ -1,6 +1,6 @@
 /** Reads one file of a source to its end: checks every record, hashes the file, and adds to the totals of the source. */
 import { createHash } from 'node:crypto';
-import { type BadRecord, badRecordError } from '../csv/bad-record.js';
+import type { BadRecord } from '../csv/bad-record.js';
 import { scanRecords } from '../csv/scan-records.js';
 import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
@@ -10,7 +10,7 @@ import type { ColumnBytes } from './column-bytes.js';
 import type { InspectedFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 import { asInFile } from './read-records.js';
-import { type BlankRecord, type Excess, isStrict, SHOWN_BLANKS } from './reject-limit.js';
+import { type BlankRecord, type PlacedBad, SHOWN_BAD, SHOWN_BLANKS } from './reject-limit.js';
 import { fileStamp } from './source-files.js';
 
 /** Sees the records of a source while they are checked. */
@@ -22,7 +22,7 @@ export interface RecordWatch {
 }
 
 export interface ScanFileOptions {
-  /** How many records may be bad, or blank in all sent columns. If none may, the scan stops at the first bad one. */
+  /** How many records may be bad, or blank in all sent columns. */
   readonly maxRejected: RejectLimit;
   /** Indexes of the columns that are sent: records that are blank in all of them are counted. Empty: none are. */
   readonly sentFields: readonly number[];
@@ -35,9 +35,14 @@ export interface ScanFileOptions {
   readonly watch?: RecordWatch;
   /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
+  /** Called when so many records are bad, and none is good, that the file is read in the wrong way. */
+  readonly onHopeless?: (totals: Totals) => void;
   /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;
 }
+
+/** See `onHopeless`. */
+const HOPELESS = 1_000;
 
 /** Record numbers are signed 32-bit numbers. */
 const MAX_RECORDS = 2 ** 31 - 1;
@@ -48,7 +53,7 @@ export interface Totals {
   records: number;
   rejected: number;
   blank: number;
-  firstBad: Excess['firstBad'];
+  readonly firstBad: PlacedBad[];
   readonly firstBlanks: BlankRecord[];
   readonly columnBytes: ColumnBytes;
 }
@@ -66,7 +71,7 @@ export async function scanFile(
   keys: KeyCheck | undefined,
 ): Promise<SourceFile> {
   const { path, dialect, columns, dataStart, firstLine } = file;
-  const { signal, maxRecordBytes, onProgress, sentFields, maxRejected } = options;
+  const { signal, maxRecordBytes, onProgress, sentFields } = options;
   const before = { ...totals };
   const hash = createHash('sha256');
   const onRaw = (bytes: Uint8Array) => {
@@ -91,12 +96,12 @@ export async function scanFile(
     ...(sentFields.length > 0 && { sentFields }),
     onBadRecord: (found) => {
       const bad = asInFile(found, dialect);
-      if (isStrict(maxRejected)) throw badRecordError(bad, path);
-      totals.firstBad ??= { bad, path };
+      if (totals.firstBad.length < SHOWN_BAD) totals.firstBad.push({ bad: beginningOf(bad), path });
       totals.records = bad.record;
       totals.rejected++;
       checkCount(totals, path, options);
       options.onReject?.(bad);
+      if (totals.rejected === HOPELESS && totals.records === HOPELESS) options.onHopeless?.(totals);
     },
   });
   for await (const batch of batches) {
@@ -121,6 +126,13 @@ export async function scanFile(
     dialect,
     dataStart,
   };
+}
+
+/** Bytes of a bad record that its message may need. */
+const KEPT_BYTES = 4_096;
+
+function beginningOf(bad: BadRecord): BadRecord {
+  return bad.raw.length <= KEPT_BYTES ? bad : { ...bad, raw: bad.raw.slice(0, KEPT_BYTES) };
 }
 
 function countBlank(totals: Totals, file: InspectedFile, batch: Batch): void {
