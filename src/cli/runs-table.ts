@@ -17,14 +17,12 @@ export interface RunsTableOptions {
   readonly pricePerRecord: number | null;
   /** Whether the runs may be of several pipelines. */
   readonly hasPipelines: boolean;
-  /** Epoch milliseconds. */
-  readonly now: number;
 }
 
 /** @returns lines, the first of them the header; empty without runs. */
 export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions): string {
   if (runs.length === 0) return '';
-  const { timeZone, pricePerRecord, hasPipelines, now } = options;
+  const { timeZone, pricePerRecord, hasPipelines } = options;
   // Swedish times are written as in ISO 8601. The run's id has the year.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   const isSentApart = runs.some(({ run }) => recordsToSend(run) !== run.source.records - run.source.rejected);
@@ -36,12 +34,11 @@ export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions)
     const { run, paid } = listed;
     const { id, source, createdAt, finishedAt } = run;
     const counts = run.publication?.counts ?? run.withheld?.counts;
-    const ended = finishedAt ?? (run.state === 'open' ? now : createdAt);
     const cost = pricePerRecord === null ? formatCount(paid) : (paid * pricePerRecord).toFixed(2);
     return [
       id,
       clock.format(createdAt).slice('2026-'.length),
-      formatDuration(ended - createdAt),
+      finishedAt === null ? '-' : formatDuration(finishedAt - createdAt),
       formatCount(source.records),
       ...(isSentApart ? [formatCount(recordsToSend(run))] : []),
       counts === undefined ? '-' : formatCount(counts.failed),

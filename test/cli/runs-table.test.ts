@@ -40,7 +40,7 @@ it('shows how a run ended and what it cost, below a header', async () => {
   ];
   expect(runsTable(listed, options).split('\n')).toEqual([
     'run                     start        took  records  failed    cost  end',
-    '20261122T031002-4f9c12  11-22 03:10   50m   60,000       -  100.00  open',
+    '20261122T031002-4f9c12  11-22 03:10     -   60,000       -  100.00  open',
     '20261122T031002-4f9c12  11-22 03:10   22m   60,000     120  600.00  exit 3  80 unprocessed  load failed',
     '20261122T031002-4f9c12  11-22 03:10   22m   60,000     120       -  exit 3  80 unprocessed  rehearsal',
     '',

@@ -36,7 +36,7 @@ export function addRuns(command: Command, finish: Finish): void {
       }
       const { timeZone, pricePerRecord } = config.budget;
       const hasPipelines = options.all === true;
-      await print(runsTable(listed, { timeZone, pricePerRecord, hasPipelines, now: Date.now() }));
+      await print(runsTable(listed, { timeZone, pricePerRecord, hasPipelines }));
       if (runs.length === 0 && !options.json)
         stderr.write(nextSteps('no runs yet; begin one with: foliopipe run\n'));
       if (options.json) await printJson('summary', { runs: runs.length, exitCode: 0 });
