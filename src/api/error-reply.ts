@@ -70,5 +70,12 @@ function asObject(text: string): Record<string, unknown> | undefined {
 function messageOf(json: Record<string, unknown> | undefined, text: string): string {
   if (typeof json?.message === 'string') return json.message;
   if (typeof json?.error === 'string') return json.error;
-  return text.replace(/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
+  return visibleText(text);
+}
+
+/** The text of a web page without its tags; its head only if the body says nothing. Any other text is returned as it is. */
+export function visibleText(text: string): string {
+  const withoutTags = (html: string) => html.replace(/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
+  const body = withoutTags(text.replace(/<head\b[\s\S]*?<\/head>/i, ' '));
+  return body.trim() === '' ? withoutTags(text) : body;
 }

@@ -108,16 +108,46 @@ function refusedError(failure: Failure, call: Call, facts: ErrorFacts): RefusedE
     const text = `search: the service finds nothing: ${describeFailure(failure)}`;
     return new RefusedError('SEARCH_NO_MATCH', text, { hint, facts });
   }
-  const message = `${call.operation}: the service refuses: ${describeFailure(failure)}`;
-  if (status >= 300 && status <= 399) {
-    const hint = 'redirects are never followed; write the right address into service.baseUrl';
-    return new RefusedError('SERVICE_REDIRECTS', message, { hint, facts });
-  }
-  const { code, hint } = REFUSALS[status] ?? { code: 'SERVICE_REFUSED', hint: refusalHint(status, call) };
-  return new RefusedError(code, message, { hint, facts });
+  const { code, hint } = refusalOf(status, call);
+  const refused = NO_OPERATION.has(status) ? `${call.request} answers` : 'the service refuses:';
+  return new RefusedError(code, `${call.operation}: ${refused} ${describeFailure(failure)}`, { hint, facts });
 }
 
-const REFUSALS: Readonly<Record<number, { readonly code: string; readonly hint: string }>> = {
+/** What answers at this address knows no such operation, or does not take it in this way. */
+const NO_OPERATION: ReadonlySet<number> = new Set([404, 405, 410, 501]);
+
+interface Refusal {
+  readonly code: string;
+  readonly hint: string;
+}
+
+function refusalOf(status: number, call: Call): Refusal {
+  const key = call.operation === 'search' ? 'service.legacyBaseUrl' : 'service.baseUrl';
+  if (status >= 300 && status <= 399) {
+    const hint = `redirects are never followed; write the right address into ${key}`;
+    return { code: 'SERVICE_REDIRECTS', hint };
+  }
+  const known = REFUSALS[status];
+  if (known !== undefined) return known;
+  const code = 'SERVICE_REFUSED';
+  const isPaid = call.operation === 'upload' || call.operation === 'search';
+  // These may be about the request itself; any other status suggests that the address is wrong.
+  if (status === 400 || status === 409 || status === 422) {
+    const hint = `ask the service provider why ${call.request} answers this, then run the same command again`;
+    return { code, hint };
+  }
+  const what =
+    status === 501 || status === 405
+      ? 'what answers there takes no such request: is it a web server for files, or a proxy? '
+      : '';
+  const paid = isPaid ? '; nothing was paid for this request' : '';
+  return {
+    code,
+    hint: `is ${key} right? ${what}foliopipe check tries the address without paying${paid}`,
+  };
+}
+
+const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: {
     code: 'TOKEN_REFUSED',
     hint: 'check service.token and service.tokenIn, then run the same command again',
@@ -129,13 +159,3 @@ const REFUSALS: Readonly<Record<number, { readonly code: string; readonly hint: 
   403: { code: 'TOKEN_REFUSED', hint: 'ask the service provider what this token may do' },
   413: { code: 'FILE_TOO_LARGE', hint: 'lower chunks.maxBytes and start with --new' },
 };
-
-/** 400, 409 and 422 may be about the request itself; any other status suggests that the address is wrong. */
-function refusalHint(status: number, { operation, request }: Call): string {
-  const answered = `${request} answered ${status}`;
-  if (status === 400 || status === 409 || status === 422) {
-    return `${answered}: ask the service provider why, then run the same command again`;
-  }
-  const key = operation === 'search' ? 'service.legacyBaseUrl' : 'service.baseUrl';
-  return `is ${key} right? ${answered}`;
-}

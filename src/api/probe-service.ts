@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
-import { redirectOrigin } from './error-reply.js';
+import { redirectOrigin, visibleText } from './error-reply.js';
 import { AttemptError, type Failure } from './failure.js';
 import { type HttpClient, openHttpClient, type Proxies } from './http-client.js';
 import { readBytes } from './read-reply.js';
@@ -160,7 +160,7 @@ async function readProbe(reply: HttpReply, requested: URL, { show, gistOf }: Rea
     body,
     hasMessage: typeof fields.message === 'string',
     hasResponse: 'response' in fields,
-    said: show(typeof fields.message === 'string' ? fields.message : visible(text)),
+    said: show(typeof fields.message === 'string' ? fields.message : visibleText(text)),
     // The text of a page may differ each time (a time, a form's secret).
     gist: `${status} ${body} ${body === 'html' ? '' : gistOf(text)}`,
     redirectsTo: isRedirect ? redirectOrigin(reply.header('location'), requested) : null,
@@ -179,10 +179,6 @@ function parse(text: string): unknown {
 function kindOfText(text: string): 'html' | 'text' | 'empty' {
   if (text === '') return 'empty';
   return text.startsWith('<') ? 'html' : 'text';
-}
-
-function visible(text: string): string {
-  return text.replace(/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
 }
 
 /** Removes what a service may repeat from the request, and times and numbers of requests. */

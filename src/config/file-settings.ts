@@ -29,7 +29,8 @@ export function readSettings(file: string, cwd: string, problems: Problems): Set
   });
   const problem = [...document.errors, ...document.warnings][0];
   if (problem) {
-    problems.add(`${file}:${lines.linePos(problem.pos[0]).line}`, yamlProblem(problem));
+    const text = bareVariable(bytes.toString(), problem.pos[0]) ?? yamlProblem(problem);
+    problems.add(`${file}:${lines.linePos(problem.pos[0]).line}`, text);
     return [];
   }
   const alias = unresolvedAlias(document);
@@ -86,6 +87,12 @@ function unresolvedAlias(document: Document): Alias | undefined {
     },
   });
   return found;
+}
+
+/** The problem with `${VAR}` without quotes in a map or list in brackets, where YAML reads its brace as another map. */
+function bareVariable(text: string, at: number): string | undefined {
+  const name = /^\$\{(\w+)/.exec(text.slice(Math.max(at - 1, 0), at + 100))?.[1];
+  return name && `is not YAML: within { } and [ ], a text with a variable must be in quotes: "\${${name}}"`;
 }
 
 /** The problem with a YAML text. Does not quote the text, which may hold a token. */

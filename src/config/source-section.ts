@@ -54,9 +54,11 @@ export const sourceSchema = z
       .default('auto'),
     delimiter: z
       .string()
+      // As people write a tab where quotes do not make one of it.
+      .transform((text) => (text === '\\t' ? '\t' : text))
       .refine((text) => text === 'auto' || /^[\t\x20-\x7e]$/.test(text))
       .refine((text) => text !== '"')
-      .describe('auto, or one ASCII character that is not a quote, such as ";" or "\\t"')
+      .describe('auto, or one ASCII character that is not a quote, such as ; or \\t (a tab)')
       .default('auto'),
     quote: choice(['auto', 'none']).default('auto'),
     header: z

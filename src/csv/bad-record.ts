@@ -1,6 +1,5 @@
-/** A record that cannot be used: the problem, its position, and the error that reports it. */
+/** A record that cannot be used: the problem, its position, and what to correct. */
 import { isUtf8 } from 'node:buffer';
-import { SourceError } from '../errors.js';
 import { showText } from '../text.js';
 import { NUL } from './bytes.js';
 
@@ -28,19 +27,33 @@ export interface BadRecord {
   readonly message: string;
 }
 
-/** The error that stops a run at a bad record of the file at `path`. */
-export function badRecordError(bad: BadRecord, path: string): SourceError {
-  // If the very first record differs from the header, the file may have no header.
-  const mayLackHeader = bad.code === 'SOURCE_FIELD_COUNT' && bad.record === 1;
-  return new SourceError(bad.code, `${path}: ${badRecordPlace(bad)}: ${bad.message}: ${showText(bad.raw)}`, {
-    hint: `${mayLackHeader ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${bad.message === NOT_UTF8 ? OTHER_THAN_UTF8 : HINTS[bad.code]}`,
-    facts: { file: path, record: bad.record, line: bad.line, byte: bad.byte },
-  });
-}
-
 /** Where a bad record is in its file, such as `record 17 (line 18, byte 1234)`. */
 export function badRecordPlace({ record, line, byte }: BadRecord): string {
   return `record ${record} (${line > 0 ? `line ${line}, ` : ''}byte ${byte})`;
+}
+
+/** A bad record in one line, without its file: place, problem and the beginning of its bytes. */
+export function badRecordText(bad: BadRecord): string {
+  return `${badRecordPlace(bad)}: ${bad.message}: ${showText(bad.raw)}`;
+}
+
+/** How the file of a bad record is read. */
+export interface ReadAs {
+  /** The delimiter, and where it comes from: see `delimiterText`. */
+  readonly delimiter: string;
+  /** Whether foliopipe has written the text itself, from the answer of a query or from Parquet. */
+  readonly isOurs: boolean;
+}
+
+/** What to correct so that the record is read. Alternatives are separated by commas. */
+export function badRecordHint(bad: BadRecord, { delimiter, isOurs }: ReadAs): string {
+  if (isOurs) return OUR_HINTS[bad.code] ?? 'this is a fault of foliopipe: please report it';
+  const { code, message, record } = bad;
+  // If the very first record differs from the header, the file may have no header.
+  const isFirst = code === 'SOURCE_FIELD_COUNT' && record === 1;
+  const hint = message === NOT_UTF8 ? OTHER_THAN_UTF8 : HINTS[code];
+  const check = code === 'SOURCE_FIELD_COUNT' ? `, check the delimiter: ${delimiter}` : '';
+  return `${isFirst ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${hint}${check}`;
 }
 
 const MAY_LACK_HEADER =
@@ -53,17 +66,25 @@ function isEscaped({ code, raw }: BadRecord): boolean {
 
 const MAY_BE_ESCAPED = `if the backslash shall escape a delimiter: write the file with quotes instead (Snowflake: FIELD_OPTIONALLY_ENCLOSED_BY = '"'), `;
 
-const REJECT = 'or set source.maxRejected, such as 10 or 0.5%, to go on without so many such records';
-
-const PLAIN = 'set source.quote: none if the file quotes no field and its quotes are text, ';
+const PLAIN = ', set source.quote: none if the file quotes no field and its quotes are text';
 
 const HINTS: Readonly<Record<BadRecordCode, string>> = {
-  SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file, ${PLAIN}${REJECT}`,
-  SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it, ${PLAIN}${REJECT}`,
-  SOURCE_FIELD_COUNT: `correct the record (is a field with a delimiter unquoted?), check source.delimiter, ${REJECT}`,
-  SOURCE_NUL: `remove the NUL bytes; if the file is UTF-16, set source.encoding, for example utf16le; ${REJECT}`,
-  SOURCE_ENCODING: `set source.encoding to the file's real encoding, such as utf8 or windows-1252, check that the file is complete, ${REJECT}`,
-  SOURCE_RECORD_TOO_LARGE: `look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk), ${REJECT}`,
+  SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file${PLAIN}`,
+  SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it${PLAIN}`,
+  SOURCE_FIELD_COUNT: 'correct the record (is a field with a delimiter unquoted?)',
+  SOURCE_NUL: 'remove the NUL bytes, or, if the file is UTF-16, set source.encoding, for example utf16le',
+  SOURCE_ENCODING:
+    "set source.encoding to the file's real encoding, such as utf8 or windows-1252, check that the file is complete",
+  SOURCE_RECORD_TOO_LARGE:
+    'look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk)',
+};
+
+/** Encoding, delimiter and quotes are no question where foliopipe has written the text. */
+const OUR_HINTS: Partial<Readonly<Record<BadRecordCode, string>>> = {
+  SOURCE_NUL:
+    'remove the NUL characters where the rows come from, such as with replace() in source.query.sql',
+  SOURCE_RECORD_TOO_LARGE:
+    'raise chunks.maxBytes (a row must fit into one chunk), or leave long columns out of the source',
 };
 
 const NOT_UTF8 = 'bytes that are not UTF-8';

@@ -4,6 +4,12 @@ import { COMMA, CR, LF, QUOTE } from './bytes.js';
 /** Comma, semicolon, tab and bar. */
 const CANDIDATES = [COMMA, 0x3b, 0x09, 0x7c];
 
+/** A delimiter for people, with its origin. @param fixed `source.delimiter`: `auto`, or the delimiter. */
+export function delimiterText(delimiter: string, fixed: string): string {
+  const origin = fixed === 'auto' ? 'detected; source.delimiter sets it' : 'set by source.delimiter';
+  return `${JSON.stringify(delimiter)} (${origin})`;
+}
+
 /** Enough for hundreds of records of most files. */
 const SAMPLE_BYTES = 64 * 1024;
 
@@ -15,6 +21,8 @@ export interface Reading {
   readonly records: number;
   /** Records with as many fields as the first one (which counts too), and without a misplaced quote. */
   readonly agreeing: number;
+  /** Records with one field more than the first one. */
+  readonly longer: number;
   /** Records that end with LF alone. */
   readonly lf: number;
   /** Records that end with CRLF. */
@@ -23,7 +31,8 @@ export interface Reading {
 
 /**
  * Chooses the candidate with which most records have as many columns as the first record, and more than one. Among equal
- * candidates, chooses the one with more columns. Without a candidate, chooses the comma.
+ * candidates, chooses the one with more columns. Without a candidate, chooses one with which all other records have one
+ * field more than the first, as R writes them, else the comma.
  *
  * @param bytes the file's first bytes; 64 KiB of them are read.
  * @param hasQuotes whether a quote begins and ends a field; otherwise it is text.
@@ -35,7 +44,12 @@ export function detectDelimiter(bytes: Uint8Array, hasQuotes: boolean): Reading 
   const readings = candidates.map((delimiter) => readWith(sample, delimiter, hasQuotes));
   const fitting = readings.filter((r) => r.columns > 1 && r.agreeing * 2 > r.records);
   fitting.sort((a, b) => b.agreeing - a.agreeing || b.columns - a.columns);
-  return fitting[0] ?? readings[0]!;
+  return fitting[0] ?? readings.find(isHeaderShort) ?? readings[0]!;
+}
+
+/** Whether the first record has a field less than each of the others. */
+function isHeaderShort({ columns, records, longer }: Reading): boolean {
+  return columns > 1 && longer > 1 && longer === records - 1;
 }
 
 /**
@@ -48,6 +62,7 @@ export function readWith(sample: Uint8Array, delimiter: number, hasQuotes: boole
   let columns = 0;
   let records = 0;
   let agreeing = 0;
+  let longer = 0;
   let lf = 0;
   let crlf = 0;
   let fields = 1;
@@ -78,7 +93,10 @@ export function readWith(sample: Uint8Array, delimiter: number, hasQuotes: boole
       const isCrlf = i > start && sample[i - 1] === CR;
       if (i - start > (isCrlf ? 1 : 0)) {
         if (records === 0) columns = fields;
-        if (fields === columns && !isMisquoted) agreeing++;
+        if (!isMisquoted) {
+          if (fields === columns) agreeing++;
+          else if (fields === columns + 1) longer++;
+        }
         records++;
         if (isCrlf) crlf++;
         else lf++;
@@ -93,6 +111,6 @@ export function readWith(sample: Uint8Array, delimiter: number, hasQuotes: boole
       if (isClosed && byte !== CR) isMisquoted = true;
     }
   }
-  if (records === 0) return { delimiter, columns: fields, records: 1, agreeing: 1, lf, crlf };
-  return { delimiter, columns, records, agreeing, lf, crlf };
+  if (records === 0) return { delimiter, columns: fields, records: 1, agreeing: 1, longer, lf, crlf };
+  return { delimiter, columns, records, agreeing, longer, lf, crlf };
 }

@@ -34,12 +34,15 @@ export function detectDialect(text: Buffer, { encoding, bom }: FoundEncoding, fi
   };
 }
 
+const TAB = 0x09;
+
 function delimiterByte(delimiter: string): number {
+  if (delimiter === '\\t') return TAB;
   if (/^[\t\x20-\x7e]$/.test(delimiter) && delimiter !== '"') return delimiter.charCodeAt(0);
   throw new ConfigError(
     'CONFIG_DELIMITER',
     `source.delimiter: ${JSON.stringify(delimiter)} cannot separate fields: one ASCII character is expected`,
-    { hint: 'use auto, or one character such as "," or ";" or "\\t"', facts: { delimiter } },
+    { hint: 'use auto, or one character such as , or ; or \\t (a tab)', facts: { delimiter } },
   );
 }
 

@@ -122,7 +122,7 @@ function parseFirst(decoded: Buffer, delimiter: string, place: HeaderPlace): Fir
     const reason = isOpen ? 'a quoted name is never closed' : 'a quote neither opens nor closes a name';
     const hint = isOpen
       ? 'close the quoted name in the first line'
-      : 'quote the whole name and double the quotes within it';
+      : `quote the whole name and double the quotes within it${/" +"/.test(firstLine(decoded).toString()) ? OF_BLANKS : ''}`;
     const code = isOpen ? 'SOURCE_QUOTE_NOT_CLOSED' : 'SOURCE_QUOTE_MISPLACED';
     throw malformed(code, place, `${reason}: ${showText(firstLine(decoded))}`, hint, cause);
   }
@@ -132,6 +132,9 @@ function parseFirst(decoded: Buffer, delimiter: string, place: HeaderPlace): Fir
     facts: { file: place.name },
   });
 }
+
+const OF_BLANKS =
+  "; if blanks separate the fields, as R writes them: foliopipe run --set 'source.delimiter= '";
 
 function malformed(
   code: string,

@@ -111,8 +111,7 @@ function hintFor(columns: readonly string[], column: string, key: string): strin
   if (meant !== undefined) {
     return `did you mean ${showText(meant)}? write exactly that for ${key}, or correct the header`;
   }
-  if (columns.length > 1) return `correct ${key}: names are compared letter by letter`;
-  return `the source has one column only: check source.delimiter and source.skipLines if it is a CSV file, or correct ${key}`;
+  return `correct ${key}: names are compared letter by letter; if the first line is not the header, set source.skipLines, or source.header for a file without one`;
 }
 
 /**

@@ -5,9 +5,10 @@
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { OWN_DIALECT } from '../config/source-section.js';
+import { delimiterText } from '../csv/detect-delimiter.js';
 import { checkDuckdb } from '../duckdb/open-duckdb.js';
 import { PARQUET_NEED } from '../duckdb/write-parquet.js';
-import { ConfigError, SourceError } from '../errors.js';
+import { ConfigError, reworded, SourceError } from '../errors.js';
 import { checkCompression } from '../files/encoded-file.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
@@ -81,7 +82,7 @@ export async function checkSource(
         },
       );
   if (opened.names !== null) await checkCopies(source);
-  checkColumns(source, config);
+  if (isKnown) checkColumns(source, config);
   return withNames(source, opened);
 }
 
@@ -117,7 +118,11 @@ function withNames(source: Source, { names }: SourceFiles): Source {
  */
 export function checkColumns(header: LayoutSource, config: Config): void {
   const { source, upload, output, load } = config;
-  createUploadLayout(header, upload);
+  try {
+    createUploadLayout(header, upload);
+  } catch (error) {
+    throw withDelimiter(error, header, source);
+  }
   const layout = createOutputLayout(header, output);
   const { sourceColumns } = layout;
   for (const column of source.key ?? []) {
@@ -132,6 +137,23 @@ export function checkColumns(header: LayoutSource, config: Config): void {
   if (load !== null) createLoadTable(config, layout, []);
   checkFormat(config, layout);
 }
+
+/** Says how the header was read, where a wrong delimiter may have made one column of all. */
+function withDelimiter(error: unknown, { columns, files }: LayoutSource, source: Config['source']): unknown {
+  const [only, ...others] = columns;
+  if (!(error instanceof ConfigError) || error.code !== 'CONFIG_COLUMN_MISSING') return error;
+  if (only === undefined || others.length > 0 || source.isOurs) return error;
+  const { delimiter: taken } = files[0]!.dialect;
+  const held = DELIMITERS.find((delimiter) => delimiter !== taken && only.includes(delimiter));
+  const next =
+    held === undefined
+      ? 'if fields are separated by something else, set source.delimiter; if the header is not the first line, source.skipLines; if the text is garbled, source.encoding'
+      : `is it ${JSON.stringify(held)}, which the name of the column holds? then: foliopipe run --set 'source.delimiter=${held === '\t' ? '\\t' : held}'`;
+  const hint = `the source has one column only: the delimiter is ${delimiterText(taken, source.delimiter)}; ${next}`;
+  return reworded(error, { message: error.message, hint });
+}
+
+const DELIMITERS = [';', '\t', '|', ','];
 
 /** Checks that the output can be written in its format, as far as its columns are known. */
 function checkFormat({ output, result }: Config, layout: OutputLayout): void {
@@ -164,6 +186,8 @@ async function scan(
     ...(key !== null && { keyCheck: { columns: key, folder: config.stateDir } }),
     signal: options.signal,
     limit: options.limit,
+    // Before a large source is read for nothing.
+    onHeader: (header) => checkColumns(header, config),
     ...(options.watch && { watch: options.watch }),
     ...(options.onExcess && { onExcess: options.onExcess }),
     ...(options.onScan && { onProgress: options.onScan }),

@@ -6,12 +6,14 @@ import type { Run } from '../checkpoint/checkpoint.js';
 import { changedValues, fixedValues, isOutputValue } from '../config/fixed-values.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../errors.js';
 import { hasContent } from '../files/output-store.js';
+import { countOf, formatCount } from '../quantities.js';
 import type { RunContext } from '../run-context.js';
 import { showText } from '../text.js';
 import type { Source } from '../types.js';
 import { type CheckSourceOptions, checkSource } from './check-source.js';
 import { type GivenUpRun, waysFromChanged } from './given-up-run.js';
 import { serviceIdentity } from './service.js';
+import { type DifferenceContext, differenceText } from './source-difference.js';
 
 /**
  * The newest run that has read and sent the source with the values of the current config. The sizes of its chunks do
@@ -58,15 +60,17 @@ export async function checkDoneSource(
     config,
     checkpoint,
     output,
+    files,
     signal,
-  }: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'signal'>,
+  }: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'files' | 'signal'>,
   why: string,
 ): Promise<Source> {
   const row = (await checkpoint.run(id))!;
   if (row.prunedAt !== null) throw prunedError(row, why);
   pickDoneRun([row], fixedValues(config, row.service));
   const source = await checkAgain({ config, output, signal }, row);
-  if (source.sha256 !== row.source.sha256) throw sourceChangedError(row, source);
+  if (source.sha256 !== row.source.sha256)
+    throw await sourceChangedError({ config, checkpoint, files, signal }, row, source);
   if (source !== row.source) await checkpoint.recordSourceStamp(id, source);
   return source;
 }
@@ -135,22 +139,29 @@ export function prunedError({ id, prunedAt }: Run, why?: string): GuardError {
  * The error for a run whose source has changed.
  * @param givenUp what a new run would give up of an unfinished run.
  */
-export function sourceChangedError(
-  { id, state, source }: Run,
+export async function sourceChangedError(
+  context: DifferenceContext,
+  run: Run,
   now: Source,
   givenUp?: GivenUpRun,
-): SourceError {
+): Promise<SourceError> {
+  const { id, state, source } = run;
   const isDone = state === 'done' || state === 'withheld';
   const change =
     source.records === now.records
-      ? `its source has other content now (${now.records} records then and now)`
-      : `its source is no longer the same: ${source.records} records then, ${now.records} now`;
-  return new SourceError('SOURCE_CHANGED', `run ${id} is ${isDone ? state : 'unfinished'}, and ${change}`, {
-    hint: isDone
-      ? `publish and retry of run ${id} need the source that it has read: put it back (${filesText(source, now)}); foliopipe run begins a run with the new file`
-      : waysFromChanged(id, givenUp, source),
-    facts: { run: id, before: source.sha256, now: now.sha256 },
-  });
+      ? `its source has other content now (${countOf(now.records, 'record')} then and now)`
+      : `its source is no longer the same: ${countOf(source.records, 'record')} then, ${formatCount(now.records)} now`;
+  const how = await differenceText(context, run, now);
+  return new SourceError(
+    'SOURCE_CHANGED',
+    `run ${id} is ${isDone ? state : 'unfinished'}, and ${change}${how}`,
+    {
+      hint: isDone
+        ? `publish and retry of run ${id} need the source that it has read: put it back (${filesText(source, now)}); foliopipe run begins a run with the new file`
+        : waysFromChanged(id, givenUp, source),
+      facts: { run: id, before: source.sha256, now: now.sha256 },
+    },
+  );
 }
 
 /** The first file that is not the one that the run has read, as it was then. */

@@ -218,7 +218,9 @@ async function continueRun(
 ): Promise<FoundRun> {
   const { existing } = options;
   if (source.sha256 !== run.source.sha256) {
-    throw sourceChangedError(run, source, await findGivenUp(context, options, run, true));
+    const givenUp = await findGivenUp(context, options, run, true);
+    const files = await context.files.ofRun(run.id);
+    throw await sourceChangedError({ ...context, files }, run, source, givenUp);
   }
   const { config, output, checkpoint, logger } = context;
   const { path } = config.output;

@@ -4,6 +4,7 @@
  */
 import type { Failure } from '../api/failure.js';
 import { isBusy, type Probe, type ProbeReply, type ServiceProbes } from '../api/probe-service.js';
+import { isLoopback } from '../api/requests.js';
 import { ConfigError, FoliopipeError, OutageError, RefusedError } from '../errors.js';
 
 export interface Verdict {
@@ -79,9 +80,25 @@ function judgeFailure(failure: Failure, address: string, key = 'service.baseUrl'
     );
   }
   const what = failure.kind === 'cut' ? `${address} gives no whole answer` : `nothing answers at ${address}`;
-  const text = `${what}: ${message} (${code})`;
-  const hint = `look at ${key}, the network and the proxy; else wait and run the same command again`;
-  return failed(new OutageError('SERVICE_UNAVAILABLE', text, { hint, facts }));
+  const text = `${what}: ${REASONS[code] ?? message} (${code})`;
+  return failed(new OutageError('SERVICE_UNAVAILABLE', text, { hint: hintFor(code, address, key), facts }));
+}
+
+/** The most common codes of the system, in words. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'no program listens there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be looked up now',
+  ENETUNREACH: 'there is no network to it',
+  EHOSTUNREACH: 'there is no way to it',
+};
+
+function hintFor(code: string, address: string, key: string): string {
+  if (code === 'ENOTFOUND') return `correct the host in ${key}, or look at the network and the proxy`;
+  if (code === 'ECONNREFUSED' && isLoopback(new URL(address))) {
+    return `start what should listen there (the local service: foliopipe serve), or correct ${key}; then run the same command again`;
+  }
+  return `look at ${key}, the network and the proxy; else wait and run the same command again`;
 }
 
 /** A framework's words about a path of ours that it does not have, such as `Cannot GET /.../file/info`. */

@@ -27,7 +27,7 @@ export function checkSameColumns(first: Layout, other: Layout): void {
     );
   }
   if (first.dialect.delimiter !== other.dialect.delimiter) {
-    const [one, two] = [first, other].map(({ dialect }) => showText(dialect.delimiter));
+    const [one, two] = [first, other].map(({ dialect }) => JSON.stringify(dialect.delimiter));
     throw new SourceError(
       'SOURCE_DELIMITERS_DIFFER',
       `the delimiter is ${one} in ${first.path} and ${two} in ${other.path}`,

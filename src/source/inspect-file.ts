@@ -9,6 +9,7 @@ import type { Dialect } from '../types.js';
 import { type HeaderOption, readColumns } from './read-columns.js';
 import { isGzip, isTranscoded, readUnzipped } from './read-decoded.js';
 import { refuseArchive, refuseEscaped } from './refuse-kinds.js';
+import { refuseShortHeader } from './short-header.js';
 import { type SkippedLines, skipLines } from './skip-lines.js';
 import { type FileStamp, fileStamp } from './source-files.js';
 
@@ -69,14 +70,25 @@ export async function inspectFile(path: string, format: SourceFormat): Promise<I
 
   const decoded = dialect.quote === 'none' ? quoteText(text, delimiter) : text;
   const place = { name: path, line: 1 + skipped.lineFeeds, byte: skipped.bytes };
-  const header = readColumns(decoded, { dialect, place, isWhole }, format.header ?? 'first');
+  const option = format.header ?? 'first';
+  const header = readColumns(decoded, { dialect, place, isWhole }, option);
   const lines = decoded.subarray(0, header.bytes).reduce((count, byte) => count + (byte === LF ? 1 : 0), 0);
+  const { columns } = header;
+  if (typeof option === 'string') {
+    const upTo = (format.skipLines ?? 0) + lines;
+    refuseShortHeader(decoded.subarray(header.bytes), {
+      path,
+      delimiter: dialect.delimiter,
+      columns,
+      lines: upTo,
+    });
+  }
   return {
     path,
     bytes,
     stamp,
     dialect,
-    columns: header.columns,
+    columns,
     dataStart: skipped.bytes + header.bytes,
     firstLine: place.line + lines,
   };

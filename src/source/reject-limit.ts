@@ -1,7 +1,7 @@
 /** The limit of records that are bad or blank (`source.maxRejected`), and the error for a source beyond it. */
-import { type BadRecord, badRecordPlace } from '../csv/bad-record.js';
+import { type BadRecord, badRecordHint, badRecordText, type ReadAs } from '../csv/bad-record.js';
 import { SourceError } from '../errors.js';
-import { formatCount, formatPercent } from '../quantities.js';
+import { countOf, formatCount, formatPercent } from '../quantities.js';
 import { showText } from '../text.js';
 import type { Dialect, RejectLimit, Source } from '../types.js';
 import { lineAt } from './read-decoded.js';
@@ -37,44 +37,56 @@ export interface BlankRecord {
 /** Blank records that the error names. */
 export const SHOWN_BLANKS = 3;
 
+/** Bad records that the error names. */
+export const SHOWN_BAD = 10;
+
+/** A bad record, and the path of its file. */
+export interface PlacedBad {
+  readonly bad: BadRecord;
+  readonly path: string;
+}
+
 /** What the error says of a source. */
 export interface Excess extends Rejects {
-  /** The first bad record, and the path of its file; undefined if there is none. */
-  readonly firstBad: { readonly bad: BadRecord; readonly path: string } | undefined;
+  /** The first bad records, at most `SHOWN_BAD`. */
+  readonly firstBad: readonly PlacedBad[];
   /** The first blank records, at most `SHOWN_BLANKS`. */
   readonly firstBlanks: readonly BlankRecord[];
   /** The source columns that are sent. */
   readonly columns: readonly string[];
   readonly sourceColumns: readonly string[];
+  /** How the file of the first bad record is read. */
+  readonly readAs: ReadAs;
 }
 
 /**
- * The error for a source with more bad and blank records than the limit allows: `SOURCE_TOO_MANY_REJECTED`, or
- * `SOURCE_NOTHING_TO_SEND` if all of them are blank.
+ * The error for a source with more bad and blank records than the limit allows. Its code is that of the first bad record
+ * where none may be bad, else `SOURCE_TOO_MANY_REJECTED`; `SOURCE_NOTHING_TO_SEND` if all of them are blank.
  */
 export async function excessError(excess: Excess, limit: RejectLimit): Promise<SourceError> {
-  const { records, rejected, blank = 0, columns, firstBad } = excess;
   const blanks: PlacedBlank[] = [];
   for (const one of excess.firstBlanks) {
     blanks.push({ path: one.file.path, record: one.record, line: await lineAt(one.file, one.offset) });
   }
-  const names = [...new Set(columns)].map((column) => showText(column)).join(', ');
-  const kinds = [
-    ...(firstBad === undefined ? [] : [`${are(rejected)} bad, the first is ${badText(firstBad)}`]),
-    ...(blank > 0
-      ? [
-          `${are(blank)} blank in all sent columns (${names}), the first ${blank === 1 ? 'is' : 'are'} ${blanksText(blanks)}`,
-        ]
-      : []),
-  ];
-  const of = `${formatCount(rejected + blank)} of ${formatCount(records)} records`;
-  const more = `more than source.maxRejected (${limitText(limit)})`;
-  const { path, record, line } =
-    firstBad === undefined ? blanks[0]! : { path: firstBad.path, ...firstBad.bad };
+  const { records, rejected, blank = 0, firstBad } = excess;
+  const [first] = firstBad;
+  const { path, record, line, byte } = first === undefined ? blanks[0]! : { path: first.path, ...first.bad };
+  const facts = { records, rejected, blank, file: path, record, line, ...(byte !== undefined && { byte }) };
+  const code = isStrict(limit) ? first?.bad.code : first && 'SOURCE_TOO_MANY_REJECTED';
+  const hint = hintOf(excess);
+  return new SourceError(code ?? 'SOURCE_NOTHING_TO_SEND', messageOf(excess, limit, blanks), { hint, facts });
+}
+
+/** The error for a source of which no record may be bad, and each of the first ones is: the rest was not read. */
+export function hopelessError(firstBad: readonly PlacedBad[], records: number, readAs: ReadAs): SourceError {
+  const { bad, path } = firstBad[0]!;
   return new SourceError(
-    rejected > 0 ? 'SOURCE_TOO_MANY_REJECTED' : 'SOURCE_NOTHING_TO_SEND',
-    `${of} cannot be sent, ${more}: ${kinds.join('; ')}`,
-    { hint: hintOf(excess), facts: { records, rejected, blank, file: path, record, line } },
+    bad.code,
+    `each of the first ${formatCount(records)} records is bad, so the rest was not read:${badLines(firstBad, records)}`,
+    {
+      hint: badRecordHint(bad, readAs),
+      facts: { rejected: records, file: path, record: bad.record, line: bad.line, byte: bad.byte },
+    },
   );
 }
 
@@ -82,14 +94,51 @@ interface PlacedBlank {
   readonly path: string;
   readonly record: number;
   readonly line: number;
+  readonly byte?: undefined;
+}
+
+function messageOf(excess: Excess, limit: RejectLimit, blanks: readonly PlacedBlank[]): string {
+  const { records, rejected, blank = 0, columns, firstBad } = excess;
+  const [first] = firstBad;
+  if (isStrict(limit) && first !== undefined && rejected + blank === 1) {
+    return `${first.path}: ${badRecordText(first.bad)}`;
+  }
+  const names = [...new Set(columns)].map((column) => showText(column)).join(', ');
+  const kinds = [
+    ...(blank > 0
+      ? [
+          `${are(blank)} blank in all sent columns (${names}), the first ${blank === 1 ? 'is' : 'are'} ${blanksText(blanks)}`,
+        ]
+      : []),
+    ...(rejected > 0 ? [`${are(rejected)} bad:${badLines(firstBad, rejected)}`] : []),
+  ];
+  const of = `${formatCount(rejected + blank)} of ${countOf(records, 'record')}`;
+  if (isStrict(limit) && blank === 0) return `${of} are bad:${badLines(firstBad, rejected)}`;
+  return `${of} cannot be sent, more than source.maxRejected (${limitText(limit)}): ${kinds.join('; ')}`;
+}
+
+/** A line for each of them, with its file where that is another one than in the line before. */
+function badLines(firstBad: readonly PlacedBad[], rejected: number): string {
+  const lines = firstBad.map(
+    ({ bad, path }, at) => `\n  ${path === firstBad[at - 1]?.path ? '' : `${path}: `}${badRecordText(bad)}`,
+  );
+  const more = rejected - firstBad.length;
+  return `${lines.join('')}${more > 0 ? `\n  and ${formatCount(more)} more` : ''}`;
 }
 
 /** Columns of the source that the hint names. */
 const SHOWN_COLUMNS = 20;
 
-function hintOf({ rejected, blank = 0, sourceColumns }: Excess): string {
-  const allow = `foliopipe run --set source.maxRejected=${rejected + blank} (or source.maxRejected in the config)`;
-  const forBad = `correct the bad records, or leave them out: ${allow} lists them beside the output`;
+function hintOf(excess: Excess): string {
+  const { records, rejected, blank = 0, sourceColumns, firstBad, readAs } = excess;
+  const total = rejected + blank;
+  const allow = `foliopipe run --set source.maxRejected=${total} (or source.maxRejected in the config)`;
+  const [first] = firstBad;
+  const correct = first === undefined ? '' : badRecordHint(first.bad, readAs);
+  // Without a good record there is nothing to go on with.
+  if (total === records && blank === 0) return correct;
+  const them = rejected === 1 ? 'it' : 'them';
+  const forBad = `${correct}; or go on without ${them}: ${allow} lists ${them} beside the output`;
   if (blank === 0) return forBad;
   const shown = sourceColumns.slice(0, SHOWN_COLUMNS).map((column) => showText(column, 40));
   const more = sourceColumns.length - shown.length;
@@ -104,10 +153,6 @@ function hintOf({ rejected, blank = 0, sourceColumns }: Excess): string {
 
 function are(count: number): string {
   return count === 1 ? '1 is' : `${formatCount(count)} are`;
-}
-
-function badText({ bad, path }: NonNullable<Excess['firstBad']>): string {
-  return `${path}: ${badRecordPlace(bad)}: ${bad.message}: ${showText(bad.raw)}`;
 }
 
 function blanksText(blanks: readonly PlacedBlank[]): string {

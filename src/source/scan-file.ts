@@ -1,6 +1,6 @@
 /** Reads one file of a source to its end: checks every record, hashes the file, and adds to the totals of the source. */
 import { createHash } from 'node:crypto';
-import { type BadRecord, badRecordError } from '../csv/bad-record.js';
+import type { BadRecord } from '../csv/bad-record.js';
 import { scanRecords } from '../csv/scan-records.js';
 import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
@@ -11,7 +11,7 @@ import type { ColumnBytes } from './column-bytes.js';
 import type { InspectedFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 import { asInFile, firstRecords } from './read-records.js';
-import { type BlankRecord, type Excess, isStrict, SHOWN_BLANKS } from './reject-limit.js';
+import { type BlankRecord, type PlacedBad, SHOWN_BAD, SHOWN_BLANKS } from './reject-limit.js';
 import { fileStamp, unreadable } from './source-files.js';
 
 /** Sees the records of a source while they are checked. */
@@ -23,7 +23,7 @@ export interface RecordWatch {
 }
 
 export interface ScanFileOptions {
-  /** How many records may be bad, or blank in all sent columns. If none may, the scan stops at the first bad one. */
+  /** How many records may be bad, or blank in all sent columns. */
   readonly maxRejected: RejectLimit;
   /** Indexes of the columns that are sent: records that are blank in all of them are counted. Empty: none are. */
   readonly sentFields: readonly number[];
@@ -38,9 +38,14 @@ export interface ScanFileOptions {
   readonly watch?: RecordWatch;
   /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
+  /** Called when so many records are bad, and none is good, that the file is read in the wrong way. */
+  readonly onHopeless?: (totals: Totals) => void;
   /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;
 }
+
+/** See `onHopeless`. */
+const HOPELESS = 1_000;
 
 /** Record numbers are signed 32-bit numbers. */
 const MAX_RECORDS = 2 ** 31 - 1;
@@ -51,7 +56,7 @@ export interface Totals {
   records: number;
   rejected: number;
   blank: number;
-  firstBad: Excess['firstBad'];
+  readonly firstBad: PlacedBad[];
   readonly firstBlanks: BlankRecord[];
   readonly columnBytes: ColumnBytes;
 }
@@ -69,7 +74,7 @@ export async function scanFile(
   keys: KeyCheck | undefined,
 ): Promise<SourceFile> {
   const { path, dialect, columns, dataStart, firstLine } = file;
-  const { signal, maxRecordBytes, onProgress, sentFields, maxRejected, limit } = options;
+  const { signal, maxRecordBytes, onProgress, sentFields, limit } = options;
   const before = { ...totals };
   const isOver = (record: number) => limit !== undefined && record > limit;
   const hash = createHash('sha256');
@@ -96,12 +101,12 @@ export async function scanFile(
     onBadRecord: (found) => {
       if (isOver(found.record)) return;
       const bad = asInFile(found, dialect);
-      if (isStrict(maxRejected)) throw badRecordError(bad, path);
-      totals.firstBad ??= { bad, path };
+      if (totals.firstBad.length < SHOWN_BAD) totals.firstBad.push({ bad: beginningOf(bad), path });
       totals.records = bad.record;
       totals.rejected++;
       checkCount(totals, path, options);
       options.onReject?.(bad);
+      if (totals.rejected === HOPELESS && totals.records === HOPELESS) options.onHopeless?.(totals);
     },
   });
   for await (const batch of limit === undefined ? all : firstRecords(all, limit)) {
@@ -138,6 +143,13 @@ async function hashOfWhole({ path }: InspectedFile, signal: AbortSignal): Promis
   });
   // A file that has gone meanwhile is found by its stamp.
   return hashed?.sha256 ?? '';
+}
+
+/** Bytes of a bad record that its message may need. */
+const KEPT_BYTES = 4_096;
+
+function beginningOf(bad: BadRecord): BadRecord {
+  return bad.raw.length <= KEPT_BYTES ? bad : { ...bad, raw: bad.raw.slice(0, KEPT_BYTES) };
 }
 
 function countBlank(totals: Totals, file: InspectedFile, batch: Batch): void {

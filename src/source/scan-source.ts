@@ -3,23 +3,30 @@
  * docs/architecture.md#check-before-paying.
  */
 import { createHash } from 'node:crypto';
+import { badRecordHint, badRecordText, type ReadAs } from '../csv/bad-record.js';
+import { delimiterText } from '../csv/detect-delimiter.js';
 import { ConfigError, SourceError } from '../errors.js';
-import { showText } from '../text.js';
-import type { Source, SourceFile } from '../types.js';
+import { formatCount } from '../quantities.js';
+import type { Dialect, Source, SourceFile } from '../types.js';
 import { type KeyOptions, openKeyCheck } from './check-keys.js';
 import { checkSameColumns } from './check-same-columns.js';
 import { createColumnBytes } from './column-bytes.js';
 import { type InspectedFile, inspectFile, type SourceFormat } from './inspect-file.js';
-import { excessError, isWithinLimit } from './reject-limit.js';
+import { excessError, hopelessError, isStrict, isWithinLimit } from './reject-limit.js';
 import { type ScanFileOptions, scanFile, type Totals } from './scan-file.js';
 
-export interface ScanSourceOptions extends SourceFormat, Omit<ScanFileOptions, 'sentFields'> {
+export interface ScanSourceOptions extends SourceFormat, Omit<ScanFileOptions, 'sentFields' | 'onHopeless'> {
   /** The source's files, in order. */
   readonly paths: readonly string[];
   /** Source columns; records that are blank in all of them count as `blank`. Left out: none do. */
   readonly sentColumns?: readonly string[];
   /** The columns that name a record; left out if none do. The source must have them. */
   readonly keyCheck?: KeyOptions;
+  /** Gets the columns before the records are read, and throws if they do not fit. */
+  readonly onHeader?: (header: {
+    readonly columns: readonly string[];
+    readonly files: readonly { readonly dialect: Dialect }[];
+  }) => void;
   /** Gets the error of a source with too many of them, found at its end. Left out: it is thrown. */
   readonly onExcess?: (error: SourceError) => void;
 }
@@ -45,15 +52,22 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     throw new SourceError('SOURCE_MISSING', 'the source has no file', { hint: 'check source.path' });
   }
   for (const other of others) checkSameColumns(first, other);
+  options.onHeader?.({ columns: first.columns, files: inspected });
   await options.watch?.begin(first.columns, first.dialect.delimiter);
 
   const sentFields = fieldsOf(first, options.sentColumns ?? []);
+  const { maxRejected, isOurs = false } = options;
+  let excess: SourceError | undefined;
+  const readAs = { delimiter: delimiterText(first.dialect.delimiter, options.delimiter), isOurs };
+  const onHopeless = ({ firstBad, records }: Totals) => {
+    if (isStrict(maxRejected)) throw hopelessError(firstBad, records, readAs);
+  };
   const totals: Totals = {
     bytes: 0,
     records: 0,
     rejected: 0,
     blank: 0,
-    firstBad: undefined,
+    firstBad: [],
     firstBlanks: [],
     columnBytes: createColumnBytes(first.columns.length),
   };
@@ -63,35 +77,23 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     : undefined;
   try {
     for (const [index, file] of inspected.entries()) {
-      files.push(await scanFile(file, index, totals, { ...options, sentFields }, keys));
+      files.push(await scanFile(file, index, totals, { ...options, sentFields, onHopeless }, keys));
     }
-    await keys?.end({ files, columns: first.columns }, options.maxRecordBytes);
+    if (!isWithinLimit(totals, maxRejected)) {
+      const sent = { columns: options.sentColumns ?? [], sourceColumns: first.columns };
+      excess = await excessError({ ...totals, ...sent, readAs }, maxRejected);
+      if (options.onExcess === undefined) throw excess;
+    }
+    await keys?.end({ files, columns: first.columns }, options.maxRecordBytes).catch((error: unknown) => {
+      throw excess ?? error;
+    });
   } finally {
     keys?.close();
   }
-
   const { records, rejected, blank } = totals;
   const { limit } = options;
-  if (!isWithinLimit(totals, options.maxRejected)) {
-    const sent = { columns: options.sentColumns ?? [], sourceColumns: first.columns };
-    const error = await excessError({ ...totals, ...sent }, options.maxRejected);
-    if (options.onExcess === undefined) throw error;
-    options.onExcess(error);
-  }
-  if (records === rejected) {
-    if (options.isOurs) throw noRows(options.paths, totals);
-    const none = Array.isArray(options.header) ? 'no record' : 'a header and no record';
-    const found = records === 0 ? none : `no good record among ${records}`;
-    const { encoding, delimiter } = first.dialect;
-    const how = `read as ${encoding} with the delimiter ${showText(delimiter)}`;
-    throw new SourceError('SOURCE_NO_RECORDS', `${options.paths.join(', ')}: ${found} (${how})`, {
-      hint:
-        records === 0
-          ? 'check the program that writes the file; if it has records, check source.encoding and source.delimiter'
-          : 'check source.delimiter and source.encoding',
-      facts: { file: first.path, records, rejected },
-    });
-  }
+  if (records === rejected) throw excess ?? noRecords(options, totals, first, readAs);
+  if (excess !== undefined) options.onExcess?.(excess);
   const skipped = blank > 0 && { blank };
   const columns = { columns: first.columns, columnBytes: totals.columnBytes.average() };
   const of = { files, ...columns, records, rejected, ...skipped };
@@ -100,15 +102,25 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     : { ...of, limit, sha256: hashOf(files, limit) };
 }
 
-/** The error for a query, or Parquet files, without a good row: foliopipe has written the text itself. */
-function noRows(paths: readonly string[], { records, rejected }: Totals): SourceError {
-  const found = records === 0 ? 'columns and no row' : `no good row among ${records}`;
-  return new SourceError('SOURCE_NO_RECORDS', `${paths.join(', ')}: ${found}`, {
-    hint:
-      records === 0
-        ? 'look why there is none: check source.query.sql, or the program that writes the Parquet file'
-        : 'set source.maxRejected: 0 to see what is wrong with the first one',
-    facts: { file: paths[0]!, records, rejected },
+/** The error for a source without a good record. */
+function noRecords(
+  { header, isOurs, paths }: ScanSourceOptions,
+  { records, rejected, firstBad: [first] }: Totals,
+  { path, dialect }: InspectedFile,
+  readAs: ReadAs,
+): SourceError {
+  const none = isOurs ? 'columns and no row' : Array.isArray(header) ? 'no record' : 'a header and no record';
+  const found =
+    first === undefined
+      ? none
+      : `no good ${isOurs ? 'row' : 'record'} among ${formatCount(records)}, the first is ${badRecordText(first.bad)}`;
+  const how = isOurs ? '' : ` (encoding ${dialect.encoding}, delimiter ${readAs.delimiter})`;
+  const why = isOurs
+    ? 'look why there is none: check source.query.sql, or the program that writes the Parquet file'
+    : 'check the program that writes the file; if it has records, check source.encoding and source.delimiter';
+  return new SourceError('SOURCE_NO_RECORDS', `${paths.join(', ')}: ${found}${how}`, {
+    hint: first === undefined ? why : badRecordHint(first.bad, readAs),
+    facts: { file: path, records, rejected },
   });
 }
 

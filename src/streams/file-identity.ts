@@ -52,6 +52,12 @@ export function stampText({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string 
   return `${size}-${mtimeNs}-${ctimeNs}-${ino}`;
 }
 
+/** When the file of a stamp was written last; undefined if the stamp is of another form. */
+export function stampTime(stamp: string): Date | undefined {
+  const time = new Date(Number(stamp.split('-')[1]) / 1e6);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
 /** The stamp for the facts that `stat` returned; undefined if the length is not `bytes`. */
 export function toStamp(found: BigIntStats, bytes?: number): string | undefined {
   const isWhole = bytes === undefined || found.size === BigInt(bytes);

@@ -52,13 +52,16 @@ describe('a limit', () => {
 });
 
 describe('a source beyond the limit', () => {
-  it('is counted to its end: how many bad records of how many, the first of them, and the next command', async () => {
+  it('is counted to its end: how many bad records of how many, the first ten, and the next command', async () => {
     const one = await write('1.csv', 'a,b\n1,2\n"3\n3",4\nbad\n5,6\n');
     const two = await write('2.csv', 'a,b\nbad\n7,8\nx"y,9\n');
     const error = await failed(scan([one, two], { records: 2 }));
     expect(error).toMatchObject({ code: 'SOURCE_TOO_MANY_REJECTED', exitCode: 4 });
     expect(error.message).toBe(
-      `3 of 7 records cannot be sent, more than source.maxRejected (2): 3 are bad, the first is ${one}: record 3 (line 5, byte 16): the number of fields is 1, not 2: "bad"`,
+      `3 of 7 records cannot be sent, more than source.maxRejected (2): 3 are bad:
+  ${one}: record 3 (line 5, byte 16): the number of fields is 1, not 2: "bad"
+  ${two}: record 5 (line 2, byte 4): the number of fields is 1, not 2: "bad"
+  record 7 (line 4, byte 12): the quote at byte 1 of the record neither opens nor closes a field: "x"y,9"`,
     );
     expect(error.hint).toContain('foliopipe run --set source.maxRejected=3 ');
     expect(error.facts).toEqual({
@@ -68,6 +71,7 @@ describe('a source beyond the limit', () => {
       file: one,
       record: 3,
       line: 5,
+      byte: 16,
     });
     expect(await scan([one, two], { records: 3 })).toMatchObject({ records: 7, rejected: 3 });
   });
@@ -77,7 +81,7 @@ describe('a source beyond the limit', () => {
     expect(await scan([path], { share: 0.005 })).toMatchObject({ records: 200, rejected: 1 });
     const more = await write('b.csv', `a,b\n${'1,2\n'.repeat(198)}bad\n`);
     expect((await failed(scan([more], { share: 0.005 }))).message).toMatch(
-      /^1 of 199 records cannot be sent, more than source\.maxRejected \(0\.5%\): 1 is bad, /,
+      /^1 of 199 records cannot be sent, more than source\.maxRejected \(0\.5%\): 1 is bad:\n/,
     );
   });
 
@@ -117,11 +121,10 @@ describe('a source beyond the limit', () => {
     const sentColumns = ['a', 'b'];
     const error = await failed(scan([path], { records: 1 }, { sentColumns }));
     expect(error.message).toMatch(
-      /^2 of 3 records .*: 1 is bad, the first is .*record 2 .*; 1 is blank in all sent columns .* the first is .*record 1 \(line 2\)$/,
+      /^2 of 3 records .*: 1 is blank in all sent columns .* the first is .*record 1 \(line 2\); 1 is bad:\n .*record 2 .*$/,
     );
-    expect(error.hint).toMatch(/^correct the bad records, .*--set source\.maxRejected=2 .*upload\.columns/);
+    expect(error.hint).toMatch(/^correct the record .*--set source\.maxRejected=2 .*upload\.columns/);
     expect(await scan([path], { records: 2 }, { sentColumns })).toMatchObject({ rejected: 1, blank: 1 });
-    // The first bad record ends a scan that allows none, as it is met.
     expect(await failed(scan([path], { share: 0 }, { sentColumns }))).toMatchObject({
       code: 'SOURCE_FIELD_COUNT',
     });
@@ -143,6 +146,39 @@ describe('a source beyond the limit', () => {
   it('shows nothing of the file raw', async () => {
     const path = await write('a.csv', 'a,\u009b31mb\n,\n\u001b[2J\n1,2\n');
     const error = await failed(scan([path], { records: 1 }, { sentColumns: ['\u009b31mb', 'a'] }));
-    expect(`${error.message}${error.hint}`).not.toMatch(/\p{Cc}/u);
+    expect(`${error.message}${error.hint}`).not.toMatch(/[^\P{Cc}\n]/u);
+  });
+
+  it('that allows none shows ten bad records, counts the others, and names the way on without them', async () => {
+    const bad = Array.from({ length: 12 }, (_, at) => `bad ${at}\n1,2\n`);
+    const path = await write('a.csv', `a,b\n${bad.join('')}`);
+    const { code, message, hint } = await failed(scan([path], { records: 0 }));
+    expect(code).toBe('SOURCE_FIELD_COUNT');
+    expect(message.split('\n')).toHaveLength(12);
+    expect(message).toMatch(/^12 of 24 records are bad:\n {2}\S+a\.csv: record 1 .*"bad 0"\n {2}record 3 /);
+    expect(message).toMatch(/"bad 9"\n {2}and 2 more$/);
+    expect(hint).toMatch(
+      /or go on without them: foliopipe run --set source\.maxRejected=12 .*beside the output$/,
+    );
+    expect(await scan([path], { records: 12 })).toMatchObject({ records: 24, rejected: 12 });
+  });
+
+  it('is not read to its end if each of the first 1,000 records is bad: there is nothing to go on with', async () => {
+    const path = await write('a.csv', `a,b\n${'x;y\n'.repeat(1_500)}1,2\n`);
+    const { code, message, hint } = await failed(scan([path], { records: 0 }));
+    expect(code).toBe('SOURCE_FIELD_COUNT');
+    expect(message).toMatch(
+      /^each of the first 1,000 records is bad, so the rest was not read:\n.*\n {2}and 990 more$/s,
+    );
+    expect(hint).toContain('check the delimiter: "," (detected; source.delimiter sets it)');
+    expect(hint).not.toContain('maxRejected');
+  });
+
+  it('of our own text says nothing of encodings and delimiters', async () => {
+    const path = await write('a.csv', 'a,b\n1,2\n\0,4\n');
+    const { code, hint } = await failed(scan([path], { records: 0 }, { isOurs: true }));
+    expect(code).toBe('SOURCE_NUL');
+    expect(hint).toMatch(/^remove the NUL characters where the rows come from/);
+    expect(hint).not.toMatch(/encoding|delimiter/);
   });
 });

@@ -160,7 +160,7 @@ describe('source.header', () => {
     ],
     ['a,b\n1,2\n', ['a', 'b'], 'SOURCE_HEADER_FOUND', 'the file has a header'],
     ['1,2\r3,4\r', ['a', 'b'], 'SOURCE_LINE_ENDS', 'CR alone'],
-    ['\n\n', ['a', 'b'], 'SOURCE_NO_RECORDS', ': no record (read as utf8'],
+    ['\n\n', ['a', 'b'], 'SOURCE_NO_RECORDS', ': no record (encoding utf8, delimiter "," (detected'],
     [
       '1,"2\n',
       ['a', 'b'],

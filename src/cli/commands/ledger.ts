@@ -87,23 +87,25 @@ export interface LedgerFormat {
   readonly end: (totals: LedgerTotals, reuse: LedgerReuse) => string;
 }
 
-/** Times are in the time zone; the columns are wide enough for usual values. */
+/**
+ * A heading for each run, and below it a line for each entry, which fits 80 columns with usual values. Times are in the
+ * time zone.
+ */
 function tableLedger(timeZone: string, currency: string): LedgerFormat {
   // Swedish times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  let heading = '';
   return {
-    head: row(['time', 'pipeline', 'run', 'chunk', 'try', 'sent', 'counted', 'price', 'folio', 'file']),
+    head: row(['time', 'chunk', 'try', 'records', 'price', 'folio', '']),
     entry: (entry) => {
-      const { at, pipeline, run, chunk, attempt, records, serviceRecords, price, folio, fileName } = entry;
-      const counted = serviceRecords === null ? '?' : formatCount(serviceRecords);
-      const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records), counted];
-      // A chunk with a single attempt was paid for once or in vain, never twice.
-      const doubt = entry.sentAgain ? '  possibly twice' : '  unknown';
-      const remarks = `${entry.possiblyTwice ? doubt : ''}${entry.rehearsal ? '  rehearsal' : ''}${entry.sample ? '  sample' : ''}`;
+      const { at, pipeline, run, chunk, attempt, records, price, folio } = entry;
+      const before = heading;
+      heading = `${run ?? 'searches of no run'}  ${pipeline}\n`;
+      const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records)];
       const cost = price === null ? '?' : price.toFixed(2);
-      const file = fileName ?? (run === null ? 'search' : 'searched one by one');
-      const answer = entry.kind === 'search' ? '' : (folio ?? '?');
-      return row([clock.format(at), pipeline, run ?? '', ...numbers, cost, answer, `${file}${remarks}`]);
+      const answer = entry.kind === 'search' ? 'search' : (folio ?? '?');
+      const line = row([clock.format(at), ...numbers, cost, answer, remarkOf(entry)]);
+      return heading === before ? line : heading + line;
     },
     end: (totals, { saved }) => {
       const { uploads, searches, records, possiblyTwice, amount } = totals;
@@ -136,15 +138,33 @@ function requestsText(uploads: number, searches: number): string {
   return `${countOf(uploads, 'upload')}${searched}`;
 }
 
-const widths: readonly number[] = [16, 12, 22, 6, 3, 9, 9, 10, 20, 0];
+/** What is not as usual with an entry. */
+function remarkOf({
+  possiblyTwice,
+  sentAgain,
+  rehearsal,
+  sample,
+  serviceRecords,
+  records,
+  state,
+}: LedgerEntry): string {
+  if (rehearsal) return 'rehearsal';
+  // A chunk with a single attempt was paid for once or in vain, never twice.
+  if (possiblyTwice) return sentAgain ? 'paid twice?' : 'paid?';
+  const isCounted = state === 'accepted' && serviceRecords !== null && serviceRecords !== records;
+  if (isCounted) return `counted ${formatCount(serviceRecords)}`;
+  return sample ? 'sample' : '';
+}
+
+const widths: readonly number[] = [16, 5, 3, 7, 8, 15, 0];
 /** Indexes of the columns that are aligned to the right. */
-const numeric = new Set([3, 4, 5, 6, 7]);
+const numeric = new Set([1, 2, 3, 4]);
 
 function row(cells: readonly string[]): string {
   const padded = cells.map((cell, index) =>
     numeric.has(index) ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!),
   );
-  return `${padded.join('  ')}\n`;
+  return `  ${padded.join('  ').trimEnd()}\n`;
 }
 
 function csvLedger(): LedgerFormat {

@@ -1,7 +1,7 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
-import { loadStatus, type Run, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
-import { countOf, formatCount } from '../../quantities.js';
+import { loadStatus, type Run, recordsToSend } from '../../../pipelines/index.js';
+import { budgetAt } from '../../config/calendar.js';
 import {
   type CommonOptions,
   type Finish,
@@ -11,6 +11,7 @@ import {
 } from '../common-options.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson, stderr } from '../output.js';
+import { exitCodeOf, type ListedRun, runsTable } from '../runs-table.js';
 import { openState } from '../session.js';
 import { addPrune } from './prune.js';
 
@@ -26,11 +27,16 @@ export function addRuns(command: Command, finish: Finish): void {
     const state = await openState(config);
     try {
       const runs = await state.runs(options.all ? undefined : config.pipeline);
+      const listed: ListedRun[] = [];
       for (const run of runs) {
         const load = await loadStatus(state, { ...config, load: null }, run);
-        if (options.json) await printJson('run', { ...runFields(run), load: load?.state ?? null });
-        else await print(`${runText(run)}${load?.state === 'failed' ? '  load failed' : ''}\n`);
+        const paid = (await state.spending(run.pipeline, run.id, budgetAt(config.budget, 0).day)).run;
+        if (options.json) await printJson('run', { ...runFields(run), paid, load: load?.state ?? null });
+        else listed.push({ run, paid, isLoadFailed: load?.state === 'failed' });
       }
+      const { timeZone, pricePerRecord } = config.budget;
+      const hasPipelines = options.all === true;
+      await print(runsTable(listed, { timeZone, pricePerRecord, hasPipelines }));
       if (runs.length === 0 && !options.json)
         stderr.write(nextSteps('no runs yet; begin one with: foliopipe run\n'));
       if (options.json) await printJson('summary', { runs: runs.length, exitCode: 0 });
@@ -42,8 +48,8 @@ export function addRuns(command: Command, finish: Finish): void {
 }
 
 function runFields(run: Run) {
-  const { id, pipeline, service, label, state, source, choice, publication, rehearsal } = run;
-  const { createdAt, prunedAt } = run;
+  const { id, pipeline, service, label, state, source, choice, publication, confirmed, rehearsal } = run;
+  const { createdAt, finishedAt, prunedAt, withheld } = run;
   return {
     run: id,
     pipeline,
@@ -60,29 +66,8 @@ function runFields(run: Run) {
     exitCode: exitCodeOf(run),
     publication: publication?.number ?? null,
     createdAt: new Date(createdAt).toISOString(),
+    finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),
+    counts: (publication ?? confirmed ?? withheld)?.counts ?? null,
     prunedAt: prunedAt === null ? null : new Date(prunedAt).toISOString(),
   };
-}
-
-/** The exit code with which the run has ended; null if it has not. */
-function exitCodeOf({ publication, confirmed, withheld }: Run): number | null {
-  return withheld === null ? ((publication ?? confirmed)?.exitCode ?? null) : withheldExitCode;
-}
-
-function runText(run: Run): string {
-  const { id, pipeline, state, source, rehearsal, label } = run;
-  const exitCode = exitCodeOf(run);
-  const how = run.confirmed === null ? state : `${state}, confirmed without an output`;
-  const ended = exitCode === null ? state : `${how}, exit ${exitCode}`;
-  const sent = recordsToSend(run);
-  const pruned = run.prunedAt !== null;
-  return [
-    id,
-    pipeline,
-    `${countOf(source.records, 'record')}${sent === source.records - source.rejected ? '' : `, ${formatCount(sent)} sent`}`,
-    pruned ? `${ended}, pruned` : ended,
-    ...(source.limit === undefined ? [] : [`sample, --limit ${source.limit}`]),
-    ...(rehearsal ? ['rehearsal'] : []),
-    ...(label === null ? [] : [label]),
-  ].join('  ');
 }

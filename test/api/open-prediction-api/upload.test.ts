@@ -113,15 +113,28 @@ test('a refusal that suggests a wrong address names the address, without query a
   const path = 'naics/naics/external/upload';
   expect(await errorOf(upload())).toMatchObject({
     code: 'SERVICE_REFUSED',
-    hint: `is service.baseUrl right? POST ${server.url}/v1/${path} answered 404`,
+    message: `upload: POST ${server.url}/v1/${path} answers HTTP 404: no`,
+    hint: 'is service.baseUrl right? foliopipe check tries the address without paying; nothing was paid for this request',
   });
   await server.close();
   await client.close();
   server = await openScriptedServer((response) => sendJson(response, { message: 'no' }, 405));
   client = openTestClient(`${server.url}/${encodeURIComponent(TOKEN)}`, { tokenIn: 'query' });
-  const { hint } = (await errorOf(client.track('F', noSignal))) as RefusedError;
-  expect(hint).toBe(`is service.baseUrl right? GET ${server.url}/[token]/${path}/file/info answered 405`);
-  expect(hint).not.toContain('?folio');
+  const { message, hint } = (await errorOf(client.track('F', noSignal))) as RefusedError;
+  expect(message).toBe(`track: GET ${server.url}/[token]/${path}/file/info answers HTTP 405: no`);
+  expect(hint).toMatch(
+    /^is service\.baseUrl right\? what answers there takes no such request.*without paying$/,
+  );
+  expect(`${message}${hint}`).not.toContain('?folio');
+});
+
+test('501 to an upload, as of a web server for files, names the address and says that nothing was paid', async () => {
+  await open((response) => response.writeHead(501).end("<html>Unsupported method ('POST')</html>"));
+  expect(await errorOf(upload())).toMatchObject({
+    code: 'SERVICE_REFUSED',
+    message: expect.stringMatching(/^upload: POST http:\S+upload answers HTTP 501: Unsupported method/),
+    hint: expect.stringMatching(/^is service\.baseUrl right\? .*web server for files.*nothing was paid/),
+  });
 });
 
 test.each([301, 302, 303, 307, 308])(

@@ -109,7 +109,7 @@ describe('status and runs', () => {
     const json = await cli('status', held.config, '--json');
     expect(status).toMatchObject({ code: 0, stdout: expect.stringMatching(/is open\n {2}0 of 60 records/) });
     expect(jsonLines(json.stdout)).toMatchObject([{ type: 'summary', state: 'open', pipeline: 'held' }]);
-    expect(runs.stdout).toMatch(/^\S+ {2}held {2}60 records {2}open {2}tonight\n$/);
+    expect(runs.stdout).toMatch(/^run .*\n\S+ {2}\S+ \S+ +\S+ +60 +- +\d+ {2}open {2}tonight\n$/);
     child.kill('SIGKILL');
     await child.ended;
   });

@@ -79,7 +79,7 @@ it('names what is done and what is missing, and a failed attempt never hides tha
     const json = jsonLines((await runCli(['status', '--json', '--run', a, job.file])).stdout).at(-1);
     expect(json).toMatchObject({ load: { state: 'loaded' }, missingLoad: { run: b, state: 'failed' } });
     const runs = (await runCli(['runs', job.file])).stdout.split('\n');
-    expect(runs.map((line) => line.endsWith('load failed'))).toEqual([true, false, false]);
+    expect(runs.map((line) => line.endsWith('load failed'))).toEqual([false, true, false, false]);
 
     await load(job.config(), 'last', target(false));
     expect((await runCli(['status', '--run', a, job.file])).stdout).not.toContain('load      of run');

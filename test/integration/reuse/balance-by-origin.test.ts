@@ -92,9 +92,14 @@ it('a second night: summary, manifest, plan, status, ledger and runs agree', asy
     duplicates: 0,
     saved: { records: 58, amount: 0.232 },
   });
-  expect(await said(job, 'ledger')).toMatch(/\n58 records took a known answer: 0\.23 USD not paid\n$/);
+  const ledger = await said(job, 'ledger');
+  expect(ledger).toMatch(/\n58 records took a known answer: 0\.23 USD not paid\n$/);
+  expect(ledger).toMatch(/\n\S+ {2}nightly\n(?: {2}\S+ \S+ {2,}\d+ {2,}1 {2,}\d+ {2,}\d\.\d\d {2,}\S+\n)+/);
+  expect(Math.max(...ledger.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(await json(job, 'ledger', '--month', '2001-01')).toMatchObject({ reused: 0, saved: { amount: 0 } });
-  expect(await said(job, 'runs')).toMatch(/^\S+ {2}nightly {2}61 records, 3 sent {2}done, exit 0\n/);
+  const [header, last] = (await said(job, 'runs')).split('\n');
+  expect(header).toMatch(/^run +start +took +records +sent +failed +cost +end$/);
+  expect(last).toMatch(/^\S+ {2}\d\d-\d\d \d\d:\d\d +\d+m?s +61 +3 +\d+ +0\.01 {2}exit 0$/);
   const plannedDone = await json(job, 'plan');
   expect(plannedDone).toMatchObject({ reuse: null, next: { kind: 'done', records: 0 } });
 });

@@ -1,6 +1,6 @@
 /** `source.onChange: supersede`: open folios of the old run are collected, then a new run starts for the new source. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openCheckpointReader, type Run } from '../../../pipelines/index.js';
 import { expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
@@ -51,6 +51,44 @@ it('does not happen unless configured: exit 4, and both ways out are named', asy
     expect((error as { hint: string }).hint).toMatch(/old file back.*supersede.*--new --yes/);
     await writeFile(job.sourcePath, before);
     expect(await job.enrich()).toMatchObject({ found: 'continued', exitCode: 0 });
+  });
+});
+
+/** The message after the source was changed, while three chunks are open at the service. */
+async function saidOf(change: (text: string) => string): Promise<string> {
+  let said = '';
+  await withJob({ behaviour }, async (job) => {
+    await interrupt(job, stopAt('after-accepted-before-poll', 3));
+    const text = await readFile(job.sourcePath, 'utf8');
+    await writeFile(job.sourcePath, change(text));
+    said = ((await job.failure()) as Error).message.replaceAll(job.folder, '');
+  });
+  return said;
+}
+
+describe('the message names the file, its times, and', () => {
+  it('the first record that differs, as it was sent and as it is', async () => {
+    const message = await saidOf((text) => text.replace('Plain Ltd 20', 'Plain Inc 20'));
+    expect(message).toMatch(
+      /^run \S+ is unfinished, and its source has other content now \(60 records then and now\)\n {2}"\/source\.csv": \S+ KB, written \S+Z then; \S+ KB, written \S+Z now\n/,
+    );
+    expect(message).toMatch(
+      /\n {2}the first record that differs is 20: "20,Plain Ltd 20,.*" was sent, and now "20,Plain Inc 20,.*" would be \(line \d+\)$/,
+    );
+  });
+
+  it('a record that is gone', async () => {
+    const message = await saidOf((text) => `${text.split('\n').slice(0, 6).join('\n')}\n`);
+    expect(message).toMatch(
+      /60 records then, 5 now\n.*the first record that differs is 6: .* was sent, and now there is none$/s,
+    );
+  });
+
+  it('that what was sent is unchanged', async () => {
+    const message = await saidOf((text) => `${text}New,1 New St,MT,new\n`);
+    expect(message).toMatch(
+      /60 records then, 61 now\n.*\n {2}records 1 to \d+ would be sent as they were: the difference is behind them, or in columns that are not sent$/,
+    );
   });
 });
 

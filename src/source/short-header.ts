@@ -1,0 +1,79 @@
+/** Recognizes a header with one name less than the records have fields, as R's `write.table` writes it. */
+import { parse } from 'csv-parse/sync';
+import { SourceError } from '../errors.js';
+import { countOf } from '../quantities.js';
+
+/** Records that are looked at. */
+const LOOKED_AT = 20;
+
+/** They are looked for in so many bytes. */
+const SAMPLE_BYTES = 64 * 1024;
+
+interface HeaderOfFile {
+  readonly path: string;
+  readonly delimiter: string;
+  readonly columns: readonly string[];
+  /** Lines up to the end of the header. */
+  readonly lines: number;
+}
+
+/**
+ * @param text what follows the header.
+ * @throws SourceError `SOURCE_HEADER_SHORT` when each of the first records has one field more than the header, and the
+ *   first fields number the records, or the last ones are empty. Any other difference is left to the check of each record.
+ */
+export function refuseShortHeader(text: Buffer, header: HeaderOfFile): void {
+  const { path, columns } = header;
+  const records = firstRecords(text.subarray(0, SAMPLE_BYTES), header.delimiter);
+  if (records.length < 2 || records.some((record) => record.length !== columns.length + 1)) return;
+  const isNumbered = records.every((record, at) => Number(record[0]) === Number(records[0]![0]) + at);
+  if (!isNumbered && records.some((record) => record.at(-1) !== '')) return;
+  const what = isNumbered
+    ? "the first ones are row numbers without a name, as R's write.table writes them"
+    : 'the last ones are empty, because each record ends with a delimiter';
+  const instead = isNumbered
+    ? 'write the file again with row.names = FALSE, or with col.names = NA'
+    : 'write the file again without the delimiter at the end of each record';
+  const names = isNumbered
+    ? [freeName('row', columns), ...columns]
+    : [...columns, freeName('empty', columns)];
+  throw new SourceError(
+    'SOURCE_HEADER_SHORT',
+    `${path}: the header has ${countOf(columns.length, 'name')}, and each record has ${columns.length + 1} fields: ${what}`,
+    {
+      hint: `${instead}; or read it as it is: ${asItIs(names, header.lines)}`,
+      facts: { file: path, names: columns.length, fields: columns.length + 1 },
+    },
+  );
+}
+
+/** None if they are malformed. The last one is left out, because the sample may cut it off. */
+function firstRecords(sample: Buffer, delimiter: string): string[][] {
+  const end = sample.lastIndexOf('\n') + 1;
+  try {
+    return parse(sample.subarray(0, end), {
+      delimiter,
+      record_delimiter: ['\r\n', '\n'],
+      skip_empty_lines: true,
+      relax_column_count: true,
+      to: LOOKED_AT,
+    });
+  } catch {
+    return [];
+  }
+}
+
+function freeName(wanted: string, columns: readonly string[]): string {
+  return columns.includes(wanted) ? freeName(`${wanted}_`, columns) : wanted;
+}
+
+/** Names that need no care in YAML and in a shell. */
+const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_. -]*$/u;
+
+/** The flags that read the file as it is; only their keys if the names are many or unusual. */
+function asItIs(names: readonly string[], lines: number): string {
+  const list = names.map((name) => JSON.stringify(name)).join(', ');
+  return list.length <= 400 && names.every((name) => PLAIN.test(name))
+    ? `foliopipe run --set source.skipLines=${lines} --set 'source.header=[${list}]'`
+    : `set source.skipLines: ${lines}, and name all ${names.length} columns in source.header`;
+}
