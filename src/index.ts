@@ -93,6 +93,7 @@ export {
   ledgerReuse,
   readLedger,
 } from './report/ledger.js';
+export { createRunMeasure, type ProcessFigures, phases, type RunMeasure } from './report/measure-run.js';
 export { priceOf, recordsToSend } from './report/origins.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';

@@ -56,6 +56,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   stages: ['source', 'report', 'delta', 'duckdb', ...middle, ...base, 'type run-context'],
   report: [
     'type load',
+    'type api',
     'reuse',
     'results',
     'checkpoint',

@@ -12,6 +12,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import { workFolderOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
+import { createRunMeasure, type RunMeasure } from '../report/measure-run.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
@@ -40,6 +41,8 @@ export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
   /** The files of all runs. */
   readonly fileStore: FileStore;
+  /** Measures what this process does for the run. */
+  readonly measure?: RunMeasure;
   /** Makes sure that the output can be put in place, and keeps other pipelines away from it. Must precede every write. */
   prepareOutput(): Promise<void>;
   close(): Promise<void>;
@@ -75,6 +78,7 @@ export async function withRun<T>(
  */
 export async function openRun(given: Config, options: RunOptions = {}): Promise<OpenRun> {
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
+  const { measure = createRunMeasure() } = options;
   const releasers = createReleasers();
   try {
     const controller = linkedController(options.signal, releasers);
@@ -88,7 +92,7 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
     const { files = createLocalFiles(given.stateDir) } = options;
     const { output: store = createOutputStore(given, { signal, at }) } = options;
     const { deltas = createLocalDeltaStore(given.stateDir) } = options;
-    const api = options.api ?? openApi(given, options);
+    const api = measure.watch(options.api ?? openApi(given, options));
     if (options.api === undefined) releasers.add(api);
 
     const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
@@ -113,6 +117,7 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
     };
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     const config = withOutputPath(given, run);
+    measure.begin();
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
     // A pruned run keeps its figures only.
@@ -136,6 +141,7 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
       deltas,
       loadTarget,
       api,
+      measure,
       folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
       controller,
       signal,
