@@ -66,6 +66,16 @@ export type {
 export { type PrintDialect, printDialects } from './load/print/print-load.js';
 export type { Logger } from './logger.js';
 export {
+  describeEnd,
+  type EndError,
+  type EndFacts,
+  isEnd,
+  type Outcome,
+  outcomes,
+  type RunEnd,
+} from './notify/run-end.js';
+export { type TellOptions, tellEnd } from './notify/tell-end.js';
+export {
   type Adoptable,
   abandonCommand,
   abandonedText,

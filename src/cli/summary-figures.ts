@@ -69,9 +69,9 @@ const phaseNames = {
 } as const;
 
 /** How long this process worked, and on what. */
-export function timeLines({ process }: RunSummary): string[] {
-  if (process === null) return [];
-  const { phases, requests, bytes } = process;
+export function timeLines({ thisProcess }: RunSummary): string[] {
+  if (thisProcess === null) return [];
+  const { phases, requests, bytes } = thisProcess;
   const total = Object.values(phases).reduce((sum, time) => sum + time, 0);
   const parts = Object.entries(phaseNames).flatMap(([phase, name]) => {
     const time = phases[phase as keyof typeof phaseNames];

@@ -98,7 +98,7 @@ export interface RunSummary extends CostFigures {
   readonly createdAt: number;
   readonly finishedAt: number | null;
   /** What this process has done for the run; null if it only looks at it. */
-  readonly process: ProcessFigures | null;
+  readonly thisProcess: ProcessFigures | null;
 }
 
 /** Records without a prediction for one reason; its text is null for all other reasons with this code. */
@@ -203,7 +203,7 @@ export async function summarizeRun(
     marker: published && markerPath(place, run.rehearsal, published.exitCode),
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,
-    process: measure?.figures() ?? null,
+    thisProcess: measure?.figures() ?? null,
   };
 }
 

@@ -47,7 +47,7 @@ const done: RunSummary = {
   marker: 'out.csv._SUCCESS',
   createdAt: 1,
   finishedAt: 2,
-  process: null,
+  thisProcess: null,
 };
 const terms = { tolerate: 0.05, mayRetry: true };
 const textOf = (changes: Partial<RunSummary>) => summaryText({ ...done, ...changes }, terms);
@@ -182,7 +182,7 @@ describe('the figures of a summary', () => {
     saved: { records: 20_740, amount: 82.96, currency: 'USD' },
     retried: { records: 100, searches: 3 },
     inVain: { records: 200, amount: 0.8, perhaps: 40 },
-    process: {
+    thisProcess: {
       phases: { check: 4_000, upload: 60_000, download: 3_000, wait: 600_000, merge: 0 },
       requests: { uploads: 132, polls: 1_042, downloads: 264, searches: 3 },
       bytes: { uploaded: 5_000_000, downloaded: 9_000_000 },

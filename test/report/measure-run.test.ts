@@ -6,8 +6,11 @@ import { createRunMeasure } from '../../src/report/measure-run.js';
 /** A client whose calls end when the test says so, and a clock that the test sets. */
 function createScene() {
   let at = 0;
-  const ends: Record<string, (value: unknown) => void> = {};
-  const later = (name: string) => new Promise<never>((resolve) => (ends[name] = resolve as typeof ends.x));
+  const ends: Record<string, ((value: never) => void) | undefined> = {};
+  const later = (name: string) =>
+    new Promise<never>((resolve) => {
+      ends[name] = resolve;
+    });
   const api = {
     upload: ({ file }: { file: { name: string } }) => later(file.name),
     track: (folio: string) => later(folio),
@@ -41,7 +44,7 @@ function createScene() {
       at = time;
     },
     end: async (name: string, call: Promise<unknown>, value: unknown = {}) => {
-      ends[name]!(value);
+      ends[name]!(value as never);
       return call;
     },
   };
