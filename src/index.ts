@@ -67,6 +67,16 @@ export type {
 export { type PrintDialect, printDialects } from './load/print/print-load.js';
 export type { Logger } from './logger.js';
 export {
+  describeEnd,
+  type EndError,
+  type EndFacts,
+  isEnd,
+  type Outcome,
+  outcomes,
+  type RunEnd,
+} from './notify/run-end.js';
+export { type TellOptions, tellEnd } from './notify/tell-end.js';
+export {
   type Adoptable,
   abandonCommand,
   abandonedText,
@@ -94,6 +104,7 @@ export {
   ledgerReuse,
   readLedger,
 } from './report/ledger.js';
+export { createRunMeasure, type ProcessFigures, phases, type RunMeasure } from './report/measure-run.js';
 export { priceOf, recordsToSend } from './report/origins.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export { createOutputLayout, outputColumns, outputHeader } from './results/output-layout.js';

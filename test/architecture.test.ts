@@ -28,6 +28,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   cli: ['pipelines', 'service', 'errors', 'disk-error', 'hints', 'make-folder', 'quantities', 'text'],
   pipelines: ['index'],
   index: [
+    'notify',
     'run',
     'source',
     'spool',
@@ -41,6 +42,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...base,
     'type run-context',
   ],
+  notify: ['report', 'api', 'type checkpoint', 'type config', 'streams', ...base],
   run: [
     'source',
     'spool',
@@ -56,6 +58,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   stages: ['source', 'report', 'delta', 'duckdb', ...middle, ...base, 'type run-context'],
   report: [
     'type load',
+    'type api',
     'reuse',
     'results',
     'checkpoint',
@@ -134,6 +137,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ms: ['src/quantities.ts'],
   'p-limit': ['src/streams/'],
   'p-retry': ['src/api/'],
+  'prom-client': ['src/notify/'],
 };
 
 interface Import {

@@ -78,11 +78,11 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
-it('docs/README.md leads to every page', () => {
-  const index = read('docs/README.md');
+it('docs/index.md leads to every page', () => {
+  const index = read('docs/index.md');
   const written = filesIn('docs', /\.md$/).filter((page) => dirname(page) !== 'docs/rehearsals');
   const missing = written.filter(
-    (page) => page !== 'docs/README.md' && !index.includes(`(${relative('docs', page)}`),
+    (page) => page !== 'docs/index.md' && !index.includes(`(${relative('docs', page)}`),
   );
   expect(missing).toEqual([]);
 });
@@ -110,8 +110,8 @@ describe('docs/architecture.md', () => {
   });
 });
 
-it('the README or docs/README.md names every command', () => {
-  const text = read('README.md') + read('docs/README.md');
+it('the README or docs/index.md names every command', () => {
+  const text = read('README.md') + read('docs/index.md');
   const commands = rows.filter(({ hidden }) => !hidden).map(({ name }) => name);
   expect(commands.filter((name) => !text.includes(`foliopipe ${name}`))).toEqual([]);
 });

@@ -73,11 +73,12 @@ export function createLogger(
 }
 
 /** The texts of a config that must appear in no log. */
-export function secretsOf({ service, source, load }: Config): readonly string[] {
+export function secretsOf({ service, source, load, report }: Config): readonly string[] {
   return [
     ...(service.embedded ? [] : [service.token.reveal()]),
     ...(source.query?.database.secrets() ?? []),
     ...(load?.into?.secrets() ?? []),
+    ...(report.webhook?.secrets() ?? []),
   ];
 }
 

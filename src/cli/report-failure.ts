@@ -21,20 +21,25 @@ import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resum
  * @returns the exit code.
  */
 export function reportFailure(thrown: unknown, argv: readonly string[]): number {
+  const failure = describeFailure(thrown, argv);
+  const { error, known, exitCode, told } = failure;
+  const { code, message, hint, resume, facts } = told;
+  if (argv.includes('--json')) writeJson('summary', { exitCode, error: told });
+  const text = known === undefined ? bugText(error, message) : failureText(known, hint, resume);
+  stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
+  return exitCode;
+}
+
+/** An error that ends a command, with its exit code and what is told of it. */
+export function describeFailure(thrown: unknown, argv: readonly string[]) {
   const error = thrown instanceof CommanderError ? usageError(thrown) : (diskError(thrown) ?? thrown);
   const known = error instanceof FoliopipeError ? error : undefined;
-  const exitCode = known?.exitCode ?? 1;
   const message = error instanceof Error ? error.message : String(error);
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
   const next = known && hintOf(known);
   const hint = next === undefined ? null : withCommand(code, nextSteps(asRehearsed(next, argv)), argv);
   const resume = needsResumeCommand(error, argv) ? resumeCommand(argv) : null;
-  if (argv.includes('--json')) {
-    writeJson('summary', { exitCode, error: { code, message, hint, resume, facts } });
-  }
-  const text = known === undefined ? bugText(error, message) : failureText(known, hint, resume);
-  stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
-  return exitCode;
+  return { error, known, exitCode: known?.exitCode ?? 1, told: { code, message, hint, resume, facts } };
 }
 
 /** Adds the command to a hint that asks for `--yes`. It is part of the hint, so that no program types it by itself. */

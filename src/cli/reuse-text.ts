@@ -1,6 +1,7 @@
 /** How many records of a run are not sent, and what that saves: in summary, status and plan. */
 import type { RunSummary } from '../../pipelines/index.js';
 import { formatCount } from '../quantities.js';
+import { field } from './summary-field.js';
 
 export interface ReuseFigures {
   readonly reused: number;
@@ -36,5 +37,5 @@ export function runReuseLines({
   if (outdated === null) return [];
   const { reused, duplicates, sent } = origins;
   const figures = { reused: reused.records, duplicates: duplicates.records, sent: sent.records };
-  return [`  reuse     ${reuseText({ ...figures, outdated, saved }, !rehearsal)}`];
+  return field('reuse', reuseText({ ...figures, outdated, saved }, !rehearsal));
 }

@@ -12,14 +12,20 @@ import {
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, secretsOf, warnLost } from './create-logger.js';
+import { createEndTeller } from './end-teller.js';
 import { nextSteps, rememberRun } from './next-steps.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
-import { openProgress } from './progress.js';
+import { openProgress, type Progress } from './progress.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createTerminal } from './terminal.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
-import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-api.js';
+import {
+  type EmbeddedBehaviour,
+  type EmbeddedService,
+  environmentProxies,
+  openEmbeddedService,
+} from './with-api.js';
 
 /** A pipeline, called with the options that the command line gives. */
 export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
@@ -41,13 +47,13 @@ export interface PreparedRehearsal {
 
 /** Runs a job and prints its summary. @param needs what it needs of the service. @returns the exit code. */
 export async function runJob(
-  options: CommonOptions & TimeOptions,
+  options: CommonOptions & TimeOptions & { readonly limit?: number },
   file: string | undefined,
   job: Job,
   prepare?: PrepareRehearsal,
   needs?: ServiceNeeds,
 ): Promise<number> {
-  return runSession(options, file, {
+  return runSession<RunSummary>(options, file, {
     work: job,
     text: (summary, { failures }) =>
       summaryText(summary, {
@@ -55,8 +61,10 @@ export async function runJob(
         mayRetry: prepare === undefined,
       }),
     exitCode: (summary) => summary.exitCode ?? 0,
-    ...(prepare && { prepare }),
     ...(needs && { needs }),
+    // A rehearsal has a config of its own, and neither it nor a sample is a night.
+    ...(prepare && { prepare }),
+    ...(!prepare && options.limit === undefined && { summaryOf: (summary: RunSummary) => summary }),
   });
 }
 
@@ -66,6 +74,8 @@ export interface SessionWork<T extends object> {
   readonly text: (result: T, config: Config) => string;
   readonly exitCode: (result: T) => number;
   readonly prepare?: PrepareRehearsal;
+  /** The summary in the result, for those to whom the end of a run is told (`report`); left out: nobody is told. */
+  readonly summaryOf?: (result: T) => RunSummary;
   /** What the work needs of the service. Default: `service`. */
   readonly needs?: ServiceNeeds;
 }
@@ -74,34 +84,41 @@ export interface SessionWork<T extends object> {
 export async function runSession<T extends object>(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
-  { work, text, exitCode, prepare, needs = 'service' }: SessionWork<T>,
+  { work, text, exitCode, prepare, needs = 'service', summaryOf }: SessionWork<T>,
 ): Promise<number> {
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
   const given = await readConfig(options, file, needs);
   const terminal = createTerminal();
   const logger = createLogger(options, secretsOf(given), terminal);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
-  const times = readTimeOptions(options, logger);
   const stop = listenForStop((name) => logger.warn(stopText(name)));
-  const holder = lockHolder();
-  const runOptions = { ...times, signal: stop.signal, logger, holder };
-  const prepared = await prepare?.(given, runOptions);
-  const config = prepared?.config ?? given;
-  const service = needs !== 'nothing' ? await openEmbeddedService(config, prepared?.service) : undefined;
-  const open = () => openCheckpointReader(config.stateDir);
-  const progress = openProgress({ json: options.json === true, logger, terminal, open });
+  const proxies = environmentProxies(process.env);
+  const teller =
+    summaryOf && createEndTeller(given, { logger, proxies, signal: stop.signal, argv: process.argv });
+  let service: EmbeddedService | undefined;
+  let progress: Progress | undefined;
   try {
+    const times = readTimeOptions(options, logger);
+    const runOptions = { ...times, signal: stop.signal, logger, holder: lockHolder() };
+    const prepared = await prepare?.(given, runOptions);
+    const config = prepared?.config ?? given;
+    if (needs !== 'nothing') service = await openEmbeddedService(config, prepared?.service);
+    const open = () => openCheckpointReader(config.stateDir);
+    const shownProgress = openProgress({ json: options.json === true, logger, terminal, open });
+    progress = shownProgress;
     const result = await work(config, {
       ...runOptions,
-      proxies: environmentProxies(process.env),
+      proxies,
       stdin: standardInput,
       onScan: progress.onScan,
       onCopy: progress.onCopy,
       onRun: (run) => {
         rememberRun();
-        progress.onRun(run);
+        teller?.onRun(run);
+        shownProgress.onRun(run);
       },
       ...(service && { endpoint: service.endpoint }),
+      ...(teller && { measure: teller.measure }),
       at: (point) => {
         failpoint?.(point);
         prepared?.at?.(point);
@@ -109,6 +126,7 @@ export async function runSession<T extends object>(
     });
     await progress.close();
     const code = exitCode(result);
+    await teller?.ended(summaryOf!(result), code);
     const shown = nextSteps(text(result, config));
     if (options.json) writeJson('summary', { ...result, exitCode: code });
     else if (options.logFormat === 'json') {
@@ -116,8 +134,12 @@ export async function runSession<T extends object>(
       logger.info(fields, shown.trimEnd());
     } else stderr.write(shown);
     return code;
+  } catch (error) {
+    await progress?.close();
+    await teller?.failed(error);
+    throw error;
   } finally {
-    await progress.close();
+    await progress?.close();
     await service?.close();
     stop.close();
   }

@@ -1,19 +1,17 @@
 /** The summary of a run as text. */
 import {
-  abandonedText,
-  adoptHint,
   enoughTolerance,
   exceededReasons,
   isTolerated,
   judgedCounts,
-  type LoadReport,
-  lostFolioText,
-  type MissingLoad,
   type RunSummary,
 } from '../../pipelines/index.js';
-import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
+import { countOf, formatBytes, formatCount } from '../quantities.js';
 import { escapeUnprintable } from '../text.js';
-import { runReuseLines } from './reuse-text.js';
+import { loadText } from './load-text.js';
+import { field } from './summary-field.js';
+import { recordLines, timeLines } from './summary-figures.js';
+import { prunedText, warningLines } from './summary-warnings.js';
 
 export interface SummaryTerms {
   /** `failures.tolerate` of the current config: a share from 0 to 1. */
@@ -26,7 +24,7 @@ export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
   const lines = [
     headline(summary),
     ...published(summary),
-    ...warnings(summary),
+    ...warningLines(summary),
     ...(summary.exitCode === 3 ? whyPartial(summary, terms) : []),
     ...whyWithheld(summary, terms),
   ];
@@ -61,18 +59,18 @@ function isNothingSent({ origins, outdated, uploads, searches }: RunSummary): bo
 
 function published(summary: RunSummary): string[] {
   const { output, columns, manifest, marker, publication, withheld } = summary;
-  if (withheld !== null) return [stayingLine(withheld), recordsLine(summary), ...runReuseLines(summary)];
+  if (withheld !== null) return [stayingLine(withheld), ...recordLines(summary), ...timeLines(summary)];
   if (summary.confirmed) {
     const output =
       '  output    none: a program took the rows and confirmed them; foliopipe publish writes a file';
-    return [output, recordsLine(summary), ...runReuseLines(summary), ...driftLines(summary)];
+    return [output, ...recordLines(summary), ...timeLines(summary), ...driftLines(summary)];
   }
   if (output === null) return [];
   return [
     `  output    ${output.data ?? output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
-    recordsLine(summary),
-    ...runReuseLines(summary),
-    `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.map((column) => escapeUnprintable(column)).join(', ')}`,
+    ...recordLines(summary),
+    ...timeLines(summary),
+    ...columnLines(columns),
     ...driftLines(summary),
     ...deltaLines(summary),
     ...loadLines(summary),
@@ -87,9 +85,9 @@ function stayingLine({ path, inPlace }: NonNullable<RunSummary['withheld']>): st
     : `  output    ${path} still holds publication ${inPlace.publication} of run ${inPlace.run}`;
 }
 
-function recordsLine({ counts }: RunSummary): string {
-  const { read, successful, failed, unprocessed, rejected } = counts;
-  return `  records   ${formatCount(read)} read = ${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`;
+function columnLines(columns: readonly string[]): string[] {
+  const names = columns.map((column) => escapeUnprintable(column)).join(', ');
+  return field('columns', names === '' ? 'none: no record was successful' : names);
 }
 
 const unusual = {
@@ -114,119 +112,11 @@ function loadLines({ run, load, output }: RunSummary): string[] {
   return [`  load      ${loadText(load)}${mayLoad ? `; to load it: foliopipe load ${run}` : ''}`];
 }
 
-/** Says that the newest publication of the pipeline, which is of another run than the one that is shown, is not loaded. */
-export function missingLoadText(missing: MissingLoad | null): string {
-  if (missing === null) return '';
-  const { run } = missing;
-  return `  load      of run ${run}: ${loadText(missing)}; to load it: foliopipe load ${run}\n`;
-}
-
-/** How a load ended, in one line. */
-export function loadText({
-  into,
-  table,
-  mode,
-  publication,
-  state,
-  why,
-  code,
-  at,
-  ...done
-}: LoadReport): string {
-  const place = `${table} of ${into}`;
-  switch (state) {
-    case 'left':
-      return `publication ${publication} is not loaded into ${place}: ${why}`;
-    case 'failed':
-      return `publication ${publication} is not loaded into ${place}: the attempt at ${timeText(at)} failed (${code ?? 'unknown'}): ${why}`;
-    case 'pending':
-      return `publication ${publication} is not loaded into ${place} yet`;
-    case 'already':
-      return `${place} has publication ${publication} already; nothing has changed`;
-    case 'loaded': {
-      const { base, written, removed, added } = done;
-      const what = base === null ? 'whole output' : `delta since publication ${base}`;
-      const rows = `${countOf(written, 'row')} written, ${countOf(removed, 'row')} deleted`;
-      const columns =
-        added.length === 0 ? '' : `, ${countOf(added.length, 'column')} added: ${added.join(', ')}`;
-      return `publication ${publication} is loaded into ${place} (${mode}, ${what}): ${rows}${columns}, at ${timeText(at)}`;
-    }
-  }
-}
-
-function timeText(at: number | null): string {
-  return at === null ? 'an unknown time' : new Date(at).toISOString();
-}
-
 function deltaLines({ delta, base }: RunSummary): string[] {
   if (delta === undefined) return [];
   const counts = `${formatCount(delta.added)} added, ${formatCount(delta.changed)} changed, ${formatCount(delta.removed)} removed`;
   const against = base == null ? '' : ` since publication ${base.publication}`;
   return [`  delta     ${counts}${against}${delta.reason === null ? '' : unusual[delta.reason]}`];
-}
-
-function warnings(summary: RunSummary): string[] {
-  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, manifest } =
-    summary;
-  const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
-  const { refused } = summary.chunks.byState;
-  const skipped = summary.origins.skipped.records;
-  return [
-    ...(rehearsal
-      ? ['  This is a rehearsal: the local service answered, so the predictions are not real.']
-      : []),
-    ...(summary.sample === null
-      ? []
-      : [
-          `  This is a sample: only the first ${countOf(counts.read, 'record')} of the source. foliopipe run without --limit does all of it.`,
-        ]),
-    ...(uploads.ambiguous > 0
-      ? [
-          `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,
-        ]
-      : []),
-    ...(searches.answered > 0
-      ? [
-          `  ${countOf(searches.answered, 'failed record')} searched one by one; each is paid for as a record.`,
-        ]
-      : []),
-    ...(searches.ambiguous > 0
-      ? [
-          `  ${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; they are not searched again.`,
-        ]
-      : []),
-    ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
-    ...summary.lost.map((one) => `  ${lostFolioText(run, one)}`),
-    ...summary.abandoned.map((one) => `  ${abandonedText(run, one)}`),
-    ...outputProblem(summary),
-    ...(skipped > 0
-      ? [
-          `  ${countOf(skipped, 'record')} blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.`,
-        ]
-      : []),
-    ...(refused > 0
-      ? [
-          `  ${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
-        ]
-      : []),
-    ...(indistinct > 0
-      ? [
-          `  ${countOf(indistinct, 'record')} have equal echoed columns but different results; which result belongs to which record is unknown.`,
-        ]
-      : []),
-    ...(joinedOnWord === null ? [] : [`  ${joinedOnWord}.`]),
-    ...(counts.rejected > 0 && manifest !== null
-      ? [
-          `  ${countOf(counts.rejected, 'record')} rejected, see ${manifest.replace(/manifest\.json$/, 'rejects.csv')}`,
-        ]
-      : []),
-  ];
-}
-
-function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): string {
-  if (resubmitted === 0) return 'not sent again, perhaps paid in vain';
-  if (resubmitted >= ambiguous) return 'sent again, perhaps paid twice';
-  return `${formatCount(resubmitted)} sent again, perhaps paid twice, and the others perhaps paid in vain`;
 }
 
 /** Says why the exit code is 3 (too many FAILED records, UNPROCESSED records or both), and names the next command. */
@@ -275,21 +165,4 @@ function whyWithheld(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms):
     `  Exit 9: ${reasons.join('; ')}; failures.onExceeded: withhold keeps such an output back`,
     ...ways.map((way, at) => `  ${at === 0 ? 'next' : 'or'}: ${way}`),
   ];
-}
-
-/** What is left to do with a run whose results were removed. */
-function prunedText(prunedAt: number): string {
-  const day = new Date(prunedAt).toISOString().slice(0, 10);
-  return `its results were removed on ${day} (retention.results); foliopipe run --new sends its source again (paid again)`;
-}
-
-/** Warns if the published output is no longer at its path. */
-function outputProblem({ run, output, prunedAt }: RunSummary): string[] {
-  if (output === null || output.inPlace) return [];
-  const { path, heldBy, inPlace } = output;
-  if (inPlace === null)
-    return [`  Whether ${path} is in place is not known: its store gives no answer (foliopipe check)`];
-  if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
-  if (prunedAt !== null) return [`  The output is missing or was changed, and ${prunedText(prunedAt)}.`];
-  return [`  The output is missing or was changed; write it again with: foliopipe publish ${run}`];
 }

@@ -9,6 +9,7 @@ import { keysOf, schemaAt } from './known-keys.js';
 import { DUCKDB, resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
+import { resolveReport } from './report-section.js';
 import type { Config } from './schema.js';
 import { type ServiceNeeds, withStandIns } from './service-needs.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
@@ -127,8 +128,15 @@ function resolveConfig(
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
   const load = resolveLoad(sections.load ?? null);
+  const report = resolveReport(sections.report!);
   const source = resolveSource(sections.source!);
-  return { ...(sections as Omit<Config, 'ownFiles'>), source, service: service as ServiceConfig, load };
+  return {
+    ...(sections as Omit<Config, 'ownFiles'>),
+    source,
+    service: service as ServiceConfig,
+    load,
+    report,
+  };
 }
 
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */
@@ -166,7 +174,13 @@ function withoutUnused(settings: readonly Setting[], env: Environment): readonly
   return settings.filter(({ key }) => !REAL_SERVICE_KEYS.some((unused) => isUnder(key, unused)));
 }
 
-const PATHS: ReadonlySet<string> = new Set(['source.path', 'service.tokenFile', 'output.path', 'stateDir']);
+const PATHS: ReadonlySet<string> = new Set([
+  'source.path',
+  'service.tokenFile',
+  'output.path',
+  'report.textfile',
+  'stateDir',
+]);
 
 /** Keys whose value may name a DuckDB file. */
 const DATABASES: ReadonlySet<string> = new Set(['load.into', 'source.query.database']);

@@ -77,6 +77,7 @@ const secretKeys: Readonly<Record<string, string>> = {
   service: 'token',
   load: 'into',
   source: 'query',
+  report: 'webhook',
 };
 
 function show(value: unknown, secret: boolean): string {

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type LoadConfig, loadSchema } from './load-section.js';
+import { type ReportConfig, reportSchema } from './report-section.js';
 import {
   ambiguousSchema,
   budgetSchema,
@@ -38,12 +39,13 @@ export const configSchema = z.strictObject({
   result: resultSchema,
   output: outputSchema,
   load: loadSchema,
+  report: reportSchema,
   retention: retentionSchema,
   stateDir: filePath.transform((path) => resolve(path)).describe('the path of a folder'),
 });
 
 /** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */
-export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load' | 'output'> & {
+export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load' | 'report' | 'output'> & {
   readonly source: Omit<ParsedConfig['source'], 'query'> & ResolvedSource;
   readonly output: ParsedConfig['output'] & {
     /** `output.path` as it was written, where `path` is that of a run (`output-path.ts`). */
@@ -51,11 +53,12 @@ export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load' | 'output'
   };
   readonly service: ServiceConfig;
   readonly load: LoadConfig | null;
+  readonly report: ReportConfig;
   /** Files that are read or written for the command and not for the run: configs, the token, the log. Absolute paths. */
   readonly ownFiles: readonly string[];
 };
 
-/** The config as the schema gives it: the token may still be in its file, and addresses of databases are texts. */
+/** The config as the schema gives it: the token may still be in its file, and addresses of databases and webhooks are texts. */
 export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

@@ -17,7 +17,7 @@ const address = z
       context.addIssue({ code: 'custom' });
       return z.NEVER;
     }
-    if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
       context.addIssue({ code: 'custom', message: INSECURE });
     }
     return url.href.replace(/\/+$/, '');
@@ -146,6 +146,7 @@ function readToken(path: string, onProblem: (key: string, text: string) => void)
   return undefined;
 }
 
-function isLoopback(host: string): boolean {
+/** Whether a host always means this machine. */
+export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }

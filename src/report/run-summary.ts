@@ -10,11 +10,13 @@ import { weakEchoText } from '../results/declared-echo.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
 import type { Counts, Drift, Origins, PublishedDelta, Source } from '../types.js';
 import { type Adoptable, type FolioGivenUp, findAdoptable, findFoliosGivenUp } from './adoptable.js';
+import { type CostFigures, costFigures } from './cost-figures.js';
 import { withheldExitCode } from './exit-code.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
+import type { ProcessFigures, RunMeasure } from './measure-run.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
 
-export interface RunSummary {
+export interface RunSummary extends CostFigures {
   readonly run: string;
   readonly pipeline: string;
   readonly service: string;
@@ -49,6 +51,8 @@ export interface RunSummary {
     readonly inPlace: { readonly publication: number; readonly run: string } | null;
   } | null;
   readonly counts: Counts;
+  /** Why records have no prediction, the commonest reasons first, at most 20 of them. The texts come from the service. */
+  readonly failedBy: readonly FailedBy[];
   /** The records by the origin of their answers. In a run that is not published, some of them have not ended yet. */
   readonly origins: Origins;
   /** What was not paid for, because the answer was known. */
@@ -97,6 +101,15 @@ export interface RunSummary {
   readonly marker: string | null;
   readonly createdAt: number;
   readonly finishedAt: number | null;
+  /** What this process has done for the run; null if it only looks at it. */
+  readonly thisProcess: ProcessFigures | null;
+}
+
+/** Records without a prediction for one reason; its text is null for all other reasons with this code. */
+export interface FailedBy {
+  readonly code: string;
+  readonly reason: string | null;
+  readonly records: number;
 }
 
 const maxAdoptable = 50;
@@ -115,10 +128,16 @@ export interface SummaryNotes {
 
 /** The ports from which a summary is read. */
 export interface SummarySources {
-  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications'>;
+  readonly checkpoint: Pick<
+    CheckpointReader,
+    'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications' | 'spending'
+  > & {
+    failureReasons?(run: string): Promise<readonly FailedBy[]>;
+  };
   readonly output: Pick<OutputStore, 'identity'>;
   /** The price of a record. */
   readonly config: Pick<Config, 'budget'>;
+  readonly measure?: RunMeasure;
 }
 
 /**
@@ -126,7 +145,7 @@ export interface SummarySources {
  * @returns the summary. The figures of the output are those of its publication, even if the config has changed.
  */
 export async function summarizeRun(
-  { checkpoint, output, config }: SummarySources,
+  { checkpoint, output, config, measure }: SummarySources,
   id: string,
   found: RunSummary['found'],
   { partial, publishedAgain = null, released = null, load }: SummaryNotes = {},
@@ -159,8 +178,10 @@ export async function summarizeRun(
     released,
     withheld: withheld && (await withheldFacts({ checkpoint, output }, run, withheld)),
     counts: (ended ?? withheld)?.counts ?? countsOf(run.source, tally),
+    failedBy: (await checkpoint.failureReasons?.(id)) ?? [],
     origins,
     saved: savedBy(origins, config.budget),
+    ...(await costFigures(checkpoint, run, tally, config.budget)),
     outdated: run.choice?.outdated ?? null,
     chunks: { all: run.chunks, byState: tally.chunks },
     uploads: tally.uploads,
@@ -188,6 +209,7 @@ export async function summarizeRun(
     marker: published && markerPath(place, run, published.exitCode),
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,
+    thisProcess: measure?.figures() ?? null,
   };
 }
 

@@ -12,6 +12,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import { workFolderOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
+import { createRunMeasure, type RunMeasure } from '../report/measure-run.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
@@ -41,6 +42,8 @@ export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
   /** The files of all runs. */
   readonly fileStore: FileStore;
+  /** Measures what this process does for the run. */
+  readonly measure?: RunMeasure;
   /** Makes sure that the output can be put in place, and keeps other pipelines away from it. Must precede every write. */
   prepareOutput(): Promise<void>;
   close(): Promise<void>;
@@ -88,6 +91,7 @@ function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
  */
 export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<OpenRun> {
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = wanted;
+  const { measure = createRunMeasure() } = wanted;
   const releasers = createReleasers();
   try {
     const controller = linkedController(wanted.signal, releasers);
@@ -105,7 +109,7 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
     const { files = createLocalFiles(given.stateDir) } = options;
     const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;
     const { deltas = createLocalDeltaStore(given.stateDir) } = options;
-    const api = options.api ?? openApi(given, options);
+    const api = measure.watch(options.api ?? openApi(given, options));
     if (options.api === undefined) releasers.add(api);
 
     const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
@@ -130,6 +134,7 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
     };
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     const config = withOutputPath(given, run);
+    measure.begin();
     options.onRun?.(run.id);
     if (found === 'new') at('after-run-before-chunk');
     // A pruned run keeps its figures only.
@@ -153,6 +158,7 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
       deltas,
       loadTarget,
       api,
+      measure,
       folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
       controller,
       signal,

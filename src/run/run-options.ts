@@ -9,6 +9,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
+import type { RunMeasure } from '../report/measure-run.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import type { InputStream } from '../spool/copy-stdin.js';
 import { HandedRecords, type SourceRecords } from '../spool/handed-records.js';
@@ -100,6 +101,8 @@ export interface RunOptions extends RunPorts {
    * Called with the run's id as soon as it is known. First called for an interrupted publishing that must be finished.
    */
   readonly onRun?: (run: string) => void;
+  /** Measures the work of this process; the summary has its figures. Default: a new one. */
+  readonly measure?: RunMeasure;
   readonly at?: AtFailpoint;
 }
 

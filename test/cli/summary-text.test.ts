@@ -27,7 +27,11 @@ const done: RunSummary = {
     duplicates: none,
     skipped: none,
   },
+  failedBy: [],
   saved: { records: 0, amount: null, currency: 'USD' },
+  paid: { records: 0, amount: null, currency: 'USD' },
+  retried: { records: 0, searches: 0 },
+  inVain: { records: 0, amount: null, perhaps: 0 },
   outdated: null,
   chunks: { all: 3, byState: { ...nothingTallied, downloaded: 3 } },
   uploads: { accepted: 3, ambiguous: 0, resubmitted: 0 },
@@ -45,6 +49,7 @@ const done: RunSummary = {
   marker: 'out.csv._SUCCESS',
   createdAt: 1,
   finishedAt: 2,
+  thisProcess: null,
 };
 const terms = { tolerate: 0.05, mayRetry: true };
 const textOf = (changes: Partial<RunSummary>) => summaryText({ ...done, ...changes }, terms);
@@ -53,7 +58,8 @@ describe('summaryText', () => {
   it('shows the output, the files and the balance', () => {
     expect(textOf({})).toBe(`run r1 is done
   output    out.csv (1,000 records, 2 KB), publication 7
-  records   1,010 read = 900 successful + 100 failed (10%) + 0 unprocessed + 10 rejected
+  records   1,010 read = 900 successful + 100 failed (10%) + 0 unprocessed + 10
+            rejected
   columns   naics_code
   manifest  out.csv.manifest.json
   marker    out.csv._SUCCESS
@@ -143,9 +149,9 @@ describe('summaryText', () => {
     const saved = { records: 960, amount: 3.84, currency: 'USD' };
     const changes = { origins: { sent, reused, duplicates, skipped: none }, saved, outdated: 7 };
     expect(textOf(changes)).toContain(
-      '\n  reuse     900 reused + 60 duplicates, 40 sent (7 with an outdated answer): 3.84 USD saved\n',
+      '\n  reuse     900 reused + 60 duplicates, 40 sent (7 with an outdated answer):\n            3.84 USD saved\n',
     );
-    expect(textOf({ ...changes, rehearsal: true })).toContain(': 3.84 USD would be saved\n');
+    expect(textOf({ ...changes, rehearsal: true })).toContain(' 3.84 USD would be saved\n');
     expect(textOf({ ...changes, saved: { ...saved, amount: null } })).toContain('outdated answer)\n');
     expect(textOf({})).not.toContain('reuse');
   });
@@ -169,6 +175,61 @@ describe('summaryText', () => {
   });
   it('warns of results that cannot be assigned to a record', () => {
     expect(textOf({ indistinct: 2 })).toMatch(/2 records have equal echoed columns/);
+  });
+});
+
+describe('the figures of a summary', () => {
+  const figures = {
+    paid: { records: 1_320, amount: 5.28, currency: 'USD' },
+    saved: { records: 20_740, amount: 82.96, currency: 'USD' },
+    retried: { records: 100, searches: 3 },
+    inVain: { records: 200, amount: 0.8, perhaps: 40 },
+    thisProcess: {
+      phases: { check: 4_000, upload: 60_000, download: 3_000, wait: 600_000, merge: 0 },
+      requests: { uploads: 132, polls: 1_042, downloads: 264, searches: 3 },
+      bytes: { uploaded: 5_000_000, downloaded: 9_000_000 },
+    },
+  };
+  const linesOf = (changes: Partial<RunSummary>) => textOf(changes).split('\n');
+
+  it('are what was paid, paid again and in vain, and how long each phase took', () => {
+    expect(textOf(figures)).toContain(`
+  retried   100 failed records sent once more, 3 failed records searched one by
+            one; paid again
+  paid      1,320 records (5.28 USD); saved 20,740 records (82.96 USD)
+  in vain   200 records (0.80 USD) without an answer, perhaps 40 records
+  time      11m: check 4s, upload 1m, download 3s, waiting for the service 10m;
+            4.77 MB sent, 8.58 MB received, 1,042 polls
+`);
+  });
+
+  it('leave out what is zero, and money where no price is known', () => {
+    const paid = { ...figures.paid, amount: null };
+    expect(textOf({ paid })).toContain('\n  paid      1,320 records\n');
+    expect(textOf({})).not.toMatch(/paid|in vain|retried|time/);
+    expect(textOf({ ...figures, rehearsal: true })).not.toMatch(/^ {2}(?:paid|in vain) /m);
+  });
+
+  it('name the commonest reasons, cut and escaped', () => {
+    const failedBy = [
+      { code: 'SERVICE_FAILED', reason: `no address \u{1b}[31m${'x'.repeat(300)}`, records: 60 },
+      { code: 'SERVICE_FAILED', reason: 'state unknown', records: 30 },
+      { code: 'NOTHING_TO_SEND', reason: 'blank', records: 5 },
+      { code: 'SERVICE_FAILED', reason: null, records: 5 },
+    ];
+    const text = textOf({ failedBy });
+    expect(text).toMatch(
+      /\n {2}reasons {3}60 SERVICE_FAILED: no address \\u\{1b\}\[31mx+…\n {2,}30 SERVICE_FAILED: state unknown\n/,
+    );
+    expect(text).toMatch(/\n {13}5 other reasons\n/);
+  });
+
+  it('fit a terminal of 80 columns', () => {
+    const failedBy = [{ code: 'SERVICE_FAILED', reason: 'x'.repeat(400), records: 1e9 }];
+    const counts = { read: 1e9, successful: 9e8, failed: 9e7, unprocessed: 9e6, rejected: 1e6 };
+    const columns = Array.from({ length: 30 }, (_, at) => `column_${at}`);
+    const lines = linesOf({ ...figures, failedBy, counts, columns, outdated: 7 });
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
   });
 });
 
@@ -205,7 +266,8 @@ describe('a withheld output', () => {
   it('says what stays in its place, why, and each way out', () => {
     expect(summaryText(held, terms)).toBe(`run r1 is complete, and its output is withheld
   output    out.csv still holds publication 6 of run r0
-  records   1,010 read = 900 successful + 100 failed (10%) + 0 unprocessed + 10 rejected
+  records   1,010 read = 900 successful + 100 failed (10%) + 0 unprocessed + 10
+            rejected
   Exit 9: 100 of 1,000 records failed (10%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
   next: foliopipe publish r1 publishes it as it is (exit 3)
   or: foliopipe retry r1 sends failed records once more (paid again)

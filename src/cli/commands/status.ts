@@ -29,12 +29,13 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { missingLoadText } from '../load-text.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
 import { runReuseLines } from '../reuse-text.js';
 import { openState } from '../session.js';
-import { missingLoadText, summaryText } from '../summary-text.js';
+import { summaryText } from '../summary-text.js';
 
 interface Options extends CommonOptions {
   readonly run?: string;

@@ -1,0 +1,114 @@
+/**
+ * Posts one JSON object to an address that is not the service's, such as a webhook. Follows no redirect. The address is
+ * secret: no message has more of it than its origin.
+ */
+import pRetry from 'p-retry';
+import { formatDuration } from '../quantities.js';
+import { systemClock } from '../streams/clock.js';
+import type { Milliseconds } from '../types.js';
+import { parseRetryAfter } from './error-reply.js';
+import { AttemptError } from './failure.js';
+import { openHttpClient, type Proxies } from './http-client.js';
+import { openAwakeClock } from './timeout.js';
+
+export interface PostOptions {
+  readonly address: { reveal(): string };
+  /** Sent as `Idempotency-Key`, the same on each try. */
+  readonly id: string;
+  readonly body: string;
+  readonly proxies: Proxies;
+  readonly times: PostTimes;
+  /** Ends the tries soon. */
+  readonly signal: AbortSignal;
+}
+
+export interface PostTimes {
+  /** Longest time of one try. */
+  readonly attempt: Milliseconds;
+  /** No try begins after this time, and none lasts beyond it. */
+  readonly all: Milliseconds;
+  /** Until the first retry; the time doubles with each one. */
+  readonly firstRetry: Milliseconds;
+}
+
+/** @throws Error with one line that says why the last try failed. Any 2xx is a success; its body is not read. */
+export async function postJson({ address, id, body, proxies, times, signal }: PostOptions): Promise<void> {
+  const url = new URL(address.reveal());
+  const clock = openAwakeClock(() => undefined);
+  const client = openHttpClient({
+    connectTimeout: times.attempt,
+    idleTimeout: times.attempt,
+    clock,
+    proxies,
+    show: (text) => text.replaceAll(url.href, url.origin).replaceAll(`${url.pathname}${url.search}`, '/'),
+  });
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': 'foliopipe',
+    'idempotency-key': id,
+  };
+  const end = Date.now() + times.all;
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(times.all)]);
+  let last = NO_TRY;
+
+  const attempt = async (): Promise<void> => {
+    const one = AbortSignal.any([stop, AbortSignal.timeout(times.attempt)]);
+    const request = { method: 'POST', url, headers, body, headersTimeout: times.attempt } as const;
+    let wait: Milliseconds | null = null;
+    try {
+      const reply = await client.send(request, one);
+      reply.discard();
+      const { status } = reply;
+      if (status >= 200 && status <= 299) return;
+      last = status >= 300 && status <= 399 ? `it redirects (HTTP ${status})` : `HTTP ${status}`;
+      if (!mayRetry(status)) throw new FinalError(last);
+      wait = parseRetryAfter(reply.header('retry-after'), Date.now());
+    } catch (error) {
+      if (error instanceof FinalError) throw error;
+      // A try that is cut off says less than the one before it.
+      if (!stop.aborted || last === NO_TRY) last = messageOf(error, one, times);
+      if (error instanceof AttemptError && error.failure.kind === 'certificate') throw new FinalError(last);
+    }
+    if (wait !== null && Date.now() + wait > end)
+      throw new FinalError(`${last}, to be tried in ${formatDuration(wait)}`);
+    if (wait !== null) await pause(wait, stop);
+    throw new Error(last);
+  };
+  try {
+    await pRetry(attempt, {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: times.firstRetry,
+      maxTimeout: times.attempt,
+      maxRetryTime: times.all,
+      randomize: true,
+      signal: stop,
+      shouldRetry: ({ error }) => !(error instanceof FinalError),
+    });
+  } catch (error) {
+    if (error instanceof FinalError) throw error;
+    throw new Error(signal.aborted ? `${last}; stopped by a signal` : last);
+  } finally {
+    client.close();
+    clock.close();
+  }
+}
+
+const NO_TRY = 'no try was made';
+
+/** A retry would end in the same way. */
+class FinalError extends Error {}
+
+function mayRetry(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
+
+function messageOf(error: unknown, one: AbortSignal, { attempt }: PostTimes): string {
+  if (one.aborted) return `no reply within ${formatDuration(attempt)}`;
+  return error instanceof AttemptError ? error.failure.message : 'it cannot be sent';
+}
+
+/** Ends early, without an error, when the signal aborts. */
+async function pause(time: Milliseconds, signal: AbortSignal): Promise<void> {
+  await systemClock.sleep(time, signal).catch(() => undefined);
+}

@@ -1,0 +1,82 @@
+/** The section `report`: who is told how a run has ended, a file of metrics for Prometheus and an address. */
+import { inspect } from 'node:util';
+import { z } from 'zod';
+import { isLoopbackHost } from './service-section.js';
+import { filePath } from './values.js';
+
+/** node_exporter reads no file with another ending. */
+const PROM = '.prom';
+
+const webhook = z
+  .string()
+  .trim()
+  .refine((text) => /^https?:$/.test(protocolOf(text)))
+  .refine((text) => protocolOf(text) !== 'http:' || isLoopbackHost(new URL(text).hostname), {
+    error: 'http:// would send the address and the summary unencrypted; it is accepted only for localhost',
+  })
+  .nullable()
+  .describe('null, or an https:// address that takes a POST')
+  .default(null);
+
+export const reportSchema = z.strictObject({
+  textfile: filePath
+    .refine((path) => path.endsWith(PROM), {
+      error: `must end in ${PROM}: node_exporter reads no other file`,
+    })
+    .nullable()
+    .describe(`null, or the path of a file that ends in ${PROM}`)
+    .default(null),
+  webhook,
+});
+
+type ParsedReport = Readonly<z.output<typeof reportSchema>>;
+
+/** The section ready for use. */
+export interface ReportConfig extends Omit<ParsedReport, 'webhook'> {
+  readonly webhook: WebhookAddress | null;
+}
+
+export function resolveReport(parsed: ParsedReport): ReportConfig {
+  return { ...parsed, webhook: parsed.webhook === null ? null : new WebhookAddress(parsed.webhook) };
+}
+
+/**
+ * The address of a webhook. Whoever knows it may post there, so every way of printing it gives scheme and host alone.
+ * Only `reveal()` gives the whole address, to post to it.
+ */
+export class WebhookAddress {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = new URL(url).href;
+  }
+
+  reveal(): string {
+    return this.#url;
+  }
+
+  /** The texts that must appear nowhere. */
+  secrets(): readonly string[] {
+    const { pathname, search, username, password } = new URL(this.#url);
+    // A short path is no secret, and is part of other texts.
+    const parts = [`${pathname}${search}`, pathname, username, password].filter((text) => text.length >= 8);
+    return [this.#url, ...parts];
+  }
+
+  toString(): string {
+    const { protocol, host } = new URL(this.#url);
+    return `${protocol}//${host}/[secret]`;
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+function protocolOf(text: string): string {
+  return URL.canParse(text) ? new URL(text).protocol : '';
+}

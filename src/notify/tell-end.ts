@@ -1,0 +1,75 @@
+/**
+ * Tells the end of a command on a run to those that the config names under `report`. What cannot be told is warned of, and
+ * never changes how the command ends.
+ */
+import { dirname } from 'node:path';
+import type { Proxies } from '../api/http-client.js';
+import { type PostTimes, postJson } from '../api/post-json.js';
+import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import type { Config } from '../config/schema.js';
+import { diskError } from '../disk-error.js';
+import type { Logger } from '../logger.js';
+import { isEnd, type RunEnd } from './run-end.js';
+import { writeTextfile } from './write-textfile.js';
+
+export interface TellOptions {
+  /** Where earlier successes are looked up; null where the state cannot be read. */
+  readonly reader: Pick<CheckpointReader, 'runs'> | null;
+  readonly logger: Pick<Logger, 'warn' | 'debug'>;
+  /** If it has aborted, the webhook is tried once, for a short time; if it aborts now, the tries end soon. */
+  readonly signal?: AbortSignal;
+  readonly proxies?: Proxies;
+  /** How long the webhook is tried. Default: 30 s in all, 10 s a try. */
+  readonly times?: PostTimes;
+}
+
+const USUAL: PostTimes = { attempt: 10_000, all: 30_000, firstRetry: 1_000 };
+
+/** After a signal: a scheduler kills soon. */
+const HURRIED: PostTimes = { attempt: 3_000, all: 3_000, firstRetry: 3_000 };
+
+/**
+ * Writes `report.textfile`, then posts to `report.webhook`. The library calls it nowhere: the command line does once for
+ * each command, and a program that embeds foliopipe may.
+ */
+export async function tellEnd(
+  { report: { textfile, webhook } }: Pick<Config, 'report'>,
+  end: RunEnd,
+  { reader, logger, signal, proxies = {}, times = USUAL }: TellOptions,
+): Promise<void> {
+  if (!isEnd(end)) return;
+  const { run, outcome } = end;
+  if (textfile !== null) {
+    await writeTextfile(textfile, end, reader).catch((error: unknown) => {
+      logger.warn(
+        { run, key: 'report.textfile', path: textfile },
+        `report.textfile ${textfile} is not written: ${whyUnwritten(error, textfile)}`,
+      );
+    });
+  }
+  if (webhook === null) return;
+  const isStopped = signal?.aborted === true;
+  try {
+    await postJson({
+      address: webhook,
+      id: end.id,
+      body: JSON.stringify(end),
+      proxies,
+      times: isStopped ? HURRIED : times,
+      signal: signal === undefined || isStopped ? new AbortController().signal : signal,
+    });
+    logger.debug({ run, outcome }, `report.webhook is told: ${outcome}`);
+  } catch (error) {
+    const { message } = error as Error;
+    logger.warn(
+      { run, key: 'report.webhook' },
+      `report.webhook (${webhook}) is not told that the run ended (${outcome}): ${message}`,
+    );
+  }
+}
+
+function whyUnwritten(error: unknown, path: string): string {
+  const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+  if (isMissing) return `the folder ${dirname(path)} does not exist`;
+  return diskError(error, path)?.message ?? (error as Error).message;
+}

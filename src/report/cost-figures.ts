@@ -1,0 +1,57 @@
+/** What a run has paid for so far: in all, once more, and in vain. All its processes count. */
+import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
+import { eachChunk } from '../checkpoint/walk-run.js';
+import { budgetAt } from '../config/calendar.js';
+import type { Config } from '../config/schema.js';
+import { priceOf, recordsToSend } from './origins.js';
+
+/** Records, and what they cost; null without `budget.pricePerRecord`. */
+interface Price {
+  readonly records: number;
+  readonly amount: number | null;
+}
+
+export interface CostFigures {
+  /** Records that were, or may have been, paid for. None in a rehearsal. */
+  readonly paid: Price & { readonly currency: string };
+  /** Failed records that were sent again, in rounds and by searches. They are paid for again. */
+  readonly retried: { readonly records: number; readonly searches: number };
+  /**
+   * Records that were paid for and have no answer, because their folio is lost or was given up. `perhaps`: those of
+   * ambiguous uploads and searches. None in a rehearsal.
+   */
+  readonly inVain: Price & { readonly perhaps: number };
+}
+
+export async function costFigures(
+  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'spending'>,
+  run: Run,
+  tally: Tally,
+  budget: Config['budget'],
+): Promise<CostFigures> {
+  const isPaid = !run.rehearsal;
+  const { day } = budgetAt(budget, run.createdAt);
+  const paid = isPaid ? (await checkpoint.spending(run.pipeline, run.id, day)).run : 0;
+  const lost = isPaid && tally.chunks.unprocessed > 0 ? await unanswered(checkpoint, run.id) : 0;
+  const { split, ...cut } = tally.records;
+  const all = Object.values(cut).reduce((sum, records) => sum + records, 0);
+  return {
+    paid: { ...priced(paid, budget), currency: budget.currency },
+    retried: { records: Math.max(all - recordsToSend(run), 0), searches: tally.searches.answered },
+    inVain: { ...priced(lost, budget), perhaps: isPaid ? tally.ambiguousRecords : 0 },
+  };
+}
+
+/** Records of folios that are known and will give no answer. */
+async function unanswered(checkpoint: Pick<CheckpointReader, 'chunksIn'>, run: string): Promise<number> {
+  let records = 0;
+  for await (const chunk of eachChunk(checkpoint, run, ['unprocessed'])) {
+    const isLost = chunk.cause === 'FOLIO_LOST' || chunk.cause === 'FOLIO_ABANDONED';
+    if (isLost && chunk.folio !== null) records += chunk.records;
+  }
+  return records;
+}
+
+function priced(records: number, { pricePerRecord }: Config['budget']): Price {
+  return { records, amount: priceOf(records, pricePerRecord) };
+}

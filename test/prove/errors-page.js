@@ -1,0 +1,192 @@
+/**
+ * The page of all error codes: reads the sources for each code, its class and its hint, and the docs for the pages that
+ * explain it. Writes docs/generated/errors.md when it is run; a test compares the page with the sources.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+const read = (file) => readFileSync(join(root, file), 'utf8');
+const filesIn = (folder, ending) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`)
+    .sort();
+
+const CODE = "'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|INTERRUPTED|USAGE)'";
+/** What a fact stands for in a hint. */
+const FACT = '…';
+
+/** The exit code of each class of src/errors.ts. */
+function exitCodes() {
+  const exits = new Map();
+  for (const [, name, base, body] of read('src/errors.ts').matchAll(
+    /^export (?:abstract )?class (\w+) extends (\w+) \{(\}|[\s\S]*?^\})/gm,
+  )) {
+    const [, code] = /exitCode(?: = |: )([\d| ]+)/.exec(body) ?? [];
+    exits.set(name, code === undefined ? exits.get(base) : code.trim().replaceAll(' | ', ', '));
+  }
+  return exits;
+}
+
+/** Each place in the sources that gives a code: code, class, and the text from there on. */
+function* places(source) {
+  const classOf = (text) => /new (\w+Error)\(/.exec(text)?.[1];
+  // new XError('CODE', or one of two codes by a condition.
+  const direct = new RegExp(`new (\\w+Error)\\(\\s*(?:[^'()]*\\? )?${CODE}(?:\\s*: ${CODE})?`, 'g');
+  for (const found of source.matchAll(direct)) {
+    for (const code of found.slice(2).filter(Boolean)) yield { code, kind: found[1], at: found.index };
+  }
+  // Through a function of the file, such as folioError('CODE', ...).
+  for (const found of source.matchAll(new RegExp(`(?<!new )\\b(\\w+Error|refuse)\\(\\s*${CODE}`, 'g'))) {
+    const body = source.indexOf(`function ${found[1]}(`);
+    const kind = body < 0 ? undefined : classOf(source.slice(body));
+    if (kind !== undefined) yield { code: found[2], kind, at: found.index };
+  }
+  // In a table of the file, or chosen before the error is made.
+  const made = [...source.matchAll(/new (\w+Error)\(\s*(?:[a-z]\w*\.)?code\b/g)];
+  if (made.length === 0) return;
+  const rows = new RegExp(
+    `\\bcode: ${CODE}|^  ([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+): |const code = .*? \\? ${CODE} : ${CODE}`,
+    'gm',
+  );
+  for (const found of source.matchAll(rows)) {
+    const before = made.filter(({ index }) => index < found.index).at(-1);
+    const after = made.find(({ index }) => index > found.index);
+    const [, kind] = (found[0].startsWith('const') ? after : (before ?? after)) ?? made[0];
+    const entry = source.slice(source.lastIndexOf('{', found.index), found.index);
+    for (const code of found.slice(1).filter(Boolean)) {
+      // Disk errors that do not pass need a person.
+      const isLasting = kind === 'TroubleError' && !entry.includes('passes: true');
+      yield { code, kind: isLasting ? 'ConfigError' : kind, at: found.index };
+    }
+  }
+}
+
+/** The texts that a file gives names to, such as GO_ON. */
+function constants(source) {
+  const found = source.matchAll(/^(?:export )?const (\w+)(?:: string)? =\s+(?:'([^']*)'|`([^`]*)`);/gm);
+  return new Map([...found].map(([, name, plain, template]) => [name, plain ?? template]));
+}
+
+const common = new Map([...constants(read('src/hints.ts')), ...constants(read('src/errors.ts'))]);
+
+/** A text of the sources as a reader sees it. */
+function shown(text, named) {
+  const filled = text.replaceAll(/\$\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}/g, (_, inside) => {
+    const known = named.get(inside.trim()) ?? common.get(inside.trim());
+    return known === undefined ? FACT : shown(known, named);
+  });
+  // What a template holds within a template is left out.
+  return filled
+    .replace(/\$\{.*$/s, FACT)
+    .replaceAll(/\\(['`\\])/g, '$1')
+    .replaceAll('|', '\\|')
+    .replaceAll('<', '&lt;')
+    .trim();
+}
+
+/** The hint of an error, as far as it stands beside its code. */
+function hintAt(source, at, named) {
+  const statement = source.slice(at, at + 1500).split(/;\n|^\}/m)[0];
+  const literal =
+    /(?:hint|^ {2}[A-Z_\d]+):\s*(?:\n\s*)?(?:[^'"`\n,;]*\? )?(?:'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`|"([^"]*)"|([A-Z_]+)\b)/m.exec(
+      statement,
+    );
+  if (literal === null) return undefined;
+  const [, plain, template, quoted, name] = literal;
+  const text = plain ?? template ?? quoted ?? named.get(name) ?? common.get(name);
+  const hint = text === undefined ? '' : shown(text, named);
+  return hint.replaceAll(FACT, '').length > 15 ? hint : undefined;
+}
+
+/** Hints that stand in src/hints.ts, by code. */
+function laterHints() {
+  const source = read('src/hints.ts');
+  const named = constants(source);
+  const hints = new Map();
+  for (const [, code, plain, template, name, called] of source.matchAll(
+    /^ {2}([A-Z_]+): (?:\([^)]*\) =>\s*(?:'([^']*)'|`([^`]*)`|([A-Z_]+))|(\w+)),/gm,
+  )) {
+    const body = called && source.slice(source.indexOf(`function ${called}(`));
+    const own = called && /\?\s+(?:'([^']*)'|`([^`]*)`)/.exec(body);
+    const text = plain ?? template ?? named.get(name) ?? own?.[1] ?? own?.[2];
+    if (text !== undefined) hints.set(code, shown(text, named));
+  }
+  return hints;
+}
+
+/** The pages that explain a code, by code. */
+function explained() {
+  const pages = filesIn('docs', '.md').filter((page) => !/generated|rehearsals/.test(page));
+  return (code) =>
+    pages
+      .filter((page) => {
+        const words = read(page).match(/`[A-Z][A-Z0-9_]+\*?`/g) ?? [];
+        return words.some(
+          (word) => word === `\`${code}\`` || (word.endsWith('*`') && code.startsWith(word.slice(1, -2))),
+        );
+      })
+      .map((page) => page.slice('docs/'.length));
+}
+
+/** What docs/failures.md says to a code, by code. */
+function cures() {
+  const rows = read('docs/failures.md').matchAll(/^\| (`[A-Z].*?) \| (.*) \|$/gm);
+  return new Map(
+    [...rows].flatMap(([, codes, text]) =>
+      [...codes.matchAll(/`([A-Z0-9_]+)`/g)].map(([, code]) => [
+        code,
+        text.replaceAll(/\]\((?=[\w#])/g, '](../').replaceAll('(../#', '(../failures.md#'),
+      ]),
+    ),
+  );
+}
+
+/** Every code with its exit codes, hints and pages. */
+export function errorCodes() {
+  const exits = exitCodes();
+  const hints = laterHints();
+  const pagesOf = explained();
+  const told = cures();
+  const codes = new Map();
+  for (const file of [...filesIn('src', '.ts'), ...filesIn('pipelines', '.ts')]) {
+    if (file === 'src/hints.ts' || file.startsWith('src/service/')) continue;
+    const source = read(file);
+    const named = constants(source);
+    for (const { code, kind, at } of places(source)) {
+      if (!exits.has(kind)) continue;
+      const one = codes.get(code) ?? { code, exits: new Set(), hints: new Set(), pages: pagesOf(code) };
+      for (const exit of exits.get(kind).split(', ')) one.exits.add(exit);
+      const hint = hintAt(source, at, named) ?? hints.get(code);
+      if (hint !== undefined) one.hints.add(hint);
+      codes.set(code, one);
+    }
+  }
+  for (const one of codes.values()) {
+    const text = told.get(one.code);
+    if (one.hints.size === 0 && text !== undefined) one.hints.add(text);
+  }
+  return [...codes.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
+}
+
+export function errorsPage() {
+  const rows = errorCodes().map(({ code, exits, hints, pages }) => {
+    const cures = hints.size === 0 ? ['the message says it'] : [...hints];
+    const links = pages.map((page) => `[${page}](../${page})`).join(', ');
+    return `| \`${code}\` | ${[...exits].sort().join(', ')} | ${cures.join('<br>or: ')} | ${links} |`;
+  });
+  return `<!-- Generated by: npm run docs:errors. Not written by hand: the sources are. -->
+
+# Error codes
+
+Every error has a code that stays the same, and says what happened, where, and what to do next. \`${FACT}\` stands for what the message names: a file, a key, a number. A code with several lines has several causes. The exit codes are explained in [failures.md](../failures.md#by-exit-code), and for schedulers in [scheduling.md](../scheduling.md#exit-codes). An error without a code of ours is \`UNEXPECTED\`, exit 1: a bug.
+
+| code | exit | what to do | explained in |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+if (process.argv[1] === import.meta.filename)
+  writeFileSync(join(root, 'docs/generated/errors.md'), errorsPage());
