@@ -94,7 +94,7 @@ export interface PublishedFile extends Pick<Publication, 'number' | 'bytes' | 's
   readonly path: string;
   /** Stamp of the file just after it was put in place; null if it is not known. */
   readonly stamp: string | null;
-  /** Whether the run is a sample (`--limit`): its file is no output of a night. */
+  /** Whether the run is a sample of the first records: its file is no output of a night. */
   readonly isSample: boolean;
 }
 

@@ -1,7 +1,6 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
-import { loadStatus, type Run, recordsToSend } from '../../../pipelines/index.js';
-import { budgetAt } from '../../config/calendar.js';
+import { budgetAt, loadStatus, type Run, recordsToSend } from '../../../pipelines/index.js';
 import {
   type CommonOptions,
   type Finish,

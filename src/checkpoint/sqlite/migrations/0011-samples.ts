@@ -1,5 +1,5 @@
 /**
- * Runs of the first records of a source alone (`--limit`) are samples: they are looked for by their limit, which is NULL
+ * Runs of the first records of a source alone are samples: they are looked for by their limit, which is NULL
  * in other runs.
  */
 export const samples = `
