@@ -16,6 +16,7 @@ const base = [
   'logger',
   'failpoints',
   'output-format',
+  'failure-reasons',
 ];
 const middle = ['reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
 
@@ -91,6 +92,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'sqlite-driver',
     'disk-error',
     'make-folder',
+    'failure-reasons',
     'types',
     'errors',
   ],
@@ -108,6 +110,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   kernel: ['errors'],
   logger: [],
   failpoints: [],
+  'failure-reasons': ['type types'],
   'output-format': [],
   hints: ['errors'],
   'nearest-name': [],

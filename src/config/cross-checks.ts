@@ -67,6 +67,15 @@ function checkColumns({ upload, result }: Sections, onProblem: OnProblem): void 
       `upload.columns also sends a column ${keyColumn}; choose another name, or null`,
     );
   }
+  if (result && result.columns.length > 0 && result.onChange !== 'add') {
+    for (const [key, column] of Object.entries(result.report)) {
+      if (column === null || result.columns.includes(column)) continue;
+      onProblem(
+        `result.report.${key}`,
+        `result.columns has no ${column}; it has ${result.columns.join(', ')}`,
+      );
+    }
+  }
   const unsent = result?.echo?.filter((name) => !Object.hasOwn(columns, name)) ?? [];
   if (unsent.length > 0) {
     onProblem(

@@ -172,10 +172,20 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+const answerColumn = z
+  .string()
+  .min(1)
+  .nullable()
+  .describe("null, or the name of a column of the service's answers")
+  .default(null);
+
 export const resultSchema = z.strictObject({
   columns: columnNames(0).default([]),
   echo: columnNames(0).nullable().describe('null, or a list of sent columns, each once').default(null),
   onChange: choice(['fail', 'add', 'ignore']).default('fail'),
+  report: z
+    .strictObject({ code: answerColumn, confidence: answerColumn })
+    .default({ code: null, confidence: null }),
 });
 
 /** Permission bits written in octal. The owner can read and write: the run must be able to finish its own file. */

@@ -53,7 +53,7 @@ test('fills in every default', () => {
       currency: 'USD',
       timeZone: 'UTC',
     },
-    result: { columns: [], echo: null, onChange: 'fail' },
+    result: { columns: [], echo: null, onChange: 'fail', report: { code: null, confidence: null } },
     output: {
       path: '/base/out.csv',
       columns: 'all',

@@ -4,6 +4,7 @@ import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { adoptionContract } from './checkpoint-adoption.js';
 import { budgetContract } from './checkpoint-budget.js';
 import { cuttingContract } from './checkpoint-cutting.js';
+import { historyContract } from './checkpoint-history.js';
 import { outputContract } from './checkpoint-output.js';
 import { pruningContract } from './checkpoint-pruning.js';
 import { publicationContract } from './checkpoint-publication.js';
@@ -32,6 +33,7 @@ export function checkpointContract(name: string, withCheckpoint: WithCheckpoint)
     searchContract(withCheckpoint);
     outputContract(withCheckpoint);
     publicationContract(withCheckpoint);
+    historyContract(withCheckpoint);
     withheldContract(withCheckpoint);
     pruningContract(withCheckpoint);
   });

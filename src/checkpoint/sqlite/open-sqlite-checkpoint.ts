@@ -15,6 +15,7 @@ import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges, refusalChanges } from './cutting.js';
+import { historyReads } from './history.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { openWritingConnection } from './open-connection.js';
 import { openReadingConnection } from './open-for-reading.js';
@@ -138,6 +139,7 @@ function checkpointReads(db: StateDatabase): CheckpointReader {
     ...tallyRead(db),
     ...columnReads(db),
     ...stretchReads(db),
+    ...historyReads(db),
     ...segmentReads(db),
     ...searchReads(db),
     ...singleSearchReads(db),

@@ -145,7 +145,7 @@ async function openWithColumns(
         return undefined;
       }
       const { block } = next;
-      const { bytes, counts } = rows.write(block, next.answers);
+      const { bytes, counts, reasons } = rows.write(block, next.answers);
       blocks.release();
       return {
         firstRecord: block.numbers[0]!,
@@ -153,6 +153,7 @@ async function openWithColumns(
         records: block.count,
         end: block.end!,
         counts,
+        ...(reasons && { reasons }),
         bytes,
         columns,
       };

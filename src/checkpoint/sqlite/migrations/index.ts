@@ -7,6 +7,7 @@ import { singleSearches } from './0005-single-searches.js';
 import { withheldRuns } from './0006-withheld-runs.js';
 import { skippedRecords } from './0007-skipped-records.js';
 import { loads } from './0008-loads.js';
+import { history } from './0009-history.js';
 
 export const migrations: readonly string[] = [
   initialTables,
@@ -17,4 +18,5 @@ export const migrations: readonly string[] = [
   withheldRuns,
   skippedRecords,
   loads,
+  history,
 ];
