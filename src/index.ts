@@ -94,7 +94,9 @@ export {
   readLedger,
 } from './report/ledger.js';
 export { priceOf, recordsToSend } from './report/origins.js';
+export type { RunReport } from './report/run-report.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
+export type { Unusual } from './report/unusual.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
 export { longestAges, pruneAnswers } from './run/answers/prune-answers.js';
@@ -136,6 +138,7 @@ export {
   type UploadSum,
 } from './run/recover.js';
 export type { RecoveredAnswers } from './run/recover-answers.js';
+export { type ReportOptions, reportPage, reportRun, writeReport } from './run/report-run.js';
 export type { RunOptions, RunPorts, ServiceEndpoint } from './run/run-options.js';
 export { openApi, serviceIdentity } from './run/service.js';
 export type { RunContext } from './run-context.js';

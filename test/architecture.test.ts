@@ -42,7 +42,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...base,
     'type run-context',
   ],
+  page: ['type checkpoint', 'report', ...base],
   run: [
+    'page',
     'source',
     'spool',
     'stages',
@@ -136,6 +138,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   bytes: ['src/quantities.ts'],
   ms: ['src/quantities.ts'],
   'p-limit': ['src/streams/'],
+  '@observablehq/plot': ['src/page/'],
+  linkedom: ['src/page/'],
   'p-retry': ['src/api/'],
 };
 

@@ -34,6 +34,12 @@ export interface ChunkTimes
   readonly mergedAt: number | null;
 }
 
+/** Records paid for on a day. */
+export interface SpentOnDay {
+  readonly day: string;
+  readonly records: number;
+}
+
 export interface CheckpointReader {
   /** The newest run of a pipeline that is `open` or `publishing`. */
   unfinishedRun(pipeline: string): Promise<Run | undefined>;
@@ -118,6 +124,12 @@ export interface CheckpointReader {
    * searches that belong to none.
    */
   spending(pipeline: string, run: string | null, day: string): Promise<Spending>;
+  /**
+   * Records paid for by a pipeline on each day from this one on, ambiguous ones included, oldest day first. Leaves out
+   * what a local service has answered: runs that were rehearsals, and such searches.
+   * @param day such as `2026-11-21`.
+   */
+  spendingByDay(pipeline: string, day: string): Promise<readonly SpentOnDay[]>;
   /** The columns of this pipeline's results on this service; undefined before the first success. */
   knownColumns(pipeline: string, service: string): Promise<readonly string[] | undefined>;
   /** All segments of bought answers; the one with the newest answer first. */

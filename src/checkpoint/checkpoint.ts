@@ -33,7 +33,7 @@ import type {
 } from './state.js';
 
 export type { FailureReason } from '../failure-reasons.js';
-export type { CheckpointReader, ChunkTimes } from './checkpoint-reader.js';
+export type { CheckpointReader, ChunkTimes, SpentOnDay } from './checkpoint-reader.js';
 export type * from './night.js';
 export type { RecordedLoad } from './recorded-load.js';
 export type * from './state.js';

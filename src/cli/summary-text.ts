@@ -68,6 +68,7 @@ function published(summary: RunSummary): string[] {
     ...runReuseLines(summary),
     `  columns   ${columns.length === 0 ? 'none: no record was successful' : columns.map((column) => escapeUnprintable(column)).join(', ')}`,
     ...driftLines(summary),
+    ...summary.unusual.map(({ text }) => `  unusual   ${text}`),
     ...deltaLines(summary),
     ...loadLines(summary),
     `  manifest  ${manifest}`,

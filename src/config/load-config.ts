@@ -177,7 +177,13 @@ function withoutUnused(settings: readonly Setting[], env: Environment): readonly
   return settings.filter(({ key }) => !REAL_SERVICE_KEYS.some((unused) => isUnder(key, unused)));
 }
 
-const PATHS: ReadonlySet<string> = new Set(['source.path', 'service.tokenFile', 'output.path', 'stateDir']);
+const PATHS: ReadonlySet<string> = new Set([
+  'source.path',
+  'service.tokenFile',
+  'output.path',
+  'report.html',
+  'stateDir',
+]);
 
 /** Keys whose value may name a DuckDB file. */
 const DATABASES: ReadonlySet<string> = new Set(['load.into', 'source.query.database']);

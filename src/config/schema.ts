@@ -10,6 +10,7 @@ import {
   failuresSchema,
   outputSchema,
   pollSchema,
+  reportSchema,
   resultSchema,
   retentionSchema,
   retrySchema,
@@ -38,6 +39,7 @@ export const configSchema = z.strictObject({
   result: resultSchema,
   output: outputSchema,
   load: loadSchema,
+  report: reportSchema,
   retention: retentionSchema,
   stateDir: filePath.transform((path) => resolve(path)).describe('the path of a folder'),
 });

@@ -1,4 +1,5 @@
 /** The schemas of all sections of the config except `service`. */
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type ColumnType, isOtherFormat, outputFormat, readColumnType } from '../output-format.js';
 import { isFolder, isPublicationFolder } from './output-folder.js';
@@ -8,6 +9,7 @@ import {
   choice,
   columnNames,
   duration,
+  filePath,
   flag,
   pathOnDisk,
   share,
@@ -285,6 +287,14 @@ export const outputSchema = z.strictObject({
     .record(z.string(), columnType)
     .describe('a map of columns of the output to their types, such as { prediction_confidence: double }')
     .default({}),
+});
+
+export const reportSchema = z.strictObject({
+  html: filePath
+    .transform((path) => resolve(path))
+    .nullable()
+    .describe('null, or the path of a file')
+    .default(null),
 });
 
 export const retentionSchema = z.strictObject({ results: duration.default(30 * day) });

@@ -1,5 +1,5 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
-import type { CheckpointReader, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Night, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
 import { dataPath, publicationPlace } from '../config/output-folder.js';
 import { fixedOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
@@ -13,6 +13,7 @@ import { type Adoptable, type FolioGivenUp, findAdoptable, findFoliosGivenUp } f
 import { withheldExitCode } from './exit-code.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
+import { findUnusual, nightsBefore, type Unusual } from './unusual.js';
 
 export interface RunSummary {
   readonly run: string;
@@ -84,6 +85,8 @@ export interface RunSummary {
   } | null;
   /** How answers that were bought again differ from the earlier ones; left out if there are none. */
   readonly drift?: Drift;
+  /** What is unlike the nights before (docs/report.md); empty while too few of them are known. */
+  readonly unusual: readonly Unusual[];
   /** How its rows differ from the base, the publication before; both are left out without a delta. */
   readonly base?: PublishedDelta['base'];
   readonly delta?: Omit<PublishedDelta, 'base' | 'digests'> & { readonly path: string };
@@ -111,7 +114,10 @@ export interface SummaryNotes {
 
 /** The ports from which a summary is read. */
 export interface SummarySources {
-  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications'>;
+  readonly checkpoint: Pick<
+    CheckpointReader,
+    'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications' | 'nights'
+  >;
   readonly output: Pick<OutputStore, 'identity'>;
   /** The price of a record. */
   readonly config: Pick<Config, 'budget'>;
@@ -177,12 +183,36 @@ export async function summarizeRun(
     },
     ...(published && deltaOf(published, place)),
     ...(published?.drift && { drift: published.drift }),
+    unusual: published === null ? [] : await unusualOf(checkpoint, run.pipeline, published.number),
     ...(load && { load }),
     manifest: published && manifestPath(place),
     marker: published && markerPath(place, run.rehearsal, published.exitCode),
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,
   };
+}
+
+/** Publications of a pipeline among which the nights before are looked for: a run may have several. */
+const RECENT = 100;
+
+/** What is known of a publication as a night, and the nights before it. */
+export async function nightOf(
+  checkpoint: Pick<CheckpointReader, 'nights'>,
+  pipeline: string,
+  publication: number,
+): Promise<{ readonly night: Night; readonly before: readonly Night[] } | undefined> {
+  const nights = await checkpoint.nights(pipeline, RECENT);
+  const night = nights.find((one) => one.publication === publication);
+  return night && { night, before: nightsBefore(night, nights) };
+}
+
+async function unusualOf(
+  checkpoint: Pick<CheckpointReader, 'nights'>,
+  pipeline: string,
+  publication: number,
+): Promise<readonly Unusual[]> {
+  const found = await nightOf(checkpoint, pipeline, publication);
+  return found === undefined ? [] : findUnusual(found.night, found.before);
 }
 
 /** Says which publication is at the output's path now. Compares stamps and sizes only; no file is read. */

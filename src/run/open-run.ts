@@ -32,6 +32,7 @@ import {
   waitForLock,
 } from './open-state.js';
 import { createWatchedStore, type PreparedOutput, prepareOutput } from './prepare-output.js';
+import { writeOwnReport } from './report-run.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity } from './service.js';
 import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
@@ -59,9 +60,12 @@ export async function withRun<T>(
     checkOpenFiles(config);
     const run = await openRun(config, options);
     const result = await body(run).catch(async (error: unknown) => {
+      const cause = unrecordedError(run) ?? error;
+      await writeOwnReport(run, cause);
       await run.close().catch(() => undefined);
-      throw unrecordedError(run) ?? error;
+      throw cause;
     });
+    await writeOwnReport(run);
     await run.close();
     return result;
   } catch (error) {

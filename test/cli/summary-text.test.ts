@@ -5,6 +5,7 @@ import { nothingTallied } from '../helpers/checkpoint/samples.js';
 
 const none = { records: 0, successful: 0, failed: 0, unprocessed: 0 };
 const done: RunSummary = {
+  unusual: [],
   run: 'r1',
   pipeline: 'nightly',
   service: 'https://service.test',

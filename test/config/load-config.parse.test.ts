@@ -68,6 +68,7 @@ test('fills in every default', () => {
       types: {},
     },
     load: null,
+    report: { html: null },
     retention: { results: 2_592_000_000 },
     stateDir: '/base/.foliopipe',
     ownFiles: [],

@@ -27,7 +27,7 @@ import { pruneChange, runChanges, runReads } from './runs.js';
 import { searchChanges, searchReads } from './searches.js';
 import { segmentChanges, segmentReads } from './segments.js';
 import { allSingleSearches, singleSearchChanges, singleSearchReads } from './single-searches.js';
-import { spendingRead } from './spending.js';
+import { spendingRead, spendingReads } from './spending.js';
 import { createStateDatabase, type StateDatabase } from './state-database.js';
 import { tallyRead } from './tally.js';
 import { translateStateError } from './translate-state-error.js';
@@ -144,5 +144,6 @@ function checkpointReads(db: StateDatabase): CheckpointReader {
     ...searchReads(db),
     ...singleSearchReads(db),
     spending: db.readTogether(spendingRead(db)),
+    ...spendingReads(db),
   };
 }

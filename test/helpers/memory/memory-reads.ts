@@ -17,7 +17,7 @@ import type {
 } from '../../../src/checkpoint/checkpoint.js';
 import { createReasonCounter } from '../../../src/failure-reasons.js';
 import type { Doubt, PartReference, Segment, StoredPart } from '../../../src/types.js';
-import { spendingOf } from './memory-budget.js';
+import { spendingOf, spentByDay } from './memory-budget.js';
 import {
   attemptsOf,
   chunksInOrder,
@@ -175,6 +175,7 @@ export function memoryReads(memory: Memory) {
 
     tally: (run: string) => tallyOf(memory.runs.get(run)),
     spending: (pipeline: string, run: string | null, day: string) => spendingOf(memory, pipeline, run, day),
+    spendingByDay: (pipeline: string, day: string) => spentByDay(memory, pipeline, day),
     knownColumns: (pipeline: string, service: string): readonly string[] | undefined =>
       memory.columns.get(JSON.stringify([pipeline, service])),
     segments: (): Segment[] =>
