@@ -20,6 +20,7 @@ export interface Figure {
 
 const WIDE = 760;
 const NARROW = 340;
+const SMALL = 240;
 
 const { document } = parseHTML('<html><body></body></html>');
 
@@ -37,7 +38,7 @@ ${drawn}
 /** Small figures side by side. */
 export function smallFigures(figures: readonly Figure[]): Html {
   return html`<div class="small">${figures.map(({ id, title, text, draw }) => {
-    return html`<div><h3>${title}</h3>${drawSvg(draw(NARROW), NARROW, { title, text, id })}<p>${text}</p></div>`;
+    return html`<div><h3>${title}</h3>${drawSvg(draw(SMALL), SMALL, { title, text, id })}<p>${text}</p></div>`;
   })}</div>`;
 }
 

@@ -50,7 +50,7 @@ function labelledBars(rows: readonly LabelledBar[], color: string): (width: numb
           y: 'at',
           stroke: 'var(--text)',
           strokeWidth: 2.5,
-          insetTop: 15,
+          insetTop: 19,
           insetBottom: 3,
         }),
         Plot.text(bars, { y: 'at', text: 'label', frameAnchor: 'left', textAnchor: 'start', dy: -9 }),
@@ -69,12 +69,12 @@ export function failuresFigure({ reasons, summary }: RunReport): Figure | undefi
     label: reason === null ? `other reasons (${code})` : reason === '' ? `no reason given (${code})` : reason,
     code,
     value: records,
-    note: `${formatCount(records)} · ${formatShare(records, all)}`,
+    note: `${formatCount(records)} · ${records / all < 0.001 ? '<0.1%' : formatShare(records, all)}`,
   }));
   return {
     id: 'failures',
     title: 'Records without a prediction, by reason',
-    text: `${countOf(failed, 'record')} failed (${formatShare(failed, read - rejected)}), and ${formatCount(unprocessed)} ${unprocessed === 1 ? 'is' : 'are'} unprocessed.`,
+    text: `${countOf(failed, 'record')} failed (${formatShare(failed, read - rejected)})${unprocessed === 0 ? '' : `, and ${formatCount(unprocessed)} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`}.`,
     draw: labelledBars(rows.slice(0, MAX_ROWS), 'var(--bad)'),
     table: tableOf(
       ['reason', 'code', 'records', 'share'],
@@ -178,7 +178,8 @@ export function confidenceFigure({ night, before }: RunReport): Figure | undefin
     draw: (drawn) => ({
       height: 220,
       marginLeft: 50,
-      x: { label: 'confidence', ticks: drawn < 500 ? 5 : 10 },
+      marginBottom: 44,
+      x: { label: 'confidence', labelOffset: 38, ticks: drawn < 500 ? 5 : 10 },
       y: {
         label: 'share of predictions',
         percent: true,

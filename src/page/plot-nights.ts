@@ -18,11 +18,13 @@ interface Measure {
 
 const MINUTE = 60_000;
 
+const wholeCount = (value: number) => formatCount(Math.round(value));
+
 const measures: readonly Measure[] = [
   { id: 'rate', title: 'Failed', valueIn: failureRate, text: (value) => formatPercent(value, 2) },
   {
     id: 'top-share',
-    title: 'Share of the commonest code',
+    title: 'Commonest code',
     valueIn: ({ predictions }) => predictions?.codes[0] && predictions.codes[0].records / predictions.coded,
     text: (value) => formatPercent(value, 1),
   },
@@ -38,8 +40,8 @@ const measures: readonly Measure[] = [
     valueIn: (night) => duration(night) / MINUTE,
     text: (value) => spanText(value * MINUTE),
   },
-  { id: 'records', title: 'Records', valueIn: ({ counts }) => counts.read, text: formatCount },
-  { id: 'paid', title: 'Records paid for', valueIn: ({ paid }) => paid, text: formatCount },
+  { id: 'records', title: 'Records', valueIn: ({ counts }) => counts.read, text: wholeCount },
+  { id: 'paid', title: 'Records paid for', valueIn: ({ paid }) => paid, text: wholeCount },
 ];
 
 /** A small figure for each measure that is known of at least two nights. */
@@ -47,6 +49,7 @@ export function nightFigures({ night, before, timeZone }: RunReport): Figure[] {
   if (night === null || before.length === 0) return [];
   const nights = [...before].reverse();
   const place = shiftFor(timeZone);
+  const span = night.began - nights[0]!.began;
   return measures.flatMap(({ id, title, valueIn, text }) => {
     const now = valueIn(night);
     const dots = [...nights, night].flatMap((one) => {
@@ -65,11 +68,11 @@ export function nightFigures({ night, before, timeZone }: RunReport): Figure[] {
         id: `night-${id}`,
         title,
         text: `${text(now)}, usually ${text(usual)}`,
-        draw: () => ({
-          height: 120,
+        draw: (width) => ({
+          height: 110,
           marginLeft: 46,
           marginRight: 14,
-          x: { ...timeAxis(timeZone)(300), label: null },
+          x: timeAxis(width, span),
           y: { label: null, grid: true, ...axisOf(id), domain: [0, most === 0 ? 1 : most * 1.08], ticks: 3 },
           marks: [
             Plot.ruleY([usual], { stroke: 'var(--muted)', strokeDasharray: '4 3' }),
@@ -152,7 +155,7 @@ export function spendFigure({ spend, currency, at, timeZone }: RunReport): Figur
     draw: (width) => ({
       height: 190,
       marginLeft: 56,
-      x: { type: 'utc', domain, label: null, ticks: width < 500 ? 4 : 8 },
+      x: { ...timeAxis(width, 31 * 86_400_000), domain },
       y: { label: inMoney ? currency : 'records', grid: true, ...shortNumbers },
       marks: [
         Plot.rectY(bars, {

@@ -18,7 +18,6 @@ const color: Plot.ScaleOptions = { domain: [...phases], range: phases.map(colorO
 export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figure | undefined {
   if (timeline === null) return undefined;
   const { bins, counted } = timeline;
-  const x = timeAxis(timeZone);
   const place = shiftFor(timeZone);
   const width = (bins.to - bins.from) / bins.count;
   const hasBars = counted <= MAX_BARS && chunks.length >= counted;
@@ -42,14 +41,15 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
   return {
     id: 'timeline',
     title: 'Timeline',
-    text: `${countOf(counted, 'chunk')} from ${timeText(bins.from, timeZone)} to ${timeText(bins.to, timeZone)} (${spanText(bins.to - bins.from)}): ${hasBars ? 'a bar each' : 'how many were in each phase'}. At most ${decimals(most, 2)} were being uploaded and processed at the same time.`,
+    text: `${countOf(counted, 'chunk')} from ${timeText(bins.from, timeZone)} to ${timeText(bins.to, timeZone)} (${spanText(bins.to - bins.from)}, ${timeZone}): ${hasBars ? 'a bar each' : 'how many were in each phase'}. At most ${formatCount(Math.ceil(most))} were being uploaded and processed at the same time.`,
     legend,
     draw: (drawn) =>
       hasBars
         ? {
             height: 50 + Math.max(bars.length === 0 ? 1 : counted, 3) * 14,
             marginLeft: 44,
-            x: x(drawn),
+            marginTop: 8,
+            x: timeAxis(drawn, bins.to - bins.from),
             y: { label: 'chunk', type: 'band', padding: 0.2, ...thinned(chunks.map(({ number }) => number)) },
             color,
             marks: [Plot.barX(bars, { x1: 'x1', x2: 'x2', y: 'chunk', fill: 'phase', title: 'title' })],
@@ -57,7 +57,7 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
         : {
             height: 240,
             marginLeft: 50,
-            x: x(drawn),
+            x: timeAxis(drawn, bins.to - bins.from),
             y: { label: 'chunks', grid: true },
             color,
             marks: [
@@ -119,7 +119,7 @@ export function throughputFigure({ timeline, timeZone }: RunReport): Figure | un
     draw: (drawn) => ({
       height: 220,
       marginLeft: 62,
-      x: timeAxis(timeZone)(drawn),
+      x: timeAxis(drawn, bins.to - bins.from),
       y: { label: `records a ${unit}`, grid: true, zero: true, ...shortNumbers },
       color: { domain: kinds.map(({ name }) => name), range: kinds.map(({ color: one }) => one) },
       marks: [
@@ -148,10 +148,23 @@ export const shortNumbers: Plot.ScaleOptions = {
   ticks: 5,
 };
 
-/** An axis of moments, with as many labels as there is room for. */
-export function timeAxis(timeZone: string): (width: number) => Plot.ScaleOptions {
-  return (width) => ({ type: 'utc', label: `time (${timeZone})`, ticks: width < 500 ? 4 : 8 });
+/** An axis of moments, with as many labels as there is room for. @param span in milliseconds. */
+export function timeAxis(width: number, span: number): Plot.ScaleOptions {
+  const ticks = width < 300 ? 3 : width < 500 ? 4 : 8;
+  const axis = { type: 'utc', label: null, ticks } as const;
+  if (span > 3 * DAY) return axis;
+  const isShort = span < 10 * 60_000;
+  return {
+    ...axis,
+    tickFormat: (at: Date, index: number) => {
+      const [day, time] = at.toISOString().split('T') as [string, string];
+      const shown = time.slice(0, isShort ? 8 : 5);
+      return index === 0 || time.startsWith('00:00:00') ? `${shown}\n${day.slice(5)}` : shown;
+    },
+  };
 }
+
+const DAY = 86_400_000;
 
 /** Labels of some chunks, if there are many. */
 function thinned(numbers: readonly number[]): Plot.ScaleOptions {

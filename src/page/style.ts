@@ -20,7 +20,7 @@ section,figure{margin:2.25rem 0 0}
 dl.numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0 0}
 dl.numbers div{background:var(--panel);padding:.5rem .7rem;border-radius:.4rem}
 dt{color:var(--muted);font-size:.87rem}dd{margin:0}
-dl.numbers dd{font-size:1.2rem;font-variant-numeric:tabular-nums}dl.numbers dd small{font-size:.85rem;color:var(--muted)}
+dl.numbers dd{font-size:1.2rem;font-variant-numeric:tabular-nums}dl.numbers dd small{white-space:nowrap;font-size:.85rem;color:var(--muted)}
 dl.facts{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:1rem 0 0}
 svg.plot{display:block;max-width:100%;height:auto;overflow:visible;--plot-background:var(--back)}
 svg.plot text{white-space:pre}
@@ -28,13 +28,14 @@ svg.plot text{white-space:pre}
 @media screen and (max-width:600px){.wide{display:none}.narrow{display:block}dl.facts{grid-template-columns:1fr}dl.facts dd{margin-bottom:.4rem}}
 ul.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:.4rem 0;padding:0;font-size:.9rem}
 ul.legend span{display:inline-block;width:.8rem;height:.8rem;border-radius:2px;margin-right:.35rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}
-.small{display:grid;grid-template-columns:repeat(auto-fit,minmax(15rem,1fr));gap:1.25rem;margin-top:.8rem}
+.small{display:grid;grid-template-columns:repeat(auto-fit,minmax(14rem,1fr));gap:1.25rem;margin-top:.8rem}
 details{margin-top:.4rem}summary{cursor:pointer;color:var(--muted)}
 .scroll{overflow:auto;max-height:34rem;border:1px solid var(--line);margin-top:.4rem}
 table{border-collapse:collapse;font-size:.87rem;width:100%;overflow-wrap:normal}
 th,td{padding:.25rem .55rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}
 td:first-child{overflow-wrap:anywhere}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+#chunks td{white-space:nowrap}
 th{position:sticky;top:0;background:var(--panel);white-space:nowrap}
 th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--bar)}
 th[aria-sort=ascending] button::after{content:" \\25B2"}th[aria-sort=descending] button::after{content:" \\25BC"}
