@@ -106,7 +106,9 @@ export {
 } from './report/ledger.js';
 export { createRunMeasure, type ProcessFigures, phases, type RunMeasure } from './report/measure-run.js';
 export { priceOf, recordsToSend } from './report/origins.js';
+export type { RunReport } from './report/run-report.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
+export type { Unusual } from './report/unusual.js';
 export { createOutputLayout, outputColumns, outputHeader } from './results/output-layout.js';
 export { createRowReader, type RowObject } from './results/read-rows.js';
 export { checkRow, type RowSchema } from './results/standard-schema.js';
@@ -158,6 +160,7 @@ export {
   type UploadSum,
 } from './run/recover.js';
 export type { RecoveredAnswers } from './run/recover-answers.js';
+export { type ReportOptions, reportPage, reportRun, writeReport } from './run/report-run.js';
 export {
   type RunOptions,
   type RunPorts,

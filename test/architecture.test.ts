@@ -16,6 +16,7 @@ const base = [
   'logger',
   'failpoints',
   'output-format',
+  'failure-reasons',
 ];
 const middle = ['reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
 
@@ -43,7 +44,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'type run-context',
   ],
   notify: ['report', 'api', 'type checkpoint', 'type config', 'streams', ...base],
+  page: ['type checkpoint', 'report', ...base],
   run: [
+    'page',
     'source',
     'spool',
     'stages',
@@ -94,6 +97,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'sqlite-driver',
     'disk-error',
     'make-folder',
+    'failure-reasons',
     'types',
     'errors',
   ],
@@ -111,6 +115,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   kernel: ['errors'],
   logger: [],
   failpoints: [],
+  'failure-reasons': ['type types'],
   'output-format': [],
   hints: ['errors'],
   'nearest-name': [],
@@ -136,6 +141,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   bytes: ['src/quantities.ts'],
   ms: ['src/quantities.ts'],
   'p-limit': ['src/streams/'],
+  '@observablehq/plot': ['src/page/'],
+  linkedom: ['src/page/'],
   'p-retry': ['src/api/'],
   'prom-client': ['src/notify/'],
 };

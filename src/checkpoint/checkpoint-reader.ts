@@ -1,5 +1,8 @@
 /** The reading half of the checkpoint port, for the process that writes and for processes that only read. */
+
+import type { FailureReason } from '../failure-reasons.js';
 import type { Doubt, Segment, StoredPart } from '../types.js';
+import type { Night } from './night.js';
 import type { RecordedLoad } from './recorded-load.js';
 import type {
   ChunkRow,
@@ -14,6 +17,28 @@ import type {
   Tally,
   Upload,
 } from './state.js';
+
+/** When a chunk passed each step, in epoch milliseconds; null for a step that it has not passed, or of an older version. */
+export interface ChunkTimes
+  extends Pick<
+    ChunkRow,
+    'number' | 'round' | 'records' | 'state' | 'attempt' | 'folio' | 'counts' | 'cause'
+  > {
+  readonly cutAt: number | null;
+  /** When its last upload began, and when its reply was read. */
+  readonly uploadAt: number | null;
+  readonly submittedAt: number | null;
+  readonly finishedAt: number | null;
+  readonly downloadedAt: number | null;
+  /** When its last record was in the work file. Chunks of rounds have none. */
+  readonly mergedAt: number | null;
+}
+
+/** Records paid for on a day. */
+export interface SpentOnDay {
+  readonly day: string;
+  readonly records: number;
+}
 
 export interface CheckpointReader {
   /**
@@ -34,6 +59,11 @@ export interface CheckpointReader {
   runs(pipeline?: string): Promise<readonly Run[]>;
   /** Every file that a pipeline has published, including partial ones and samples, newest first. */
   publications(pipeline: string): Promise<readonly PublishedFile[]>;
+  /**
+   * The facts of the last whole outputs of a pipeline, newest publication first. A run that was published several times
+   * comes several times.
+   */
+  nights(pipeline: string, limit: number): Promise<readonly Night[]>;
   /** The last load of a run's publication that was recorded. */
   lastLoad(run: string): Promise<RecordedLoad | undefined>;
 
@@ -55,6 +85,10 @@ export interface CheckpointReader {
   lastStretch(run: string, beforeRecord?: number): Promise<Stretch | undefined>;
   /** The first stretch in the work file that begins after the record. */
   nextStretch(run: string, afterRecord: number): Promise<Stretch | undefined>;
+  /** When chunks of all rounds passed their steps, by number: at most `limit`, with numbers above `after`. */
+  chunkTimes(run: string, after: number, limit: number): Promise<readonly ChunkTimes[]>;
+  /** Why rows in the work file have no prediction, the commonest reasons first. */
+  failureReasons(run: string): Promise<readonly FailureReason[]>;
   /** The numbers of the records in a chunk, ascending; undefined if they are simply the source's next ones. */
   pickedRecords(run: string, chunk: number): Promise<readonly number[] | undefined>;
 
@@ -94,6 +128,12 @@ export interface CheckpointReader {
    * searches that belong to none.
    */
   spending(pipeline: string, run: string | null, day: string): Promise<Spending>;
+  /**
+   * Records paid for by a pipeline on each day from this one on, ambiguous ones included, oldest day first. Leaves out
+   * what a local service has answered: runs that were rehearsals, and such searches.
+   * @param day such as `2026-11-21`.
+   */
+  spendingByDay(pipeline: string, day: string): Promise<readonly SpentOnDay[]>;
   /** The columns of this pipeline's results on this service; undefined before the first success. */
   knownColumns(pipeline: string, service: string): Promise<readonly string[] | undefined>;
   /** All segments of bought answers; the one with the newest answer first. */

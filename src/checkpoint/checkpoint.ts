@@ -33,7 +33,9 @@ import type {
   Withheld,
 } from './state.js';
 
-export type { CheckpointReader } from './checkpoint-reader.js';
+export type { FailureReason } from '../failure-reasons.js';
+export type { CheckpointReader, ChunkTimes, SpentOnDay } from './checkpoint-reader.js';
+export type * from './night.js';
 export type { RecordedLoad } from './recorded-load.js';
 export type * from './state.js';
 
@@ -65,8 +67,9 @@ export interface Checkpoint extends CheckpointReader {
    * and is added only while the source is not cut completely. A chunk of a round must begin after all other chunks of
    * the round, and the round must be the first open one. Not synced: the intent, which comes before the upload, is
    * synced.
+   * @param at when, in epoch milliseconds, as in the other methods; without it the time is not kept.
    */
-  recordCut(run: string, chunk: NewChunk): Promise<ChunkRow>;
+  recordCut(run: string, chunk: NewChunk, at?: number): Promise<ChunkRow>;
   /** The source is cut completely: fixes the run's number of chunks. */
   recordAllCut(run: string): Promise<void>;
   /**
@@ -128,6 +131,7 @@ export interface Checkpoint extends CheckpointReader {
     chunk: number,
     counts: FolioCounts,
     parts: readonly PartReference[],
+    at?: number,
   ): Promise<ChunkRow>;
   /** The listed parts of a `finished` or `downloaded` chunk: successful ones first, then by number. */
   listedParts(run: string, chunk: number): Promise<readonly PartReference[]>;
@@ -144,7 +148,7 @@ export interface Checkpoint extends CheckpointReader {
     parts: readonly StoredPart[],
   ): Promise<ChunkRow>;
   /** `finished` to `downloaded`: all listed parts are stored. A `downloaded` chunk stays `downloaded`. */
-  recordDownloaded(run: string, chunk: number): Promise<ChunkRow>;
+  recordDownloaded(run: string, chunk: number, at?: number): Promise<ChunkRow>;
   /**
    * A chunk that is not being uploaded, refused or split, and none of whose rows is merged, to `unprocessed`; stored
    * parts are kept.
@@ -204,7 +208,7 @@ export interface Checkpoint extends CheckpointReader {
    * every chunk of the source with records up to the stretch's end is answered. Not synced: the work file would be cut
    * back (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
    */
-  recordMerged(run: string, stretch: Stretch): Promise<void>;
+  recordMerged(run: string, stretch: Stretch, at?: number): Promise<void>;
   /** Stretches that end at this record or after it are no longer in the work file. */
   recordUnmerged(run: string, fromRecord: number): Promise<void>;
 
@@ -226,7 +230,7 @@ export interface Checkpoint extends CheckpointReader {
    */
   recordPublishing(run: string, publication: NewPublication, values?: NewRun['frozen']): Promise<Publication>;
   /**
-   * `publishing` to `done`. After a partial publication: to `open`, without the publication.
+   * `publishing` to `done`, and the facts of its night become part of the history. After a partial publication: to `open`, without the publication.
    * @param stamp the stamp of the output in place.
    * @param segment the answers that the run has bought; replaces an older segment of the run.
    */

@@ -1,4 +1,6 @@
 /** The types of the stored state: runs, chunks, upload attempts, and sums of them. */
+
+import type { FailureReason } from '../failure-reasons.js';
 import type { PublishedSettings } from '../output-format.js';
 import type {
   Choice,
@@ -14,6 +16,7 @@ import type {
   Source,
   UnprocessedCause,
 } from '../types.js';
+import type { NightFacts } from './night.js';
 
 /**
  * `open`: in progress, or can be resumed. `publishing`: the output is complete and hashed, and is being put in place.
@@ -70,6 +73,8 @@ export interface Publication {
   readonly drift?: Drift;
   /** When all of it was ready to be put in place, in epoch milliseconds. Missing in older publications. */
   readonly at?: number;
+  /** What later nights are compared with. Missing in partial and in older publications. */
+  readonly night?: NightFacts;
 }
 
 /** Why a complete run is withheld: how its records have ended, which the chunks no longer tell after a prune. */
@@ -165,6 +170,8 @@ export interface Stretch {
   readonly workEnd: number;
   /** Hash of the bytes that it has added to the work file, hex; null if not known. */
   readonly sha256: string | null;
+  /** Why some of its rows have no prediction; left out if all have one. */
+  readonly reasons?: readonly FailureReason[];
 }
 
 /** How many rows ended in each way. The counts without origin add up to all rows. */

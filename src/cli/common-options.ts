@@ -148,6 +148,11 @@ export function refuseFileAsRun(command: string, run: string, file: string | und
   });
 }
 
+/** The arguments `[run] [file]`: the run may be left out before a config file, and is the last one then. */
+export function runAndFile(first = 'last', second: string | undefined): [string, string | undefined] {
+  return second === undefined && /\.(ya?ml|json)$/i.test(first) ? ['last', first] : [first, second];
+}
+
 /** Who holds a lock that this process has taken, for the message to others. */
 export function lockHolder(): NonNullable<RunOptions['holder']> {
   return { pid: process.pid, command: process.argv.slice(2).join(' ') };

@@ -56,7 +56,7 @@ export function completeCommands(text: string, flags: readonly ConfigFlag[]): st
 
 /** "The next foliopipe run" is no command to type. The second group is what stands behind the command's name. */
 const commandInText =
-  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
 
 /** Other commands name a sample by its run. */
 function takes(command: string, { name }: ConfigFlag): boolean {

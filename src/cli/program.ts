@@ -61,6 +61,12 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./commands/runs.js')).addRuns,
   },
   {
+    name: 'report',
+    usage: '[options] [run] [file]',
+    description: 'write an HTML page about a run: its timeline, failures, codes, and the nights before',
+    load: async () => (await import('./commands/report.js')).addReport,
+  },
+  {
     name: 'publish',
     usage: '[options] <run> [file]',
     description:
@@ -135,13 +141,6 @@ export const rows: readonly Row[] = [
     description:
       'the local prediction service: same interface, real predictions by a lexical baseline, no cost',
     load: async () => (await import('./commands/serve.js')).addServe,
-  },
-  {
-    name: 'report',
-    usage: '[options]',
-    description: 'reports on runs (not available in this release)',
-    hidden: true,
-    load: async () => addUnavailable,
   },
   {
     name: 'init',

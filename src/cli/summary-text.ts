@@ -72,6 +72,7 @@ function published(summary: RunSummary): string[] {
     ...timeLines(summary),
     ...columnLines(columns),
     ...driftLines(summary),
+    ...summary.unusual.map(({ text }) => `  unusual   ${text}`),
     ...deltaLines(summary),
     ...loadLines(summary),
     `  manifest  ${manifest}`,

@@ -20,6 +20,7 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   }
   checkSourcePlace(sections, onProblem);
   checkOutputPath(sections, onProblem);
+  checkReport(sections, onProblem);
   checkFolder(sections, onProblem);
   checkTypes(sections, onProblem);
   checkDelta(sections, onProblem);
@@ -66,6 +67,15 @@ function checkColumns({ upload, result }: Sections, onProblem: OnProblem): void 
       'upload.keyColumn',
       `upload.columns also sends a column ${keyColumn}; choose another name, or null`,
     );
+  }
+  if (result && result.columns.length > 0 && result.onChange !== 'add') {
+    for (const [key, column] of Object.entries(result.report)) {
+      if (column === null || result.columns.includes(column)) continue;
+      onProblem(
+        `result.report.${key}`,
+        `result.columns has no ${column}; it has ${result.columns.join(', ')}`,
+      );
+    }
   }
   const unsent = result?.echo?.filter((name) => !Object.hasOwn(columns, name)) ?? [];
   if (unsent.length > 0) {
@@ -116,6 +126,16 @@ function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnPr
   }
   if (output && stateDir !== undefined && `${resolve(output.path)}${sep}`.startsWith(`${stateDir}${sep}`)) {
     onProblem('output.path', 'lies in stateDir, whose files belong to foliopipe');
+  }
+}
+
+function checkReport({ report, output, source, stateDir }: Sections, onProblem: OnProblem): void {
+  const html = report?.html;
+  if (html == null) return;
+  if (output && html === output.path) onProblem('report.html', 'is the output itself; write another file');
+  if (html === source?.path) onProblem('report.html', 'is the source itself, which must stay as it is');
+  if (stateDir !== undefined && html.startsWith(`${stateDir}${sep}`)) {
+    onProblem('report.html', 'lies in stateDir, whose files belong to foliopipe');
   }
 }
 

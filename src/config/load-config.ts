@@ -178,6 +178,7 @@ const PATHS: ReadonlySet<string> = new Set([
   'source.path',
   'service.tokenFile',
   'output.path',
+  'report.html',
   'report.textfile',
   'stateDir',
 ]);

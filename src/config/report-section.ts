@@ -1,4 +1,5 @@
-/** The section `report`: who is told how a run has ended, a file of metrics for Prometheus and an address. */
+/** The section `report`: who is told how a run has ended: a page for people, a file of metrics for Prometheus, and an address. */
+import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { isLoopbackHost } from './service-section.js';
@@ -19,6 +20,11 @@ const webhook = z
   .default(null);
 
 export const reportSchema = z.strictObject({
+  html: filePath
+    .transform((path) => resolve(path))
+    .nullable()
+    .describe('null, or the path of a file')
+    .default(null),
   textfile: filePath
     .refine((path) => path.endsWith(PROM), {
       error: `must end in ${PROM}: node_exporter reads no other file`,

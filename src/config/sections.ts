@@ -1,4 +1,3 @@
-/** The schemas of all sections of the config except `service`. */
 import { z } from 'zod';
 import { type ColumnType, isOtherFormat, outputFormat, readColumnType } from '../output-format.js';
 import { isFolder, isPublicationFolder } from './output-folder.js';
@@ -172,10 +171,20 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+const answerColumn = z
+  .string()
+  .min(1)
+  .nullable()
+  .describe("null, or the name of a column of the service's answers")
+  .default(null);
+
 export const resultSchema = z.strictObject({
   columns: columnNames(0).default([]),
   echo: columnNames(0).nullable().describe('null, or a list of sent columns, each once').default(null),
   onChange: choice(['fail', 'add', 'ignore']).default('fail'),
+  report: z
+    .strictObject({ code: answerColumn, confidence: answerColumn })
+    .default({ code: null, confidence: null }),
 });
 
 /** Permission bits written in octal. The owner can read and write: the run must be able to finish its own file. */

@@ -33,7 +33,7 @@ export async function digestRows(
 ): Promise<void> {
   const kernel = new DigestKernel(secret, table.keyFields);
   try {
-    for await (const batch of rowsOf(table)) {
+    for await (const batch of outputRows(table)) {
       signal.throwIfAborted();
       writer.add(kernel.rows(batch));
     }
@@ -64,7 +64,7 @@ export async function writeDeltaRows(
   };
   out.utf8(stringify([[...table.columns, changeColumn]]));
   if (added.count + changed.count > 0) {
-    for await (const batch of rowsOf(table)) {
+    for await (const batch of outputRows(table)) {
       const { bytes, starts, ends, fields, count, firstRecord } = batch;
       for (let row = 0; row < count; row++) {
         const isAdded = added.has(firstRecord - 1 + row);
@@ -111,7 +111,14 @@ function writeRemoved(out: ByteWriter, { columns, keyFields }: OutputTable, text
   out.ascii('removed\n');
 }
 
-async function* rowsOf({ path, columns }: OutputTable): AsyncGenerator<Batch> {
+/**
+ * The rows of an output.
+ * @throws UntrustedError `OUTPUT_UNREADABLE`.
+ */
+export async function* outputRows({
+  path,
+  columns,
+}: Pick<OutputTable, 'path' | 'columns'>): AsyncGenerator<Batch> {
   const header = Buffer.byteLength(stringify([columns]));
   yield* scanRecords(readPieces(path, header), {
     delimiter: ',',

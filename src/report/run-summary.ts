@@ -1,9 +1,10 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
-import type { CheckpointReader, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Night, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
 import { dataPath, publicationPlace } from '../config/output-folder.js';
 import { fixedOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
 import { FoliopipeError } from '../errors.js';
+import type { FailureReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { LoadReport } from '../load/load-target.js';
 import { weakEchoText } from '../results/declared-echo.js';
@@ -15,6 +16,7 @@ import { withheldExitCode } from './exit-code.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
 import type { ProcessFigures, RunMeasure } from './measure-run.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
+import { findUnusual, nightsBefore, type Unusual } from './unusual.js';
 
 export interface RunSummary extends CostFigures {
   readonly run: string;
@@ -52,7 +54,7 @@ export interface RunSummary extends CostFigures {
   } | null;
   readonly counts: Counts;
   /** Why records have no prediction, the commonest reasons first, at most 20 of them. The texts come from the service. */
-  readonly failedBy: readonly FailedBy[];
+  readonly failedBy: readonly FailureReason[];
   /** The records by the origin of their answers. In a run that is not published, some of them have not ended yet. */
   readonly origins: Origins;
   /** What was not paid for, because the answer was known. */
@@ -92,6 +94,8 @@ export interface RunSummary extends CostFigures {
   } | null;
   /** How answers that were bought again differ from the earlier ones; left out if there are none. */
   readonly drift?: Drift;
+  /** What is unlike the nights before (docs/report.md); empty while too few of them are known. */
+  readonly unusual: readonly Unusual[];
   /** How its rows differ from the base, the publication before; both are left out without a delta. */
   readonly base?: PublishedDelta['base'];
   readonly delta?: Omit<PublishedDelta, 'base' | 'digests'> & { readonly path: string };
@@ -103,13 +107,6 @@ export interface RunSummary extends CostFigures {
   readonly finishedAt: number | null;
   /** What this process has done for the run; null if it only looks at it. */
   readonly thisProcess: ProcessFigures | null;
-}
-
-/** Records without a prediction for one reason; its text is null for all other reasons with this code. */
-export interface FailedBy {
-  readonly code: string;
-  readonly reason: string | null;
-  readonly records: number;
 }
 
 const maxAdoptable = 50;
@@ -130,10 +127,8 @@ export interface SummaryNotes {
 export interface SummarySources {
   readonly checkpoint: Pick<
     CheckpointReader,
-    'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications' | 'spending'
-  > & {
-    failureReasons?(run: string): Promise<readonly FailedBy[]>;
-  };
+    'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications' | 'spending' | 'nights' | 'failureReasons'
+  >;
   readonly output: Pick<OutputStore, 'identity'>;
   /** The price of a record. */
   readonly config: Pick<Config, 'budget'>;
@@ -178,7 +173,7 @@ export async function summarizeRun(
     released,
     withheld: withheld && (await withheldFacts({ checkpoint, output }, run, withheld)),
     counts: (ended ?? withheld)?.counts ?? countsOf(run.source, tally),
-    failedBy: (await checkpoint.failureReasons?.(id)) ?? [],
+    failedBy: await checkpoint.failureReasons(id),
     origins,
     saved: savedBy(origins, config.budget),
     ...(await costFigures(checkpoint, run, tally, config.budget)),
@@ -204,6 +199,7 @@ export async function summarizeRun(
     },
     ...(published && deltaOf(published, place)),
     ...(ended?.drift && { drift: ended.drift }),
+    unusual: published === null ? [] : await unusualOf(checkpoint, run.pipeline, published.number),
     ...(load && { load }),
     manifest: published && manifestPath(place),
     marker: published && markerPath(place, run, published.exitCode),
@@ -211,6 +207,29 @@ export async function summarizeRun(
     finishedAt: run.finishedAt,
     thisProcess: measure?.figures() ?? null,
   };
+}
+
+/** Publications of a pipeline among which the nights before are looked for: a run may have several. */
+const RECENT = 100;
+
+/** What is known of a publication as a night, and the nights before it. */
+export async function nightOf(
+  checkpoint: Pick<CheckpointReader, 'nights'>,
+  pipeline: string,
+  publication: number,
+): Promise<{ readonly night: Night; readonly before: readonly Night[] } | undefined> {
+  const nights = await checkpoint.nights(pipeline, RECENT);
+  const night = nights.find((one) => one.publication === publication);
+  return night && { night, before: nightsBefore(night, nights) };
+}
+
+async function unusualOf(
+  checkpoint: Pick<CheckpointReader, 'nights'>,
+  pipeline: string,
+  publication: number,
+): Promise<readonly Unusual[]> {
+  const found = await nightOf(checkpoint, pipeline, publication);
+  return found === undefined ? [] : findUnusual(found.night, found.before);
 }
 
 /** Says which publication is at the output's path now. Compares stamps and sizes only; no file is read. */

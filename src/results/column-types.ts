@@ -65,6 +65,36 @@ export function checkTypes(
 }
 
 /**
+ * Checks that the columns of `result.report` are among those that the service adds.
+ * @param added as far as they are known; nothing is checked if there are none, or if others may come.
+ * @throws ConfigError `REPORT_COLUMN_UNKNOWN`.
+ */
+export function checkReportColumns(
+  {
+    report,
+    onChange,
+  }: {
+    readonly report: Readonly<Record<'code' | 'confidence', string | null>>;
+    readonly onChange: 'fail' | 'add' | 'ignore';
+  },
+  added: readonly string[],
+): void {
+  if (added.length === 0 || onChange === 'add') return;
+  const found = Object.entries(report).find(([, column]) => column !== null && !added.includes(column));
+  if (found === undefined) return;
+  const [key, column] = found;
+  const meant = lookalikeName(column!, added);
+  throw new ConfigError(
+    'REPORT_COLUMN_UNKNOWN',
+    `result.report.${key}: the service adds no column ${showText(column!)}; it adds ${added.map((name) => showText(name)).join(', ')}`,
+    {
+      hint: `${meant === undefined ? 'correct it, or set it to null' : `did you mean ${showText(meant)}? write exactly that`}, then run the same command again`,
+      facts: { key: `result.report.${key}`, column },
+    },
+  );
+}
+
+/**
  * Checks that a Parquet file can hold the columns: most readers do not tell capitals apart.
  * @throws ConfigError `OUTPUT_NAMES_ALIKE`, also for a column without a name.
  */

@@ -1,5 +1,6 @@
 /** Counts how rows ended, by status and by origin (rule "Balance", docs/architecture.md#balance). */
-import type { RowCounts } from '../checkpoint/checkpoint.js';
+import type { FailureReason, RowCounts } from '../checkpoint/checkpoint.js';
+import { createReasonCounter } from '../failure-reasons.js';
 import { type Answers, statusOf } from './answers.js';
 
 /** The counts of no rows. */
@@ -36,6 +37,28 @@ export function countAnswers({ sources, source, indistinct, firsts }: Answers, c
   }
   const { unprocessed: _, ...taken } = reused;
   return { ...all, indistinct: indistinct.size, reused: taken, duplicates, skipped };
+}
+
+/**
+ * Counts why rows have no prediction.
+ * @param textOf the error's text of a result in a table of failures. Called for failed records alone.
+ */
+export function countReasons(
+  { sources, source, result }: Answers,
+  count: number,
+  textOf: (source: number, result: number) => string,
+): readonly FailureReason[] {
+  if (sources.every((one) => statusOf(one) === 'SUCCESSFUL')) return [];
+  const isFailure = sources.map((one) => statusOf(one) !== 'SUCCESSFUL');
+  const counter = createReasonCounter();
+  for (let i = 0; i < count; i++) {
+    const at = source[i]!;
+    if (!isFailure[at]) continue;
+    const one = sources[at]!;
+    if (one.origin === 'fixed') counter.add({ code: one.code, reason: one.reason, records: 1 });
+    else counter.add({ code: 'SERVICE_FAILED', reason: textOf(at, result[i]!), records: 1 });
+  }
+  return counter.top();
 }
 
 /** The counts of two sets of rows together. */

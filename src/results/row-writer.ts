@@ -1,5 +1,5 @@
 /** Writes records with their answers as rows of the output: from bytes to bytes. */
-import type { RowCounts } from '../checkpoint/checkpoint.js';
+import type { FailureReason, RowCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { COMMA, LF } from '../csv/bytes.js';
 import { type AnswerPart, type RowsExports, RowsKernel } from '../csv/kernel/rows-kernel.js';
@@ -10,12 +10,14 @@ import type { RecordBlock } from '../source/record-block.js';
 import type { Answers, FixedSource, Lineage, ResultSource } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
 import type { PartTable } from './part-table.js';
-import { countAnswers } from './row-counts.js';
+import { countAnswers, countReasons } from './row-counts.js';
 import { splitColumns } from './split-columns.js';
 
 export interface WrittenRows {
   readonly bytes: Buffer;
   readonly counts: RowCounts;
+  /** Why some of them have no prediction; left out if all have one. */
+  readonly reasons?: readonly FailureReason[];
 }
 
 /** Options that are the same for all rows of a run. */
@@ -77,7 +79,10 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
         out.byte(LF);
         return out.take();
       });
-      return { bytes, counts: countAnswers(answers, records.count) };
+      const why = countReasons(answers, records.count, (at, record) =>
+        failureText((sources[at] as ResultSource).table, record, reasons[at]!),
+      );
+      return { bytes, counts: countAnswers(answers, records.count), ...(why.length > 0 && { reasons: why }) };
     },
   };
 }
@@ -144,7 +149,6 @@ function reasonFields(
   return answers.length > 0 ? answers : fields.filter((field) => answered.includes(table.columns[field]!));
 }
 
-/** Writes several reason fields as the error's text: `name: value; ...`, without empty fields. */
 function writeFailure(
   out: ByteWriter,
   part: PartTable,
@@ -152,13 +156,19 @@ function writeFailure(
   reasons: readonly number[],
   added: number,
 ): void {
+  out.ascii(`${FAILURE},`);
+  writeValue(out, failureText(part, result, reasons));
+  out.ascii(','.repeat(added));
+}
+
+/** The error's text: the only reason field, or several of them as `name: value; ...`, without empty fields. */
+function failureText(part: PartTable, result: number, reasons: readonly number[]): string {
+  if (reasons.length === 1) return fieldValue(part, result, reasons[0]!);
   const values = reasons.flatMap((field) => {
     const value = fieldValue(part, result, field);
     return value === '' ? [] : [`${part.columns[field]}: ${value}`];
   });
-  out.ascii(`${FAILURE},`);
-  writeValue(out, values.join('; '));
-  out.ascii(','.repeat(added));
+  return values.join('; ');
 }
 
 /** The lineage columns of a row: what stands before the record's number, and what stands behind it. */

@@ -7,6 +7,7 @@ import type { DeltaStore } from '../delta/delta-store.js';
 import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
 import { recordsToSend } from '../report/origins.js';
+import { checkReportColumns } from '../results/column-types.js';
 import type { AnswerLookup } from '../reuse/answer-store.js';
 import { checkKnownTypes, expectedColumns } from '../stages/merge/result-columns.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
@@ -115,7 +116,9 @@ async function checkNewRun(
   await checkDisk(config, { source, records, keepsAnswers: choice !== null }, { ...options, logger });
   const { pipeline } = config;
   const row = { pipeline, service: context.service, columns: null, source, choice };
-  checkKnownTypes({ config, source }, await expectedColumns(context, row));
+  const expected = await expectedColumns(context, row);
+  checkKnownTypes({ config, source }, expected);
+  checkReportColumns(config.result, expected);
   await checkLoad(context, row);
 }
 

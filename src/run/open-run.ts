@@ -34,6 +34,7 @@ import {
   waitForLock,
 } from './open-state.js';
 import { createWatchedStore, type PreparedOutput, prepareOutput } from './prepare-output.js';
+import { writeOwnReport } from './report-run.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity, withAddressOf } from './service.js';
 import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
@@ -63,9 +64,12 @@ export async function withRun<T>(
     checkOpenFiles(config);
     const run = await openRun(config, options);
     const result = await body(run).catch(async (error: unknown) => {
+      const cause = runError(run, error);
+      await writeOwnReport(run, cause);
       await run.close().catch(() => undefined);
-      throw runError(run, error);
+      throw cause;
     });
+    await writeOwnReport(run);
     await run.close();
     return result;
   } catch (error) {

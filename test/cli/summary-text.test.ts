@@ -5,6 +5,7 @@ import { nothingTallied } from '../helpers/checkpoint/samples.js';
 
 const none = { records: 0, successful: 0, failed: 0, unprocessed: 0 };
 const done: RunSummary = {
+  unusual: [],
   run: 'r1',
   pipeline: 'nightly',
   service: 'https://service.test',
@@ -211,7 +212,7 @@ describe('the figures of a summary', () => {
   });
 
   it('name the commonest reasons, cut and escaped', () => {
-    const failedBy = [
+    const failedBy: RunSummary['failedBy'] = [
       { code: 'SERVICE_FAILED', reason: `no address \u{1b}[31m${'x'.repeat(300)}`, records: 60 },
       { code: 'SERVICE_FAILED', reason: 'state unknown', records: 30 },
       { code: 'NOTHING_TO_SEND', reason: 'blank', records: 5 },
@@ -225,7 +226,7 @@ describe('the figures of a summary', () => {
   });
 
   it('fit a terminal of 80 columns', () => {
-    const failedBy = [{ code: 'SERVICE_FAILED', reason: 'x'.repeat(400), records: 1e9 }];
+    const failedBy = [{ code: 'SERVICE_FAILED' as const, reason: 'x'.repeat(400), records: 1e9 }];
     const counts = { read: 1e9, successful: 9e8, failed: 9e7, unprocessed: 9e6, rejected: 1e6 };
     const columns = Array.from({ length: 30 }, (_, at) => `column_${at}`);
     const lines = linesOf({ ...figures, failedBy, counts, columns, outdated: 7 });

@@ -53,7 +53,7 @@ test('fills in every default', () => {
       currency: 'USD',
       timeZone: 'UTC',
     },
-    result: { columns: [], echo: null, onChange: 'fail' },
+    result: { columns: [], echo: null, onChange: 'fail', report: { code: null, confidence: null } },
     output: {
       path: '/base/out.csv',
       columns: 'all',
@@ -68,7 +68,7 @@ test('fills in every default', () => {
       types: {},
     },
     load: null,
-    report: { textfile: null, webhook: null },
+    report: { html: null, textfile: null, webhook: null },
     retention: { results: 2_592_000_000 },
     stateDir: '/base/.foliopipe',
     ownFiles: [],

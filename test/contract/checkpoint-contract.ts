@@ -5,6 +5,7 @@ import { adoptionContract } from './checkpoint-adoption.js';
 import { budgetContract } from './checkpoint-budget.js';
 import { confirmedContract } from './checkpoint-confirmed.js';
 import { cuttingContract } from './checkpoint-cutting.js';
+import { historyContract } from './checkpoint-history.js';
 import { outputContract } from './checkpoint-output.js';
 import { pruningContract } from './checkpoint-pruning.js';
 import { publicationContract } from './checkpoint-publication.js';
@@ -33,6 +34,7 @@ export function checkpointContract(name: string, withCheckpoint: WithCheckpoint)
     searchContract(withCheckpoint);
     outputContract(withCheckpoint);
     publicationContract(withCheckpoint);
+    historyContract(withCheckpoint);
     withheldContract(withCheckpoint);
     confirmedContract(withCheckpoint);
     pruningContract(withCheckpoint);

@@ -35,12 +35,12 @@ export function cutChanges(
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordCut: db.unsyncedChange((run: string, chunk: NewChunk) => {
+    recordCut: db.unsyncedChange((run: string, chunk: NewChunk, at?: number) => {
       const round = chunk.picked?.round ?? 0;
       const admitted = admit.run({ run, round, firstRecord: chunk.firstRecord });
       const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
       expectOneRow(admitted, 'recordCut', missing);
-      return insertChunk('recordCut', run, chunk);
+      return insertChunk('recordCut', run, chunk, at);
     }),
     recordAllCut: db.change((run: string) => {
       expectOneRow(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);
@@ -124,7 +124,7 @@ function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, New
 }
 
 /** Adds the row of a chunk, and its picked records, with the run's next number. */
-type InsertChunk = (method: string, run: string, chunk: NewChunk) => ChunkRow;
+type InsertChunk = (method: string, run: string, chunk: NewChunk, at?: number) => ChunkRow;
 
 /** Prepares the statements. The function must be called within a transaction. */
 function chunkInsertion(db: StateDatabase): InsertChunk {
@@ -133,15 +133,15 @@ function chunkInsertion(db: StateDatabase): InsertChunk {
     .pluck();
   const insert = db.prepare(`
     INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
-      end_file, end_offset, bytes, sha256)
+      end_file, end_offset, bytes, sha256, cut_at)
     VALUES (@run, @number, @round, @firstRecord, @lastRecord, @records, @startFile, @startOffset,
-      @endFile, @endOffset, @bytes, @sha256)`);
+      @endFile, @endOffset, @bytes, @sha256, @at)`);
   const insertPicked = db.prepare(
     'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)',
   );
   const chunkOf = chunkRead(db);
 
-  return (method, run, added) => {
+  return (method, run, added, at) => {
     const { start, end, picked, ...chunk } = added;
     if (!containsPicked(added)) {
       throw new CheckpointStateError(method, `a new chunk of run ${run} has other records than picked`);
@@ -156,6 +156,7 @@ function chunkInsertion(db: StateDatabase): InsertChunk {
       startOffset: start.offset,
       endFile: end.file,
       endOffset: end.offset,
+      at: at ?? null,
     });
     if (picked !== null) insertPicked.run({ run, number, numbers: packNumbers(picked.numbers) });
     return chunkOf(run, number)!;

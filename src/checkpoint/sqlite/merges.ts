@@ -1,4 +1,6 @@
 /** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
+
+import { createReasonCounter, type FailureReason } from '../../failure-reasons.js';
 import type { Checkpoint, CheckpointReader, Stretch } from '../checkpoint.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
@@ -21,6 +23,7 @@ interface StoredStretch {
   duplicate_failed: number;
   duplicate_unprocessed: number;
   skipped: number;
+  reasons: string | null;
 }
 
 /** Makes `recordMerged` and `recordUnmerged`. */
@@ -29,10 +32,10 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
   const merge = db.prepare(`
     INSERT INTO stretches (run, first_record, last_record, records, end_file, end_offset, work_end, sha256,
       successful, failed, unprocessed, indistinct, reused_successful, reused_failed,
-      duplicate_successful, duplicate_failed, duplicate_unprocessed, skipped)
+      duplicate_successful, duplicate_failed, duplicate_unprocessed, skipped, reasons, merged_at)
     SELECT @run, @firstRecord, @lastRecord, @records, @endFile, @endOffset, @workEnd, @sha256,
       @successful, @failed, @unprocessed, @indistinct, @reusedSuccessful, @reusedFailed,
-      @duplicateSuccessful, @duplicateFailed, @duplicateUnprocessed, @skipped
+      @duplicateSuccessful, @duplicateFailed, @duplicateUnprocessed, @skipped, @reasons, @at
     FROM (SELECT coalesce(max(last_record), 0) AS last FROM (
       SELECT last_record FROM stretches WHERE run = @run ORDER BY first_record DESC LIMIT 1))
     WHERE EXISTS (SELECT 1 FROM runs WHERE id = @run)
@@ -54,8 +57,8 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordMerged: db.unsyncedChange((run: string, stretch: Stretch) => {
-      const { firstRecord, lastRecord, records, end, counts, workEnd, sha256 } = stretch;
+    recordMerged: db.unsyncedChange((run: string, stretch: Stretch, at?: number) => {
+      const { firstRecord, lastRecord, records, end, counts, workEnd, sha256, reasons } = stretch;
       const { successful, failed, unprocessed, indistinct, reused, duplicates, skipped } = counts;
       const merged = merge.run({
         run,
@@ -76,6 +79,8 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
         duplicateFailed: duplicates.failed,
         duplicateUnprocessed: duplicates.unprocessed,
         skipped,
+        reasons: reasons === undefined ? null : JSON.stringify(reasons),
+        at: at ?? null,
       });
       const span = `records ${firstRecord} to ${lastRecord} of run ${run}`;
       const missing = `${span} are not the next to merge, have no answer yet, or have other counts`;
@@ -101,14 +106,27 @@ export const UNMERGE = `${TAKE_OUT} AND last_record >= @fromRecord
 export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (last_record >= @fromRecord
     OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;
 
-/** Makes `lastStretch` and `nextStretch`. */
-export function stretchReads(db: StateDatabase): Pick<CheckpointReader, 'lastStretch' | 'nextStretch'> {
+/** Makes `lastStretch`, `nextStretch` and `failureReasons`. */
+export function stretchReads(
+  db: StateDatabase,
+): Pick<CheckpointReader, 'lastStretch' | 'nextStretch' | 'failureReasons'> {
   const last = db.prepare<[string, number], StoredStretch>(`
     SELECT * FROM stretches WHERE run = ? AND first_record < ? ORDER BY first_record DESC LIMIT 1`);
   const next = db.prepare<[string, number], StoredStretch>(`
     SELECT * FROM stretches WHERE run = ? AND first_record > ? ORDER BY first_record LIMIT 1`);
 
+  const reasons = db
+    .prepare<[string], string>('SELECT reasons FROM stretches WHERE run = ? AND reasons IS NOT NULL')
+    .pluck();
+
   return {
+    failureReasons: db.read((run: string) => {
+      const counter = createReasonCounter();
+      for (const text of reasons.iterate(run)) {
+        for (const reason of JSON.parse(text) as readonly FailureReason[]) counter.add(reason);
+      }
+      return counter.top();
+    }),
     lastStretch: db.read((run: string, beforeRecord = Number.MAX_SAFE_INTEGER) =>
       toStretchIfAny(last.get(run, beforeRecord)),
     ),
@@ -138,6 +156,7 @@ function toStretchIfAny(row: StoredStretch | undefined): Stretch | undefined {
       },
       workEnd: row.work_end,
       sha256: row.sha256,
+      ...(row.reasons !== null && { reasons: JSON.parse(row.reasons) as FailureReason[] }),
     }
   );
 }

@@ -15,6 +15,7 @@ import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges, refusalChanges } from './cutting.js';
+import { historyReads } from './history.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { openWritingConnection } from './open-connection.js';
 import { openReadingConnection } from './open-for-reading.js';
@@ -26,7 +27,7 @@ import { pruneChange, runChanges, runReads } from './runs.js';
 import { searchChanges, searchReads } from './searches.js';
 import { segmentChanges, segmentReads } from './segments.js';
 import { allSingleSearches, singleSearchChanges, singleSearchReads } from './single-searches.js';
-import { spendingRead } from './spending.js';
+import { spendingRead, spendingReads } from './spending.js';
 import { createStateDatabase, type StateDatabase } from './state-database.js';
 import { tallyRead } from './tally.js';
 import { translateStateError } from './translate-state-error.js';
@@ -138,9 +139,11 @@ function checkpointReads(db: StateDatabase): CheckpointReader {
     ...tallyRead(db),
     ...columnReads(db),
     ...stretchReads(db),
+    ...historyReads(db),
     ...segmentReads(db),
     ...searchReads(db),
     ...singleSearchReads(db),
     spending: db.readTogether(spendingRead(db)),
+    ...spendingReads(db),
   };
 }

@@ -18,7 +18,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
   const chunkOf = chunkRead(db);
   const storedParts = storedPartsRead(db);
   const finish = db.prepare(`
-    UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed
+    UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed, finished_at = @at
     WHERE run = @run AND number = @chunk AND state = 'submitted'`);
   const replace = db.prepare<[object], { round: number; first: number }>(`
     UPDATE chunks SET state = 'downloaded', successful = @successful, failed = @failed
@@ -34,7 +34,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     WHERE run = @run AND chunk = @chunk AND file_status = @fileStatus AND part = @part AND EXISTS
       (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND state = 'finished')`);
   const complete = db.prepare(`
-    UPDATE chunks SET state = 'downloaded'
+    UPDATE chunks SET state = 'downloaded', downloaded_at = @at
     WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded') AND NOT EXISTS
       (SELECT 1 FROM parts WHERE run = @run AND chunk = @chunk AND sha256 IS NULL)`);
   const giveUp = db.prepare(`
@@ -61,10 +61,14 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
 
   return {
     recordFinished: db.unsyncedChange(
-      (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[]) => {
+      (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[], at?: number) => {
         const { successful, failed } = counts;
         const missing = `no chunk ${chunk} of run ${run} that is submitted`;
-        expectOneRow(finish.run({ run, chunk, successful, failed }), 'recordFinished', missing);
+        expectOneRow(
+          finish.run({ run, chunk, successful, failed, at: at ?? null }),
+          'recordFinished',
+          missing,
+        );
         const stored = storedParts(run, chunk);
         const listed = parts.map(({ fileStatus, part }) => {
           const isThis = (one: PartReference) => one.fileStatus === fileStatus && one.part === part;
@@ -96,9 +100,9 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
         return chunkOf(run, chunk)!;
       },
     ),
-    recordDownloaded: db.change((run: string, chunk: number) => {
+    recordDownloaded: db.change((run: string, chunk: number, at?: number) => {
       const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
-      expectOneRow(complete.run({ run, chunk }), 'recordDownloaded', missing);
+      expectOneRow(complete.run({ run, chunk, at: at ?? null }), 'recordDownloaded', missing);
       return chunkOf(run, chunk)!;
     }),
     recordUnprocessed: db.change((run: string, chunk: number, cause: UnprocessedCause) => {

@@ -37,7 +37,8 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
       frozen = json_patch(frozen, @frozen)
     WHERE id = @run`);
   const stampFile = db.prepare(`
-    UPDATE publications SET stamp = @stamp
+    UPDATE publications SET stamp = @stamp,
+      night = (SELECT publication ->> 'night' FROM runs WHERE id = @run)
     WHERE (pipeline, number) =
       (SELECT pipeline, publication ->> 'number' FROM runs WHERE id = @run AND state = 'publishing')`);
   const isPartial = db

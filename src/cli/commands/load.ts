@@ -11,6 +11,7 @@ import {
   type CommonOptions,
   type Finish,
   readConfig,
+  runAndFile,
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
@@ -33,7 +34,7 @@ export function addLoad(command: Command, finish: Finish): void {
     );
   withOutputOptions(withConfigOptions(command)).action(
     async (first: string | undefined, second: string | undefined, options: Options) => {
-      const [run, file] = readArguments(first, second);
+      const [run, file] = runAndFile(first, second);
       if (options.print !== undefined) {
         await print(await printRunLoad(await readConfig(options, file, 'nothing'), run, options.print));
         return finish(0);
@@ -49,11 +50,6 @@ export function addLoad(command: Command, finish: Finish): void {
       );
     },
   );
-}
-
-/** The run may be left out before a config file. */
-function readArguments(first = 'last', second: string | undefined): [string, string | undefined] {
-  return second === undefined && /\.(ya?ml|json)$/i.test(first) ? ['last', first] : [first, second];
 }
 
 function loadedText(loaded: LoadedRun): string {

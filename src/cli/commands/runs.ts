@@ -13,6 +13,7 @@ import { print, printJson, stderr } from '../output.js';
 import { exitCodeOf, type ListedRun, runsTable } from '../runs-table.js';
 import { openState } from '../session.js';
 import { addPrune } from './prune.js';
+import { addShow } from './show.js';
 
 interface Options extends CommonOptions {
   readonly all?: boolean;
@@ -21,6 +22,7 @@ interface Options extends CommonOptions {
 export function addRuns(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file').option('--all', 'every pipeline in the state folder');
   addPrune(command, finish);
+  addShow(command, finish);
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const state = await openState(config);

@@ -9,7 +9,7 @@ import {
 } from '../read-source.js';
 import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
 
-export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'at'> & {
+export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'clock' | 'at'> & {
   readonly checkpoint: Pick<Checkpoint, 'recordCut'>;
 };
 
@@ -26,7 +26,7 @@ export async function saveChunk(
   picked: PickedRecords | null,
 ): Promise<ChunkRow | undefined> {
   if (await checkFilesBetween(run.source, chunk.start, chunk.end)) return undefined;
-  const saved = await run.checkpoint.recordCut(run.id, { ...chunk, picked });
+  const saved = await run.checkpoint.recordCut(run.id, { ...chunk, picked }, run.clock.now());
   run.at('after-cut-before-chunk-file');
   await run.files.writeChunk(saved.number, [content], saved.sha256);
   run.at('after-cut-before-intent');

@@ -10,7 +10,7 @@ import { bytesOf, checkBalance, fetchPart } from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &
-  Pick<RunContext, 'config' | 'controller' | 'deferred' | 'logger' | 'keepsChunks'> & {
+  Pick<RunContext, 'clock' | 'config' | 'controller' | 'deferred' | 'logger' | 'keepsChunks'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       'listedParts' | 'recordPart' | 'recordDownloaded' | 'recordUnprocessed' | 'recordUnmerged'
@@ -84,7 +84,7 @@ export async function fetchParts(
     return fetchOnceMore(run, chunk, error, until);
   }
   run.at('after-part-before-downloaded');
-  return run.checkpoint.recordDownloaded(run.id, chunk.number);
+  return run.checkpoint.recordDownloaded(run.id, chunk.number, run.clock.now());
 }
 
 async function fetchAndRecord(

@@ -147,7 +147,7 @@ async function openWithColumns(
         return undefined;
       }
       const { block } = next;
-      const { bytes, counts } = rows.write(block, next.answers);
+      const { bytes, counts, reasons } = rows.write(block, next.answers);
       const [firstRecord, lastRecord] = [block.numbers[0]!, block.numbers[block.count - 1]!];
       const hasGaps = lastRecord - firstRecord + 1 !== block.count;
       const numbers = hasGaps ? block.numbers.slice(0, block.count) : undefined;
@@ -158,6 +158,7 @@ async function openWithColumns(
         records: block.count,
         end: block.end!,
         counts,
+        ...(reasons && { reasons }),
         bytes,
         columns,
         ...(numbers && { numbers }),

@@ -17,7 +17,10 @@ import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-pl
 import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
 import { type WithholdNeeds, withholdOutput } from './withhold-output.js';
 
-export type AppendMergedNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 'at' | 'work' | 'logger'> & {
+export type AppendMergedNeeds = Pick<
+  RunContext,
+  'id' | 'source' | 'config' | 'at' | 'work' | 'clock' | 'logger'
+> & {
   readonly checkpoint: Pick<
     Checkpoint,
     'lastStretch' | 'recordColumnsAdded' | 'recordMerged' | 'recordUnmerged' | 'run'
@@ -81,7 +84,11 @@ async function appendStretches(
       const sha256 = await work.append(...head, bytes);
       giveBack(bytes);
       run.at('after-work-write-before-commit');
-      await run.checkpoint.recordMerged(run.id, { ...stretch, workEnd: work.length, sha256 });
+      await run.checkpoint.recordMerged(
+        run.id,
+        { ...stretch, workEnd: work.length, sha256 },
+        run.clock.now(),
+      );
       run.at('after-merged-before-next');
     }
   } finally {

@@ -21,6 +21,7 @@ import { checkBalance } from './check-balance.js';
 import { encodeOutput, waitingOutput } from './encode-output.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
 import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
+import { measureNight } from './measure-night.js';
 import { nameLatest, stampIfLatest, sweepEarlier } from './name-latest.js';
 import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
 import { putRejects, writeRejects } from './write-rejects.js';
@@ -36,6 +37,9 @@ export type PutInPlaceNeeds = KeepAnswersNeeds &
       | 'nextChunk'
       | 'nextStretch'
       | 'chunksIn'
+      | 'nights'
+      | 'failureReasons'
+      | 'spending'
       | 'recordPublishing'
       | 'recordDone'
       | 'recordUnpublished'
@@ -76,6 +80,7 @@ export async function commitPublication(
   const delta = partial ? undefined : await writeDelta(run, { path, sha256: work.sha256, columns });
   await removeWaitingDrift(run);
   const drift = partial ? undefined : await measureDrift(run, columns);
+  const night = partial ? undefined : await measureNight(run, { path, columns, counts, origins, drift });
   const records = counts.read - counts.rejected;
   const encoded = await encodeOutput(run, { path, columns, records });
   const file = {
@@ -92,6 +97,7 @@ export async function commitPublication(
     output: config.output,
     ...(delta && { delta }),
     ...(drift && { drift }),
+    ...(night && { night }),
     at: run.clock.now(),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.

@@ -84,7 +84,7 @@ async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioRepor
   run.at('after-finished-reply-before-commit');
   const counts = report.counts!;
   const parts = listParts(chunk, report);
-  const finished = await run.checkpoint.recordFinished(run.id, chunk.number, counts, parts);
+  const finished = await run.checkpoint.recordFinished(run.id, chunk.number, counts, parts, run.clock.now());
   run.logger.debug(
     { chunk: chunk.number, folio: chunk.folio, ...counts },
     `chunk ${chunk.number} finished: ${counts.successful} successful, ${counts.failed} failed`,

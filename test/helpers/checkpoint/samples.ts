@@ -6,9 +6,11 @@ import type {
   NewChunk,
   NewPublication,
   NewRun,
+  NightFacts,
   RowCounts,
   Withheld,
 } from '../../../src/checkpoint/checkpoint.js';
+import { originsOf } from '../../../src/report/origins.js';
 import { noRows } from '../../../src/results/row-counts.js';
 import type { Choice, Segment, Source, StoredPart } from '../../../src/types.js';
 
@@ -147,6 +149,21 @@ export const samplePublication: NewPublication = {
   counts: { read: 30, successful: 30, failed: 0, unprocessed: 0, rejected: 0 },
   resultColumns: ['code'],
   output: { path: '/out/enriched.csv', columns: 'all', prefix: 'prediction_', lineage: false, mode: 0o640 },
+};
+
+export const sampleNight: NightFacts = {
+  began: 1,
+  ended: 2,
+  rehearsal: false,
+  counts: samplePublication.counts,
+  origins: originsOf({ ...noRows, successful: 30 }),
+  columns: ['code'],
+  paid: 30,
+  amount: 0.3,
+  currency: 'USD',
+  drift: { compared: 3, changed: 1 },
+  reasons: [{ code: 'SERVICE_FAILED', reason: 'größe <b>', records: 2 }],
+  predictions: null,
 };
 
 const noneEnded = { records: 0, successful: 0, failed: 0, unprocessed: 0 };

@@ -1,5 +1,5 @@
 /** The model's budget: sums over all payments that were not given back, however many there are. */
-import type { Budget, Spending } from '../../../src/checkpoint/checkpoint.js';
+import type { Budget, Spending, SpentOnDay } from '../../../src/checkpoint/checkpoint.js';
 import { GuardError } from '../../../src/errors.js';
 import type { Memory, MemoryRun, Payment } from './memory-state.js';
 
@@ -25,6 +25,23 @@ export function spendingOf(memory: Memory, pipeline: string, run: string | null,
     day: sum(ofPipeline, (payment) => payment.day === day),
     month: sum(ofPipeline, (payment) => monthOf(payment.day) === monthOf(day)),
   };
+}
+
+/** What was paid for on each day, without what a local service has answered. */
+export function spentByDay(memory: Memory, pipeline: string, from: string): SpentOnDay[] {
+  const paid = [
+    ...[...memory.runs.values()]
+      .filter(({ row }) => row.pipeline === pipeline && !row.rehearsal)
+      .flatMap(({ payments }) => payments),
+    ...[...memory.singles.values()]
+      .filter((search) => search.pipeline === pipeline && search.local !== true)
+      .map((search) => ({ day: search.day, records: 1, paidFor: search })),
+  ].filter(({ day, paidFor }) => day >= from && paidFor.state !== 'dropped');
+  const days = [...new Set(paid.map(({ day }) => day))].sort();
+  return days.map((day) => {
+    const records = paid.filter((one) => one.day === day).reduce((sum, one) => sum + one.records, 0);
+    return { day, records };
+  });
 }
 
 /** @throws GuardError `BUDGET_REACHED` when the records would pass a cap. */

@@ -5,7 +5,7 @@ import { chunkIn, chunksInOrder, type Memory, type MemoryRun, must, runIn } from
 
 export function memoryCutChanges(memory: Memory) {
   return {
-    recordCut(id: string, chunk: NewChunk) {
+    recordCut(id: string, chunk: NewChunk, at?: number) {
       const run = runIn(memory, 'recordCut', id, 'open');
       const round = chunk.picked?.round ?? 0;
       must('recordCut', containsPicked(chunk));
@@ -19,7 +19,7 @@ export function memoryCutChanges(memory: Memory) {
         chunksInOrder(run, round).every(({ row }) => row.lastRecord < chunk.firstRecord),
       );
       if (run.row.chunks !== null) run.row.chunks += 1;
-      return addChunk(run, chunk, round);
+      return addChunk(run, chunk, round, at);
     },
     recordAllCut(id: string) {
       const run = runIn(memory, 'recordAllCut', id, 'open');
@@ -61,7 +61,7 @@ function containsPicked({ picked, firstRecord, lastRecord, records }: NewChunk):
 }
 
 /** Adds the chunk under the next number. */
-function addChunk(run: MemoryRun, { picked, ...chunk }: NewChunk, round: number): ChunkRow {
+function addChunk(run: MemoryRun, { picked, ...chunk }: NewChunk, round: number, at?: number): ChunkRow {
   const number = Math.max(0, ...run.chunks.keys()) + 1;
   const unknown = {
     folio: null,
@@ -75,6 +75,7 @@ function addChunk(run: MemoryRun, { picked, ...chunk }: NewChunk, round: number)
     row,
     picked: picked === null ? undefined : [...picked.numbers],
     listed: [],
+    times: { cutAt: at },
   });
   return row;
 }

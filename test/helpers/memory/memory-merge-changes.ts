@@ -41,7 +41,7 @@ export function memoryMergeChanges(memory: Memory) {
       memory.columns.delete(JSON.stringify([run.row.pipeline, run.row.service]));
       unmerge(run, 1);
     },
-    recordMerged(id: string, stretch: Stretch) {
+    recordMerged(id: string, stretch: Stretch, at?: number) {
       const run = memory.runs.get(id);
       const { firstRecord, lastRecord, records, counts } = stretch;
       const last = run?.stretches.at(-1)?.lastRecord ?? 0;
@@ -52,7 +52,7 @@ export function memoryMergeChanges(memory: Memory) {
         const isInside = row.firstRecord <= lastRecord && row.lastRecord >= firstRecord;
         must('recordMerged', !isInside || isAnswered(row));
       }
-      run.stretches.push(structuredClone(stretch));
+      run.stretches.push({ ...structuredClone(stretch), mergedAt: at });
     },
     recordSegment(segment: Segment) {
       memory.segments = [...memory.segments.filter(({ run }) => run !== segment.run), segment];

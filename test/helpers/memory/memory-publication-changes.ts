@@ -3,18 +3,17 @@ import type {
   Confirmed,
   NewPublication,
   Publication,
-  PublishedFile,
   RecordedLoad,
   Run,
   Withheld,
 } from '../../../src/checkpoint/checkpoint.js';
 import type { Segment } from '../../../src/types.js';
-import { type Memory, type Mutable, must, runIn, unmerge } from './memory-state.js';
+import { type Memory, must, runIn, unmerge } from './memory-state.js';
 
 const REOPENED = { state: 'open', publication: null, withheld: null, confirmed: null, finishedAt: null };
 
 export function memoryPublicationChanges(memory: Memory) {
-  const filesOf = (pipeline: string): Mutable<PublishedFile>[] => {
+  const filesOf = (pipeline: string) => {
     const files = memory.published.get(pipeline) ?? [];
     memory.published.set(pipeline, files);
     return files;
@@ -42,7 +41,8 @@ export function memoryPublicationChanges(memory: Memory) {
     recordDone(id: string, at: number, stamp: string | null = null, segment?: Segment) {
       const { row } = runIn(memory, 'recordDone', id, 'publishing');
       if (segment !== undefined) keepSegment(segment);
-      filesOf(row.pipeline).find(({ number }) => number === row.publication!.number)!.stamp = stamp;
+      const file = filesOf(row.pipeline).find(({ number }) => number === row.publication!.number)!;
+      Object.assign(file, { stamp, night: row.publication!.night });
       Object.assign(row, row.publication!.partial ? REOPENED : { state: 'done', finishedAt: at });
     },
     recordLoad(id: string, load: RecordedLoad) {

@@ -3,6 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type {
   ChunkRow,
   ChunkState,
+  ChunkTimes,
+  FailureReason,
+  Night,
   PublishedFile,
   RecordedLoad,
   ReplyKinds,
@@ -12,9 +15,17 @@ import type {
   Stretch,
   Upload,
 } from '../../../src/checkpoint/checkpoint.js';
+import { createReasonCounter } from '../../../src/failure-reasons.js';
 import type { Doubt, PartReference, Segment, StoredPart } from '../../../src/types.js';
-import { spendingOf } from './memory-budget.js';
-import { attemptsOf, chunksInOrder, type ListedPart, type Memory, type MemoryChunk } from './memory-state.js';
+import { spendingOf, spentByDay } from './memory-budget.js';
+import {
+  attemptsOf,
+  chunksInOrder,
+  type ListedPart,
+  type Memory,
+  type MemoryChunk,
+  type MemoryRun,
+} from './memory-state.js';
 import { tallyOf } from './memory-tally.js';
 
 /** Makes the methods of the port that change nothing. */
@@ -66,7 +77,14 @@ export function memoryReads(memory: Memory) {
           ),
       ),
     publications: (pipeline: string): PublishedFile[] =>
-      [...(memory.published.get(pipeline) ?? [])].reverse(),
+      [...(memory.published.get(pipeline) ?? [])].reverse().map(({ night: _, ...file }) => file),
+    nights: (pipeline: string, limit: number): Night[] =>
+      [...(memory.published.get(pipeline) ?? [])]
+        .reverse()
+        .flatMap(({ night, run, number }) =>
+          night === undefined ? [] : [{ ...night, run, publication: number }],
+        )
+        .slice(0, limit),
     lastLoad: (run: string): RecordedLoad | undefined => memory.loads.get(run),
 
     chunk: (run: string, number: number): ChunkRow | undefined =>
@@ -81,10 +99,35 @@ export function memoryReads(memory: Memory) {
     lastCut: (run: string, round: number): ChunkRow | undefined =>
       chunksInOrder(memory.runs.get(run), round).at(-1)?.row,
     lastRound: (run: string): number => Math.max(0, ...chunksOf(run).map(({ row }) => row.round)),
+    chunkTimes: (run: string, after: number, limit: number): ChunkTimes[] =>
+      chunksOf(run)
+        .filter(({ row }) => row.number > after && row.state !== 'split')
+        .slice(0, limit)
+        .map(({ row, times }) => {
+          const { number, round, records, state, attempt, folio, counts, cause, submittedAt, lastRecord } =
+            row;
+          const begun = attemptsOf(memory.runs.get(run), number).filter((one) => one.state !== 'dropped');
+          const merged = memory.runs
+            .get(run)!
+            .stretches.find((one) => one.firstRecord <= lastRecord && one.lastRecord >= lastRecord);
+          return {
+            ...{ number, round, records, state, attempt, folio, counts, cause, submittedAt },
+            cutAt: times.cutAt ?? null,
+            uploadAt: begun.length === 0 ? null : Math.max(...begun.map(({ startedAt }) => startedAt)),
+            finishedAt: times.finishedAt ?? null,
+            downloadedAt: times.downloadedAt ?? null,
+            mergedAt: (round > 0 ? undefined : merged?.mergedAt) ?? null,
+          };
+        }),
+    failureReasons: (run: string): readonly FailureReason[] => {
+      const counter = createReasonCounter();
+      for (const { reasons = [] } of memory.runs.get(run)?.stretches ?? []) reasons.forEach(counter.add);
+      return counter.top();
+    },
     lastStretch: (run: string, beforeRecord = Number.POSITIVE_INFINITY): Stretch | undefined =>
-      memory.runs.get(run)?.stretches.findLast(({ firstRecord }) => firstRecord < beforeRecord),
+      bare(memory.runs.get(run)?.stretches.findLast(({ firstRecord }) => firstRecord < beforeRecord)),
     nextStretch: (run: string, afterRecord: number): Stretch | undefined =>
-      memory.runs.get(run)?.stretches.find(({ firstRecord }) => firstRecord > afterRecord),
+      bare(memory.runs.get(run)?.stretches.find(({ firstRecord }) => firstRecord > afterRecord)),
     pickedRecords: (run: string, chunk: number): readonly number[] | undefined =>
       memory.runs.get(run)?.chunks.get(chunk)?.picked,
 
@@ -135,6 +178,7 @@ export function memoryReads(memory: Memory) {
 
     tally: (run: string) => tallyOf(memory.runs.get(run)),
     spending: (pipeline: string, run: string | null, day: string) => spendingOf(memory, pipeline, run, day),
+    spendingByDay: (pipeline: string, day: string) => spentByDay(memory, pipeline, day),
     knownColumns: (pipeline: string, service: string): readonly string[] | undefined =>
       memory.columns.get(JSON.stringify([pipeline, service])),
     segments: (): Segment[] =>
@@ -144,4 +188,10 @@ export function memoryReads(memory: Memory) {
 
 function rank({ fileStatus }: PartReference): number {
   return fileStatus === 'SUCCESSFUL' ? 0 : 1;
+}
+
+function bare(stretch: MemoryRun['stretches'][number] | undefined): Stretch | undefined {
+  if (stretch === undefined) return undefined;
+  const { mergedAt: _, ...rest } = stretch;
+  return rest;
 }

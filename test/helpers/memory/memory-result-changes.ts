@@ -4,10 +4,17 @@ import { chunkIn, type Memory, must, unmerge } from './memory-state.js';
 
 export function memoryResultChanges(memory: Memory) {
   return {
-    recordFinished(id: string, number: number, counts: FolioCounts, parts: readonly PartReference[]) {
+    recordFinished(
+      id: string,
+      number: number,
+      counts: FolioCounts,
+      parts: readonly PartReference[],
+      at?: number,
+    ) {
       const chunk = chunkIn(memory, 'recordFinished', id, number, 'submitted');
       must('recordFinished', areDistinct(parts));
       Object.assign(chunk.row, { state: 'finished', counts: { ...counts } });
+      chunk.times.finishedAt = at;
       const before = chunk.listed;
       chunk.listed = parts.map(({ fileStatus, part }) => {
         const same = before.find((each) => each.fileStatus === fileStatus && each.part === part);
@@ -21,13 +28,21 @@ export function memoryResultChanges(memory: Memory) {
       must('recordPart', place !== undefined);
       place.stored = { ...part };
     },
-    recordDownloaded(id: string, number: number) {
-      const { row, listed } = chunkIn(memory, 'recordDownloaded', id, number, 'finished', 'downloaded');
+    recordDownloaded(id: string, number: number, at?: number) {
+      const { row, listed, times } = chunkIn(
+        memory,
+        'recordDownloaded',
+        id,
+        number,
+        'finished',
+        'downloaded',
+      );
       must(
         'recordDownloaded',
         listed.every((part) => part.stored !== undefined),
       );
       row.state = 'downloaded';
+      times.downloadedAt = at;
       return row;
     },
     recordRefetched(id: string, number: number, counts: FolioCounts, parts: readonly StoredPart[]) {

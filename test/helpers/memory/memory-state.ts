@@ -2,6 +2,7 @@
 import type {
   ChunkRow,
   ChunkState,
+  NightFacts,
   PublishedFile,
   RecordedLoad,
   Run,
@@ -23,6 +24,7 @@ export interface MemoryChunk {
   readonly row: Mutable<ChunkRow>;
   readonly picked: readonly number[] | undefined;
   listed: ListedPart[];
+  times: { cutAt?: number | undefined; finishedAt?: number | undefined; downloadedAt?: number | undefined };
 }
 
 /** One payment: refunded when its request was dropped, and kept when the run is pruned. */
@@ -42,7 +44,7 @@ export interface MemoryRun {
   readonly searches: Map<number, Mutable<Search>>;
   readonly payments: Payment[];
   /** In the order of the source. */
-  stretches: Stretch[];
+  stretches: (Stretch & { readonly mergedAt?: number | undefined })[];
   mixed: boolean;
 }
 
@@ -56,7 +58,7 @@ export interface Memory {
   /** In the order in which they were added. */
   segments: Segment[];
   /** By pipeline, in the order of their numbers. */
-  readonly published: Map<string, Mutable<PublishedFile>[]>;
+  readonly published: Map<string, (Mutable<PublishedFile> & { night?: NightFacts | undefined })[]>;
   /** By run. */
   readonly loads: Map<string, RecordedLoad>;
   /** By name in the output store. */

@@ -61,7 +61,10 @@ describe('publishing', () => {
       resultColumns: ['code'],
       output: run.config.output,
       at: expect.any(Number),
+      night: expect.objectContaining({ paid: 6, amount: null, reasons: [], predictions: null }),
     });
+    const night = { ...publication.night, run: run.id, publication: 1 };
+    expect(await run.checkpoint.nights('nightly', 9)).toEqual([night]);
     const { path } = run.config.output;
     const { bytes, sha256 } = publication;
     expect(await run.checkpoint.publications('nightly')).toEqual([

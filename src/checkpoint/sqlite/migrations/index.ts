@@ -10,6 +10,7 @@ import { loads } from './0008-loads.js';
 import { outputUploads } from './0009-output-uploads.js';
 import { confirmedRuns } from './0010-confirmed-runs.js';
 import { samples } from './0011-samples.js';
+import { history } from './0012-history.js';
 
 export const migrations: readonly string[] = [
   initialTables,
@@ -23,4 +24,5 @@ export const migrations: readonly string[] = [
   outputUploads,
   confirmedRuns,
   samples,
+  history,
 ];

@@ -1,0 +1,45 @@
+/** `foliopipe report`: writes one HTML page about a run, which needs no network and no other file. */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { ConfigError, reportRun, writeReport } from '../../../pipelines/index.js';
+import { formatBytes } from '../../quantities.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  runAndFile,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { print, printJson } from '../output.js';
+
+export function addReport(command: Command, finish: Finish): void {
+  command
+    .argument('[run]', 'id of the run, the beginning of one, or last (the default)')
+    .argument('[file]', 'config file');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (first: string | undefined, second: string | undefined, { output, ...options }: CommonOptions) => {
+      const [name, file] = runAndFile(first, second);
+      const config = await readConfig(options, file, 'nothing');
+      const report = await reportRun(config, name);
+      const { run, pipeline } = report.summary;
+      const path = resolve(output ?? config.report.html ?? `${pipeline}-${run}.html`);
+      refuseForeign(path, [config.source.path, config.output.path, ...config.ownFiles]);
+      const bytes = await writeReport(report, path, config.output.mode);
+      if (options.json) await printJson('summary', { run, pipeline, report: path, bytes, exitCode: 0 });
+      else await print(`report on run ${run}: ${path} (${formatBytes(bytes)})\n`);
+      finish(0);
+    },
+  );
+  const option = command.options.find(({ long }) => long === '--output');
+  if (option !== undefined)
+    option.description = 'the HTML file to write; default: report.html, or PIPELINE-RUN.html here';
+}
+
+/** @throws ConfigError `USAGE` for a file that is no report. */
+function refuseForeign(path: string, others: readonly (string | null)[]): void {
+  if (/\.html?$/i.test(path) && !others.includes(path)) return;
+  throw new ConfigError('USAGE', `${path} is no name of an HTML file`, {
+    hint: 'let it end in .html: foliopipe report --output report.html',
+  });
+}

@@ -1,0 +1,95 @@
+/** `foliopipe runs show`: all that is known of one run. */
+import type { Command } from 'commander';
+import { type RunReport, reportRun } from '../../../pipelines/index.js';
+import { countOf, formatCount, formatDuration, formatShare } from '../../quantities.js';
+import { escapeUnprintable } from '../../text.js';
+import {
+  type CommonOptions,
+  type Finish,
+  readConfig,
+  runAndFile,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { nextSteps } from '../next-steps.js';
+import { print, printJson } from '../output.js';
+import { summaryText } from '../summary-text.js';
+
+/** Lines of each list; the rest is in `--json` and on the page. */
+const MAX_LINES = 10;
+
+export function addShow(runs: Command, finish: Finish): void {
+  const command = runs
+    .command('show')
+    .description('show all that is known of one run; foliopipe report makes a page of it')
+    .argument('[run]', 'id of the run, the beginning of one, or last (the default)')
+    .argument('[file]', 'config file');
+  withOutputOptions(withConfigOptions(command)).action(
+    async (first: string | undefined, second: string | undefined, _: object, self: Command) => {
+      // `runs` has the same flags: they may be given before or after `show`.
+      const options = self.optsWithGlobals<CommonOptions>();
+      const [name, file] = runAndFile(first, second);
+      const config = await readConfig(options, file, 'nothing');
+      const report = await reportRun(config, name);
+      if (options.json) await printJson('summary', { ...report, exitCode: 0 });
+      else await print(nextSteps(reportText(report, config.failures.tolerate)));
+      finish(0);
+    },
+  );
+}
+
+/** @param tolerate `failures.tolerate`: a share from 0 to 1. */
+export function reportText(report: RunReport, tolerate: number): string {
+  const { summary, night, paid, currency } = report;
+  const { run, createdAt, state } = summary;
+  const end = night?.ended ?? summary.finishedAt;
+  const cost = paid.amount === null ? '' : ` (${paid.amount} ${currency})`;
+  const lines = [
+    `  service   ${escapeUnprintable(summary.service)}`,
+    ...report.source.slice(0, MAX_LINES).map(({ name }) => `  source    ${escapeUnprintable(name)}`),
+    `  began     ${new Date(createdAt).toISOString()}${end === null ? '' : `, ended after ${formatDuration(end - createdAt)}`}`,
+    `  paid for  ${countOf(paid.records, 'record')}${cost}`,
+    ...reasonLines(report),
+    ...codeLines(report),
+    ...comparedLine(report),
+    `  chunks, times and plots: foliopipe report ${run}`,
+  ];
+  const head =
+    state === 'done' || state === 'withheld'
+      ? summaryText(summary, { tolerate, mayRetry: true })
+      : `run ${run} is ${state}\n`;
+  return `${head}${lines.join('\n')}\n`;
+}
+
+function reasonLines({ reasons }: RunReport): string[] {
+  const all = reasons.reduce((sum, { records }) => sum + records, 0);
+  return reasons.slice(0, MAX_LINES).map(({ code, reason, records }) => {
+    const text =
+      reason === null ? 'other reasons' : reason === '' ? 'no reason given' : escapeUnprintable(reason);
+    return `  failed    ${formatCount(records)} (${formatShare(records, all)})  ${code}  ${text}`;
+  });
+}
+
+function codeLines({ night }: RunReport): string[] {
+  const found = night?.predictions;
+  if (found == null) return [];
+  const { codes, coded, confidences } = found;
+  return [
+    ...codes
+      .slice(0, MAX_LINES)
+      .map(
+        ({ code, records }) =>
+          `  code      ${escapeUnprintable(code)}  ${formatCount(records)} (${formatShare(records, coded)})`,
+      ),
+    ...(confidences === null ? [] : [`  confidence  ${Number(confidences.mean.toPrecision(3))} on average`]),
+  ];
+}
+
+function comparedLine({ night, before, isCompared, summary }: RunReport): string[] {
+  if (night === null || summary.unusual.length > 0) return [];
+  return [
+    isCompared
+      ? `  nothing is unlike the ${countOf(before.length, 'night')} before`
+      : '  not compared with other nights: too few are known (docs/report.md)',
+  ];
+}

@@ -1,0 +1,65 @@
+/** Why records of a run have no prediction: reasons with the number of their records, of which a bounded number is kept. */
+import type { PredictionErrorCode } from './types.js';
+
+/** Records without a prediction, for one reason. */
+export interface FailureReason {
+  readonly code: PredictionErrorCode;
+  /** The text of the output's error column, cut to `MAX_REASON_CHARS`; null: all other reasons with this code together. */
+  readonly reason: string | null;
+  readonly records: number;
+}
+
+/** Reasons that are kept by their texts: of a stretch, and of a run. */
+export const MAX_REASONS = 20;
+/** A text of the service may be as long as it likes. */
+export const MAX_REASON_CHARS = 200;
+
+/** Different reasons that are told apart while a run is summed up. A service may write a different one for each record. */
+const MAX_DISTINCT = 2000;
+
+export interface ReasonCounter {
+  add(reason: FailureReason): void;
+  /** The commonest reasons first, `MAX_REASONS` at most; then what is left, by code. */
+  top(): readonly FailureReason[];
+}
+
+/** Adds up reasons in bounded memory: what comes after too many different reasons counts by its code alone. */
+export function createReasonCounter(): ReasonCounter {
+  const known = new Map<string, FailureReason>();
+  const others = new Map<PredictionErrorCode, number>();
+  const addOther = (code: PredictionErrorCode, records: number) =>
+    others.set(code, (others.get(code) ?? 0) + records);
+  return {
+    add: ({ code, reason, records }) => {
+      if (reason === null) return void addOther(code, records);
+      const cut = cutText(reason);
+      const key = `${code} ${cut}`;
+      const before = known.get(key);
+      if (before === undefined && known.size === MAX_DISTINCT) return void addOther(code, records);
+      known.set(key, { code, reason: cut, records: records + (before?.records ?? 0) });
+    },
+    top: () => {
+      const sorted = [...known.values()].sort(byRecords);
+      const left = new Map(others);
+      for (const { code, records } of sorted.slice(MAX_REASONS))
+        left.set(code, (left.get(code) ?? 0) + records);
+      const rest = [...left].map(([code, records]) => ({ code, reason: null, records })).sort(byRecords);
+      return [...sorted.slice(0, MAX_REASONS), ...rest];
+    },
+  };
+}
+
+/** Cuts between characters, and not within one. */
+function cutText(text: string): string {
+  if (text.length <= MAX_REASON_CHARS) return text;
+  return `${text.slice(0, MAX_REASON_CHARS - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/** The order does not depend on how the reasons were found. */
+function byRecords(a: FailureReason, b: FailureReason): number {
+  return b.records - a.records || compare(a.code, b.code) || compare(a.reason ?? '', b.reason ?? '');
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,161 @@
+/**
+ * Renders the report on a run as one HTML page that needs nothing else: no network, no file beside it. What the service
+ * or a source says is escaped, and the page's policy allows no script but its own.
+ */
+import { createHash } from 'node:crypto';
+import type { ChunkTimes } from '../checkpoint/checkpoint.js';
+import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
+import type { RunReport } from '../report/run-report.js';
+import { intervalsOf, phases } from '../report/timeline.js';
+import { findUnusual, MIN_NIGHTS, MIN_RECORDS } from '../report/unusual.js';
+import { figureOf, smallFigures } from './draw.js';
+import { type Html, html, tableOf } from './html.js';
+import { codesFigure, confidenceFigure, failuresFigure } from './plot-answers.js';
+import { nightFigures, nightsTable, spendFigure } from './plot-nights.js';
+import { throughputFigure, timelineFigure } from './plot-timeline.js';
+import { script, style } from './style.js';
+import { moneyText, spanText, timeText } from './words.js';
+
+export function renderReport(report: RunReport): string {
+  const { summary, at, timeZone } = report;
+  const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+  const figures = [
+    timelineFigure(report),
+    throughputFigure(report),
+    failuresFigure(report),
+    codesFigure(report),
+    confidenceFigure(report),
+  ];
+  const spend = spendFigure(report);
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${summary.pipeline} · run ${summary.run}</title>
+<style>${raw(style)}</style></head>
+<body><header><h1>${summary.pipeline}</h1><p class="muted">run <code>${summary.run}</code>${report.label && html` · ${report.label}`}</p>
+${statusOf(report)}</header><main>
+${notesOf(report)}
+${numbersOf(report)}
+${factsOf(report)}
+${report.timeline === null && html`<section><h2>Timeline</h2><p>${noTimes(report)}</p></section>`}
+${figures.map((figure) => figure && figureOf(figure))}
+${report.night?.predictions == null && noCodes()}
+${nightsOf(report)}
+${spend && figureOf(spend)}
+${chunksOf(report)}
+</main><footer><p class="muted">Made by foliopipe at ${timeText(at, timeZone)} (${timeZone}).</p></footer>
+<script>${raw(script)}</script></body></html>
+`.text;
+}
+
+/** Text of our own that is no HTML and must not be escaped. It holds no `</`. */
+function raw(text: string): Html {
+  return Object.assign(html``, { text });
+}
+
+function statusOf({ summary, stopped }: RunReport): Html {
+  const { state, exitCode, publication, rehearsal } = summary;
+  const what = {
+    done: ['published', exitCode === 0 ? 'good' : 'warn'],
+    withheld: ['complete, and withheld', 'warn'],
+    open: [stopped === null ? 'unfinished' : 'stopped', stopped === null ? 'warn' : 'bad'],
+    publishing: ['being published', 'warn'],
+    superseded: ['replaced by a later run', 'warn'],
+  }[state] as [string, string];
+  return html`<p class="status ${what[1]}">${rehearsal && 'rehearsal: '}${what[0]}${publication !== null && state === 'done' && html` as publication ${publication}`}${exitCode !== null && html`, exit ${exitCode}`}</p>`;
+}
+
+function notesOf({ summary, stopped, night, before, isCompared }: RunReport): Html {
+  const unusual = night === null ? [] : findUnusual(night, before);
+  return html`
+${stopped && html`<div class="box"><p><strong>${stopped.code}</strong>: ${stopped.message}</p>${stopped.hint && html`<p>${stopped.hint}</p>`}</div>`}
+${summary.rehearsal && html`<div class="box">This is a rehearsal: a local service answered, and the predictions are not real.</div>`}
+${unusual.length > 0 && html`<div class="box" id="unusual"><strong>Unlike the nights before</strong><ul>${unusual.map(({ text }) => html`<li>${text}</li>`)}</ul></div>`}
+${night !== null && unusual.length === 0 && html`<p id="unusual" class="muted">${isCompared ? `Nothing is unlike the ${countOf(before.length, 'night')} before.` : `Not compared with other nights: that takes ${MIN_NIGHTS} nights before, with ${formatCount(MIN_RECORDS)} records each.`}</p>`}`;
+}
+
+function numbersOf(report: RunReport): Html {
+  const { counts, origins, saved, uploads, chunks } = report.summary;
+  const { read, successful, failed, unprocessed, rejected } = counts;
+  const rows = read - rejected;
+  const number = (name: string, value: number, small?: string | null) =>
+    html`<div><dt>${name}</dt><dd data-number="${name}">${formatCount(value)}${small && html` <small>${small}</small>`}</dd></div>`;
+  return html`<dl class="numbers">
+${number('read', read)}${number('successful', successful, formatShare(successful, rows))}
+${number('failed', failed, formatShare(failed, rows))}${unprocessed > 0 && number('unprocessed', unprocessed)}
+${rejected > 0 && number('rejected', rejected)}${number('sent', origins.sent.records)}
+${origins.reused.records > 0 && number('reused', origins.reused.records)}
+${origins.duplicates.records > 0 && number('duplicates', origins.duplicates.records)}
+${origins.skipped.records > 0 && number('blank', origins.skipped.records)}
+${number('paid for', report.paid.records, moneyText(report.paid.amount, report.currency))}
+${saved.records > 0 && number('saved', saved.records, moneyText(saved.amount, saved.currency))}
+${number('uploads', uploads.accepted, uploads.ambiguous > 0 ? `${formatCount(uploads.ambiguous)} ambiguous` : null)}
+${chunks.all !== null && number('chunks', chunks.all)}
+</dl>`;
+}
+
+function factsOf({ summary, source, night, timeZone, at }: RunReport): Html {
+  const { createdAt, finishedAt, output, columns, manifest, drift } = summary;
+  const end = night?.ended ?? finishedAt;
+  const fact = (name: string, value: string | Html) => html`<dt>${name}</dt><dd>${value}</dd>`;
+  return html`<dl class="facts">
+${fact('began', `${timeText(createdAt, timeZone)} (${timeZone})`)}
+${end === null ? fact('so far', spanText(at - createdAt)) : fact('ended', `${timeText(end, timeZone)}, after ${spanText(end - createdAt)}`)}
+${fact('service', summary.service)}
+${source.slice(0, 5).map(({ name, bytes, records }) => fact('source', `${name} (${countOf(records, 'record')}, ${formatBytes(bytes)})`))}
+${source.length > 5 && fact('', `and ${countOf(source.length - 5, 'more file', 'more files')}`)}
+${output && fact('output', `${output.data ?? output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)})`)}
+${manifest && fact('manifest', manifest)}
+${columns.length > 0 && fact('columns', columns.join(', '))}
+${drift && fact('drift', `${formatCount(drift.changed)} of ${countOf(drift.compared, 'answer')} that ${drift.compared === 1 ? 'was' : 'were'} bought again ${drift.changed === 1 ? 'has' : 'have'} changed`)}
+</dl>`;
+}
+
+function noTimes({ summary }: RunReport): string {
+  if (summary.prunedAt !== null)
+    return 'The results of this run were removed (retention.results), and the times of its chunks with them.';
+  const { origins } = summary;
+  return origins.sent.records === 0 ? 'Nothing was sent.' : 'Nothing has been sent yet.';
+}
+
+function noCodes(): Html {
+  return html`<section id="codes"><h2>Codes</h2><p class="muted">Which codes were given, and with what confidence, is counted when an output is published and <code>result.report: { code: …, confidence: … }</code> names the columns.</p></section>`;
+}
+
+function nightsOf(report: RunReport): Html | null {
+  const figures = nightFigures(report);
+  if (report.before.length === 0) return null;
+  return html`<section id="nights"><h2>Beside the nights before</h2><p class="muted">The large dot is this run, the dashed line the median of the ${countOf(report.before.length, 'night')} before.</p>
+${smallFigures(figures)}
+<details><summary>The numbers as a table</summary><div class="scroll">${nightsTable(report)}</div></details></section>`;
+}
+
+function chunksOf({ chunks, timeline, timeZone }: RunReport): Html | null {
+  if (chunks.length === 0) return null;
+  const end = timeline?.bins.to ?? 0;
+  const all = timeline?.counted ?? chunks.length;
+  const some = all > chunks.length;
+  return html`<section id="chunks"><h2>Chunks</h2><p class="muted">${some ? `${formatCount(chunks.length)} of ${formatCount(all)} chunks: those without an answer, and those that took the longest.` : `All ${countOf(all, 'chunk')}.`} Press a heading to sort.</p>
+<div class="scroll" tabindex="0">${tableOf(
+    ['chunk', 'records', 'state', 'failed', 'attempts', ...phases, 'uploaded', 'folio'],
+    chunks.map((chunk) => chunkRow(chunk, end, timeZone)),
+    [0, 1, 3, 4, 5, 6, 7, 8, 9],
+  )}</div></section>`;
+}
+
+function chunkRow(chunk: ChunkTimes, end: number, timeZone: string) {
+  const spans = new Map(intervalsOf(chunk, end).map(({ phase, from, to }) => [phase, to - from]));
+  const number = (value: number | null) => ({ text: value === null ? '–' : formatCount(value), value });
+  const { state, cause, round } = chunk;
+  return [
+    number(chunk.number),
+    number(chunk.records),
+    `${state}${cause === null ? '' : ` (${cause})`}${round > 0 ? `, round ${round}` : ''}`,
+    number(chunk.counts?.failed ?? null),
+    number(chunk.attempt),
+    ...phases.map((phase) => ({ text: spanText(spans.get(phase) ?? null), value: spans.get(phase) ?? null })),
+    chunk.uploadAt === null ? '–' : timeText(chunk.uploadAt, timeZone),
+    chunk.folio ?? '–',
+  ];
+}

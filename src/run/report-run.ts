@@ -1,0 +1,111 @@
+/** The report on a run: its facts as one object, and as one HTML page that needs nothing else. */
+import { writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
+import type { Config } from '../config/schema.js';
+import { diskError } from '../disk-error.js';
+import { ConfigError, FoliopipeError } from '../errors.js';
+import { createOutputStore } from '../files/create-output-store.js';
+import type { OutputStore } from '../files/output-store.js';
+import { hintOf } from '../hints.js';
+import { makeFolder } from '../make-folder.js';
+import { collectReport, type RunReport, type StoppedBy } from '../report/run-report.js';
+import type { RunContext } from '../run-context.js';
+import { writeFileAtomically } from '../streams/atomic-file.js';
+import { type Clock, systemClock } from '../streams/clock.js';
+import { checkKnown, namedRun } from './named-run.js';
+import { loadStatus } from './recorded-load.js';
+
+export interface ReportOptions {
+  /** Default: the one in `stateDir`, opened for reading. */
+  readonly checkpoint?: CheckpointReader;
+  /** Default: the store of `output.path`. */
+  readonly output?: Pick<OutputStore, 'identity'>;
+  readonly clock?: Clock;
+}
+
+/**
+ * Collects what is known of a run. Takes no lock, and needs no service.
+ * @param name see `namedRun`.
+ * @throws ConfigError `STATE_MISSING`, `RUN_UNKNOWN`, `RUN_AMBIGUOUS`.
+ */
+export async function reportRun(
+  config: Config,
+  name = 'last',
+  {
+    checkpoint,
+    output = createOutputStore(config, { attempts: 1 }),
+    clock = systemClock,
+  }: ReportOptions = {},
+): Promise<RunReport> {
+  const opened = checkpoint === undefined ? await openCheckpointReader(config.stateDir) : undefined;
+  const state = checkpoint ?? opened;
+  if (state === undefined) {
+    throw new ConfigError('STATE_MISSING', `${config.stateDir} holds no state: nothing has been run yet`, {
+      hint: 'begin with: foliopipe run; or name the folder with --state-dir',
+    });
+  }
+  try {
+    const run = await namedRun(state, config.pipeline, name);
+    checkKnown(run, config.pipeline, name);
+    const load = await loadStatus(state, config, run);
+    const found = run.state === 'done' ? 'done' : 'continued';
+    const terms = { now: clock.now(), found, notes: { load } } as const;
+    return await collectReport({ checkpoint: state, output, config }, run, terms);
+  } finally {
+    await opened?.close();
+  }
+}
+
+/**
+ * The report as HTML. Loads the drawing library, which nothing else needs.
+ */
+export async function reportPage(report: RunReport): Promise<string> {
+  const { renderReport } = await import('../page/render-report.js');
+  return renderReport(report);
+}
+
+/**
+ * Writes the report to a file, which appears as a whole.
+ * @param mode permissions of the file.
+ * @returns its size in bytes.
+ * @throws TroubleError `DISK_FULL`, `DISK_FAILED`; ConfigError `FOLDER_UNWRITABLE`.
+ */
+export async function writeReport(report: RunReport, path: string, mode: number): Promise<number> {
+  const page = await reportPage(report);
+  try {
+    makeFolder(dirname(path));
+    await writeFileAtomically(path, mode, (file) => writeFileSync(file, page));
+  } catch (error) {
+    throw diskError(error, [dirname(path)]) ?? error;
+  }
+  return Buffer.byteLength(page);
+}
+
+/**
+ * Writes the page of `report.html` when a process has worked on a run, whether it has ended well or not. It is a
+ * warning if that fails: the run is what it is.
+ * @param error what has stopped this process; undefined if nothing has.
+ */
+export async function writeOwnReport(
+  run: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'clock' | 'logger'>,
+  error?: unknown,
+): Promise<void> {
+  const { html } = run.config.report;
+  if (html === null) return;
+  try {
+    const row = (await run.checkpoint.run(run.id))!;
+    const stopped = error === undefined ? null : stoppedBy(error);
+    const terms = { now: run.clock.now(), found: 'continued', stopped } as const;
+    await writeReport(await collectReport(run, row, terms), html, run.config.output.mode);
+  } catch (failure) {
+    const why = failure instanceof Error ? failure.message : String(failure);
+    run.logger.warn({ run: run.id, path: html }, `the report could not be written to ${html}: ${why}`);
+  }
+}
+
+function stoppedBy(error: unknown): StoppedBy {
+  if (!(error instanceof FoliopipeError)) return { code: 'UNEXPECTED', message: String(error), hint: null };
+  return { code: error.code, message: error.message, hint: hintOf(error) ?? null };
+}
