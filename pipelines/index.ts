@@ -5,6 +5,7 @@ export { type AdoptedChunk, type Adoption, adopt } from './adopt.js';
 export { type CollectOptions, collect } from './collect.js';
 export { enrich } from './enrich.js';
 export { type LoadedRun, load } from './load.js';
+export { type PlanJobOptions, plan } from './plan.js';
 export { type Pruned, type PruneOptions, prune } from './prune.js';
 export { publish } from './publish.js';
 export { type RetryOptions, retry } from './retry.js';

@@ -3,14 +3,15 @@ import {
   type Config,
   ConfigError,
   DeadlineError,
+  type JobEvent,
   loadAfterPublishing,
   mergePartly,
   publishPartly,
   type RunOptions,
   type RunSummary,
   runStages,
-  summarizeRun,
 } from '../src/index.js';
+import { endOfRun } from './end-of-run.js';
 import { loadDone } from './load.js';
 import { publishAgain } from './publish-again.js';
 import { withReadyRun } from './with-ready-run.js';
@@ -31,12 +32,14 @@ export async function publishPartlyAtDeadline(
 ): Promise<RunSummary> {
   checkMayPublishPartly(config, options);
   let id: string | undefined;
-  const onRun = (run: string) => {
-    id = run;
-    options.onRun?.(run);
+  const { onProgress } = options;
+  const tell = (event: JobEvent) => {
+    if (event.type === 'run') id = event.run;
+    onProgress?.(event);
   };
+  const isHeard = () => onProgress !== undefined && onProgress.isHeard?.() !== false;
   try {
-    return await work({ ...options, onRun });
+    return await work({ ...options, onProgress: Object.assign(tell, { isHeard }) });
   } catch (error) {
     if (!(error instanceof DeadlineError) || !options.publishPartial || id === undefined) throw error;
     const { deadline: _, ...rest } = options;
@@ -45,7 +48,7 @@ export async function publishPartlyAtDeadline(
       const { state } = (await run.checkpoint.run(run.id))!;
       if (state === 'done' || state === 'withheld') {
         const notes = await publishAgain(run);
-        return summarizeRun(run, run.id, 'done', { ...notes, load: await loadDone(run) });
+        return endOfRun(run, { ...notes, load: await loadDone(run) });
       }
       run.logger.warn(
         { run: run.id },
@@ -54,7 +57,7 @@ export async function publishPartlyAtDeadline(
       const publication = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
       const row = (await run.checkpoint.run(run.id))!;
       const load = await loadAfterPublishing(run, row, publication);
-      return summarizeRun(run, run.id, run.found, { partial: publication, load });
+      return endOfRun(run, { partial: publication, load });
     });
   }
 }

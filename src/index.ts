@@ -65,6 +65,21 @@ export type {
 } from './load/load-target.js';
 export { type PrintDialect, printDialects } from './load/print/print-load.js';
 export type { Logger } from './logger.js';
+export type {
+  CopyEvent,
+  FoundEvent,
+  JobEvent,
+  LoadEvent,
+  OnProgress,
+  OpenFolio,
+  ProgressEvent,
+  ProgressSnapshot,
+  PublishedEvent,
+  ScanEvent,
+  Wait,
+  WaitingEvent,
+} from './progress/events.js';
+export { type Job, type JobOptions, startJob } from './progress/start-job.js';
 export {
   type Adoptable,
   abandonCommand,
@@ -124,9 +139,10 @@ export {
 export { checkKnown, namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, withRun } from './run/open-run.js';
 export { type StateContext, waitForLock, withAnswers, withCheckpoint, withState } from './run/open-state.js';
-export { type Plan, planRun } from './run/plan-run.js';
+export { type Plan, type PlanOptions, planRun } from './run/plan-run.js';
 export { printRunLoad } from './run/print-run-load.js';
 export { type PrunedRun, pruneRuns, removeUnneededCopies, unknownRunFolders } from './run/prune-runs.js';
+export { createProgressReader, type ProgressSources } from './run/read-progress.js';
 export { loadStatus, type MissingLoad, missingLoad } from './run/recorded-load.js';
 export {
   type Recovered,

@@ -17,7 +17,7 @@ const base = [
   'failpoints',
   'output-format',
 ];
-const middle = ['reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
+const middle = ['progress', 'reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
 
 /**
  * Who may import whom besides itself: a folder of `src`, a file of `src` without its ending, or `pipelines`.
@@ -96,6 +96,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   source: ['csv', 'streams', 'quantities', 'text', 'disk-error', 'types', 'errors'],
   csv: ['streams', 'kernel', 'text', 'types', 'errors'],
+  progress: ['type checkpoint', 'streams', 'logger', 'types', 'errors'],
   streams: ['kernel', 'types', 'errors'],
   config: ['output-format', 'text', 'nearest-name', 'quantities', 'types', 'errors'],
   'sqlite-driver': ['errors'],

@@ -12,6 +12,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import { workFolderOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
+import { createWaits } from '../progress/waits.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
@@ -32,6 +33,7 @@ import {
   waitForLock,
 } from './open-state.js';
 import { createWatchedStore, type PreparedOutput, prepareOutput } from './prepare-output.js';
+import { watchRun } from './read-progress.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity } from './service.js';
 import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
@@ -88,7 +90,8 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
     const { files = createLocalFiles(given.stateDir) } = options;
     const { output: store = createOutputStore(given, { signal, at }) } = options;
     const { deltas = createLocalDeltaStore(given.stateDir) } = options;
-    const api = options.api ?? openApi(given, options);
+    const waits = createWaits(options.onProgress, () => Date.now());
+    const api = options.api ?? openApi(given, options, waits);
     if (options.api === undefined) releasers.add(api);
 
     const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
@@ -113,11 +116,17 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
     };
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     const config = withOutputPath(given, run);
-    options.onRun?.(run.id);
+    const tell = options.onProgress ?? silent;
+    tell({ type: 'run', run: run.id, pipeline: run.pipeline, found });
     if (found === 'new') at('after-run-before-chunk');
     // A pruned run keeps its figures only.
     const chosen = await openChosen(answers, run);
     if (chosen !== null) releasers.add(chosen);
+    const percentages = new Map<number, number>();
+    if (options.onProgress !== undefined) {
+      const sources = { checkpoint, clock, percentages, waits };
+      releasers.add(watchRun(run.id, sources, options.onProgress));
+    }
     return {
       id: run.id,
       found,
@@ -143,6 +152,7 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
       uploads,
       join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
       work: { written: undefined },
+      progress: { tell, percentages },
       clock,
       logger,
       at,
@@ -153,6 +163,9 @@ export async function openRun(given: Config, options: RunOptions = {}): Promise<
     throw error;
   }
 }
+
+/** Without a listener. */
+const silent = () => undefined;
 
 /**
  * What a run has chosen; null if it sends every record, or keeps its figures only. The choice of a run that has ended is
@@ -191,7 +204,8 @@ function createPreparer(
     };
     const wait = options.waitLock ?? 0;
     const holder = holderOf(options, context.clock);
-    releasers.add(await waitForLock(lock, { pipeline, holder, wait }, context));
+    const { onProgress } = options;
+    releasers.add(await waitForLock(lock, { pipeline, holder, wait, onProgress }, context));
   };
   const expectOurs = async () => {
     for (const one of prepared.values()) await one.expectOurs();

@@ -80,7 +80,7 @@ export async function planRun(config: Config, options: PlanOptions): Promise<Pla
 export interface PlanOptions
   extends Pick<
     RunOptions,
-    'onScan' | 'onCopy' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin'
+    'onProgress' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin'
   > {
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,7 @@
 /** The service that a config names: its identity and its client. */
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
+import type { ApiWatcher } from '../api/retry-loop.js';
 import type { Config } from '../config/schema.js';
 import { serviceAddress } from '../config/service-section.js';
 import { ConfigError } from '../errors.js';
@@ -17,10 +18,14 @@ export function serviceIdentity(config: Config): string {
   return embedded ? `embedded:${name}` : name;
 }
 
-/** The client of the configured service, or of the embedded one at its endpoint. */
+/**
+ * The client of the configured service, or of the embedded one at its endpoint.
+ * @param watcher is told what it waits for.
+ */
 export function openApi(
   config: Config,
   options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies' | 'limits'>,
+  watcher?: ApiWatcher,
 ): PredictionApi {
   const { service, timeouts, retry, poll } = config;
   return openPredictionApi({
@@ -31,6 +36,7 @@ export function openApi(
     retry,
     lostAfter: poll.lostAfter,
     logger: options.logger ?? silentLogger,
+    ...(watcher && { watcher }),
     ...(options.proxies && { proxies: options.proxies }),
     ...(options.limits?.requests && { limiter: options.limits.requests }),
   });

@@ -79,7 +79,9 @@ describe('with --json and a JSON log', () => {
     });
     expect(end.code, end.stderr).toBe(exitCode);
     const error = { code, message: expect.any(String), hint: expect.any(String), facts: expect.any(Object) };
-    expect(jsonLines(end.stdout)).toEqual([{ type: 'summary', exitCode, error: { ...error, resume: null } }]);
+    expect(jsonLines(end.stdout)).toEqual([
+      { type: 'summary', exitCode, run: null, stand: null, error: { ...error, resume: null } },
+    ]);
     expect(jsonLines(end.stderr)).toMatchObject([{ level: 50, code, exitCode }]);
   });
 });

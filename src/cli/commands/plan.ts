@@ -1,6 +1,13 @@
 /** `foliopipe plan`: shows what a run would do, without using the network. */
 import type { Command } from 'commander';
-import { givenUpText, limitText, type Plan, planRun, unconfirmedText } from '../../../pipelines/index.js';
+import {
+  type Config,
+  givenUpText,
+  limitText,
+  type Plan,
+  plan,
+  unconfirmedText,
+} from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import {
@@ -13,10 +20,13 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { createLogger } from '../create-logger.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson, standardInput } from '../output.js';
+import { openProgress } from '../progress.js';
 import { reuseText } from '../reuse-text.js';
 import { untilStopped } from '../stop-signals.js';
+import { createCommandTerminal } from '../terminal.js';
 
 interface Options extends CommonOptions, BeginOptions {}
 
@@ -31,16 +41,33 @@ export function addPlan(command: Command, finish: Finish): void {
 
 export async function printPlan(options: Options, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file, 'address');
-  const plan = await untilStopped((signal) =>
-    planRun(config, { signal, stdin: standardInput, ...beginOptions(options) }),
-  );
-  const exitCode = plan.next.kind === 'changed' ? 4 : 0;
-  if (options.json) await printJson('summary', { ...plan, exitCode });
+  const made = await makePlan(config, options);
+  const exitCode = made.next.kind === 'changed' ? 4 : 0;
+  if (options.json) await printJson('summary', { ...made, exitCode });
   else {
     const doubt = unconfirmedText(config);
-    await print(`${planText(plan, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
+    await print(`${planText(made, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
   }
   return exitCode;
+}
+
+/** Shows how far the check of the source is. */
+async function makePlan(config: Config, options: Options): Promise<Plan> {
+  const terminal = createCommandTerminal(options);
+  const logger = createLogger(options, [], terminal);
+  const progress = openProgress({ json: false, logger, terminal });
+  try {
+    return await untilStopped((signal) =>
+      plan(config, {
+        signal,
+        stdin: standardInput,
+        onProgress: progress.onProgress,
+        ...beginOptions(options),
+      }),
+    );
+  } finally {
+    progress.close();
+  }
 }
 
 /** @param isNew whether the plan is for `--new`. */
