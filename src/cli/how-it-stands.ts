@@ -37,17 +37,13 @@ export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefin
   };
 }
 
-/** Such as `run R: 30 of 60 records are paid for, 10 of them are fetched; 2 folios are open at the service`. */
+/** Such as `run R: 30 of 60 records are paid for, 10 of them are fetched; 2 folios with 20 records go on at the service`. */
 export function standText({ run, records, paid, fetched, open, perhaps, rehearsal }: Stand): string {
-  const name = rehearsal ? 'rehearsal' : 'run';
-  if (paid + perhaps === 0) return `${name} ${run}: nothing is ${rehearsal ? 'sent' : 'paid for'} yet`;
-  const what = `${formatCount(paid)} of ${countOf(records, 'record')} ${rehearsal ? 'are sent' : 'are paid for'}`;
-  const here = `${formatCount(fetched)} of them are fetched`;
-  const { folios } = open;
-  const there =
-    folios === 0
-      ? 'no folio is open'
-      : `${countOf(folios, 'folio')} with ${countOf(open.records, 'record')} ${folios === 1 ? 'goes' : 'go'} on at the service`;
+  const [name, isPaid] = rehearsal ? ['rehearsal', 'sent'] : ['run', 'paid for'];
   const doubt = perhaps === 0 ? '' : `; ${countOf(perhaps, 'record')} may have been accepted`;
-  return `${name} ${run}: ${what}, ${here}; ${there}${doubt}`;
+  if (paid === 0) return `${name} ${run}: nothing is ${isPaid} yet${doubt}`;
+  const what = `${formatCount(paid)} of ${countOf(records, 'record')} are ${isPaid}, ${formatCount(fetched)} of them are fetched`;
+  const { folios } = open;
+  const there = `${countOf(folios, 'folio')} with ${countOf(open.records, 'record')} ${folios === 1 ? 'goes' : 'go'} on at the service`;
+  return `${name} ${run}: ${what}${folios === 0 ? '' : `; ${there}`}${doubt}`;
 }

@@ -34,16 +34,21 @@ export function eventText(shown: Exclude<Shown, { readonly type: 'progress' }>, 
 
 /** Such as `throttled, 12s left: the service answered 429`. */
 export function waitText(wait: Wait, now: number): string {
-  const left = wait.until === null ? '' : `, ${formatDuration(wait.until - now)} left`;
-  const since = formatDuration(now - wait.since);
+  const left = wait.until === null ? '' : `, ${seconds(wait.until - now)} left`;
+  const since = seconds(now - wait.since);
   switch (wait.on) {
     case 'lock':
       return `waiting for the lock for ${since}${left}: ${wait.why}`;
     case 'throttle':
       return `throttled${left}: ${wait.why}`;
     case 'outage':
-      return `outage for ${since}, given up in ${formatDuration(wait.until - now)}: ${wait.why}`;
+      return `outage for ${since}, given up in ${seconds(wait.until - now)}: ${wait.why}`;
   }
+}
+
+/** A duration that is not shown more exactly than in seconds. */
+function seconds(time: number): string {
+  return formatDuration(1000 * Math.max(Math.ceil(time / 1000), 0));
 }
 
 /** A single failed request is no outage to show: most are over at once. */
@@ -54,7 +59,7 @@ export function isOfNote(wait: Wait, now: number): boolean {
 function runLines(shown: ProgressSnapshot, now: number, width: number): readonly string[] {
   const { pipeline, run, createdAt, folios, failed } = shown;
   const list = (parts: readonly string[]) => fitParts(parts, ', ', width, ': ');
-  const begun = `begun ${formatDuration(now - createdAt)} ago`;
+  const begun = `begun ${seconds(now - createdAt)} ago`;
   return [
     fitParts([pipeline, stepText(shown), `run ${run}`, begun], ', ', width),
     barLine(shown, now, width),
@@ -103,8 +108,10 @@ export function paceTexts({ rate, etaMs, at }: ProgressSnapshot, now: number): r
 }
 
 function chunksText({ chunks, byState }: ProgressSnapshot): string {
-  const answered = byState.downloaded + byState.unprocessed + byState.refused;
-  return `chunks ${formatCount(answered)}${chunks === null ? '' : ` of ${formatCount(chunks)}`}`;
+  const done = byState.downloaded + byState.unprocessed + byState.refused;
+  return chunks === null
+    ? `${countOf(done, 'chunk')} done`
+    : `${formatCount(done)} of ${countOf(chunks, 'chunk')} done`;
 }
 
 function statesOf({ byState: of, merged, chunks }: ProgressSnapshot): readonly string[] {
@@ -124,7 +131,7 @@ function statesOf({ byState: of, merged, chunks }: ProgressSnapshot): readonly s
 function folioTexts({ folios, at }: ProgressSnapshot, now: number): readonly string[] {
   const oldest = folios.oldest.map(({ chunk, percentage, ageMs }) => {
     const share = percentage === null ? '' : ` ${Math.floor(percentage)}%`;
-    return `chunk ${chunk}${share} for ${formatDuration(ageMs + now - at)}`;
+    return `chunk ${chunk}${share} for ${seconds(ageMs + now - at)}`;
   });
   const more = folios.open - oldest.length;
   const rest = more > 0 ? [`${formatCount(more)} more`] : [];

@@ -41,7 +41,7 @@ export interface Progress {
   close(): void;
 }
 
-const usualPace: ProgressPace = { lookEvery: 250, changeEvery: 2_000, repeatEvery: 60_000 };
+const usualPace: ProgressPace = { lookEvery: 1_000, changeEvery: 2_000, repeatEvery: 60_000 };
 
 export function openProgress({ json, logger, terminal, pace = usualPace }: ProgressOptions): Progress {
   const { lookEvery, changeEvery, repeatEvery } = pace;
@@ -110,11 +110,13 @@ export function progressText(shown: ProgressSnapshot, now: number): string {
   const isWhole = toSend === records;
   const rows = isWhole ? '' : `; ${formatCount(merged.records)} of ${formatCount(records)} rows written`;
   if (all === 0) return `nothing to send${rows}`;
+  const oldest = shown.folios.oldest[0];
+  const age = oldest === undefined ? '' : ` (oldest ${formatDuration(oldest.ageMs + now - shown.at)})`;
   const states = [
     ...(byState.cut > 0 ? [`${byState.cut} cut`] : []),
     ...(byState.uploading > 0 ? [`${byState.uploading} uploading`] : []),
     ...(byState.ambiguous > 0 ? [`${byState.ambiguous} ambiguous`] : []),
-    countOf(byState.submitted, 'open folio'),
+    `${countOf(byState.submitted, 'open folio')}${age}`,
     ...(byState.finished > 0 ? [`${byState.finished} finished`] : []),
     `${byState.downloaded} downloaded`,
     ...(byState.unprocessed > 0 ? [`${byState.unprocessed} unprocessed`] : []),
@@ -124,8 +126,6 @@ export function progressText(shown: ProgressSnapshot, now: number): string {
   const pace = paceTexts(shown, now).map((text) => `, ${text}`);
   const total = chunks === null ? '' : ` of ${chunks}`;
   const what = `${isWhole ? 'records' : 'records to send'}${sentAgain > 0 ? ` (${formatCount(sentAgain)} sent again)` : ''}`;
-  const oldest = shown.folios.oldest[0];
-  const age = oldest === undefined ? '' : ` (oldest ${formatDuration(oldest.ageMs + now - shown.at)})`;
   const lost = failed.records === 0 ? '' : `; ${formatCount(failed.records)} failed`;
-  return `${formatCount(answered)} of ${formatCount(all)} ${what}${pace.join('')}; chunks${total}: ${states.join(', ')}${age}${lost}${rows}`;
+  return `${formatCount(answered)} of ${formatCount(all)} ${what}${pace.join('')}; chunks${total}: ${states.join(', ')}${lost}${rows}`;
 }

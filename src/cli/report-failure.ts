@@ -89,7 +89,7 @@ function failureText(
   const left = stand === undefined ? '' : `\n  so far: ${stand.text}`;
   const next = hint === null ? '' : `\n  next: ${hint}`;
   const command = resume === null ? '' : `\n  go on with: ${resume}`;
-  return `foliopipe: ${error.message} [${error.code}]${left}${next}${command}\n`;
+  return `foliopipe: ${error.message} [${error.code}]${next}${left}${command}\n`;
 }
 
 function bugText(error: unknown, message: string): string {

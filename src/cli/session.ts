@@ -84,8 +84,12 @@ export async function runSession<T extends object>(
   const times = readTimeOptions(options, logger);
   const stop = listenForStop(
     (name) => logger.warn(stopText(name)),
-    () => terminal.show([]),
+    ({ code, exitCode, message }) => {
+      terminal.show([]);
+      logger.error({ type: 'failure', code, exitCode }, `${message} again: this process ends at once`);
+    },
   );
+  process.on('SIGCONT', terminal.forget);
   const holder = lockHolder();
   const runOptions = { ...times, signal: stop.signal, logger, holder };
   const prepared = await prepare?.(given, runOptions);
@@ -121,6 +125,7 @@ export async function runSession<T extends object>(
     throw error;
   } finally {
     progress.close();
+    process.off('SIGCONT', terminal.forget);
     await service?.close();
     stop.close();
   }

@@ -18,7 +18,7 @@ const names: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
  */
 export function listenForStop(
   onStop: (name: StopSignal) => void,
-  onEnd: () => void = () => undefined,
+  onEnd: (end: InterruptedError) => void = () => undefined,
 ): StopSignals {
   const controller = new AbortController();
   const ignoresHangup = isUnderNohup();
@@ -28,8 +28,9 @@ export function listenForStop(
     // SIGHUP does not mean that the user wants to end at once.
     if (name === 'SIGHUP' && (ignoresHangup || isStopped)) return;
     if (isStopped) {
-      onEnd();
-      process.exit(new InterruptedError(name).exitCode);
+      const end = new InterruptedError(name);
+      onEnd(end);
+      process.exit(end.exitCode);
     }
     onStop(name);
     controller.abort(new InterruptedError(name));

@@ -28,6 +28,8 @@ export function createTerminal(
   // A dumb terminal cannot move its cursor.
   const hasBlock = sink.isTTY && TERM !== 'dumb';
   let shown: readonly string[] = [];
+  /** The columns of the terminal when the block was drawn. */
+  let drawnIn = sink.columns;
 
   /** Moves the cursor to the beginning of the block. A terminal that has become narrower has wrapped its lines. */
   const toBegin = () => {
@@ -41,8 +43,11 @@ export function createTerminal(
     return up === 0 ? '\r' : `\r\u001b[${up}A`;
   };
   const drawn = () => {
+    // In another width, lines may be joined to what follows, which only erasing them ends.
+    const begin = sink.columns === drawnIn ? '' : eraseBelow;
+    drawnIn = sink.columns;
     const end = shown.length === 0 ? '' : eraseBelow;
-    return shown.map((line) => line + eraseToLineEnd).join('\n') + end;
+    return begin + shown.map((line) => line + eraseToLineEnd).join('\n') + end;
   };
   return {
     hasBlock,
@@ -54,9 +59,11 @@ export function createTerminal(
     show: (lines) => {
       if (!hasBlock || (lines.length === 0 && shown.length === 0)) return;
       const begin = toBegin();
+      const before = shown;
       shown = lines
         .slice(0, Math.max(sink.rows - 1, 1))
         .map((line) => cutToCells(escapeUnprintable(line), Math.max(sink.columns - 1, 1)));
+      if (sink.columns === drawnIn && shown.join('\n') === before.join('\n')) return;
       sink.writeStyled(begin + (shown.length === 0 ? eraseBelow : drawn()));
     },
     forget: () => {

@@ -24,7 +24,7 @@ import { createUploadLayout, cutChunks } from '../stages/chunk/cut-chunks.js';
 import { checkPublished } from '../stages/publish/check-published.js';
 import { firstPosition, recordsFrom, sendableRecordsFrom, skipsBlank } from '../stages/read-source.js';
 import type { RejectLimit, Source } from '../types.js';
-import { checkDisk } from './check-disk.js';
+import { checkDisk, type DiskNeed } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { asBegun, pickDoneRun, prunedError } from './done-run.js';
@@ -54,6 +54,8 @@ export interface Plan {
   readonly cost: { readonly amount: number; readonly currency: string } | null;
   /** The configured caps of the budget, and how many records are left for this run. */
   readonly budget: readonly BudgetLeft[];
+  /** About how much room the run needs on its disks; empty if it would write nothing. */
+  readonly disks: readonly DiskNeed[];
 }
 
 export interface PlannedStep {
@@ -142,6 +144,7 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
       ...(released !== undefined && { released }),
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
+    let disks: readonly DiskNeed[] = [];
     if (sends) {
       const left = begun && {
         workFile: workPathOf(config.output.path, begun.id, config.stateDir),
@@ -154,7 +157,7 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
         ...left,
       };
       if (kind === 'begin' || next.records > 0)
-        await checkDisk(config, write, { ...options, logger: silentLogger });
+        disks = await checkDisk(config, write, { ...options, logger: silentLogger });
     }
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
@@ -173,6 +176,7 @@ async function planFrom(given: Config, options: PlanOptions, folder: string | un
       next,
       cost,
       budget,
+      disks,
     };
   } finally {
     await reader?.close();

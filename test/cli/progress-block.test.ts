@@ -42,7 +42,7 @@ describe('progressBlock', () => {
     expect(progressBlock(shown, now, 79)).toEqual([
       'nightly, sending, run 20261123T025000-4f9c1a, begun 20m ago',
       '[##########---------------] 41%  412,000 of 1,000,000 records  1,235/s  8m left',
-      'chunks 41 of 100: 2 cut, 3 uploading, 7 open, 1 downloading, 38 written',
+      '41 of 100 chunks done: 2 cut, 3 uploading, 7 open, 1 downloading, 38 written',
       '7 open folios: chunk 42 80% for 2m, chunk 43 for 1m, 5 more',
       '1,234 failed (0.3%): 1,000 no match for this name, 234 SERVICE_FAILED',
       'throttled, 12s left: the service answered 429',
@@ -53,7 +53,7 @@ describe('progressBlock', () => {
     expect(progressBlock(shown, now, 20)).toEqual([
       'nightly, sending',
       '[#####---------] 41%',
-      'chunks 41 of 100',
+      '41 of 100 chunks d..',
       '7 open folios',
       '1,234 failed (0.3%)',
       'throttled, 12s lef..',

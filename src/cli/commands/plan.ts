@@ -72,7 +72,7 @@ async function makePlan(config: Config, options: Options): Promise<Plan> {
 
 /** @param isNew whether the plan is for `--new`. */
 function planText(
-  { pipeline, service, source, asked, output, maxRejected, chunks, reuse, next, cost, budget }: Plan,
+  { pipeline, service, source, asked, output, maxRejected, chunks, reuse, next, cost, budget, disks }: Plan,
   isNew: boolean,
 ): string {
   const files = source.files.map(({ path, name = path, bytes, records, dialect }) => {
@@ -102,6 +102,7 @@ function planText(
     `chunks\n  ${chunksText(chunks, next)}`,
     `cost\n  ${costText(cost, next)}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
+    ...(disks.length > 0 ? ['disk', ...disks.map((disk) => `  ${diskText(disk)}`)] : []),
     `next\n  ${nextText(next, isNew)}`,
     ...givesUpLines(next, isNew),
   ];
@@ -113,6 +114,11 @@ function chunksText({ count, records, bytes }: Plan['chunks'], { chunks }: Plan[
   const all = `${countOf(count, 'chunk')} with ${countOf(records, 'record')}, ${formatBytes(bytes)}`;
   if (chunks === 0) return `${all} in all, nothing to upload`;
   return chunks === count ? `${all} to upload` : `${all} in all, ${countOf(chunks, 'chunk')} to upload`;
+}
+
+function diskText({ folder, what, needed, free }: Plan['disks'][number]): string {
+  const has = free === null ? '' : `, ${formatBytes(free.bytes)} free`;
+  return `${escapeUnprintable(folder)}: about ${formatBytes(needed.bytes)} for ${what}${has}`;
 }
 
 function costText(cost: Plan['cost'], { kind }: Plan['next']): string {
