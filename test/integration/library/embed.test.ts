@@ -167,7 +167,10 @@ const message = await enrich(config, { signal: controller.signal }).catch((error
 answer({ message });`,
       );
       expect(ended).toMatchObject({ code: 0, signal: null, output: '' });
-      expect(ended.answer).toEqual({ message: 'stopped by its caller: the program has had enough', read: [] });
+      expect(ended.answer).toEqual({
+        message: 'stopped by its caller: the program has had enough',
+        read: [],
+      });
     });
   });
 });
